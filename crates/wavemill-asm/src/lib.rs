@@ -1,0 +1,1 @@
+//! Text form of AMD GPU instructions: printer in LLVM syntax.

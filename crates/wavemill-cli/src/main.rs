@@ -1,0 +1,3 @@
+//! The `wavemill` command.
+
+fn main() {}

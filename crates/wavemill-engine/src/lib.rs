@@ -1,0 +1,1 @@
+//! Executes Wavemill wave IR: wave state, guest memory, scheduler, interpreter.

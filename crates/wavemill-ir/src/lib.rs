@@ -1,0 +1,1 @@
+//! The wave IR of Wavemill: types, builder, verifier, text form, passes.

@@ -1,0 +1,1 @@
+//! The meaning of every AMD GPU instruction, as Wavemill wave IR.

@@ -1,0 +1,1 @@
+//! AMD GPU code objects: ELF, metadata, kernel descriptors, offload bundles.

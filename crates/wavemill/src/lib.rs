@@ -1,0 +1,1 @@
+//! Run AMD GPU code objects on the CPU.

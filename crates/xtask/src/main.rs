@@ -1,0 +1,3 @@
+//! Developer chores: fixtures, generated pages, benches against peers.
+
+fn main() {}
