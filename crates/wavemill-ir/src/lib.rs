@@ -1,1 +1,37 @@
-//! The wave IR of Wavemill: types, builder, verifier, text form, passes.
+//! The wave IR of Wavemill: what one basic block of guest code does to the state of a wavefront.
+//!
+//! Registers are 32-bit cells. A *uniform* cell ([`Uni`]) holds one value for the wave (the SGPR world), a *row*
+//! ([`Row`]) holds one value for each of the 64 lanes (the VGPR and AccVGPR world). A 64-bit value is two
+//! consecutive cells, low half first. A lane mask (a 1-bit varying value) *is* a pair of uniform cells, so EXEC, VCC
+//! and any SGPR pair are masks without conversion.
+//!
+//! An IR operation ([`Inst`]) is a three-address operation on cells: registers are read and written in place, there
+//! is no SSA form. What GCN lets an instruction do on the way in and out (absolute value, negation, sub-dword
+//! selects, DPP, output modifiers, clamping) is an attribute ([`Attrs`]) of the operation.
+//!
+//! Floats are operations, not types; each float operation carries the floating-point mode that is in force
+//! ([`FpEnv`]), so that no engine needs dynamic modes.
+//!
+//! Layering: this crate knows neither instruction sets nor engines. `wavemill-lift` produces blocks,
+//! `wavemill-engine` runs them.
+
+mod attrs;
+mod block;
+mod builder;
+mod op;
+mod reg;
+mod text;
+mod verify;
+
+pub use attrs::{Attrs, DppCtrl, DstUnused, FpEnv, Omod, Round, SrcMods, SubDword};
+pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
+pub use builder::BlockBuilder;
+pub use op::{
+    AtomicOp, BufferAddr, CmpPred, CvtOp, FenceScope, FloatOp, FloatType, IntOp, IntType, LaneOp, MemType,
+    Op, ScalarOp, Space, StatusReg, Width,
+};
+pub use reg::{Operand, Row, Uni};
+pub use verify::{VerifyError, verify};
+
+/// Number of lanes of a wavefront; all supported GCN targets have wave64 only.
+pub const LANES: usize = 64;

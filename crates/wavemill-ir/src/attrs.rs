@@ -1,0 +1,191 @@
+//! Attributes of an operation: what GCN lets an instruction do to its operands on the way in and out.
+
+/// Part of a 32-bit register that a source reads or a destination writes (SDWA selects, `op_sel`; Vega ISA 13.3.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum SubDword {
+    /// Bits 7:0.
+    Byte0,
+    /// Bits 15:8.
+    Byte1,
+    /// Bits 23:16.
+    Byte2,
+    /// Bits 31:24.
+    Byte3,
+    /// Bits 15:0.
+    Word0,
+    /// Bits 31:16.
+    Word1,
+    /// All 32 bits (or the operand's whole width).
+    #[default]
+    Dword,
+}
+
+impl SubDword {
+    /// Bit offset and width of the selected part.
+    #[must_use]
+    pub const fn bits(self) -> (u32, u32) {
+        match self {
+            SubDword::Byte0 => (0, 8),
+            SubDword::Byte1 => (8, 8),
+            SubDword::Byte2 => (16, 8),
+            SubDword::Byte3 => (24, 8),
+            SubDword::Word0 => (0, 16),
+            SubDword::Word1 => (16, 16),
+            SubDword::Dword => (0, 32),
+        }
+    }
+}
+
+/// What happens to the destination bits that a sub-dword write does not select (SDWA `dst_unused`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum DstUnused {
+    /// They become zero.
+    #[default]
+    Pad,
+    /// Bits above the written part repeat its sign, bits below become zero.
+    Sext,
+    /// They keep their value.
+    Preserve,
+}
+
+/// Output modifier of a float operation, applied to the rounded result before clamping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Omod {
+    /// No change.
+    #[default]
+    None,
+    /// Times two.
+    Mul2,
+    /// Times four.
+    Mul4,
+    /// Divided by two.
+    Div2,
+}
+
+/// Modifiers of one source. Order of effect: select, then sign extension, then `abs`, then `neg`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct SrcMods {
+    /// Clears the sign of a float (of the low half of a packed one).
+    pub abs: bool,
+    /// Flips the sign of a float after `abs` (of the low half of a packed one).
+    pub neg: bool,
+    /// Flips the sign of the high half of a packed float; acts as `abs` for the mixed-precision FMA.
+    pub neg_hi: bool,
+    /// Sign-extends the selected part of an integer.
+    pub sext: bool,
+    /// The selected part. For packed operations: the half that feeds the low result, `Word0` or `Word1`.
+    pub sel: SubDword,
+    /// For packed operations: whether the high result is fed by the high half (`op_sel_hi`).
+    pub hi_sel: bool,
+}
+
+/// Data-parallel-primitive control of the first source: a lane permutation (Vega ISA 13.3.9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct DppCtrl {
+    /// The 9-bit DPP_CTRL field.
+    pub ctrl: u16,
+    /// Rows (of 16 lanes) that are written.
+    pub row_mask: u8,
+    /// Banks (of 4 lanes within each row) that are written.
+    pub bank_mask: u8,
+    /// A lane whose source lane is out of range or inactive reads 0 instead of not being written.
+    pub bound_ctrl: bool,
+}
+
+/// Rounding mode of a float operation (MODE.FP_ROUND).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Round {
+    /// To nearest, ties to even.
+    #[default]
+    NearestEven,
+    /// Towards plus infinity.
+    PlusInf,
+    /// Towards minus infinity.
+    MinusInf,
+    /// Towards zero.
+    Zero,
+}
+
+impl Round {
+    /// The mode with the two-bit code of MODE.FP_ROUND; higher bits are ignored.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Round {
+        match bits & 3 {
+            0 => Round::NearestEven,
+            1 => Round::PlusInf,
+            2 => Round::MinusInf,
+            _ => Round::Zero,
+        }
+    }
+}
+
+/// The part of the MODE register that a float operation depends on, resolved for the operation's own width
+/// (Vega ISA 3.4, table 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct FpEnv {
+    /// Rounding mode.
+    pub round: Round,
+    /// Denormal inputs are kept; otherwise they read as zero of the same sign.
+    pub denorm_in: bool,
+    /// Denormal results are kept; otherwise they become zero of the same sign.
+    pub denorm_out: bool,
+    /// MODE.IEEE: signalling NaNs are quieted, minimum and maximum follow IEEE 754-2008.
+    pub ieee: bool,
+    /// MODE.DX10_CLAMP: clamping turns NaN into zero.
+    pub dx10_clamp: bool,
+    /// MODE.FP16_OVFL: an overflowed f16 result becomes the largest finite number.
+    pub fp16_ovfl: bool,
+}
+
+impl FpEnv {
+    /// Round to nearest even, denormals kept, IEEE and DX10_CLAMP on: what compilers set for compute kernels.
+    pub const DEFAULT: FpEnv = FpEnv {
+        round: Round::NearestEven,
+        denorm_in: true,
+        denorm_out: true,
+        ieee: true,
+        dx10_clamp: true,
+        fp16_ovfl: false,
+    };
+
+    /// Whether the host's default arithmetic (nearest even, denormals kept) gives the result.
+    #[must_use]
+    pub const fn is_host_default(self) -> bool {
+        matches!(self.round, Round::NearestEven) && self.denorm_in && self.denorm_out && !self.fp16_ovfl
+    }
+}
+
+impl Default for FpEnv {
+    fn default() -> Self {
+        FpEnv::DEFAULT
+    }
+}
+
+/// All attributes of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Attrs {
+    /// Modifiers of sources 0, 1 and 2.
+    pub src: [SrcMods; 3],
+    /// Output modifier.
+    pub omod: Omod,
+    /// Clamp: floats to \[0, 1\], integers to their type's range.
+    pub clamp: bool,
+    /// The part of the destination that is written.
+    pub dst_sel: SubDword,
+    /// What happens to the other bits of the destination.
+    pub dst_unused: DstUnused,
+    /// Lane permutation of source 0.
+    pub dpp: Option<DppCtrl>,
+    /// Floating-point mode in force.
+    pub fp: FpEnv,
+    /// Immediate of the operation: byte offset of a memory access, swizzle pattern, lane count...
+    pub imm: i32,
+}
+
+impl Attrs {
+    /// Whether nothing but `fp` and `imm` is set: the operation is a plain one.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Attrs { fp: self.fp, imm: self.imm, ..Attrs::default() }
+    }
+}

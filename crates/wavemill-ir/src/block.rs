@@ -1,0 +1,127 @@
+//! Operations with their operands, and basic blocks of them.
+
+use crate::{Attrs, Op, Operand, Uni};
+
+/// Which lanes a varying operation writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum LaneMask {
+    /// The lanes whose EXEC bit is set.
+    #[default]
+    Exec,
+    /// All lanes.
+    All,
+}
+
+/// One operation with its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// Results: the value, and the mask or SCC beside it.
+    pub dst: [Operand; 2],
+    /// Sources.
+    pub src: [Operand; 4],
+    /// Modifiers, mode and immediate.
+    pub attrs: Attrs,
+    /// Lanes that are written.
+    pub mask: LaneMask,
+    /// Byte offset of its guest instruction from the start of the block.
+    pub pc_offset: u32,
+}
+
+/// Condition of a conditional branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Cond {
+    /// SCC is 0.
+    Scc0,
+    /// SCC is 1.
+    Scc1,
+    /// VCC is zero.
+    VccZero,
+    /// VCC is not zero.
+    VccNonZero,
+    /// EXEC is zero.
+    ExecZero,
+    /// EXEC is not zero.
+    ExecNonZero,
+    /// Never (debug conditions that a functional model keeps false).
+    Never,
+}
+
+/// Why a block cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FaultKind {
+    /// The word at the PC is no instruction of the target.
+    IllegalInstruction,
+    /// The instruction exists, but its meaning is not implemented.
+    Unsupported,
+    /// The PC left the memory that holds code.
+    NoCode,
+}
+
+/// How a block ends. Addresses are guest addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Terminator {
+    /// Goes on at the address.
+    Jump(u64),
+    /// Goes on at `taken` if the condition holds, else at `next`.
+    Branch {
+        /// The condition.
+        cond: Cond,
+        /// Where to go if it holds.
+        taken: u64,
+        /// Where to go otherwise.
+        next: u64,
+    },
+    /// Goes on at the address in a pair of uniform cells.
+    Indirect(Uni),
+    /// The wave waits for the others of its workgroup, then goes on at the address.
+    Barrier(u64),
+    /// The wave lets others run, then goes on at the address.
+    Yield(u64),
+    /// The wave ends.
+    End,
+    /// Trap with this number (`s_trap`); goes on at the address where the trap is a no-op.
+    Trap {
+        /// Trap number.
+        id: u8,
+        /// Where to go on.
+        next: u64,
+    },
+    /// The MODE register changes to this value; goes on at the address under the new mode.
+    SetMode {
+        /// Uniform operand that holds the new bits.
+        value: Operand,
+        /// First bit of MODE that changes.
+        offset: u8,
+        /// Number of bits that change.
+        width: u8,
+        /// Where to go on.
+        next: u64,
+    },
+    /// The wave faults at the terminator's PC.
+    Fault(FaultKind),
+}
+
+/// A basic block: straight-line operations and the way it ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Guest address of the first instruction.
+    pub start: u64,
+    /// Guest bytes that the block covers.
+    pub size: u32,
+    /// The operations in order.
+    pub insts: Vec<Inst>,
+    /// Offset from `start` of every guest instruction, in order, the terminating one included if there is one.
+    pub guest: Vec<u32>,
+    /// How the block ends.
+    pub terminator: Terminator,
+}
+
+impl Block {
+    /// Guest address of the instruction that the block's terminator stands for (the last one).
+    #[must_use]
+    pub fn terminator_pc(&self) -> u64 {
+        self.start + u64::from(self.guest.last().copied().unwrap_or(0))
+    }
+}

@@ -1,0 +1,89 @@
+//! Builds blocks operation by operation.
+
+use crate::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, ScalarOp, Terminator, Uni, Width};
+
+/// Collects the operations of one block.
+#[derive(Debug)]
+pub struct BlockBuilder {
+    start: u64,
+    pc_offset: u32,
+    insts: Vec<Inst>,
+    guest: Vec<u32>,
+    uni_temps: u16,
+    row_temps: u16,
+}
+
+impl BlockBuilder {
+    /// An empty block at the guest address `start`.
+    #[must_use]
+    pub fn new(start: u64) -> Self {
+        BlockBuilder { start, pc_offset: 0, insts: Vec::new(), guest: Vec::new(), uni_temps: 0, row_temps: 0 }
+    }
+
+    /// Starts the guest instruction at byte `offset` from the start of the block. Temporaries live within one guest
+    /// instruction only.
+    pub fn begin_guest(&mut self, offset: u32) {
+        self.pc_offset = offset;
+        self.guest.push(offset);
+        self.uni_temps = 0;
+        self.row_temps = 0;
+    }
+
+    /// Guest address of the instruction being lifted.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        self.start + u64::from(self.pc_offset)
+    }
+
+    /// Number of guest instructions begun so far.
+    #[must_use]
+    pub fn guest_len(&self) -> usize {
+        self.guest.len()
+    }
+
+    /// A fresh aligned run of `n` uniform temporaries. When a guest instruction asks for more than there are, the last
+    /// ones are handed out again; the verifier refuses such a block.
+    pub fn uni_temp(&mut self, n: u16) -> Uni {
+        let align = if n > 1 { 1 } else { 0 };
+        let first = (self.uni_temps + align) & !align;
+        self.uni_temps = first + n;
+        Uni::temp(first)
+    }
+
+    /// A fresh run of `n` row temporaries.
+    pub fn row_temp(&mut self, n: u16) -> Row {
+        let first = self.row_temps;
+        self.row_temps += n;
+        Row::temp(first)
+    }
+
+    /// Appends an operation under EXEC; the returned reference allows to adjust it.
+    pub fn push(&mut self, op: Op, dst: [Operand; 2], src: [Operand; 4], attrs: Attrs) -> &mut Inst {
+        let index = self.insts.len();
+        self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Exec, pc_offset: self.pc_offset });
+        &mut self.insts[index]
+    }
+
+    /// Appends a scalar operation; `scc` says whether its flag goes to SCC.
+    pub fn scalar(
+        &mut self,
+        op: ScalarOp,
+        width: Width,
+        dst: impl Into<Operand>,
+        src: &[Operand],
+        scc: bool,
+    ) {
+        let mut sources = [Operand::None; 4];
+        for (slot, s) in sources.iter_mut().zip(src) {
+            *slot = *s;
+        }
+        let flag = if scc { Operand::Uni(Uni::SCC) } else { Operand::None };
+        self.push(Op::Scalar(op, width), [dst.into(), flag], sources, Attrs::default());
+    }
+
+    /// Ends the block; `size` is the number of guest bytes it covers.
+    #[must_use]
+    pub fn finish(self, size: u32, terminator: Terminator) -> Block {
+        Block { start: self.start, size, insts: self.insts, guest: self.guest, terminator }
+    }
+}

@@ -1,0 +1,196 @@
+//! Text form, for people and snapshots.
+
+use std::fmt;
+
+use crate::{
+    Attrs, Block, FloatType, Inst, IntType, LaneMask, MemType, Omod, Op, Operand, Space, SrcMods, SubDword,
+    Width,
+};
+
+fn lower(f: &mut fmt::Formatter<'_>, v: &dyn fmt::Debug) -> fmt::Result {
+    let text = format!("{v:?}");
+    f.write_str(&text.to_ascii_lowercase())
+}
+
+struct OpName(Op);
+
+impl fmt::Display for OpName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |w: Width| if w == Width::W64 { "64" } else { "" };
+        let float = |t: FloatType| match t {
+            FloatType::F16 => "f16",
+            FloatType::F32 => "f32",
+            FloatType::F64 => "f64",
+            FloatType::PkF16 => "pkf16",
+            FloatType::PkF32 => "pkf32",
+        };
+        let int = |t: IntType| match t {
+            IntType::I16 => "i16",
+            IntType::U16 => "u16",
+            IntType::I32 => "i32",
+            IntType::U32 => "u32",
+            IntType::I64 => "i64",
+            IntType::U64 => "u64",
+        };
+        let space = |s: Space| match s {
+            Space::Global => "global",
+            Space::Flat => "flat",
+            Space::Lds => "lds",
+            Space::Scratch => "scratch",
+        };
+        let mem = |t: MemType| match t {
+            MemType::Dwords(n) => format!("b{}", 32 * u32::from(n)),
+            other => format!("{other:?}").to_ascii_lowercase(),
+        };
+        match self.0 {
+            Op::Scalar(op, w) => write!(f, "s.{}{}", op.name(), width(w)),
+            Op::ScalarCmp(p, t) => {
+                f.write_str("s.cmp.")?;
+                lower(f, &p)?;
+                write!(f, ".{}", int(t))
+            }
+            Op::Int(op) => f.write_str(op.name()),
+            Op::IntCmp(p, t) => {
+                f.write_str("cmp.")?;
+                lower(f, &p)?;
+                write!(f, ".{}", int(t))
+            }
+            Op::Float(op, t) => write!(f, "{}.{}", op.name(), float(t)),
+            Op::FloatCmp(p, t) => {
+                f.write_str("cmp.")?;
+                lower(f, &p)?;
+                write!(f, ".{}", float(t))
+            }
+            Op::FloatClass(t) => write!(f, "class.{}", float(t)),
+            Op::Cvt(op) => write!(f, "cvt.{}", op.name()),
+            Op::Lane(op) => f.write_str(op.name()),
+            Op::ScalarLoad(n) => write!(f, "s.load.b{}", 32 * u32::from(n)),
+            Op::ScalarBufferLoad(n) => write!(f, "s.buffer_load.b{}", 32 * u32::from(n)),
+            Op::ScalarStore(n) => write!(f, "s.store.b{}", 32 * u32::from(n)),
+            Op::Load(s, t) => write!(f, "load.{}.{}", space(s), mem(t)),
+            Op::Store(s, t) => write!(f, "store.{}.{}", space(s), mem(t)),
+            Op::Atomic(op, s, w) => write!(f, "atomic.{}.{}{}", space(s), op.name(), width(w)),
+            Op::BufferLoad(t, _) => write!(f, "buffer_load.{}", mem(t)),
+            Op::BufferStore(t, _) => write!(f, "buffer_store.{}", mem(t)),
+            Op::BufferAtomic(op, w, _) => write!(f, "buffer_atomic.{}{}", op.name(), width(w)),
+            Op::LdsAppend(true) => f.write_str("lds_append"),
+            Op::LdsAppend(false) => f.write_str("lds_consume"),
+            Op::Fence(s) => {
+                f.write_str("fence.")?;
+                lower(f, &s)
+            }
+            Op::ReadStatus(r) => {
+                f.write_str("read_status.")?;
+                lower(f, &r)
+            }
+            Op::WriteStatus(r) => write!(f, "write_status.{r}"),
+            Op::Message => f.write_str("message"),
+            Op::MoveRelSource(w) => write!(f, "s.movrels{}", width(w)),
+            Op::MoveRelDest(w) => write!(f, "s.movreld{}", width(w)),
+        }
+    }
+}
+
+fn select(s: SubDword) -> &'static str {
+    match s {
+        SubDword::Byte0 => ".b0",
+        SubDword::Byte1 => ".b1",
+        SubDword::Byte2 => ".b2",
+        SubDword::Byte3 => ".b3",
+        SubDword::Word0 => ".w0",
+        SubDword::Word1 => ".w1",
+        SubDword::Dword => "",
+    }
+}
+
+fn source(f: &mut fmt::Formatter<'_>, s: Operand, m: SrcMods) -> fmt::Result {
+    if m.sext {
+        f.write_str("sext ")?;
+    }
+    if m.neg {
+        f.write_str("-")?;
+    }
+    if m.abs {
+        f.write_str("|")?;
+    }
+    write!(f, "{s:?}{}", select(m.sel))?;
+    if m.abs {
+        f.write_str("|")?;
+    }
+    if m.hi_sel {
+        f.write_str(".hi")?;
+    }
+    if m.neg_hi {
+        f.write_str(".neghi")?;
+    }
+    Ok(())
+}
+
+fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
+    if a.imm != 0 {
+        write!(f, " imm={:#x}", a.imm)?;
+    }
+    match a.omod {
+        Omod::None => {}
+        Omod::Mul2 => f.write_str(" *2")?,
+        Omod::Mul4 => f.write_str(" *4")?,
+        Omod::Div2 => f.write_str(" /2")?,
+    }
+    if a.clamp {
+        f.write_str(" clamp")?;
+    }
+    if a.dst_sel != SubDword::Dword {
+        write!(f, " dst{}", select(a.dst_sel))?;
+        write!(f, " {:?}", a.dst_unused)?;
+    }
+    if let Some(d) = a.dpp {
+        write!(
+            f,
+            " dpp({:#x} rows={:x} banks={:x}{})",
+            d.ctrl,
+            d.row_mask,
+            d.bank_mask,
+            if d.bound_ctrl { " bc" } else { "" }
+        )?;
+    }
+    if mask == LaneMask::All {
+        f.write_str(" all-lanes")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Inst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for d in self.dst.iter().filter(|d| !d.is_none()) {
+            write!(f, "{}{d:?}", if first { "" } else { ", " })?;
+            first = false;
+        }
+        if !first {
+            f.write_str(" = ")?;
+        }
+        write!(f, "{}", OpName(self.op))?;
+        let last = self.src.iter().rposition(|s| !s.is_none());
+        for (i, s) in self.src.iter().enumerate().take(last.map_or(0, |l| l + 1)) {
+            f.write_str(if i == 0 { " " } else { ", " })?;
+            source(f, *s, self.attrs.src.get(i).copied().unwrap_or_default())?;
+        }
+        tail(f, &self.attrs, self.mask)
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "block {:#x} ({} bytes, {} guest instructions)",
+            self.start,
+            self.size,
+            self.guest.len()
+        )?;
+        for inst in &self.insts {
+            writeln!(f, "  {:5x}: {inst}", inst.pc_offset)?;
+        }
+        writeln!(f, "  {:?}", self.terminator)
+    }
+}
