@@ -1,1 +1,59 @@
 //! AMD GPU code objects: ELF, metadata, kernel descriptors, offload bundles.
+//!
+//! Bytes go in, structures come out; nothing here does I/O. A file of hundreds
+//! of megabytes can be memory-mapped by the caller: only what is asked for is
+//! read, and everything that can be borrowed from the input is.
+//!
+//! - [`Container`] finds the code objects in a file: a code object itself, an
+//!   offload bundle (plain or compressed), or a host program that carries some.
+//! - [`CodeObject`] reads one: segments, symbols, relocations, [`Metadata`],
+//!   and [`Kernel`]s with their [`KernelDescriptor`].
+//! - [`TargetId`] says which GPU code is for and which code fits a GPU.
+//! - [`report`] describes a file for people.
+//!
+//! No input makes this crate panic, and none makes it use more memory than
+//! [`Limits`] allows.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use wavemill_object::{CodeObject, Container, Limits, TargetId};
+//!
+//! let file = std::fs::read("librocrand.so.1.1")?;
+//! let limits = Limits::default();
+//! let container = Container::parse(&file)?;
+//! for entry in container.select(&"gfx90a:xnack-".parse::<TargetId>()?, &limits)? {
+//!     let bytes = container.read(&entry, &limits)?;
+//!     for kernel in CodeObject::parse(&bytes)?.kernels() {
+//!         println!("{}", kernel.name);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod bytes;
+pub mod container;
+mod demangle;
+mod descriptor;
+mod elf;
+mod error;
+mod limits;
+mod metadata;
+pub mod report;
+mod sniff;
+mod target;
+
+pub use container::Container;
+pub use demangle::demangle;
+pub use descriptor::{
+    Field, KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2,
+    Rsrc3Gfx10, Rsrc3Gfx90a,
+};
+pub use elf::{
+    Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
+    Segment, Symbol, SymbolKind, SymbolPlace,
+};
+pub use error::{Error, Result};
+pub use limits::Limits;
+pub use metadata::{Access, AddressSpace, Argument, KernelMetadata, Metadata, Value, ValueKind};
+pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};

@@ -1,0 +1,377 @@
+//! Offload bundles and their entries.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::compressed::{self, CompressedHeader};
+use crate::Limits;
+use crate::bytes;
+use crate::elf::CodeObject;
+use crate::error::{Error, Result};
+use crate::target::TargetId;
+
+/// Beginning of a plain bundle.
+pub(crate) const PLAIN_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+
+/// Longest entry id that is read; real ones have some dozen bytes.
+const LONGEST_ID: u64 = 4096;
+
+/// Bytes of a table row without its id.
+const ROW: u64 = 24;
+
+/// What language an entry was compiled from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OffloadKind {
+    /// Not for a GPU: the host's part, usually empty.
+    Host,
+    /// HIP, code object v2 and v3.
+    Hip,
+    /// HIP, code object v4 and later.
+    HipV4,
+    /// OpenMP.
+    OpenMp,
+    /// A code object without a bundle around it.
+    Bare,
+    /// Something newer than this crate.
+    Other(String),
+}
+
+/// The name of an entry: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-` (Clang
+/// Offload Bundler, "Bundle Entry ID").
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EntryId {
+    /// As the bundle spells it.
+    pub text: String,
+    /// What it was compiled from.
+    pub kind: OffloadKind,
+    /// The GPU that it is for; `None` for the host and for other GPUs' code.
+    pub target: Option<TargetId>,
+}
+
+impl EntryId {
+    /// Reads an entry id.
+    pub fn parse(text: &str) -> Self {
+        let (kind, rest) = text.split_once('-').unwrap_or((text, ""));
+        let kind = match kind {
+            "host" => OffloadKind::Host,
+            "hip" => OffloadKind::Hip,
+            "hipv4" => OffloadKind::HipV4,
+            "openmp" => OffloadKind::OpenMp,
+            other => OffloadKind::Other(other.to_owned()),
+        };
+        let target = (kind != OffloadKind::Host).then(|| TargetId::parse(rest)).flatten();
+        EntryId { text: text.to_owned(), kind, target }
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+/// An entry of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub id: EntryId,
+    /// Where it starts in the decompressed bundle, in bytes.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Entry {
+    /// The entry's part of the decompressed bundle.
+    fn slice<'b>(&self, bundle: &'b [u8]) -> Result<&'b [u8]> {
+        bytes::slice(bundle, self.offset, self.size, "offload bundle entry")
+    }
+}
+
+/// How a bundle is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BundleFormat {
+    /// A code object without a bundle around it.
+    CodeObject,
+    /// A table and the entries.
+    Plain,
+    /// The same, compressed.
+    Compressed(CompressedHeader),
+}
+
+/// A bundle within a file.
+#[derive(Debug, Clone)]
+pub struct Bundle<'a> {
+    data: &'a [u8],
+    offset: u64,
+    section: Option<String>,
+    format: BundleFormat,
+}
+
+/// A bundle with its contents decompressed.
+#[derive(Debug, Clone)]
+pub struct OpenBundle<'a> {
+    contents: Cow<'a, [u8]>,
+    entries: Vec<Entry>,
+}
+
+impl OpenBundle<'_> {
+    /// The entries, in the order of the table.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The bytes of an entry.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] when it reaches past the end of the bundle.
+    pub fn read(&self, entry: &Entry) -> Result<&[u8]> {
+        entry.slice(&self.contents)
+    }
+}
+
+impl<'a> Bundle<'a> {
+    /// A code object that stands by itself.
+    pub(super) fn code_object(data: &'a [u8], offset: u64, section: Option<&str>) -> Self {
+        Bundle { data, offset, section: section.map(str::to_owned), format: BundleFormat::CodeObject }
+    }
+
+    /// Where the bundle starts in the file, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of the file that the bundle takes.
+    pub fn size(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    /// Section of the host file that it stands in.
+    pub fn section(&self) -> Option<&str> {
+        self.section.as_deref()
+    }
+
+    /// How it is stored.
+    pub fn format(&self) -> &BundleFormat {
+        &self.format
+    }
+
+    /// The table of entries. Of a compressed bundle only the beginning is decompressed.
+    ///
+    /// # Errors
+    /// What is wrong with the table or the compressed data.
+    pub fn entries(&self, limits: &Limits) -> Result<Vec<Entry>> {
+        self.read_entries(limits).map_err(|error| error.within(self.place()))
+    }
+
+    fn read_entries(&self, limits: &Limits) -> Result<Vec<Entry>> {
+        match &self.format {
+            BundleFormat::CodeObject => Ok(vec![self.bare_entry()?]),
+            BundleFormat::Plain => parse_table(self.data, self.size()).map(|(entries, _)| entries),
+            BundleFormat::Compressed(header) => {
+                let total = header.uncompressed_size;
+                // Tables are short, but their length is not known beforehand.
+                let mut length = 1 << 14;
+                loop {
+                    let start = compressed::decompress(self.data, header, length, limits)?;
+                    match parse_table(&start, total) {
+                        Err(Error::Truncated { .. }) if length < total => length = length.saturating_mul(8),
+                        result => return result.map(|(entries, _)| entries),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes of one entry. A compressed bundle is decompressed up to the
+    /// end of it; to read several entries, [`open`](Self::open) the bundle.
+    ///
+    /// # Errors
+    /// What is wrong with the compressed data, or [`Error::Truncated`].
+    pub fn read(&self, entry: &Entry, limits: &Limits) -> Result<Cow<'a, [u8]>> {
+        self.read_entry(entry, limits).map_err(|error| error.within(self.place()))
+    }
+
+    fn read_entry(&self, entry: &Entry, limits: &Limits) -> Result<Cow<'a, [u8]>> {
+        match &self.format {
+            BundleFormat::CodeObject | BundleFormat::Plain => entry.slice(self.data).map(Cow::Borrowed),
+            BundleFormat::Compressed(header) => {
+                let end = entry.offset.saturating_add(entry.size);
+                let mut start = compressed::decompress(self.data, header, end, limits)?;
+                let size = entry.slice(&start)?.len();
+                // The entry is the tail of what was decompressed.
+                start.drain(..start.len() - size);
+                Ok(Cow::Owned(start))
+            }
+        }
+    }
+
+    /// Decompresses the whole bundle, if it is compressed.
+    ///
+    /// # Errors
+    /// What is wrong with the table or the compressed data.
+    pub fn open(&self, limits: &Limits) -> Result<OpenBundle<'a>> {
+        self.open_contents(limits).map_err(|error| error.within(self.place()))
+    }
+
+    fn open_contents(&self, limits: &Limits) -> Result<OpenBundle<'a>> {
+        let (contents, entries) = match &self.format {
+            BundleFormat::CodeObject | BundleFormat::Plain => {
+                (Cow::Borrowed(self.data), self.read_entries(limits)?)
+            }
+            BundleFormat::Compressed(header) => {
+                let contents = compressed::decompress(self.data, header, header.uncompressed_size, limits)?;
+                let (entries, _) = parse_table(&contents, header.uncompressed_size)?;
+                (Cow::Owned(contents), entries)
+            }
+        };
+        Ok(OpenBundle { contents, entries })
+    }
+
+    /// The bundle's name in messages.
+    fn place(&self) -> String {
+        place(&self.format, self.offset)
+    }
+
+    /// The entry that a bare code object counts as.
+    fn bare_entry(&self) -> Result<Entry> {
+        let target = CodeObject::parse(self.data)?.target().clone();
+        let text = target.to_string();
+        let id = EntryId { text, kind: OffloadKind::Bare, target: Some(target) };
+        Ok(Entry { id, offset: 0, size: self.size() })
+    }
+}
+
+/// Reads the table of a plain bundle of `total` bytes, of which `data` is the
+/// beginning. Also tells where the last entry ends.
+fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
+    const WHAT: &str = "offload bundle table";
+    let magic = PLAIN_MAGIC.len() as u64;
+    if bytes::slice(data, 0, magic, WHAT)? != PLAIN_MAGIC {
+        return Err(Error::malformed(WHAT, 0, "it does not begin with __CLANG_OFFLOAD_BUNDLE__"));
+    }
+    let count = bytes::u64(data, magic, WHAT)?;
+    if count > total / ROW {
+        let detail = format!("{count} entries do not fit into {total} bytes");
+        return Err(Error::malformed(WHAT, magic, detail));
+    }
+    let mut entries = Vec::new();
+    let mut at = magic + 8;
+    let mut end = at;
+    for index in 0..count {
+        let (offset, size) = (bytes::u64(data, at, WHAT)?, bytes::u64(data, at + 8, WHAT)?);
+        let id_size = bytes::u64(data, at + 16, WHAT)?;
+        if id_size > LONGEST_ID {
+            let detail = format!("the id of entry {index} would have {id_size} bytes");
+            return Err(Error::malformed(WHAT, at + 16, detail));
+        }
+        let id = bytes::slice(data, at + ROW, id_size, WHAT)?;
+        if offset.checked_add(size).is_none_or(|end| end > total) {
+            let detail = format!(
+                "entry {index} ({}) takes {size} bytes from {offset:#x}, but the bundle ends at {total:#x}; \
+                 the file is incomplete or damaged",
+                String::from_utf8_lossy(id)
+            );
+            return Err(Error::malformed(WHAT, at, detail));
+        }
+        at += ROW + id_size;
+        end = end.max(at).max(offset + size);
+        entries.push(Entry { id: EntryId::parse(&String::from_utf8_lossy(id)), offset, size });
+    }
+    Ok((entries, end))
+}
+
+/// The name in messages of what stands at `offset` in the file.
+fn place(format: &BundleFormat, offset: u64) -> String {
+    let what = match format {
+        BundleFormat::CodeObject => "code object",
+        BundleFormat::Plain => "offload bundle",
+        BundleFormat::Compressed(_) => "compressed offload bundle",
+    };
+    format!("the {what} at offset {offset:#x}")
+}
+
+/// Reads the bundle at the start of `data`, which stands at `offset` in the file.
+pub(super) fn parse_one<'a>(data: &'a [u8], offset: u64, section: Option<&str>) -> Result<Bundle<'a>> {
+    find_extent(data, offset, section)
+        .map_err(|error| error.within(format!("the offload bundle at offset {offset:#x}")))
+}
+
+fn find_extent<'a>(data: &'a [u8], offset: u64, section: Option<&str>) -> Result<Bundle<'a>> {
+    let section = section.map(str::to_owned);
+    if data.starts_with(compressed::MAGIC) {
+        let header = CompressedHeader::parse(data)?;
+        let data = match header.file_size {
+            Some(size) => bytes::slice(data, 0, size, "compressed offload bundle")?,
+            // Version 1 does not tell: up to the next bundle or the end.
+            None => &data[..next_magic(data, 4).unwrap_or(data.len())],
+        };
+        return Ok(Bundle { data, offset, section, format: BundleFormat::Compressed(header) });
+    }
+    let (_, end) = parse_table(data, data.len() as u64)?;
+    let data = bytes::slice(data, 0, end, "offload bundle")?;
+    Ok(Bundle { data, offset, section, format: BundleFormat::Plain })
+}
+
+/// Reads the bundles that follow one another in `region`, which stands at `base`
+/// in the file. Zeros between them are padding.
+pub(super) fn parse_all<'a>(region: &'a [u8], base: u64, section: Option<&str>) -> Result<Vec<Bundle<'a>>> {
+    let mut bundles = Vec::new();
+    let mut at = 0;
+    loop {
+        let zeros = region[at..].iter().take_while(|&&byte| byte == 0).count();
+        at += zeros;
+        let rest = &region[at..];
+        if rest.is_empty() {
+            return Ok(bundles);
+        }
+        if !is_magic(rest) {
+            // Something else stands between two bundles, or behind the last one.
+            match next_magic(region, at) {
+                Some(next) => at = next,
+                None => return Ok(bundles),
+            }
+            continue;
+        }
+        let bundle = parse_one(rest, base + at as u64, section)?;
+        // A bundle is never empty, so this comes to an end.
+        at += bundle.data.len().max(1);
+        bundles.push(bundle);
+    }
+}
+
+fn is_magic(data: &[u8]) -> bool {
+    data.starts_with(PLAIN_MAGIC) || data.starts_with(compressed::MAGIC)
+}
+
+/// Where the next bundle seems to begin, from `start` on.
+fn next_magic(data: &[u8], start: usize) -> Option<usize> {
+    let rest = data.get(start..)?;
+    let plain = memchr::memmem::find(rest, PLAIN_MAGIC);
+    let compressed = memchr::memmem::find(rest, compressed::MAGIC);
+    plain.into_iter().chain(compressed).min().map(|at| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_ids_of_every_kind() {
+        let id = EntryId::parse("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-");
+        assert_eq!(id.kind, OffloadKind::HipV4);
+        assert_eq!(id.target.unwrap().to_string(), "gfx90a:xnack-");
+        let id = EntryId::parse("hip-amdgcn-amd-amdhsa-gfx906+sram-ecc");
+        assert_eq!(
+            (id.kind, id.target.unwrap().to_string()),
+            (OffloadKind::Hip, "gfx906:sramecc+".to_owned())
+        );
+        let id = EntryId::parse("hipv4-amdgpu9.42-amd-amdhsa--");
+        assert_eq!(id.target.unwrap().to_string(), "gfx942");
+        assert_eq!(EntryId::parse("host-x86_64-unknown-linux--").target, None);
+        assert_eq!(EntryId::parse("openmp-nvptx64-nvidia-cuda--sm_80").target, None);
+        let id = EntryId::parse("hip-spirv64-amd-amdhsa--amdgcnspirv");
+        assert_eq!((id.kind, id.target), (OffloadKind::Hip, None));
+        assert_eq!(EntryId::parse("").kind, OffloadKind::Other(String::new()));
+    }
+}

@@ -1,0 +1,136 @@
+//! Files that hold code objects.
+//!
+//! Compilers hardly ever hand out a bare code object: HIP wraps one per target
+//! into an offload bundle (Clang Offload Bundler, "Bundled Code Object Layout"),
+//! compresses it, and puts one bundle per source file into a section of the
+//! host program.
+
+mod bundle;
+mod compressed;
+mod host;
+
+use std::borrow::Cow;
+
+pub use bundle::{Bundle, BundleFormat, Entry, EntryId, OffloadKind, OpenBundle};
+pub use compressed::{CompressedHeader, Compression};
+
+pub(crate) use bundle::PLAIN_MAGIC;
+pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
+
+use crate::Limits;
+use crate::error::{Error, Result};
+use crate::sniff;
+use crate::target::TargetId;
+
+/// What kind of file a [`Container`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContainerKind {
+    /// A code object, by itself.
+    CodeObject,
+    /// An offload bundle, or several one after the other.
+    Bundle,
+    /// A host program, library or object file.
+    Host {
+        /// What it is: "a 64-bit ELF file for x86-64".
+        description: String,
+    },
+}
+
+/// A file that holds code objects.
+#[derive(Debug, Clone)]
+pub struct Container<'a> {
+    kind: ContainerKind,
+    bundles: Vec<Bundle<'a>>,
+}
+
+/// A code object within a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selected {
+    /// Which of [`Container::bundles`].
+    pub bundle: usize,
+    /// Which of its entries.
+    pub entry: Entry,
+}
+
+impl<'a> Container<'a> {
+    /// Finds the bundles in a file. Compressed ones are not decompressed yet.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] when the file holds no AMD GPU code, otherwise what is
+    /// wrong with the first bundle that cannot be read.
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        if crate::elf::is_gpu_elf(data) {
+            // Other GPU objects, such as the 32-bit ones of Cayman, are refused when they are read.
+            let bundles = vec![Bundle::code_object(data, 0, None)];
+            return Ok(Container { kind: ContainerKind::CodeObject, bundles });
+        }
+        if data.starts_with(PLAIN_MAGIC) || data.starts_with(COMPRESSED_MAGIC) {
+            let bundles = bundle::parse_all(data, 0, None)?;
+            return Ok(Container { kind: ContainerKind::Bundle, bundles });
+        }
+        let bundles = host::find(data)?;
+        let description = sniff::describe(data).0;
+        Ok(Container { kind: ContainerKind::Host { description }, bundles })
+    }
+
+    /// What kind of file it is.
+    pub fn kind(&self) -> &ContainerKind {
+        &self.kind
+    }
+
+    /// The bundles, in the order of the file. A bare code object counts as a
+    /// bundle with one entry.
+    pub fn bundles(&self) -> &[Bundle<'a>] {
+        &self.bundles
+    }
+
+    /// From every bundle, the entry that fits `device` best. Bundles without
+    /// one are left out: a library may have code for a target in some source
+    /// files only.
+    ///
+    /// # Errors
+    /// [`Error::NoMatch`] when no bundle has any; what is wrong with a bundle
+    /// whose table cannot be read.
+    pub fn select(&self, device: &TargetId, limits: &Limits) -> Result<Vec<Selected>> {
+        let mut found = Vec::new();
+        let mut available = Vec::new();
+        for (at, bundle) in self.bundles.iter().enumerate() {
+            let mut best = None;
+            for entry in bundle.entries(limits)? {
+                let Some(target) = entry.id.target.as_ref().filter(|_| entry.size != 0) else { continue };
+                let fit = target.fit(device);
+                let name = target.to_string();
+                if fit > best.as_ref().and_then(|(fit, _)| *fit) {
+                    best = Some((fit, entry));
+                }
+                if !available.contains(&name) {
+                    available.push(name);
+                }
+            }
+            if let Some((Some(_), entry)) = best {
+                found.push(Selected { bundle: at, entry });
+            }
+        }
+        match found.is_empty() {
+            true => Err(Error::NoMatch { wanted: device.to_string(), available }),
+            false => Ok(found),
+        }
+    }
+
+    /// The bytes of an entry that [`select`](Self::select) found.
+    ///
+    /// # Errors
+    /// What is wrong with the compressed data, or [`Error::Truncated`] when the
+    /// entry is of another container.
+    pub fn read(&self, selected: &Selected, limits: &Limits) -> Result<Cow<'a, [u8]>> {
+        match self.bundles.get(selected.bundle) {
+            Some(bundle) => bundle.read(&selected.entry, limits),
+            None => Err(Error::Truncated {
+                what: "list of bundles",
+                offset: selected.bundle as u64,
+                needed: 1,
+                end: self.bundles.len() as u64,
+            }),
+        }
+    }
+}

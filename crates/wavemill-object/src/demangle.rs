@@ -1,0 +1,72 @@
+//! Readable names for mangled symbols.
+
+/// How deeply nested a name may be before it is left mangled.
+const RECURSION_LIMIT: u32 = 192;
+
+/// A mangled name is a few hundred bytes; the longest in shipped libraries are some kilobytes.
+const LONGEST: usize = 64 << 10;
+
+/// The readable form of a C++ (Itanium ABI) or Rust name, or `None` when `name`
+/// is not mangled or is malformed.
+///
+/// A trailing `.kd`, which marks a kernel descriptor, is removed first.
+pub fn demangle(name: &str) -> Option<String> {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    if name.len() > LONGEST {
+        return None;
+    }
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return Some(format!("{rust:#}"));
+    }
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    let parse = cpp_demangle::ParseOptions::default().recursion_limit(RECURSION_LIMIT);
+    let print = cpp_demangle::DemangleOptions::default().recursion_limit(RECURSION_LIMIT);
+    let symbol = cpp_demangle::Symbol::new_with_options(name, &parse).ok()?;
+    let mut text = Bounded(String::new());
+    symbol.structured_demangle(&mut text, &print).ok()?;
+    Some(text.0)
+}
+
+/// Stops a name whose substitutions unfold without bound.
+struct Bounded(String);
+
+impl cpp_demangle::DemangleWrite for Bounded {
+    fn write_string(&mut self, s: &str) -> std::fmt::Result {
+        if self.0.len() + s.len() > LONGEST {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(s);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangle;
+
+    #[test]
+    fn names_of_every_kind() {
+        assert_eq!(demangle("_Z5scalePfi").as_deref(), Some("scale(float*, int)"));
+        assert_eq!(demangle("_Z5scalePfi.kd").as_deref(), Some("scale(float*, int)"));
+        assert_eq!(
+            demangle("_Z6kernelILi64EN2ns4TypeIfEEEvPT0_").as_deref(),
+            Some("void kernel<64, ns::Type<float> >(ns::Type<float>*)")
+        );
+        assert_eq!(demangle("_RNvC5crate4main").as_deref(), Some("crate::main"));
+        assert_eq!(demangle("vadd"), None);
+        assert_eq!(demangle("_Zoops"), None);
+    }
+
+    #[test]
+    fn a_name_that_unfolds_exponentially_is_left_alone() {
+        // Each substitution names a pair of the one before.
+        let mut name = String::from("_Z1fI1aE");
+        for _ in 0..200 {
+            name.push_str("1xIS_S_E");
+        }
+        let _ = demangle(&name);
+        assert!(demangle(&"_Z".repeat(1 << 20)).is_none());
+    }
+}

@@ -1,0 +1,125 @@
+//! What can be wrong with an input, in words that say what to do about it.
+
+use std::fmt;
+
+/// Result of reading GPU code.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an input could not be read.
+///
+/// Offsets are bytes from the start of the slice that was handed in, unless the
+/// message begins with another place ([`Error::Within`]).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input is something else than what was asked for.
+    #[error("expected {expected}, found {found}{}", Advice(.advice))]
+    Foreign {
+        /// What the caller asked to read.
+        expected: &'static str,
+        /// What the bytes look like.
+        found: String,
+        /// What the user can do; may be empty.
+        advice: &'static str,
+    },
+    /// A structure reaches past the end of the input.
+    #[error(
+        "truncated: {what} needs {needed} bytes at offset {offset:#x}, but the input ends at {end:#x}; \
+         the file is incomplete or damaged"
+    )]
+    Truncated {
+        /// The structure.
+        what: &'static str,
+        /// Where it starts, in bytes.
+        offset: u64,
+        /// How many bytes it needs.
+        needed: u64,
+        /// Length of the input in bytes.
+        end: u64,
+    },
+    /// A structure contradicts itself or its format.
+    #[error("malformed {what} at offset {offset:#x}: {detail}")]
+    Malformed {
+        /// The structure.
+        what: &'static str,
+        /// Where it starts, in bytes.
+        offset: u64,
+        /// What was expected and what was found.
+        detail: String,
+    },
+    /// The format is known and this part of it is not supported.
+    #[error("unsupported {what}: {detail}")]
+    Unsupported {
+        /// The feature.
+        what: &'static str,
+        /// What was found and what to do about it.
+        detail: String,
+    },
+    /// Reading on would use more memory than the limits allow.
+    #[error(
+        "{what} of {size} bytes is over the limit of {limit} bytes; raise the limit if the file is trusted"
+    )]
+    TooLarge {
+        /// What would be too large.
+        what: &'static str,
+        /// The size that the input states or reaches.
+        size: u64,
+        /// The limit, see [`Limits`](crate::Limits).
+        limit: u64,
+    },
+    /// No code object of the container fits the target.
+    #[error("no code for {wanted}; the file has code for {}", Listing(.available))]
+    NoMatch {
+        /// The target that was asked for.
+        wanted: String,
+        /// The entries of the container.
+        available: Vec<String>,
+    },
+    /// Something inside of the file could not be read.
+    #[error("in {place}: {source}")]
+    Within {
+        /// What it is and where it stands: "the offload bundle at offset 0x1000".
+        place: String,
+        /// What went wrong; its offsets count from the start of that place.
+        source: Box<Error>,
+    },
+}
+
+impl Error {
+    /// A [`Error::Malformed`].
+    pub(crate) fn malformed(what: &'static str, offset: u64, detail: impl Into<String>) -> Self {
+        Error::Malformed { what, offset, detail: detail.into() }
+    }
+
+    /// Says where in the file the error happened.
+    pub(crate) fn within(self, place: impl Into<String>) -> Self {
+        Error::Within { place: place.into(), source: Box::new(self) }
+    }
+}
+
+/// Prints an advice after a semicolon, or nothing.
+struct Advice<'a>(&'a str);
+
+impl fmt::Display for Advice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; {}", self.0) }
+    }
+}
+
+/// Prints a list, shortened when it is long.
+struct Listing<'a>(&'a [String]);
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        if self.0.is_empty() {
+            return f.write_str("no GPU target at all");
+        }
+        let shown = &self.0[..self.0.len().min(SHOWN)];
+        f.write_str(&shown.join(", "))?;
+        match self.0.len() - shown.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}

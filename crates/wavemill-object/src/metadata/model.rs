@@ -1,0 +1,379 @@
+//! The metadata with a meaning for each key (AMDGPUUsage, "Code Object V3
+//! Metadata" to "Code Object V6 Metadata").
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::value::{Reader, Value};
+use crate::error::Result;
+
+/// Declares an enumeration that is spelled out in metadata, and keeps spellings it does not know.
+macro_rules! spelled {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $text:literal, )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $( $(#[$variant_meta])* $variant, )*
+            /// A spelling that this crate does not know.
+            Other(String),
+        }
+
+        impl $name {
+            /// The meaning of a spelling.
+            pub fn from_text(text: &str) -> Self {
+                match text {
+                    $( $text => $name::$variant, )*
+                    _ => $name::Other(text.to_owned()),
+                }
+            }
+
+            /// The spelling in metadata.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $( $name::$variant => $text, )*
+                    $name::Other(text) => text,
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+spelled! {
+    /// How an argument is passed (`.value_kind`).
+    ValueKind {
+        /// The value itself.
+        ByValue = "by_value",
+        /// Address of a buffer in global memory.
+        GlobalBuffer = "global_buffer",
+        /// Offset of dynamically allocated local memory.
+        DynamicSharedPointer = "dynamic_shared_pointer",
+        /// Address of a sampler resource.
+        Sampler = "sampler",
+        /// Address of an image resource.
+        Image = "image",
+        /// Address of an OpenCL pipe.
+        Pipe = "pipe",
+        /// Address of an OpenCL device queue.
+        Queue = "queue",
+        /// OpenCL global offset in X (64 bits).
+        HiddenGlobalOffsetX = "hidden_global_offset_x",
+        /// OpenCL global offset in Y (64 bits).
+        HiddenGlobalOffsetY = "hidden_global_offset_y",
+        /// OpenCL global offset in Z (64 bits).
+        HiddenGlobalOffsetZ = "hidden_global_offset_z",
+        /// Space that the kernel does not use.
+        HiddenNone = "hidden_none",
+        /// Address of the printf buffer.
+        HiddenPrintfBuffer = "hidden_printf_buffer",
+        /// Address of the host call buffer.
+        HiddenHostcallBuffer = "hidden_hostcall_buffer",
+        /// Address of the default OpenCL device queue.
+        HiddenDefaultQueue = "hidden_default_queue",
+        /// Address of the completion action of OpenCL device enqueue.
+        HiddenCompletionAction = "hidden_completion_action",
+        /// Address of the state of a multi-grid launch.
+        HiddenMultigridSyncArg = "hidden_multigrid_sync_arg",
+        /// Whole work-groups in X (32 bits; v5).
+        HiddenBlockCountX = "hidden_block_count_x",
+        /// Whole work-groups in Y (32 bits; v5).
+        HiddenBlockCountY = "hidden_block_count_y",
+        /// Whole work-groups in Z (32 bits; v5).
+        HiddenBlockCountZ = "hidden_block_count_z",
+        /// Work-items per work-group in X (16 bits; v5).
+        HiddenGroupSizeX = "hidden_group_size_x",
+        /// Work-items per work-group in Y (16 bits; v5).
+        HiddenGroupSizeY = "hidden_group_size_y",
+        /// Work-items per work-group in Z (16 bits; v5).
+        HiddenGroupSizeZ = "hidden_group_size_z",
+        /// Work-items of the partial work-group in X (16 bits; v5).
+        HiddenRemainderX = "hidden_remainder_x",
+        /// Work-items of the partial work-group in Y (16 bits; v5).
+        HiddenRemainderY = "hidden_remainder_y",
+        /// Work-items of the partial work-group in Z (16 bits; v5).
+        HiddenRemainderZ = "hidden_remainder_z",
+        /// Dimensions of the grid, 1 to 3 (16 bits; v5).
+        HiddenGridDims = "hidden_grid_dims",
+        /// Address of the heap of device-side malloc (v5).
+        HiddenHeapV1 = "hidden_heap_v1",
+        /// Bytes of dynamic local memory (32 bits; v5).
+        HiddenDynamicLdsSize = "hidden_dynamic_lds_size",
+        /// High half of the address of the private aperture (GFX8; v5).
+        HiddenPrivateBase = "hidden_private_base",
+        /// High half of the address of the local aperture (GFX8; v5).
+        HiddenSharedBase = "hidden_shared_base",
+        /// Address of the queue (before GFX9; v5).
+        HiddenQueuePtr = "hidden_queue_ptr",
+    }
+}
+
+impl ValueKind {
+    /// Whether the launcher fills the argument in, not the caller.
+    pub fn is_hidden(&self) -> bool {
+        self.as_str().starts_with("hidden_")
+    }
+}
+
+spelled! {
+    /// Memory that a pointer argument points to (`.address_space`).
+    AddressSpace {
+        /// Scratch memory of a work-item.
+        Private = "private",
+        /// Global memory.
+        Global = "global",
+        /// Global memory that does not change during a launch.
+        Constant = "constant",
+        /// Local memory of a work-group (LDS).
+        Local = "local",
+        /// Any of the others.
+        Generic = "generic",
+        /// Memory shared by all work-groups on chip (GDS).
+        Region = "region",
+    }
+}
+
+spelled! {
+    /// What a kernel does with an argument's memory (`.access`, `.actual_access`).
+    Access {
+        /// It only reads.
+        ReadOnly = "read_only",
+        /// It only writes.
+        WriteOnly = "write_only",
+        /// It reads and writes.
+        ReadWrite = "read_write",
+    }
+}
+
+/// Entries of a map that have no meaning here, in the order of the file.
+type Extra = Vec<(String, Value)>;
+
+/// The metadata of a code object.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Metadata {
+    /// `amdhsa.version`: major and minor; 1.0 for code object v3, 1.1 for v4, 1.2 for v5 and v6.
+    pub version: Option<[u32; 2]>,
+    /// `amdhsa.target`, as spelled; from v4.
+    pub target: Option<String>,
+    /// `amdhsa.printf`: the formats of OpenCL printf, as spelled (`id:count:sizes:format`).
+    pub printf: Vec<String>,
+    /// `amdhsa.kernels`.
+    pub kernels: Vec<Arc<KernelMetadata>>,
+    /// Keys without a meaning here.
+    pub extra: Extra,
+}
+
+/// What metadata says about a kernel. Sizes are in bytes; `None` where the file is silent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct KernelMetadata {
+    /// `.name`: the kernel's name in the symbol table, mangled for C++.
+    pub name: String,
+    /// `.symbol`: the symbol of the kernel descriptor.
+    pub symbol: String,
+    /// `.kind`: `normal` when absent; `init` and `fini` run when the object is loaded and unloaded.
+    pub kind: Option<String>,
+    /// `.language`: `OpenCL C`, `HIP`.
+    pub language: Option<String>,
+    /// `.language_version`: major and minor.
+    pub language_version: Option<[u32; 2]>,
+    /// `.args`, hidden ones included, in the order of the file.
+    pub args: Vec<Argument>,
+    /// `.kernarg_segment_size`.
+    pub kernarg_segment_size: Option<u32>,
+    /// `.kernarg_segment_align`.
+    pub kernarg_segment_align: Option<u32>,
+    /// `.group_segment_fixed_size`: local memory of a work-group.
+    pub group_segment_fixed_size: Option<u32>,
+    /// `.private_segment_fixed_size`: scratch memory of a work-item.
+    pub private_segment_fixed_size: Option<u32>,
+    /// `.uses_dynamic_stack`: scratch memory beyond the fixed size is needed.
+    pub uses_dynamic_stack: bool,
+    /// `.wavefront_size`: lanes.
+    pub wavefront_size: Option<u32>,
+    /// `.sgpr_count`.
+    pub sgpr_count: Option<u32>,
+    /// `.vgpr_count`; on MI200 and later, accumulation registers included.
+    pub vgpr_count: Option<u32>,
+    /// `.agpr_count`: accumulation registers.
+    pub agpr_count: Option<u32>,
+    /// `.sgpr_spill_count`.
+    pub sgpr_spill_count: Option<u32>,
+    /// `.vgpr_spill_count`.
+    pub vgpr_spill_count: Option<u32>,
+    /// `.max_flat_workgroup_size`: most work-items of a work-group.
+    pub max_flat_workgroup_size: Option<u32>,
+    /// `.reqd_workgroup_size`: the only work-group size allowed.
+    pub reqd_workgroup_size: Option<[u32; 3]>,
+    /// `.workgroup_size_hint`.
+    pub workgroup_size_hint: Option<[u32; 3]>,
+    /// `.vec_type_hint`.
+    pub vec_type_hint: Option<String>,
+    /// `.device_enqueue_symbol`.
+    pub device_enqueue_symbol: Option<String>,
+    /// `.uniform_work_group_size`: every work-group must be whole.
+    pub uniform_work_group_size: bool,
+    /// `.cluster_dims` (v6).
+    pub cluster_dims: Option<[u32; 3]>,
+    /// Keys without a meaning here.
+    pub extra: Extra,
+}
+
+/// A kernel argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// `.name`; often absent.
+    pub name: Option<String>,
+    /// `.type_name`, in the source language; often absent.
+    pub type_name: Option<String>,
+    /// `.offset` in the kernarg segment, in bytes.
+    pub offset: u32,
+    /// `.size` in bytes.
+    pub size: u32,
+    /// `.value_kind`.
+    pub value_kind: ValueKind,
+    /// `.value_type`: `f32`, `i8`, `struct`; written by old compilers only.
+    pub value_type: Option<String>,
+    /// `.address_space`.
+    pub address_space: Option<AddressSpace>,
+    /// `.access`: what the source allows.
+    pub access: Option<Access>,
+    /// `.actual_access`: what the code does.
+    pub actual_access: Option<Access>,
+    /// `.pointee_align` in bytes, of a dynamic shared pointer.
+    pub pointee_align: Option<u32>,
+    /// `.is_const`.
+    pub is_const: bool,
+    /// `.is_restrict`.
+    pub is_restrict: bool,
+    /// `.is_volatile`.
+    pub is_volatile: bool,
+    /// `.is_pipe`.
+    pub is_pipe: bool,
+    /// Keys without a meaning here.
+    pub extra: Extra,
+}
+
+impl Argument {
+    /// Whether the launcher fills the argument in, not the caller.
+    pub fn is_hidden(&self) -> bool {
+        self.value_kind.is_hidden()
+    }
+}
+
+impl Metadata {
+    /// Gives a meaning to a tree with the keys of code object v3.
+    pub(super) fn from_value(value: Value, offset: u64) -> Result<Self> {
+        let mut map = Reader::new(value, "the top level", offset)?;
+        let version = map.numbers("amdhsa.version")?;
+        let target = map.text("amdhsa.target")?;
+        let printf = map.list("amdhsa.printf")?.unwrap_or_default();
+        let printf = printf
+            .into_iter()
+            .map(|item| match item {
+                Value::Text(text) => Ok(text),
+                other => Err(map.error(format_args!("`amdhsa.printf` should be texts, but has {other}"))),
+            })
+            .collect::<Result<_>>()?;
+        let kernels = map.list("amdhsa.kernels")?.unwrap_or_default();
+        let kernels = kernels
+            .into_iter()
+            .enumerate()
+            .map(|(at, item)| KernelMetadata::from_value(item, at, offset).map(Arc::new))
+            .collect::<Result<_>>()?;
+        Ok(Metadata { version, target, printf, kernels, extra: map.rest() })
+    }
+}
+
+impl KernelMetadata {
+    fn from_value(value: Value, at: usize, offset: u64) -> Result<Self> {
+        let mut map = Reader::new(value, format!("kernel {at}"), offset)?;
+        let name = map.text(".name")?.ok_or_else(|| map.missing(".name"))?;
+        map.place(format!("kernel {at} (`{name}`)"));
+        let symbol = match map.text(".symbol")? {
+            Some(symbol) => symbol,
+            None => format!("{name}.kd"),
+        };
+        let args = map.list(".args")?.unwrap_or_default();
+        let mut end = 0;
+        let args = args
+            .into_iter()
+            .enumerate()
+            .map(|(arg, item)| {
+                let place = format!("kernel {at} (`{name}`), argument {arg}");
+                Argument::from_map(Reader::new(item, place, map.offset())?, &mut end)
+            })
+            .collect::<Result<_>>()?;
+        Ok(KernelMetadata {
+            symbol,
+            args,
+            kind: map.text(".kind")?,
+            language: map.text(".language")?,
+            language_version: map.numbers(".language_version")?,
+            kernarg_segment_size: map.integer(".kernarg_segment_size")?,
+            kernarg_segment_align: map.integer(".kernarg_segment_align")?,
+            group_segment_fixed_size: map.integer(".group_segment_fixed_size")?,
+            private_segment_fixed_size: map.integer(".private_segment_fixed_size")?,
+            uses_dynamic_stack: map.flag(".uses_dynamic_stack")?,
+            wavefront_size: map.integer(".wavefront_size")?,
+            sgpr_count: map.integer(".sgpr_count")?,
+            vgpr_count: map.integer(".vgpr_count")?,
+            agpr_count: map.integer(".agpr_count")?,
+            sgpr_spill_count: map.integer(".sgpr_spill_count")?,
+            vgpr_spill_count: map.integer(".vgpr_spill_count")?,
+            max_flat_workgroup_size: map.integer(".max_flat_workgroup_size")?,
+            // Three zeros mean that any size is allowed.
+            reqd_workgroup_size: map.numbers(".reqd_workgroup_size")?.filter(|size| *size != [0; 3]),
+            workgroup_size_hint: map.numbers(".workgroup_size_hint")?.filter(|size| *size != [0; 3]),
+            vec_type_hint: map.text(".vec_type_hint")?,
+            device_enqueue_symbol: map.text(".device_enqueue_symbol")?,
+            uniform_work_group_size: map.flag(".uniform_work_group_size")?,
+            cluster_dims: map.numbers(".cluster_dims")?,
+            name,
+            extra: map.rest(),
+        })
+    }
+}
+
+impl Argument {
+    /// `end` is where the argument before this one ends: code object v2 gives
+    /// alignments instead of offsets.
+    fn from_map(mut map: Reader, end: &mut u64) -> Result<Self> {
+        let size = map.integer(".size")?.ok_or_else(|| map.missing(".size"))?;
+        let align = map.integer(".align")?;
+        let offset = match (map.integer(".offset")?, align) {
+            (Some(offset), _) => offset,
+            (None, Some(align)) => {
+                let aligned = end.next_multiple_of(u64::from(align.max(1)));
+                u32::try_from(aligned).map_err(|_| map.error("the arguments exceed 4 GiB"))?
+            }
+            (None, None) => return Err(map.missing(".offset")),
+        };
+        *end = u64::from(offset) + u64::from(size);
+        let value_kind = map.text(".value_kind")?.ok_or_else(|| map.missing(".value_kind"))?;
+        Ok(Argument {
+            offset,
+            size,
+            value_kind: ValueKind::from_text(&value_kind),
+            name: map.text(".name")?,
+            type_name: map.text(".type_name")?,
+            value_type: map.text(".value_type")?,
+            address_space: map.text(".address_space")?.map(|text| AddressSpace::from_text(&text)),
+            access: map.text(".access")?.map(|text| Access::from_text(&text)),
+            actual_access: map.text(".actual_access")?.map(|text| Access::from_text(&text)),
+            pointee_align: map.integer(".pointee_align")?,
+            is_const: map.flag(".is_const")?,
+            is_restrict: map.flag(".is_restrict")?,
+            is_volatile: map.flag(".is_volatile")?,
+            is_pipe: map.flag(".is_pipe")?,
+            extra: map.rest(),
+        })
+    }
+}
