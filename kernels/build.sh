@@ -3,10 +3,11 @@
 #
 #   kernels/build.sh            rebuild all of them in place
 #   kernels/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
+#   kernels/build.sh --tools    only say what is missing; exit status 3 if something is
 #
 # Needs clang-22, lld-22, llvm-22 (llvm-objcopy) and libclc-22 (Debian: apt-get install --no-install-recommends clang-22
-# lld-22 llvm-22 libclc-22). CLANG, OBJCOPY and LIBCLC override what is used. Another patch release of the compiler may
-# well make other bytes: then rebuild, look at the difference, and commit.
+# lld-22 llvm-22 libclc-22). CLANG, OBJCOPY and LIBCLC override what is used. bin/COMPILER names the compiler of the
+# committed objects; another release may make other bytes, so --check then only sees whether all sources compile.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -23,6 +24,7 @@ mode=build
 case "${1-}" in
 '') ;;
 --check) mode=check ;;
+--tools) mode=tools ;;
 -h | --help) usage && exit 0 ;;
 *) usage >&2 && exit 2 ;;
 esac
@@ -39,6 +41,7 @@ if ((${#missing[@]})); then
     printf 'kernels/build.sh: not found: %s\n' "${missing[@]}" >&2
     exit 3
 fi
+[[ $mode != tools ]] || exit 0
 
 # Contraction is off everywhere: a kernel does the operations that its source says, and its reference on the host does
 # the same. Kernels that are all exact or correctly rounded operations also get correctly rounded division and square
@@ -57,10 +60,17 @@ flags_of() {
     esac
 }
 
+compiler=$("$clang" --version | head -n 1)
+compare=no
 out=$here/bin
 if [[ $mode == check ]]; then
     out=$(mktemp -d)
     trap 'rm -rf "$out"' EXIT
+    if [[ $(cat "$here/bin/COMPILER") == "$compiler" ]]; then
+        compare=yes
+    else
+        echo "kernels/build.sh: objects not compared: $compiler here, $(cat "$here/bin/COMPILER") when they were made"
+    fi
 fi
 
 cd "$here"
@@ -74,7 +84,7 @@ for target in "${targets[@]}"; do
         "$clang" "${flags[@]}" -mcpu="$target" $(flags_of "$name") "$source" -o "$out/$object"
         "$objcopy" --remove-section=.comment "$out/$object"
         chmod 644 "$out/$object"
-        if [[ $mode == check ]] && ! cmp -s "$out/$object" "bin/$object"; then
+        if [[ $compare == yes ]] && ! cmp -s "$out/$object" "bin/$object"; then
             echo "kernels/build.sh: bin/$object differs from what its source gives (or is absent)" >&2
             status=1
         fi
@@ -88,5 +98,9 @@ for object in bin/*/*.co; do
         status=1
     fi
 done
-[[ $mode == build || $status -ne 0 ]] || echo "kernels/build.sh: all objects are as their sources give them"
+if [[ $mode == build ]]; then
+    echo "$compiler" >bin/COMPILER
+elif [[ $status -eq 0 && $compare == yes ]]; then
+    echo "kernels/build.sh: all objects are as their sources give them"
+fi
 exit $status

@@ -1,16 +1,17 @@
-// One step of n bodies under gravity, all pairs: position (x, y, z) and mass (w). Tiles of bodies pass through LDS.
+// One step of n bodies under the gravity of the first `heavy` of them: position (x, y, z) and mass (w). Tiles of heavy
+// bodies pass through LDS.
 #define GROUP 256
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 nbody(global const float4 *restrict body, global float4 *restrict velocity, global float4 *restrict moved, uint n,
-      float dt, float softening2) {
+      uint heavy, float dt, float softening2) {
     local float4 tile[GROUP];
     const uint i = get_global_id(0), l = get_local_id(0);
     const float4 me = i < n ? body[i] : (float4)(0.0f);
 
     float3 pull = (float3)(0.0f);
-    for (uint first = 0; first < n; first += GROUP) {
-        tile[l] = first + l < n ? body[first + l] : (float4)(0.0f);
+    for (uint first = 0; first < heavy; first += GROUP) {
+        tile[l] = first + l < heavy ? body[first + l] : (float4)(0.0f);
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
         for (uint j = 0; j < GROUP; j++) {

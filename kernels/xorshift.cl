@@ -1,4 +1,4 @@
-// Marsaglia's xorshift generators, `rounds` steps for each work-item: nothing but vector integer arithmetic.
+// Xorshift generators, `rounds` steps for each work-item: nothing but vector integer arithmetic.
 kernel void xorshift(global uint *restrict state, uint n, uint rounds) {
     const uint i = get_global_id(0);
     if (i >= n)

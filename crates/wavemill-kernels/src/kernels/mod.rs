@@ -1,0 +1,81 @@
+//! One file for each source in `kernels/`: the launches of its kernels, and their references.
+
+mod callee;
+mod flat;
+mod histogram;
+mod launch_state;
+mod litmus;
+mod lockstep;
+pub(crate) mod mandelbrot;
+mod nbody;
+mod reduction;
+mod rounded;
+mod scratch;
+mod sgemm;
+mod sha256;
+mod softmax;
+mod transpose;
+mod vector_add;
+mod xorshift;
+
+use crate::case::{Case, Size};
+
+/// A case that can be made in either size.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelCase {
+    /// The case's name; most are the kernel's.
+    pub name: &'static str,
+    make: fn(Size) -> Case,
+}
+
+impl KernelCase {
+    /// Generates the inputs. Two calls give the same.
+    pub fn make(&self, size: Size) -> Case {
+        Case { name: self.name, ..(self.make)(size) }
+    }
+}
+
+macro_rules! kernels {
+    ($($name:literal: $make:path),+ $(,)?) => {
+        /// Every case, by file and then in the order of the source.
+        pub const KERNELS: &[KernelCase] = &[$(KernelCase { name: $name, make: $make }),+];
+    };
+}
+
+kernels! {
+    "callee_plain": callee::plain,
+    "callee_flush": callee::flush,
+    "callee_round": callee::round,
+    "flat": flat::flat,
+    "flat_atomic": flat::flat_atomic,
+    "histogram_local": histogram::local,
+    "histogram_global": histogram::global,
+    "launch_state_1d": launch_state::line,
+    "launch_state_2d": launch_state::plane,
+    "launch_state_3d": launch_state::space,
+    "litmus_store_buffering": litmus::store_buffering,
+    "litmus_message_passing": litmus::message_passing,
+    "litmus_iriw": litmus::iriw,
+    "lockstep_scan": lockstep::scan,
+    "lockstep_barrier": lockstep::barrier,
+    "mandelbrot": mandelbrot::case,
+    "nbody": nbody::case,
+    "reduction": reduction::case,
+    "reduction_single_pass": reduction::single_pass,
+    "rounded_f32": rounded::single,
+    "rounded_f64": rounded::double,
+    "scratch_sort": scratch::sort,
+    "scratch_bytes": scratch::bytes,
+    "sgemm": sgemm::case,
+    "sha256": sha256::case,
+    "softmax": softmax::case,
+    "transpose": transpose::case,
+    "vector_add": vector_add::case,
+    "xorshift": xorshift::xorshift,
+    "xorshift64star": xorshift::xorshift64star,
+}
+
+/// The case of that name, if there is one.
+pub fn case(name: &str, size: Size) -> Option<Case> {
+    KERNELS.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.make(size))
+}

@@ -1,0 +1,147 @@
+//! The cases fit the code objects: symbols, arguments, workgroup sizes, and what the metadata says about them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use object::{Object, ObjectSection, ObjectSymbol};
+use rmpv::Value as Pack;
+use wavemill_kernels::{Arg, Case, KERNELS, OBJECTS, Size, Target, Value, case, fixture};
+
+fn field<'a>(map: &'a Pack, key: &str) -> Option<&'a Pack> {
+    map.as_map()?.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, value)| value)
+}
+
+/// The metadata of the kernel from the note of the code object.
+fn metadata(elf: &object::File<'_>, kernel: &str) -> Pack {
+    let note = elf.section_by_name(".note").expect("a note").uncompressed_data().expect("readable");
+    // Name size, description size, type, "AMDGPU\0" padded to 8.
+    let size = u32::from_le_bytes(note[4..8].try_into().expect("four bytes")) as usize;
+    let whole = rmpv::decode::read_value(&mut &note[20..20 + size]).expect("msgpack");
+    field(&whole, "amdhsa.kernels")
+        .and_then(Pack::as_array)
+        .and_then(|all| all.iter().find(|k| field(k, ".name").and_then(Pack::as_str) == Some(kernel)))
+        .unwrap_or_else(|| panic!("metadata of {kernel}"))
+        .clone()
+}
+
+fn small(kernel: &wavemill_kernels::KernelCase) -> Case {
+    kernel.make(Size::Small)
+}
+
+#[test]
+fn the_table_names_exactly_the_committed_objects() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    let sources: BTreeSet<String> = std::fs::read_dir(&folder)
+        .expect("kernels/")
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cl")?.to_owned()))
+        .collect();
+    assert_eq!(sources, OBJECTS.iter().map(|name| (*name).to_owned()).collect());
+    for target in Target::ALL {
+        assert_eq!(Target::from_name(target.name()), Some(target));
+        let objects = std::fs::read_dir(folder.join("bin").join(target.name())).expect("a folder").count();
+        assert_eq!(objects, OBJECTS.len(), "{}", target.name());
+    }
+    assert_eq!(fixture(Target::Gfx906, "no such kernel"), None);
+    assert!(case("no such kernel", Size::Small).is_none());
+}
+
+#[test]
+fn objects_are_for_their_targets() {
+    // e_flags: the processor, and any xnack and sramecc where it has them (AMDGPUUsage, "ELF code object").
+    for (target, machine) in
+        [(Target::Gfx906, 0x2f), (Target::Gfx90a, 0x3f), (Target::Gfx942, 0x4c), (Target::Gfx950, 0x4f)]
+    {
+        for object in OBJECTS {
+            let bytes = fixture(target, object).expect("there");
+            let elf = object::File::parse(bytes).expect("an ELF file");
+            let object::FileFlags::Elf { e_flags, abi_version, .. } = elf.flags() else { panic!("not ELF") };
+            assert_eq!(e_flags.0 & 0xff, machine, "{object} for {}", target.name());
+            assert_eq!(abi_version, 4, "code object version 6");
+            assert!(bytes.len() < 16 << 10, "{object} is small");
+        }
+    }
+}
+
+#[test]
+fn every_kernel_has_a_case_and_every_case_a_kernel() {
+    for target in Target::ALL {
+        for object in OBJECTS {
+            let elf = object::File::parse(fixture(target, object).expect("there")).expect("an ELF file");
+            let symbols: BTreeSet<String> = elf
+                .dynamic_symbols()
+                .filter_map(|symbol| Some(symbol.name().ok()?.strip_suffix(".kd")?.to_owned()))
+                .collect();
+            let cases: BTreeSet<String> = KERNELS
+                .iter()
+                .map(small)
+                .filter(|case| case.object == *object)
+                .map(|c| c.kernel.to_owned())
+                .collect();
+            assert_eq!(symbols, cases, "{object} for {}", target.name());
+        }
+    }
+}
+
+#[test]
+fn arguments_and_workgroups_are_those_of_the_kernels() {
+    for kernel in KERNELS {
+        let case = small(kernel);
+        assert_eq!(case.name, kernel.name);
+        for target in Target::ALL {
+            let elf = object::File::parse(fixture(target, case.object).expect("there")).expect("an ELF file");
+            let about = metadata(&elf, case.kernel);
+            let all = field(&about, ".args").and_then(Pack::as_array).expect("arguments");
+            let explicit: Vec<(String, String)> = all
+                .iter()
+                .filter_map(|arg| {
+                    let kind = field(arg, ".value_kind")?.as_str()?;
+                    if kind.starts_with("hidden_") {
+                        return None;
+                    }
+                    let (name, ty) = (field(arg, ".name")?.as_str()?, field(arg, ".type_name")?.as_str()?);
+                    Some((name.to_owned(), format!("{kind} {ty}")))
+                })
+                .collect();
+            assert_eq!(explicit.len(), case.args.len(), "arguments of {}", case.name);
+            for (Arg { name, value }, (expected, kind)) in case.args.iter().zip(&explicit) {
+                assert_eq!(name, expected, "argument of {}", case.name);
+                let fits = match value {
+                    Value::Buffer { .. } => kind.starts_with("global_buffer "),
+                    Value::Local(_) => kind.starts_with("dynamic_shared_pointer "),
+                    Value::U32(_) => kind == "by_value uint",
+                    Value::F32(_) => kind == "by_value float",
+                };
+                assert!(fits, "{name} of {} is {kind}, not {value:?}", case.name);
+            }
+            let items = case.local.iter().product::<u32>();
+            let most = field(&about, ".max_flat_workgroup_size").and_then(Pack::as_u64).expect("a limit");
+            assert!(u64::from(items) <= most, "{}", case.name);
+            if let Some(required) = field(&about, ".reqd_workgroup_size").and_then(Pack::as_array) {
+                let required: Vec<Option<u64>> = required.iter().map(Pack::as_u64).collect();
+                assert_eq!(required, case.local.map(|size| Some(u64::from(size))), "{}", case.name);
+                // A compiler may count on whole groups where the size is fixed.
+                assert!((0..3).all(|d| case.global[d].is_multiple_of(case.local[d])), "{}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn small_cases_fill_many_workgroups_and_are_the_same_each_time() {
+    for kernel in KERNELS {
+        let case = small(kernel);
+        assert!(case.group_count() >= 64, "{} has {} workgroups", case.name, case.group_count());
+        assert_eq!(case.args, small(kernel).args, "{}", case.name);
+        assert!(case.dims >= 1 && (case.dims..3).all(|d| case.global[d as usize] == 1), "{}", case.name);
+    }
+}
+
+#[test]
+fn inputs_alone_are_never_taken_for_results() {
+    for kernel in KERNELS {
+        let case = small(kernel);
+        let before: Vec<&[u8]> = case.buffers().map(|buffer| buffer.data).collect();
+        let error = case.check(&before).expect_err(case.name).to_string();
+        assert!(error.starts_with(case.name), "{error}");
+    }
+}
