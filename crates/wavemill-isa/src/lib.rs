@@ -1,1 +1,11 @@
 //! Rows, formats, decoder and encoder of the AMD GPU instruction sets that Wavemill implements.
+//!
+//! Every fact about an instruction stands once, on one row of the tables under `rows/`. The build script checks the
+//! rows and turns them into static tables; everything in this crate is derived from them.
+//!
+//! The crate knows nothing of execution and does no I/O.
+
+pub mod gcn;
+mod target;
+
+pub use target::{Target, TargetSet};

@@ -1,0 +1,59 @@
+//! Reads the row files under `rows/`, checks them and writes the static tables that the crate includes.
+
+// The build script uses parts of these modules only.
+#![allow(dead_code, unreachable_pub)]
+
+#[path = "build/emit.rs"]
+mod emit;
+#[path = "build/forms.rs"]
+mod forms;
+#[path = "src/gcn"]
+mod gcn {
+    pub mod encoding;
+    pub mod vocabulary;
+}
+#[path = "build/table.rs"]
+mod table;
+#[path = "src/target.rs"]
+mod target;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+/// The row files in the manual's order of formats.
+const FILES: [&str; 22] = [
+    "sop2", "sopk", "sop1", "sopc", "sopp", "smem", "vop2", "vop1", "vopc", "vop3", "vop3p", "mai", "mai_scaled",
+    "vintrp", "ds", "mubuf", "mtbuf", "mimg", "flat", "global", "scratch", "exp",
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=rows");
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=src/target.rs");
+    println!("cargo::rerun-if-changed=src/gcn/vocabulary.rs");
+    println!("cargo::rerun-if-changed=src/gcn/encoding.rs");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let mut rows = Vec::new();
+    let mut errors = Vec::new();
+    for name in FILES {
+        let file = format!("rows/gcn/{name}.rows");
+        match table::parse(&file, &read(&root.join(&file))) {
+            Ok(parsed) => rows.extend(parsed),
+            Err(found) => errors.extend(found),
+        }
+    }
+    let forms = forms::forms(&rows);
+    errors.extend(forms::check(&rows, &forms));
+    if !errors.is_empty() {
+        for error in &errors {
+            eprintln!("{error}");
+        }
+        process::exit(1);
+    }
+    fs::write(out.join("gcn_tables.rs"), emit::emit(&rows, &forms)).expect("OUT_DIR is writable");
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,154 @@
+//! Writes the Rust tables.
+
+use crate::forms::SourceForm;
+use crate::gcn::encoding::Space;
+use crate::table::SourceRow;
+use crate::target::{Target, TargetSet};
+use std::fmt::Write;
+
+/// `v_add_f32` as a variant name: `VAddF32`. An underscore between digits stays, so that `16x16x4_4b` is readable.
+pub fn variant(name: &str) -> String {
+    let mut out = String::new();
+    let mut upper = true;
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '_' {
+            let digits = out.ends_with(|c: char| c.is_ascii_digit())
+                && chars.peek().is_some_and(|c| c.is_ascii_digit());
+            if digits {
+                out.push('_');
+            }
+            upper = true;
+        } else if upper {
+            out.extend(c.to_uppercase());
+            upper = false;
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn set(targets: TargetSet) -> String {
+    format!("TargetSet::from_bits({})", targets.bits())
+}
+
+/// The source text of the generated tables.
+pub fn emit(rows: &[SourceRow], forms: &[SourceForm]) -> String {
+    let mut out = String::new();
+    let w = &mut out;
+    // Writing to a String cannot fail.
+    macro_rules! line { ($($arg:tt)*) => { writeln!(w, $($arg)*).expect("writing to a string") }; }
+
+    line!("/// An instruction: one variant per row of the tables, in the tables' order.");
+    line!("#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]");
+    line!("#[repr(u16)]");
+    line!("pub enum Op {{");
+    for row in rows {
+        line!("    /// `{}`", row.name());
+        line!("    {},", variant(row.name()));
+    }
+    line!("}}\n");
+
+    line!("impl Op {{");
+    line!("    /// Every instruction, in the tables' order.");
+    line!("    pub const ALL: &'static [Op] = &[");
+    for row in rows {
+        line!("        Op::{},", variant(row.name()));
+    }
+    line!("    ];\n}}\n");
+
+    line!("pub(super) static FORMS: [Form; {}] = [", forms.len());
+    for form in forms {
+        line!(
+            "    Form {{ op: Op::{}, encoding: Encoding::{}, code: {}, targets: {}, fixed: {:#x}, value: {:#x}, used: {:#x} }},",
+            variant(rows[form.row].name()),
+            form.encoding.variant(),
+            form.code,
+            set(form.targets),
+            form.fixed,
+            form.value,
+            form.used
+        );
+    }
+    line!("];\n");
+
+    line!("pub(super) static ROWS: [Row; {}] = [", rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        let start = forms.partition_point(|form| form.row < index);
+        let end = forms.partition_point(|form| form.row <= index);
+        line!("    Row {{");
+        line!("        op: Op::{},", variant(row.name()));
+        line!("        format: Format::{},", row.format.variant());
+        line!("        targets: {},", set(row.targets));
+        line!("        names: &[");
+        for (targets, name) in &row.names {
+            line!("            ({}, {name:?}),", set(*targets));
+        }
+        line!("        ],");
+        line!("        operands: &[");
+        for operand in &row.operands {
+            line!(
+                "            OperandSpec {{ role: Role::{}, access: Access::{}, ty: Type {{ elem: Elem::{}, count: {} }}, accvgpr: {} }},",
+                operand.role.variant(),
+                operand.access.variant(),
+                operand.ty.elem.variant(),
+                operand.ty.count,
+                operand.accvgpr
+            );
+        }
+        line!("        ],");
+        line!("        reads: StateSet::from_bits({}),", row.reads.bits());
+        line!("        writes: StateSet::from_bits({}),", row.writes.bits());
+        line!("        memory: &[");
+        for access in &row.memory {
+            line!(
+                "            MemAccess {{ op: MemOp::{}, space: MemSpace::{} }},",
+                access.op.variant(),
+                access.space.variant()
+            );
+        }
+        line!("        ],");
+        match row.data {
+            Some(ty) => {
+                line!("        data: Some(Type {{ elem: Elem::{}, count: {} }}),", ty.elem.variant(), ty.count);
+            }
+            None => line!("        data: None,"),
+        }
+        line!("        flags: FlagSet::from_bits({:#x}),", row.flag_set().bits());
+        line!("        partial_flags: &[");
+        for (flag, targets) in row.flags.iter().filter(|(_, targets)| *targets != row.targets) {
+            line!("            (Flag::{}, {}),", flag.variant(), set(*targets));
+        }
+        line!("        ],");
+        line!("        float_mods: {},", row.float_mods());
+        line!("        first_form: {start},");
+        line!("        form_count: {},", end - start);
+        line!("        section: {:?},", row.manual);
+        line!("        note: {:?},", row.note.as_deref().unwrap_or(""));
+        line!("    }},");
+    }
+    line!("];\n");
+
+    line!("/// Per target and opcode space: index of the form of each opcode, or `NO_FORM`.");
+    line!("pub(super) static OPCODES: [[&[u16]; {}]; {}] = [", Space::ALL.len(), Target::COUNT);
+    for target in Target::ALL {
+        line!("    [");
+        for &space in Space::ALL {
+            let mut table: Vec<u16> = Vec::new();
+            for (index, form) in forms.iter().enumerate() {
+                if form.space == space && form.targets.contains(target) {
+                    let code = usize::from(form.code);
+                    if table.len() <= code {
+                        table.resize(code + 1, u16::MAX);
+                    }
+                    table[code] = index as u16;
+                }
+            }
+            line!("        &{table:?},");
+        }
+        line!("    ],");
+    }
+    line!("];");
+    out
+}

@@ -1,0 +1,425 @@
+//! Reads the row files.
+//!
+//! A row file is plain text. `#` starts a comment. A line that starts with `%` sets something for the lines after it:
+//!
+//! - `%format F`: the format (opcode space) of the rows; once, first.
+//! - `%manual TEXT`: the manual's section that lists them.
+//! - `%columns ROLE...`: the operand columns of the rows that follow, in text order.
+//! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row takes one away.
+//!
+//! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
+//! An opcode may differ by target (`99@90a,93@942+`) or live in the VOP3 space there (`vop3:673@90a+`); so may a
+//! mnemonic. Targets are `all`, `906`, `906+`, `900-908` or a comma list of these. An operand is `-` (none) or a type
+//! (`f32`, `f16x2`) with an access mark in front where the column's own (destinations are written, all else is read)
+//! is wrong: `+` read and written, `~` memory atomic with optional return, `r:` and `w:`. `a:` before all that says
+//! that the register is always an accumulation VGPR.
+
+use crate::gcn::vocabulary::{
+    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+};
+use crate::target::{Target, TargetSet};
+use std::fmt;
+
+/// A mistake in a row file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowError {
+    /// File name.
+    pub file: String,
+    /// Line number, from 1.
+    pub line: usize,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}
+
+/// An operand of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperandRow {
+    pub role: Role,
+    pub access: Access,
+    pub ty: Type,
+    /// Always an accumulation VGPR.
+    pub accvgpr: bool,
+}
+
+/// One instruction as its row says.
+#[derive(Debug, Clone)]
+pub struct SourceRow {
+    pub file: String,
+    pub line: usize,
+    pub format: Format,
+    pub manual: String,
+    pub targets: TargetSet,
+    /// Opcodes: targets, opcode space, number.
+    pub codes: Vec<(TargetSet, Format, u16)>,
+    /// Mnemonics: targets, text.
+    pub names: Vec<(TargetSet, String)>,
+    pub operands: Vec<OperandRow>,
+    pub reads: StateSet,
+    pub writes: StateSet,
+    pub memory: Vec<MemAccess>,
+    /// Type of the data that a memory-to-LDS instruction moves.
+    pub data: Option<Type>,
+    /// Flags and the targets on which they hold.
+    pub flags: Vec<(Flag, TargetSet)>,
+    /// Sources that take absolute value and negation, if not the float-typed ones.
+    pub mods: Option<u8>,
+    /// Targets with the 64-bit, SDWA and DPP encodings.
+    pub e64: TargetSet,
+    pub sdwa: TargetSet,
+    pub dpp: TargetSet,
+    pub note: Option<String>,
+}
+
+impl SourceRow {
+    pub fn error(&self, message: impl Into<String>) -> RowError {
+        RowError { file: self.file.clone(), line: self.line, message: message.into() }
+    }
+
+    /// The newest mnemonic: the one that names the instruction.
+    pub fn name(&self) -> &str {
+        &self.names.last().expect("the parser lets no row without mnemonic pass").1
+    }
+
+    pub fn operand(&self, role: Role) -> Option<&OperandRow> {
+        self.operands.iter().find(|operand| operand.role == role)
+    }
+
+    pub fn has(&self, flag: Flag, target: Target) -> bool {
+        self.flags.iter().any(|&(f, targets)| f == flag && targets.contains(target))
+    }
+
+    /// Flags that hold on some target.
+    pub fn flag_set(&self) -> FlagSet {
+        self.flags.iter().fold(FlagSet::EMPTY, |set, &(flag, _)| set.with(flag))
+    }
+
+    /// The sources (bit per source) that take absolute value and negation.
+    pub fn float_mods(&self) -> u8 {
+        if let Some(mods) = self.mods {
+            return mods;
+        }
+        let source = |role| match role {
+            Role::Src0 => Some(0),
+            Role::Src1 => Some(1),
+            Role::Src2 => Some(2),
+            _ => None,
+        };
+        self.operands
+            .iter()
+            .filter(|operand| operand.ty.elem.is_float())
+            .filter_map(|operand| source(operand.role))
+            .fold(0, |mods, index: u8| mods | 1 << index)
+    }
+}
+
+/// The state that `%` lines leave behind.
+#[derive(Default)]
+struct Header {
+    format: Option<Format>,
+    manual: String,
+    columns: Vec<Role>,
+    defaults: Vec<String>,
+}
+
+/// Parses one row file. Every mistake is reported, not only the first.
+pub fn parse(file: &str, text: &str) -> Result<Vec<SourceRow>, Vec<RowError>> {
+    let mut header = Header::default();
+    let mut rows = Vec::new();
+    let mut errors = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.split_once('#').map_or(line, |(code, _)| code).trim();
+        if line.is_empty() {
+            continue;
+        }
+        let result = match line.strip_prefix('%') {
+            Some(directive) => header.apply(directive),
+            None => header.row(file, index + 1, line).map(|row| rows.push(row)),
+        };
+        if let Err(message) = result {
+            errors.push(RowError { file: file.to_owned(), line: index + 1, message });
+        }
+    }
+    if errors.is_empty() { Ok(rows) } else { Err(errors) }
+}
+
+fn unknown(what: &str, found: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let known: Vec<_> = known.collect();
+    format!("expected {what}, found `{found}` (known: {})", known.join(", "))
+}
+
+impl Header {
+    fn apply(&mut self, directive: &str) -> Result<(), String> {
+        let (word, rest) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
+        let rest = rest.trim();
+        match word {
+            "format" => {
+                let format = Format::from_name(rest)
+                    .ok_or_else(|| unknown("a format", rest, Format::ALL.iter().map(|f| f.name())))?;
+                if self.format.replace(format).is_some() {
+                    return Err("expected one %format per file, found a second".into());
+                }
+            }
+            "manual" => self.manual = rest.to_owned(),
+            "columns" => {
+                self.columns.clear();
+                for name in rest.split_whitespace() {
+                    let role = Role::from_name(name)
+                        .ok_or_else(|| unknown("an operand column", name, Role::ALL.iter().map(|r| r.name())))?;
+                    if self.columns.contains(&role) {
+                        return Err(format!("expected each column once, found `{name}` twice"));
+                    }
+                    self.columns.push(role);
+                }
+            }
+            "default" => self.defaults = rest.split_whitespace().map(str::to_owned).collect(),
+            _ => return Err(format!("expected %format, %manual, %columns or %default, found `%{word}`")),
+        }
+        Ok(())
+    }
+
+    fn row(&self, file: &str, line: usize, text: &str) -> Result<SourceRow, String> {
+        let format = self.format.ok_or("expected %format before the first row")?;
+        let (text, note) = match text.split_once("note:") {
+            Some((text, note)) => (text, Some(note.trim().to_owned())),
+            None => (text, None),
+        };
+        let mut cells = text.split_whitespace();
+        let mut next = |what: &str| cells.next().ok_or_else(|| format!("expected {what}, found the end of the line"));
+        let codes = next("an opcode")?;
+        let targets = parse_targets(next("a target set")?)?;
+        let names = next("a mnemonic")?;
+        let mut operands = Vec::new();
+        for &role in &self.columns {
+            let cell = next(&format!("the operand in column `{}`", role.name()))?;
+            if cell != "-" {
+                operands.push(parse_operand(role, cell)?);
+            }
+        }
+        let mut row = SourceRow {
+            file: file.to_owned(),
+            line,
+            format,
+            manual: self.manual.clone(),
+            targets,
+            codes: parse_codes(format, codes, targets)?,
+            names: parse_names(names, targets)?,
+            operands,
+            reads: StateSet::EMPTY,
+            writes: StateSet::EMPTY,
+            memory: Vec::new(),
+            data: None,
+            flags: Vec::new(),
+            mods: None,
+            e64: TargetSet::EMPTY,
+            sdwa: TargetSet::EMPTY,
+            dpp: TargetSet::EMPTY,
+            note,
+        };
+        let attributes: Vec<&str> = cells.collect();
+        for default in &self.defaults {
+            if !attributes.iter().any(|a| a.strip_prefix('!') == Some(default)) {
+                apply_attribute(&mut row, default)?;
+            }
+        }
+        for attribute in attributes {
+            match attribute.strip_prefix('!') {
+                Some(removed) if self.defaults.iter().any(|d| d == removed) => {}
+                Some(removed) => {
+                    return Err(format!("expected a default attribute after `!`, found `{removed}`"));
+                }
+                None => apply_attribute(&mut row, attribute)?,
+            }
+        }
+        Ok(row)
+    }
+}
+
+/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`.
+pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
+    if text == "all" {
+        return Ok(TargetSet::ALL);
+    }
+    let one = |name: &str| {
+        Target::ALL.into_iter().find(|t| &t.name()[3..] == name).ok_or_else(|| {
+            unknown("a target set", text, ["all"].into_iter().chain(Target::ALL.iter().map(|t| &t.name()[3..])))
+        })
+    };
+    let mut set = TargetSet::EMPTY;
+    for item in text.split(',') {
+        let part = if let Some(first) = item.strip_suffix('+') {
+            TargetSet::from_first(one(first)?)
+        } else if let Some((first, last)) = item.split_once('-') {
+            let part = TargetSet::from_first(one(first)?).intersection(TargetSet::up_to(one(last)?));
+            if part.is_empty() {
+                return Err(format!("expected an ascending target range, found `{item}`"));
+            }
+            part
+        } else {
+            TargetSet::of(one(item)?)
+        };
+        if !set.intersection(part).is_empty() {
+            return Err(format!("expected each target once, found `{text}`"));
+        }
+        set = set.union(part);
+    }
+    Ok(set)
+}
+
+/// Splits `a@906,b@908+` into items with target sets; an item without `@` holds for `all`.
+fn per_target(text: &str, all: TargetSet) -> Result<Vec<(TargetSet, &str)>, String> {
+    let mut items = Vec::new();
+    let mut covered = TargetSet::EMPTY;
+    let parts: Vec<&str> = text.split(',').collect();
+    for part in parts.iter().rev() {
+        let (value, targets) = match part.split_once('@') {
+            Some((value, targets)) => (value, parse_targets(targets)?),
+            None => (*part, all.difference(covered)),
+        };
+        if !targets.difference(all).is_empty() {
+            return Err(format!("expected targets of the row, found `{part}`"));
+        }
+        if targets.is_empty() || !covered.intersection(targets).is_empty() {
+            return Err(format!("expected each target once, found `{text}`"));
+        }
+        covered = covered.union(targets);
+        items.push((targets, value));
+    }
+    if covered != all {
+        return Err(format!("expected a value for every target of the row, found `{text}`"));
+    }
+    items.reverse();
+    Ok(items)
+}
+
+fn parse_codes(format: Format, text: &str, targets: TargetSet) -> Result<Vec<(TargetSet, Format, u16)>, String> {
+    per_target(text, targets)?
+        .into_iter()
+        .map(|(targets, value)| {
+            let (space, number) = match value.strip_prefix("vop3:") {
+                Some(number) => (Format::Vop3, number),
+                None => (format, value),
+            };
+            let code: u16 = number.parse().map_err(|_| format!("expected an opcode, found `{value}`"))?;
+            let limit = 1u32 << space.op_bits();
+            if u32::from(code) >= limit {
+                return Err(format!("expected an opcode below {limit} in {}, found {code}", space.name()));
+            }
+            Ok((targets, space, code))
+        })
+        .collect()
+}
+
+fn parse_names(text: &str, targets: TargetSet) -> Result<Vec<(TargetSet, String)>, String> {
+    per_target(text, targets)?
+        .into_iter()
+        .map(|(targets, name)| {
+            let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(good) {
+                return Err(format!("expected a mnemonic, found `{name}`"));
+            }
+            Ok((targets, name.to_owned()))
+        })
+        .collect()
+}
+
+/// Parses `f16x2` and the like.
+pub fn parse_type(text: &str) -> Result<Type, String> {
+    if let Some(elem) = Elem::from_name(text) {
+        return Ok(Type::one(elem));
+    }
+    let parsed = text.rsplit_once('x').and_then(|(elem, count)| {
+        let count: u8 = count.parse().ok()?;
+        Some(Type { elem: Elem::from_name(elem)?, count })
+    });
+    match parsed {
+        Some(ty) if ty.elem.bits() == 0 => Err(format!("expected no count on `{}`, found `{text}`", ty.elem.name())),
+        Some(ty) if (2..=64).contains(&ty.count) && ty.bits() <= 1024 => Ok(ty),
+        Some(_) => Err(format!("expected 2 to 64 elements and at most 1024 bits, found `{text}`")),
+        None => Err(unknown("an operand type", text, Elem::ALL.iter().map(|e| e.name()))),
+    }
+}
+
+fn parse_operand(role: Role, cell: &str) -> Result<OperandRow, String> {
+    let written = matches!(role, Role::Vdst | Role::Sdst) || role == Role::Sdata;
+    let (cell, accvgpr) = match cell.strip_prefix("a:") {
+        Some(cell) => (cell, true),
+        None => (cell, false),
+    };
+    let (access, ty) = if let Some(ty) = cell.strip_prefix('+') {
+        (Access::ReadWrite, ty)
+    } else if let Some(ty) = cell.strip_prefix('~') {
+        (Access::IfReturn, ty)
+    } else if let Some(ty) = cell.strip_prefix("r:") {
+        (Access::Read, ty)
+    } else if let Some(ty) = cell.strip_prefix("w:") {
+        (Access::Write, ty)
+    } else {
+        (if written { Access::Write } else { Access::Read }, cell)
+    };
+    let ty = parse_type(ty)?;
+    let access = if ty.elem.is_immediate() { Access::Read } else { access };
+    Ok(OperandRow { role, access, ty, accvgpr })
+}
+
+fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
+    let (text, targets) = match attribute.split_once('@') {
+        Some((text, targets)) => (text, parse_targets(targets)?),
+        None => (attribute, row.targets),
+    };
+    if !targets.difference(row.targets).is_empty() {
+        return Err(format!("expected targets of the row, found `{attribute}`"));
+    }
+    if let Some((key, value)) = text.split_once(':') {
+        match key {
+            "reads" | "writes" => {
+                let set = if key == "reads" { &mut row.reads } else { &mut row.writes };
+                for name in value.split(',') {
+                    let state = State::from_name(name)
+                        .ok_or_else(|| unknown("a state", name, State::ALL.iter().map(|s| s.name())))?;
+                    *set = set.with(state);
+                }
+            }
+            "mem" => {
+                let (op, space) = value.split_once('.').unwrap_or((value, ""));
+                let op = MemOp::from_name(op)
+                    .ok_or_else(|| unknown("a memory operation", op, MemOp::ALL.iter().map(|o| o.name())))?;
+                let space = MemSpace::from_name(space)
+                    .ok_or_else(|| unknown("a memory space", space, MemSpace::ALL.iter().map(|s| s.name())))?;
+                row.memory.push(MemAccess { op, space });
+            }
+            "data" => row.data = Some(parse_type(value)?),
+            "mods" => {
+                let mut mods = 0u8;
+                for item in value.split(',').filter(|&item| item != "none") {
+                    match item {
+                        "0" | "1" | "2" => mods |= 1 << (item.as_bytes()[0] - b'0'),
+                        _ => return Err(format!("expected source numbers or `none` in mods, found `{item}`")),
+                    }
+                }
+                row.mods = Some(mods);
+            }
+            _ => return Err(format!("expected reads:, writes:, mem:, data: or mods:, found `{attribute}`")),
+        }
+        return Ok(());
+    }
+    match text {
+        "e64" => row.e64 = targets,
+        "sdwa" => row.sdwa = targets,
+        "dpp" => row.dpp = targets,
+        _ => {
+            let flag = Flag::from_name(text)
+                .ok_or_else(|| unknown("an attribute", attribute, Flag::ALL.iter().map(|f| f.name())))?;
+            if row.flags.iter().any(|&(f, _)| f == flag) {
+                return Err(format!("expected each attribute once, found `{text}` twice"));
+            }
+            row.flags.push((flag, targets));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Bytes to instructions. Total: any bytes of any length give an instruction or an error, without allocation.
+
+use super::encoding::{Encoding, FieldId, SRC_DPP, SRC_SDWA, Space};
+use super::inst::Inst;
+use super::operand::Operand;
+use super::resolve::Words;
+use super::row::{FORMS, NO_FORM, OPCODES, Op};
+use super::vocabulary::Role;
+use crate::target::Target;
+use core::fmt;
+
+/// Why bytes are no instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The bytes end inside an instruction.
+    Truncated {
+        /// How many bytes are needed at least.
+        needed: usize,
+    },
+    /// The first dword is not the beginning of any instruction of the target.
+    Unknown {
+        /// The first dword.
+        word: u32,
+    },
+    /// The opcode is an instruction, but a field holds something that the instruction does not allow.
+    Illegal {
+        /// The instruction that the opcode names.
+        op: Op,
+        /// The first field at fault.
+        field: FieldId,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::Truncated { needed } => write!(f, "truncated instruction: {needed} bytes needed"),
+            DecodeError::Unknown { word } => write!(f, "unknown instruction word {word:#010x}"),
+            DecodeError::Illegal { op, field } => write!(f, "illegal {} field in {op}", field.name()),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+fn read_word(bytes: &[u8], index: usize) -> Option<u32> {
+    let chunk = bytes.get(index * 4..index * 4 + 4)?;
+    Some(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]))
+}
+
+/// The opcode space and opcode that the first dword names.
+fn classify(word: u32) -> Option<(Space, u32)> {
+    let field = |lo: u32, width: u32| word >> lo & ((1 << width) - 1);
+    if word >> 31 == 0 {
+        let src0 = field(0, 9);
+        let (plain, sdwa, dpp, code) = match field(25, 6) {
+            0x3F => (Space::Vop1, Space::Vop1Sdwa, Some(Space::Vop1Dpp), field(9, 8)),
+            0x3E => (Space::Vopc, Space::VopcSdwa, None, field(17, 8)),
+            code => (Space::Vop2, Space::Vop2Sdwa, Some(Space::Vop2Dpp), code),
+        };
+        return Some((
+            match src0 {
+                SRC_SDWA => sdwa,
+                SRC_DPP => dpp?,
+                _ => plain,
+            },
+            code,
+        ));
+    }
+    if word >> 30 == 0b10 {
+        return Some(match field(23, 7) {
+            0x7D => (Space::Sop1, field(8, 8)),
+            0x7E => (Space::Sopc, field(16, 7)),
+            0x7F => (Space::Sopp, field(16, 7)),
+            high if high >= 0x60 => (Space::Sopk, field(23, 5)),
+            code => (Space::Sop2, code),
+        });
+    }
+    Some(match field(26, 6) {
+        0b11_0000 => (Space::Smem, field(18, 8)),
+        0b11_0001 => (Space::Exp, 0),
+        0b11_0100 if field(23, 3) == 7 => (Space::Vop3p, field(16, 7)),
+        0b11_0100 => (Space::Vop3, field(16, 10)),
+        0b11_0101 => (Space::Vintrp, field(16, 2)),
+        0b11_0110 => (Space::Ds, field(17, 8)),
+        0b11_0111 => match field(14, 2) {
+            0 => (Space::Flat, field(18, 7)),
+            1 => (Space::Scratch, field(18, 7)),
+            2 => (Space::Global, field(18, 7)),
+            _ => return None,
+        },
+        0b11_1000 => (Space::Mubuf, field(18, 7)),
+        0b11_1010 => (Space::Mtbuf, field(15, 4)),
+        0b11_1100 => (Space::Mimg, field(18, 7)),
+        _ => return None,
+    })
+}
+
+fn lookup(target: Target, space: Space, code: u32) -> Option<u16> {
+    let table = OPCODES[target.index()][space as usize];
+    table.get(code as usize).copied().filter(|&form| form != NO_FORM)
+}
+
+/// Decodes the instruction at the start of `bytes`.
+///
+/// # Errors
+///
+/// [`DecodeError`] tells bytes that end too early from words that are no instruction of the target and from
+/// instructions with an illegal field.
+pub fn decode(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
+    let word = read_word(bytes, 0).ok_or(DecodeError::Truncated { needed: 4 })?;
+    if word >> 16 == Encoding::MaiScaled.encoding_bits()
+        && let Some(scaled) = decode_scaled(target, bytes)
+    {
+        return Ok(scaled);
+    }
+    let unknown = DecodeError::Unknown { word };
+    let (space, code) = classify(word).ok_or(unknown)?;
+    let form = lookup(target, space, code).ok_or(unknown)?;
+    decode_form(target, form, bytes)
+}
+
+/// The scaled matrix pair, if the bytes hold one. The first half alone is an instruction too.
+fn decode_scaled(target: Target, bytes: &[u8]) -> Option<Inst> {
+    let second = read_word(bytes, 2)?;
+    let form = lookup(target, Space::MaiScaled, second >> 16 & 0x7F)?;
+    decode_form(target, form, bytes).ok()
+}
+
+fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<Inst, DecodeError> {
+    let form = &FORMS[usize::from(index)];
+    let base = usize::from(form.encoding.bytes());
+    if bytes.len() < base {
+        return Err(DecodeError::Truncated { needed: base });
+    }
+    let mut words = [0u32; 4];
+    // Words beyond the encoding are looked at only if an operand asks for a literal.
+    for (index, word) in words[..base / 4].iter_mut().enumerate() {
+        *word = read_word(bytes, index).unwrap_or(0);
+    }
+    let illegal = |field| DecodeError::Illegal { op: form.op, field };
+    let all = words.iter().rev().fold(0u128, |all, &word| all << 32 | u128::from(word));
+    if all & form.fixed != form.value {
+        return Err(illegal(field_at(target, form.encoding, (all & form.fixed) ^ form.value)));
+    }
+    let view = Words { target, form, words: &words };
+    let mut literal = false;
+    for spec in form.op.row().operands {
+        if let Some(Operand::Literal(_)) = view.operand(spec).map_err(illegal)? {
+            literal |= spec.role != Role::Literal;
+        }
+    }
+    let mut size = base;
+    if literal {
+        size += 4;
+        words[base / 4] = read_word(bytes, base / 4).ok_or(DecodeError::Truncated { needed: size })?;
+    }
+    Ok(Inst { words, form: index, target, size: size as u8 })
+}
+
+/// The field that holds the lowest bit of `bits`.
+fn field_at(target: Target, encoding: Encoding, bits: u128) -> FieldId {
+    let lowest = bits & bits.wrapping_neg();
+    encoding
+        .fields()
+        .iter()
+        .find(|field| field.targets.contains(target) && field.mask() & lowest != 0)
+        .map_or(FieldId::Encoding, |field| field.id)
+}

@@ -1,0 +1,23 @@
+//! GCN as gfx9 has it: Vega and the CDNA generations.
+//!
+//! Start with [`decode`]: it turns bytes into an [`Inst`], whose [`Inst::operands`] and [`Inst::modifiers`] say what the
+//! instance means and whose [`Inst::row`] says everything that is known about the instruction.
+
+mod decode;
+mod encoding;
+mod inst;
+mod modifiers;
+mod operand;
+mod resolve;
+mod row;
+mod vocabulary;
+
+pub use decode::{DecodeError, decode};
+pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
+pub use inst::Inst;
+pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
+pub use operand::{InlineFloat, Operand, Special};
+pub use row::{Form, Op, OperandSpec, Row};
+pub use vocabulary::{
+    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+};

@@ -1,0 +1,250 @@
+//! What an instance says besides opcode and operands.
+
+use super::encoding::{Encoding, FieldId as F};
+use super::resolve::{Words, sign_extend};
+use super::vocabulary::{Flag, Format, words};
+
+words! {
+    /// The part of a register that SDWA selects.
+    pub enum SdwaSel {
+        /// Bits 7:0.
+        Byte0 = "BYTE_0",
+        /// Bits 15:8.
+        Byte1 = "BYTE_1",
+        /// Bits 23:16.
+        Byte2 = "BYTE_2",
+        /// Bits 31:24.
+        Byte3 = "BYTE_3",
+        /// Bits 15:0.
+        Word0 = "WORD_0",
+        /// Bits 31:16.
+        Word1 = "WORD_1",
+        /// All bits.
+        Dword = "DWORD",
+        /// The reserved code 7.
+        Reserved = "reserved",
+    }
+}
+
+words! {
+    /// What SDWA does with the destination bits that it does not select.
+    pub enum DstUnused {
+        /// Zero.
+        Pad = "UNUSED_PAD",
+        /// Sign-extended above, zero below.
+        Sext = "UNUSED_SEXT",
+        /// Kept: the destination is read too.
+        Preserve = "UNUSED_PRESERVE",
+        /// The reserved code 3.
+        Reserved = "reserved",
+    }
+}
+
+/// The selections of an SDWA form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sdwa {
+    /// Destination part.
+    pub dst_sel: SdwaSel,
+    /// The rest of the destination.
+    pub dst_unused: DstUnused,
+    /// Part of source 0.
+    pub src0_sel: SdwaSel,
+    /// Part of source 1.
+    pub src1_sel: SdwaSel,
+}
+
+/// The lane permutation of a DPP form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dpp {
+    /// The permutation code (Vega ISA 13.3.10), 9 bits.
+    pub ctrl: u16,
+    /// Rows written, bit per row of 16 lanes.
+    pub row_mask: u8,
+    /// Banks written, bit per four lanes of each row.
+    pub bank_mask: u8,
+    /// Lanes whose source is outside read 0 and are written; otherwise they are not written.
+    pub bound_ctrl: bool,
+}
+
+/// Export fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Components, bit per source.
+    pub en: u8,
+    /// Two 16-bit components per source.
+    pub compr: bool,
+    /// Last export of its kind.
+    pub done: bool,
+    /// EXEC is the pixel mask.
+    pub vm: bool,
+}
+
+/// Everything in an instance that is neither opcode nor operand. A modifier that the encoding lacks is zero or `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Modifiers {
+    /// Clamp or saturate the result; for compares, signal NaNs.
+    pub clamp: bool,
+    /// Output multiplier: 0 none, 1 times 2, 2 times 4, 3 divided by 2.
+    pub omod: u8,
+    /// Absolute value, bit per source. For mixed-precision instructions this is the NEG_HI field.
+    pub abs: u8,
+    /// Negation, bit per source; in packed forms, of the low half.
+    pub neg: u8,
+    /// Packed: negation of the high half, bit per source.
+    pub neg_hi: u8,
+    /// SDWA: sign extension, bit per source.
+    pub sext: u8,
+    /// Half selection: bits 0 to 2 for the sources, bit 3 for the destination.
+    pub op_sel: u8,
+    /// Packed: half selection for the high result, bits 0 to 2.
+    pub op_sel_hi: u8,
+    /// Truth table of `v_bitop3`.
+    pub bitop3: u8,
+    /// Matrix: broadcast size or format of A.
+    pub cbsz: u8,
+    /// Matrix: broadcast block.
+    pub abid: u8,
+    /// Matrix: lane permutation of B, format of B, or negation of f64 operands.
+    pub blgp: u8,
+    /// Interpolation: the high half of the attribute.
+    pub high: bool,
+    /// SDWA selections.
+    pub sdwa: Option<Sdwa>,
+    /// DPP permutation.
+    pub dpp: Option<Dpp>,
+    /// Memory offset in bytes. Data share instructions with two offsets have the first here, in elements.
+    pub offset: i32,
+    /// Second offset of data share instructions with two, in elements.
+    pub offset1: u8,
+    /// Buffer: an offset VGPR is used.
+    pub offen: bool,
+    /// Buffer: an index VGPR is used.
+    pub idxen: bool,
+    /// GLC, called SC0 on gfx942 and later.
+    pub glc: bool,
+    /// SLC, called NT on gfx942 and later.
+    pub slc: bool,
+    /// SCC, called SC1 on gfx942 and later.
+    pub scc: bool,
+    /// Non-volatile.
+    pub nv: bool,
+    /// Memory to LDS.
+    pub lds: bool,
+    /// Global data share.
+    pub gds: bool,
+    /// A status dword follows the data.
+    pub tfe: bool,
+    /// Data format of typed buffer instructions.
+    pub dfmt: u8,
+    /// Number format of typed buffer instructions.
+    pub nfmt: u8,
+    /// Image channels.
+    pub dmask: u8,
+    /// Image: unnormalised coordinates.
+    pub unorm: bool,
+    /// Image: array.
+    pub da: bool,
+    /// Image: 16-bit addresses (R128 is not on these targets).
+    pub a16: bool,
+    /// Image: LOD warning.
+    pub lwe: bool,
+    /// Image: 16-bit data.
+    pub d16: bool,
+    /// Export fields.
+    pub export: Option<Export>,
+}
+
+fn sel(code: u32) -> SdwaSel {
+    SdwaSel::ALL[code as usize & 7]
+}
+
+impl Modifiers {
+    pub(super) fn read(view: &Words<'_>) -> Modifiers {
+        use Encoding as E;
+        let row = view.form.op.row();
+        let encoding = view.form.encoding;
+        let get = |id| view.get(id) as u8;
+        let bit = |id| view.bit(id);
+        let mut m = Modifiers {
+            clamp: bit(F::Clamp),
+            omod: get(F::Omod),
+            abs: get(F::Abs) | get(F::Src0Abs) | get(F::Src1Abs) << 1,
+            neg: get(F::Neg) | get(F::Src0Neg) | get(F::Src1Neg) << 1,
+            neg_hi: get(F::NegHi),
+            sext: get(F::Src0Sext) | get(F::Src1Sext) << 1,
+            op_sel: get(F::OpSel),
+            op_sel_hi: get(F::OpSelHi) | get(F::OpSelHi2) << 2,
+            cbsz: get(F::Cbsz),
+            abid: get(F::Abid),
+            blgp: get(F::Blgp),
+            high: bit(F::High),
+            offen: bit(F::Offen),
+            idxen: bit(F::Idxen),
+            glc: bit(F::Glc),
+            slc: bit(F::Slc),
+            scc: bit(F::Scc),
+            nv: bit(F::Nv),
+            lds: bit(F::Lds),
+            gds: bit(F::Gds),
+            tfe: bit(F::Tfe),
+            dfmt: get(F::Dfmt),
+            nfmt: get(F::Nfmt),
+            dmask: get(F::Dmask),
+            unorm: bit(F::Unorm),
+            da: bit(F::Da),
+            a16: bit(F::A16),
+            lwe: bit(F::Lwe),
+            d16: bit(F::D16),
+            ..Modifiers::default()
+        };
+        if row.has(Flag::Mix, view.target) {
+            m.abs = m.neg_hi;
+            m.neg_hi = 0;
+        }
+        if row.has(Flag::Bitop3, view.target) && encoding == E::Vop3a {
+            // OMOD, ABS and NEG from the highest bit down.
+            m.bitop3 = m.omod << 6 | m.abs << 3 | m.neg;
+            (m.omod, m.abs, m.neg) = (0, 0, 0);
+        }
+        match encoding {
+            E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa => {
+                m.sdwa = Some(Sdwa {
+                    dst_sel: if encoding == E::VopcSdwa { SdwaSel::Dword } else { sel(view.get(F::DstSel)) },
+                    dst_unused: DstUnused::ALL[view.get(F::DstUnused) as usize & 3],
+                    src0_sel: sel(view.get(F::Src0Sel)),
+                    src1_sel: sel(view.get(F::Src1Sel)),
+                });
+            }
+            E::Vop1Dpp | E::Vop2Dpp => {
+                m.dpp = Some(Dpp {
+                    ctrl: view.get(F::DppCtrl) as u16,
+                    row_mask: get(F::RowMask),
+                    bank_mask: get(F::BankMask),
+                    bound_ctrl: bit(F::BoundCtrl),
+                });
+            }
+            E::Mubuf | E::Mtbuf => m.offset = view.get(F::Offset) as i32,
+            E::Smem if bit(F::Imm) => m.offset = sign_extend(view.get(F::Offset), 21),
+            E::Flat => {
+                let offset = view.get(F::Offset);
+                // FLAT offsets are unsigned; LLVM drops the top bit as the hardware does.
+                m.offset =
+                    if row.format == Format::Flat { (offset & 0xFFF) as i32 } else { sign_extend(offset, 13) };
+            }
+            E::Ds => {
+                if row.has(Flag::TwoOffsets, view.target) {
+                    m.offset = view.get(F::Offset0) as i32;
+                    m.offset1 = get(F::Offset1);
+                } else {
+                    m.offset = (view.get(F::Offset0) | view.get(F::Offset1) << 8) as i32;
+                }
+            }
+            E::Exp => {
+                m.export =
+                    Some(Export { en: get(F::En), compr: bit(F::Compr), done: bit(F::Done), vm: bit(F::Vm) });
+            }
+            _ => {}
+        }
+        m
+    }
+}

@@ -1,0 +1,247 @@
+//! From the bits of a word to an operand: the one place that knows what operand codes mean.
+
+use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
+use super::operand::{InlineFloat, Operand, Special};
+use super::row::{Form, OperandSpec};
+use super::vocabulary::{Access, Elem, Flag, Format, Role};
+use crate::target::Target;
+
+/// The words of an instance with what is needed to read them.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) target: Target,
+    pub(super) form: &'static Form,
+    pub(super) words: &'a [u32; 4],
+}
+
+/// Number of addressable SGPRs (Vega ISA 3.6): 0 to 101, and two more that only tuples reach.
+const SGPRS: u32 = 102;
+
+impl Words<'_> {
+    /// The value of a field; 0 if the encoding has none of that name on the target.
+    pub(super) fn get(&self, id: F) -> u32 {
+        match self.form.encoding.field(self.target, id) {
+            Some(field) => field.get(self.words),
+            None => 0,
+        }
+    }
+
+    pub(super) fn bit(&self, id: F) -> bool {
+        self.get(id) != 0
+    }
+
+    fn format(&self) -> Format {
+        self.form.op.row().format
+    }
+
+    fn flag(&self, flag: Flag) -> bool {
+        self.form.op.row().has(flag, self.target)
+    }
+
+    /// Whether the instance moves memory to LDS, so that it has no data VGPRs.
+    pub(super) fn to_lds(&self) -> bool {
+        self.bit(F::Lds)
+    }
+
+    /// The number of registers of an operand whose type leaves it to the instance; `None` if there is no such operand
+    /// in this instance, 0 if it is `off`.
+    fn dwords(&self, spec: &OperandSpec) -> Option<u8> {
+        let scratch = self.format() == Format::Scratch;
+        let saddr_off = self.get(F::Saddr) == 0x7F;
+        Some(match (spec.ty.elem, self.form.encoding) {
+            (Elem::Addr, Encoding::Mubuf | Encoding::Mtbuf) => (self.get(F::Offen) + self.get(F::Idxen)) as u8,
+            (Elem::Addr, _) if scratch => {
+                let used = match self.form.encoding.field(self.target, F::Sve) {
+                    Some(_) => self.bit(F::Sve),
+                    None => saddr_off,
+                };
+                u8::from(used)
+            }
+            (Elem::Addr, _) if self.format() == Format::Global && !saddr_off => 1,
+            (Elem::Addr, _) => 2,
+            (Elem::Saddr, _) if saddr_off => 0,
+            (Elem::Saddr, _) => 2 - u8::from(scratch),
+            (Elem::Texel, _) => self.texel_dwords(),
+            (Elem::F8f6f4, _) => match self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp }) {
+                2 | 3 => 6,
+                4 => 4,
+                _ => 8,
+            },
+            _ if matches!(spec.role, Role::Vdata | Role::Vdst) && self.bit(F::Tfe) => spec.ty.dwords() + 1,
+            _ => spec.ty.dwords(),
+        })
+    }
+
+    /// Registers of image data (Vega ISA 8.2.5): one per channel of DMASK, half as many with D16, one more with TFE.
+    fn texel_dwords(&self) -> u8 {
+        let channels = if self.flag(Flag::Gather) { 4 } else { self.get(F::Dmask).count_ones().max(1) as u8 };
+        let data = if self.bit(F::D16) { channels.div_ceil(2) } else { channels };
+        data + u8::from(self.bit(F::Tfe))
+    }
+
+    /// The operand that `spec` describes: `Ok(None)` if the instance does not have it, `Err` with the field if its
+    /// code is reserved.
+    pub(super) fn operand(&self, spec: &OperandSpec) -> Result<Option<Operand>, F> {
+        use Encoding as E;
+        let encoding = self.form.encoding;
+        let role = spec.role;
+        if matches!(role, Role::Vdata | Role::Vdst) && self.to_lds() && !spec.ty.elem.is_immediate() {
+            return Ok(None);
+        }
+        if role == Role::Vdst && spec.access == Access::IfReturn && !self.bit(F::Glc) {
+            return Ok(None);
+        }
+        let Some(id) = encoding.field_of(role) else {
+            // The carry and mask operands of the 32-bit forms.
+            return Ok(Some(Operand::Special { reg: Special::VccLo, dwords: 2 }));
+        };
+        let value = self.get(id);
+        if spec.ty.elem.is_immediate() {
+            return Ok(Some(self.immediate(spec.ty.elem, value)));
+        }
+        let Some(dwords) = self.dwords(spec) else { return Ok(None) };
+        if dwords == 0 && matches!(spec.ty.elem, Elem::Addr | Elem::Saddr) {
+            return Ok(Some(Operand::Off));
+        }
+        let scalar = |code| scalar_operand(code, dwords, self.words, encoding).ok_or(id);
+        let vector = |first, acc| vector_operand(first, dwords, acc).ok_or(id);
+        let acc = spec.accvgpr || self.acc_bank(role);
+        Ok(Some(match (id, encoding) {
+            (F::Offset, _) => return self.scalar_offset().map(Some),
+            (F::Sdst, E::VopcSdwa) if !self.bit(F::SdstEnable) => {
+                Operand::Special { reg: Special::VccLo, dwords: 2 }
+            }
+            (F::Sdst | F::Sdata | F::Saddr | F::Soffset, _) => scalar(value)?,
+            (F::Sbase, _) => scalar(value * 2)?,
+            (F::Srsrc | F::Ssamp, _) => scalar(value * 4)?,
+            (F::Literal, _) => Operand::Literal(value),
+            (F::Vdst, _) if role == Role::Sdst => scalar(value)?,
+            (F::Src0 | F::Src1, E::Sop1 | E::Sop2 | E::Sopc) => scalar(value)?,
+            (F::Src0, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa) if self.bit(F::Src0Scalar) => {
+                sdwa_scalar(value, dwords).ok_or(id)?
+            }
+            (F::Src1, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa) if self.bit(F::Src1Scalar) => {
+                sdwa_scalar(value, dwords).ok_or(id)?
+            }
+            (F::Src0 | F::Src1, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp) => {
+                vector(value, acc)?
+            }
+            (F::Src1, E::Vop2 | E::Vop2Literal | E::Vopc) => vector(value, acc)?,
+            (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1, _) | (F::Vsrc, E::Vop3Interp) => {
+                if value >= 256 {
+                    vector(value - 256, acc)?
+                } else {
+                    scalar(value)?
+                }
+            }
+            _ => vector(value, acc)?,
+        }))
+    }
+
+    /// Whether the vector register of an operand is an accumulation VGPR.
+    fn acc_bank(&self, role: Role) -> bool {
+        match self.form.encoding {
+            Encoding::Mai | Encoding::MaiScaled => match role {
+                Role::Src0 => self.bit(F::AccA),
+                Role::Src1 => self.bit(F::AccB),
+                Role::Src2 if self.flag(Flag::Sparse) => false,
+                // CDNA 1 has matrix results in accumulation VGPRs only.
+                Role::Vdst | Role::Src2 => self.bit(F::AccCd) || self.target == Target::Gfx908,
+                _ => false,
+            },
+            Encoding::Ds | Encoding::Mubuf | Encoding::Mtbuf | Encoding::Mimg | Encoding::Flat => {
+                matches!(role, Role::Vdst | Role::Vdata | Role::Data0 | Role::Data1) && self.bit(F::Acc)
+            }
+            _ => false,
+        }
+    }
+
+    fn immediate(&self, elem: Elem, value: u32) -> Operand {
+        match elem {
+            Elem::Simm16 | Elem::Branch => Operand::Imm(i32::from(value as u16 as i16)),
+            Elem::Attr => Operand::Attr { attr: value as u8, chan: self.get(F::AttrChan) as u8 },
+            _ => Operand::Imm(value as i32),
+        }
+    }
+
+    /// The offset of scalar memory instructions (Vega ISA 7.3): a constant, a register, or a register with the
+    /// constant as `offset` modifier.
+    fn scalar_offset(&self) -> Result<Operand, F> {
+        let offset = self.get(F::Offset);
+        let register = |code, id| scalar_operand(code, 1, self.words, Encoding::Smem).ok_or(id);
+        match (self.bit(F::Imm), self.bit(F::SoffsetEn)) {
+            (_, true) => register(self.get(F::Soffset), F::Soffset),
+            (true, false) => Ok(Operand::Imm(sign_extend(offset, 21))),
+            (false, false) => register(offset & 0x7F, F::Offset),
+        }
+    }
+}
+
+/// Sign-extends the low `bits` bits.
+pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
+    ((value << (32 - bits)) as i32) >> (32 - bits)
+}
+
+/// VGPRs from `first`, if the tuple ends within the 256 registers.
+fn vector_operand(first: u32, dwords: u8, acc: bool) -> Option<Operand> {
+    if first + u32::from(dwords) > 256 {
+        return None;
+    }
+    let first = first as u8;
+    Some(if acc { Operand::Agpr { first, dwords } } else { Operand::Vgpr { first, dwords } })
+}
+
+/// The registers that a tuple of `dwords` SGPRs must start at a multiple of.
+pub(super) const fn sgpr_alignment(dwords: u8) -> u32 {
+    match dwords {
+        0 | 1 => 1,
+        2 => 2,
+        _ => 4,
+    }
+}
+
+/// What an 8-bit scalar operand code means. A tuple that is not aligned is read from the aligned register below, as
+/// LLVM prints it.
+fn scalar_operand(code: u32, dwords: u8, words: &[u32; 4], encoding: Encoding) -> Option<Operand> {
+    let align = sgpr_alignment(dwords);
+    let width_exists = matches!(dwords, 1 | 2 | 3 | 4 | 8 | 16);
+    Some(match code {
+        0..SGPRS => {
+            let first = code - code % align;
+            // Aligned tuples of four and more reach into the two registers after s101.
+            let limit = if align == 4 { SGPRS + 2 } else { SGPRS };
+            if !width_exists || first + u32::from(dwords) > limit {
+                return None;
+            }
+            Operand::Sgpr { first: first as u8, dwords }
+        }
+        108..=123 => {
+            let first = (code - 108) - (code - 108) % align;
+            if !width_exists || first + u32::from(dwords) > 16 {
+                return None;
+            }
+            Operand::Ttmp { first: first as u8, dwords }
+        }
+        128..=192 => Operand::Int((code - 128) as i8),
+        193..=208 => Operand::Int(-((code - 192) as i8)),
+        240..=248 => Operand::Float(InlineFloat::from_code(code)?),
+        SRC_LITERAL => Operand::Literal(*words.get(usize::from(encoding.bytes() / 4))?),
+        _ => {
+            let reg = Special::from_code(code)?;
+            match dwords {
+                1 => Operand::Special { reg, dwords },
+                2 if reg.is_pair() => Operand::Special { reg, dwords },
+                3.. if reg == Special::Null && width_exists => Operand::Special { reg, dwords },
+                _ => return None,
+            }
+        }
+    })
+}
+
+/// Scalar sources of SDWA forms: SGPRs, TTMPs, constants and one-dword special registers, but no literal.
+fn sdwa_scalar(code: u32, dwords: u8) -> Option<Operand> {
+    if code == SRC_LITERAL {
+        return None;
+    }
+    scalar_operand(code, dwords, &[0; 4], Encoding::Vop2Sdwa)
+}

@@ -1,0 +1,151 @@
+//! The rows: everything that is known about an instruction, whatever its encoding.
+
+use super::encoding::Encoding;
+use super::vocabulary::{
+    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Type,
+};
+use crate::target::{Target, TargetSet};
+
+include!(concat!(env!("OUT_DIR"), "/gcn_tables.rs"));
+
+/// Entry of [`OPCODES`] for an opcode that is not an instruction.
+pub(super) const NO_FORM: u16 = u16::MAX;
+
+/// An operand of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandSpec {
+    /// What the operand is to the instruction.
+    pub role: Role,
+    /// Whether it is read, written or both.
+    pub access: Access,
+    /// Its type. For some types the instance decides how many registers there are: see [`Elem`].
+    pub ty: Type,
+    /// Always an accumulation VGPR where it is a vector register (`v_accvgpr_*`).
+    pub accvgpr: bool,
+}
+
+/// An instruction in one encoding: the opcode there and the bits that are not free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The instruction.
+    pub op: Op,
+    /// The encoding.
+    pub encoding: Encoding,
+    /// The value of the opcode field.
+    pub code: u16,
+    /// The targets on which the form looks like this.
+    pub targets: TargetSet,
+    /// Bits that must have the value they have in `value`.
+    pub fixed: u128,
+    /// The values of the fixed bits; other bits are zero.
+    pub value: u128,
+    /// Bits that mean something (the fixed ones included); the hardware ignores all others.
+    pub used: u128,
+}
+
+/// One instruction: everything that does not depend on an instance.
+#[derive(Debug)]
+pub struct Row {
+    /// The instruction.
+    pub op: Op,
+    /// The format in which the manual lists it.
+    pub format: Format,
+    /// The targets that have it.
+    pub targets: TargetSet,
+    names: &'static [(TargetSet, &'static str)],
+    /// The operands, in the order of the assembly text. An instance may lack some of them, and has modifiers besides.
+    pub operands: &'static [OperandSpec],
+    /// State read besides the operands.
+    pub reads: StateSet,
+    /// State written besides the operands.
+    pub writes: StateSet,
+    /// Memory accesses.
+    pub memory: &'static [MemAccess],
+    /// What a memory-to-LDS instruction moves per lane.
+    pub data: Option<Type>,
+    flags: FlagSet,
+    partial_flags: &'static [(Flag, TargetSet)],
+    /// The sources that take absolute value and negation in VOP3, SDWA and DPP forms: bit 0 for src0 and so on.
+    pub float_mods: u8,
+    first_form: u16,
+    form_count: u16,
+    /// Where the manual lists it, such as "Vega 12.7".
+    pub section: &'static str,
+    /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.
+    pub note: &'static str,
+}
+
+impl Row {
+    /// The mnemonic on `target`, without encoding suffix. Where the target lacks the instruction: the newest mnemonic.
+    pub fn mnemonic(&self, target: Target) -> &'static str {
+        self.names
+            .iter()
+            .find(|(targets, _)| targets.contains(target))
+            .map_or_else(|| self.name(), |&(_, name)| name)
+    }
+
+    /// The newest mnemonic, which also names the [`Op`].
+    pub fn name(&self) -> &'static str {
+        self.names.last().map_or("", |&(_, name)| name)
+    }
+
+    /// Every mnemonic with the targets that use it, oldest first.
+    pub fn mnemonics(&self) -> &'static [(TargetSet, &'static str)] {
+        self.names
+    }
+
+    /// Every form: encoding, opcode and targets. The first is the instruction's home format.
+    pub fn forms(&self) -> &'static [Form] {
+        let first = usize::from(self.first_form);
+        &FORMS[first..first + usize::from(self.form_count)]
+    }
+
+    /// The form on `target` in `encoding`, if there is one.
+    pub fn form(&self, target: Target, encoding: Encoding) -> Option<&'static Form> {
+        self.forms().iter().find(|form| form.encoding == encoding && form.targets.contains(target))
+    }
+
+    /// The encodings on `target`; the first is the one to use unless modifiers or operands need another.
+    pub fn encodings(&self, target: Target) -> impl Iterator<Item = Encoding> + use<> {
+        self.forms().iter().filter(move |form| form.targets.contains(target)).map(|form| form.encoding)
+    }
+
+    /// The value of the opcode field on `target` in the first encoding, if the target has the instruction.
+    pub fn opcode(&self, target: Target) -> Option<u16> {
+        self.forms().iter().find(|form| form.targets.contains(target)).map(|form| form.code)
+    }
+
+    /// Whether the property `flag` holds on `target`.
+    pub fn has(&self, flag: Flag, target: Target) -> bool {
+        self.flags.contains(flag)
+            && self.partial_flags.iter().find(|(f, _)| *f == flag).is_none_or(|(_, targets)| targets.contains(target))
+    }
+
+    /// The properties that hold on at least one target.
+    pub fn flags(&self) -> FlagSet {
+        self.flags
+    }
+
+    /// The operand with this role.
+    pub fn operand(&self, role: Role) -> Option<&'static OperandSpec> {
+        self.operands.iter().find(|spec| spec.role == role)
+    }
+}
+
+impl Op {
+    /// The row of the instruction.
+    pub fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// The instruction with this mnemonic (any target's spelling, no encoding suffix).
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.row().names.iter().any(|&(_, known)| known == name))
+    }
+}
+
+impl core::fmt::Display for Op {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.row().name())
+    }
+}
