@@ -1,1 +1,23 @@
-//! Executes Wavemill wave IR: wave state, guest memory, scheduler, interpreter.
+//! Executes wave IR: guest memory, the register files of waves, an interpreter on the host's vector hardware, and a
+//! scheduler that runs the workgroups of a grid on host threads.
+//!
+//! The engine knows neither instruction sets nor files: code reaches it as IR through [`BlockSource`], the initial
+//! state of waves through [`WaveInit`].
+
+mod fault;
+mod interp;
+mod memory;
+mod raw;
+mod regs;
+mod schedule;
+
+pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
+pub use interp::{BlockSource, Tier};
+pub use memory::{
+    Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest, SANDBOX_BASE,
+    SCRATCH_APERTURE,
+};
+pub use regs::{RegisterCounts, Registers};
+pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run};
+
+pub(crate) use wavemill_ir::LANES;

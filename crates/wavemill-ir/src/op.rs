@@ -857,3 +857,49 @@ pub enum Op {
     /// `cells[dst + M0] = src0`.
     MoveRelDest(Width),
 }
+
+impl Op {
+    /// Whether the operation works on both halves of its cells, so that source selects name halves (`op_sel`).
+    #[must_use]
+    pub fn is_packed(self) -> bool {
+        match self {
+            Op::Int(op) => op.name().starts_with("pk.") && op != IntOp::PkMov,
+            Op::Float(_, t) | Op::FloatCmp(_, t) => t == FloatType::PkF16,
+            _ => false,
+        }
+    }
+}
+
+impl IntOp {
+    /// Cells of each source.
+    #[must_use]
+    pub const fn source_dwords(self) -> [u16; 3] {
+        match self {
+            IntOp::Mov64 | IntOp::Shl64 | IntOp::Shr64 | IntOp::Sar64 => [2, 1, 1],
+            IntOp::ShlAdd64 | IntOp::QsadPkU16U8 | IntOp::MqsadPkU16U8 => [2, 1, 2],
+            IntOp::MqsadU32U8 => [2, 1, 4],
+            IntOp::MadU64U32 | IntOp::MadI64I32 => [1, 1, 2],
+            IntOp::PkMov => [2, 2, 1],
+            _ => [1, 1, 1],
+        }
+    }
+
+    /// Cells of the result.
+    #[must_use]
+    pub const fn result_dwords(self) -> u16 {
+        match self {
+            IntOp::Mov64
+            | IntOp::Shl64
+            | IntOp::Shr64
+            | IntOp::Sar64
+            | IntOp::ShlAdd64
+            | IntOp::QsadPkU16U8
+            | IntOp::MqsadPkU16U8
+            | IntOp::MadU64U32
+            | IntOp::MadI64I32
+            | IntOp::PkMov => 2,
+            IntOp::MqsadU32U8 => 4,
+            _ => 1,
+        }
+    }
+}

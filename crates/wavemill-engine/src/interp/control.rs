@@ -1,0 +1,129 @@
+//! Ends of blocks, and faults.
+
+use std::ptr;
+
+use wavemill_ir::{Cond, FaultKind, Uni};
+
+use super::body::{scalar32, scalar64};
+use super::hostop::{Ctx, Exit, Handler, HostOp};
+use crate::regs::uni_offset;
+
+/// Leaves the interpreter.
+#[inline(always)]
+pub(super) unsafe fn leave(ctx: *mut Ctx, exit: Exit) -> *mut HostOp {
+    // SAFETY: the context is valid.
+    unsafe { (*ctx).exit = exit };
+    ptr::null_mut()
+}
+
+#[inline(always)]
+unsafe fn cell32(ctx: *mut Ctx, u: Uni) -> u32 {
+    // SAFETY: inside the register file.
+    unsafe { ((*ctx).base.add(uni_offset(u) as usize) as *const u32).read() }
+}
+
+#[inline(always)]
+unsafe fn cell64(ctx: *mut Ctx, u: Uni) -> u64 {
+    // SAFETY: inside the register file; VCC and EXEC are aligned.
+    unsafe { ((*ctx).base.add(uni_offset(u) as usize) as *const u64).read() }
+}
+
+/// Charges the block's guest instructions (in `imm`) and goes to target `slot`.
+#[inline(always)]
+unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*ctx).budget -= i64::from((*op).imm);
+        let pc = (*op).target_pc[slot];
+        if (*ctx).budget <= 0 {
+            return leave(ctx, Exit::Preempted { pc });
+        }
+        let next = (*op).target[slot];
+        if next.is_null() { leave(ctx, Exit::NeedBlock { pc, patch: op, slot }) } else { next }
+    }
+}
+
+/// Unconditional jump to target 0.
+pub(super) unsafe fn jump(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe { go(ctx, op, 0) }
+}
+
+/// Jump to target 0 if the condition holds, else to target 1.
+unsafe fn branch<const COND: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let taken = match COND {
+            0 => cell32(ctx, Uni::SCC) == 0,
+            1 => cell32(ctx, Uni::SCC) != 0,
+            2 => cell64(ctx, Uni::VCC) == 0,
+            3 => cell64(ctx, Uni::VCC) != 0,
+            4 => cell64(ctx, Uni::EXEC) == 0,
+            5 => cell64(ctx, Uni::EXEC) != 0,
+            _ => false,
+        };
+        go(ctx, op, usize::from(!taken))
+    }
+}
+
+/// The handler of a conditional branch.
+pub(super) fn branch_handler(cond: Cond) -> Handler {
+    match cond {
+        Cond::Scc0 => branch::<0>,
+        Cond::Scc1 => branch::<1>,
+        Cond::VccZero => branch::<2>,
+        Cond::VccNonZero => branch::<3>,
+        Cond::ExecZero => branch::<4>,
+        Cond::ExecNonZero => branch::<5>,
+        Cond::Never => branch::<6>,
+    }
+}
+
+/// Jump to the address in source 0.
+pub(super) unsafe fn indirect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*ctx).budget -= i64::from((*op).imm);
+        let pc = scalar64(ctx, op, 0);
+        if (*ctx).budget <= 0 {
+            return leave(ctx, Exit::Preempted { pc });
+        }
+        if pc == (*op).target_pc[0] && !(*op).target[0].is_null() {
+            return (*op).target[0];
+        }
+        // An inline cache of the last target: the scheduler patches slot 0.
+        (*op).target_pc[0] = pc;
+        (*op).target[0] = ptr::null_mut();
+        leave(ctx, Exit::NeedBlock { pc, patch: op, slot: 0 })
+    }
+}
+
+/// Ends of blocks that the scheduler handles.
+macro_rules! exits {
+    ($($name:ident |$ctx:ident, $op:ident| $exit:expr;)*) => {$(
+        pub(super) unsafe fn $name($ctx: *mut Ctx, $op: *mut HostOp) -> *mut HostOp {
+            // SAFETY: the contract of handlers.
+            unsafe {
+                (*$ctx).budget -= i64::from((*$op).imm);
+                let exit = $exit;
+                leave($ctx, exit)
+            }
+        }
+    )*};
+}
+
+exits! {
+    barrier |ctx, op| Exit::Barrier { pc: (*op).target_pc[0] };
+    yield_wave |ctx, op| Exit::Yield { pc: (*op).target_pc[0] };
+    end |ctx, op| Exit::End;
+    trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[0] as u8, next: (*op).target_pc[0] };
+    set_mode |ctx, op| Exit::SetMode {
+        value: scalar32(ctx, op, 0),
+        offset: (*op).k[2] as u8,
+        width: (*op).k[3] as u8,
+        next: (*op).target_pc[0],
+    };
+    illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
+    unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };
+    no_code |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::NoCode };
+}

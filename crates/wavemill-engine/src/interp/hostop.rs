@@ -1,0 +1,153 @@
+//! The interpreter's own form of an operation: a handler with everything it needs beside it.
+
+use std::ptr;
+
+use wavemill_ir::{Attrs, FaultKind};
+
+use crate::fault::{Access, FaultSpace};
+use crate::memory::MemoryMap;
+
+/// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
+/// (then [`Ctx::exit`] says why).
+pub(super) type Handler = unsafe fn(*mut Ctx, *mut HostOp) -> *mut HostOp;
+
+/// Operand offset flag: a constant in [`HostOp::k`].
+pub(super) const CONST: u32 = 1 << 31;
+/// Operand offset flag: a uniform cell.
+pub(super) const UNIFORM: u32 = 1 << 30;
+/// Operand offset flag: nothing there.
+pub(super) const ABSENT: u32 = 1 << 29;
+/// All flags.
+pub(super) const FLAGS: u32 = CONST | UNIFORM | ABSENT;
+
+/// The allocation that a memory operation touched last.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct SiteCache {
+    /// First guest address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Host pointer of the first byte.
+    pub host: *mut u8,
+}
+
+impl SiteCache {
+    pub(super) const EMPTY: SiteCache = SiteCache { start: 0, size: 0, host: ptr::null_mut() };
+}
+
+/// An operation ready to run. The first 64 bytes are what ALU operations need.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct HostOp {
+    pub run: Handler,
+    /// Offset of the result.
+    pub dst: u32,
+    /// Offset of the second result.
+    pub dst2: u32,
+    /// Offsets of the sources, with flags.
+    pub src: [u32; 4],
+    /// Offset of the lane mask.
+    pub mask: u32,
+    /// Immediate.
+    pub imm: i32,
+    /// Constants of the sources.
+    pub k: [u64; 4],
+    /// Modifiers and mode, for handlers that look at them.
+    pub attrs: *const Attrs,
+    /// Last allocation.
+    pub site: SiteCache,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// Where control flow goes; for terminators.
+    pub target: [*mut HostOp; 2],
+    /// Guest addresses of the targets.
+    pub target_pc: [u64; 2],
+}
+
+/// Why the interpreter was left.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Exit {
+    /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
+    NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
+    /// An indirect jump.
+    Jump { pc: u64 },
+    /// The instruction budget is used up; goes on at `pc`.
+    Preempted { pc: u64 },
+    /// Waits at a barrier; goes on at `pc`.
+    Barrier { pc: u64 },
+    /// Lets others run; goes on at `pc`.
+    Yield { pc: u64 },
+    /// The wave ended.
+    End,
+    /// `s_trap`.
+    Trap { pc: u64, id: u8, next: u64 },
+    /// MODE changes.
+    SetMode { value: u32, offset: u8, width: u8, next: u64 },
+    /// A memory access was refused; lanes are in [`Ctx::refused`].
+    Memory { pc: u64, access: Access, space: FaultSpace, size: u32 },
+    /// An atomic was misaligned; lanes are in [`Ctx::refused`].
+    Misaligned { pc: u64, size: u32 },
+    /// The instruction cannot run.
+    Fault { pc: u64, kind: FaultKind },
+}
+
+/// What handlers see of the world.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Ctx {
+    /// Register file of the current wave.
+    pub base: *mut u8,
+    /// Guest instructions that it may still start.
+    pub budget: i64,
+    /// LDS of its workgroup.
+    pub lds: *mut u8,
+    /// Bytes of LDS.
+    pub lds_size: u32,
+    /// Bytes of private memory per lane.
+    pub scratch_size: u32,
+    /// Guest memory.
+    pub map: *const MemoryMap,
+    /// Why the interpreter was left.
+    pub exit: Exit,
+    /// Lanes of a refused access with their addresses.
+    pub refused: Vec<(u8, u64)>,
+    /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
+    pub unordered_store: bool,
+    /// Status registers.
+    pub status: Status,
+}
+
+/// What `s_getreg_b32` and the clocks read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Status {
+    /// MODE.
+    pub mode: u32,
+    /// TRAPSTS as written by the program.
+    pub trapsts: u32,
+    /// HW_ID.
+    pub hw_id: u32,
+    /// XCC_ID.
+    pub xcc_id: u32,
+    /// GPR_ALLOC.
+    pub gpr_alloc: u32,
+    /// LDS_ALLOC.
+    pub lds_alloc: u32,
+    /// Clocks count retired instructions instead of host time.
+    pub deterministic: bool,
+    /// Guest instructions that the wave had started before this run of the interpreter, plus its budget; minus the
+    /// budget left this is the number of retired instructions.
+    pub retired_base: i64,
+}
+
+impl HostOp {
+    /// The operation behind this one.
+    ///
+    /// # Safety
+    /// `op` is not the last one of its block.
+    #[inline(always)]
+    pub(super) unsafe fn next(op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the caller's promise.
+        unsafe { op.add(1) }
+    }
+}

@@ -1,0 +1,760 @@
+//! Varying integer operations.
+//!
+//! Each operation's meaning is written once, on a chunk of 16 lanes: with vector operations where the host has them,
+//! lane by lane elsewhere.
+
+use wavemill_ir::{CmpPred, IntOp, IntType};
+
+use super::Tier;
+use super::body::{
+    Body, ChunkCmp, ChunkFn, Compare, Elementwise, Splat, chunks, each_chunk, handler, lane_mask, scalar64,
+    store_chunk, write64,
+};
+use super::hostop::{Ctx, Handler, HostOp};
+use super::simd::{CHUNK, CHUNKS, Simd};
+
+/// Declares chunk functions; `S` is the tier.
+macro_rules! chunk_fns {
+    ($($name:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
+        impl ChunkFn for $name {
+            const SOURCES: usize = 1 $(+ chunk_fns!(@one $b) $(+ chunk_fns!(@one $c))?)?;
+            #[inline(always)]
+            #[allow(unused_variables, unused_unsafe, reason = "an operation uses what it needs")]
+            unsafe fn apply<S: Simd>(x: S::V, y: S::V, z: S::V, _imm: i32) -> S::V {
+                let $a = x;
+                $(let $b = y; $(let $c = z;)?)?
+                // SAFETY: the contract of `Simd`.
+                unsafe { $code }
+            }
+        }
+    )*};
+    (@one $t:tt) => { 1 };
+}
+
+/// Sign-extends the low 24 bits.
+#[inline(always)]
+fn i24(a: u32) -> i64 {
+    i64::from((a << 8) as i32 >> 8)
+}
+
+#[inline(always)]
+fn u24(a: u32) -> u64 {
+    u64::from(a & 0xff_ffff)
+}
+
+#[inline(always)]
+fn median<T: Ord + Copy>(a: T, b: T, c: T) -> T {
+    a.max(b).min(a.min(b).max(c))
+}
+
+#[inline(always)]
+fn bytes_of(a: u32) -> [i32; 4] {
+    a.to_le_bytes().map(i32::from)
+}
+
+#[inline(always)]
+fn sad8(a: u32, b: u32) -> u32 {
+    let (a, b) = (bytes_of(a), bytes_of(b));
+    (0..4).map(|i| a[i].abs_diff(b[i])).sum()
+}
+
+/// Both halves of a cell through a function of 16-bit values.
+#[inline(always)]
+fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+/// Byte selection of `v_perm_b32`: `data` is `{src0, src1}`.
+#[inline(always)]
+fn perm_byte(data: u64, selector: u8) -> u8 {
+    match selector {
+        0..=7 => (data >> (8 * selector)) as u8,
+        8..=11 => ((data >> (16 * (selector - 8) + 15) & 1) as u8).wrapping_neg(),
+        12 => 0,
+        _ => 0xff,
+    }
+}
+
+#[inline(always)]
+fn dot<const N: usize, const BITS: u32, const SIGNED: bool>(a: u32, b: u32, c: u32) -> u32 {
+    let part = |x: u32, i: usize| {
+        let up = x << (32 - BITS - BITS * i as u32);
+        if SIGNED { up as i32 >> (32 - BITS) } else { (up >> (32 - BITS)) as i32 }
+    };
+    (0..N).fold(c, |sum, i| sum.wrapping_add(part(a, i).wrapping_mul(part(b, i)) as u32))
+}
+
+chunk_fns! {
+    Mov |a| a;
+    Not |a| S::not(a);
+    And |a, b| S::and(a, b);
+    Or |a, b| S::or(a, b);
+    Xor |a, b| S::xor(a, b);
+    Xnor |a, b| S::not(S::xor(a, b));
+    Add |a, b| S::add(a, b);
+    Sub |a, b| S::sub(a, b);
+    MulLo |a, b| S::mul_lo(a, b);
+    MulHiU |a, b| S::map2(a, b, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
+    MulHiI |a, b| S::map2(a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    MulU24 |a, b| { let m = S::splat(0xff_ffff); S::mul_lo(S::and(a, m), S::and(b, m)) };
+    MulI24 |a, b| {
+        let n = S::splat(8);
+        S::mul_lo(S::sar(S::shl(a, n), n), S::sar(S::shl(b, n), n))
+    };
+    MulHiU24 |a, b| S::map2(a, b, |a, b| (u24(a) * u24(b) >> 32) as u32);
+    MulHiI24 |a, b| S::map2(a, b, |a, b| (i24(a) * i24(b) >> 32) as u32);
+    MadU24 |a, b, c| { let m = S::splat(0xff_ffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
+    MadI24 |a, b, c| {
+        let n = S::splat(8);
+        S::add(S::mul_lo(S::sar(S::shl(a, n), n), S::sar(S::shl(b, n), n)), c)
+    };
+    MadU32U16 |a, b, c| { let m = S::splat(0xffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
+    MadI32I16 |a, b, c| {
+        let n = S::splat(16);
+        S::add(S::mul_lo(S::sar(S::shl(a, n), n), S::sar(S::shl(b, n), n)), c)
+    };
+    MinI |a, b| S::min_i(a, b);
+    MaxI |a, b| S::max_i(a, b);
+    MinU |a, b| S::min_u(a, b);
+    MaxU |a, b| S::max_u(a, b);
+    Min3I |a, b, c| S::min_i(S::min_i(a, b), c);
+    Max3I |a, b, c| S::max_i(S::max_i(a, b), c);
+    Med3I |a, b, c| S::min_i(S::max_i(a, b), S::max_i(S::min_i(a, b), c));
+    Min3U |a, b, c| S::min_u(S::min_u(a, b), c);
+    Max3U |a, b, c| S::max_u(S::max_u(a, b), c);
+    Med3U |a, b, c| S::min_u(S::max_u(a, b), S::max_u(S::min_u(a, b), c));
+    Shl |a, n| S::shl(a, S::and(n, S::splat(31)));
+    Shr |a, n| S::shr(a, S::and(n, S::splat(31)));
+    Sar |a, n| S::sar(a, S::and(n, S::splat(31)));
+    ShlAdd |a, n, c| S::add(S::shl(a, S::and(n, S::splat(31))), c);
+    AddShl |a, b, n| S::shl(S::add(a, b), S::and(n, S::splat(31)));
+    ShlOr |a, n, c| S::or(S::shl(a, S::and(n, S::splat(31))), c);
+    Add3 |a, b, c| S::add(S::add(a, b), c);
+    AndOr |a, b, c| S::or(S::and(a, b), c);
+    Or3 |a, b, c| S::or(S::or(a, b), c);
+    XorAdd |a, b, c| S::add(S::xor(a, b), c);
+    BfeU |a, o, w| {
+        let k = S::splat(31);
+        let ones = S::sub(S::shl(S::splat(1), S::and(w, k)), S::splat(1));
+        S::and(S::shr(a, S::and(o, k)), ones)
+    };
+    BfeI |a, o, w| S::map3(a, o, w, |a, o, w| {
+        let (v, w) = (a >> (o & 31), w & 31);
+        if w == 0 { 0 } else { ((v << (32 - w)) as i32 >> (32 - w)) as u32 }
+    });
+    Bfi |m, a, b| S::or(S::and(m, a), S::and_not(m, b));
+    BitMask |w, o| {
+        let k = S::splat(31);
+        S::shl(S::sub(S::shl(S::splat(1), S::and(w, k)), S::splat(1)), S::and(o, k))
+    };
+    BitReverse |a| S::map1(a, u32::reverse_bits);
+    LeadingZeros |a| S::map1(a, |a| if a == 0 { !0 } else { a.leading_zeros() });
+    TrailingZeros |a| S::map1(a, |a| if a == 0 { !0 } else { a.trailing_zeros() });
+    LeadingSigns |a| S::map1(a, |a| {
+        let run = (a ^ ((a as i32 >> 31) as u32)).leading_zeros();
+        if run == 32 { !0 } else { run }
+    });
+    CountOnes |a, b| S::map2(a, b, |a, b| a.count_ones().wrapping_add(b));
+    AlignBit |a, b, n| {
+        // A shift by 32 must give zero, so the high part moves in two steps.
+        let k = S::splat(31);
+        let n = S::and(n, k);
+        S::or(S::shr(b, n), S::shl(S::shl(a, S::splat(1)), S::and_not(n, k)))
+    };
+    AlignByte |a, b, n| S::map3(a, b, n, |a, b, n| ((u64::from(a) << 32 | u64::from(b)) >> (8 * (n & 3))) as u32);
+    Perm |a, b, s| S::map3(a, b, s, |a, b, s| {
+        let data = u64::from(a) << 32 | u64::from(b);
+        u32::from_le_bytes(s.to_le_bytes().map(|s| perm_byte(data, s)))
+    });
+    SadU8 |a, b, c| S::map3(a, b, c, |a, b, c| sad8(a, b).wrapping_add(c));
+    SadHiU8 |a, b, c| S::map3(a, b, c, |a, b, c| (sad8(a, b) << 16).wrapping_add(c));
+    SadU16 |a, b, c| S::map3(a, b, c, |a, b, c| {
+        c.wrapping_add((a & 0xffff).abs_diff(b & 0xffff)).wrapping_add((a >> 16).abs_diff(b >> 16))
+    });
+    SadU32 |a, b, c| S::map3(a, b, c, |a, b, c| a.abs_diff(b).wrapping_add(c));
+    MsadU8 |a, b, c| S::map3(a, b, c, |a, b, c| {
+        let (a, b) = (bytes_of(a), bytes_of(b));
+        (0..4).filter(|i| b[*i] != 0).fold(c, |sum, i| sum.wrapping_add(a[i].abs_diff(b[i])))
+    });
+    LerpU8 |a, b, c| S::map3(a, b, c, |a, b, c| {
+        let (a, b, c) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes());
+        u32::from_le_bytes([0, 1, 2, 3].map(|i: usize| ((u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i] & 1)) >> 1) as u8))
+    });
+    SatPkU8I16 |a| S::map1(a, |a| {
+        let sat = |h: u16| u32::from((h as i16).clamp(0, 255) as u8);
+        sat(a as u16) | sat((a >> 16) as u16) << 8
+    });
+    AsrPkI8 |a, b, n| S::map3(a, b, n, |a, b, n| {
+        let sat = |x: u32| u32::from((x as i32 >> (n & 31)).clamp(-128, 127) as i8 as u8);
+        sat(a) | sat(b) << 8
+    });
+    AsrPkU8 |a, b, n| S::map3(a, b, n, |a, b, n| {
+        let sat = |x: u32| u32::from((x as i32 >> (n & 31)).clamp(0, 255) as u8);
+        sat(a) | sat(b) << 8
+    });
+    Prng |a| S::map1(a, |a| (a << 1) ^ if a >> 31 != 0 { 0xc5 } else { 0 });
+    Add16 |a, b| S::and(S::add(a, b), S::splat(0xffff));
+    Sub16 |a, b| S::and(S::sub(a, b), S::splat(0xffff));
+    Mul16 |a, b| S::and(S::mul_lo(a, b), S::splat(0xffff));
+    MadX16 |a, b, c| S::and(S::add(S::mul_lo(a, b), c), S::splat(0xffff));
+    Shl16 |a, n| S::and(S::shl(a, S::and(n, S::splat(15))), S::splat(0xffff));
+    Shr16 |a, n| S::shr(S::and(a, S::splat(0xffff)), S::and(n, S::splat(15)));
+    Sar16 |a, n| S::map2(a, n, |a, n| u32::from((a as i16 >> (n & 15)) as u16));
+    MinI16 |a, b| S::map2(a, b, |a, b| u32::from((a as i16).min(b as i16) as u16));
+    MaxI16 |a, b| S::map2(a, b, |a, b| u32::from((a as i16).max(b as i16) as u16));
+    MinU16 |a, b| S::map2(a, b, |a, b| u32::from((a as u16).min(b as u16)));
+    MaxU16 |a, b| S::map2(a, b, |a, b| u32::from((a as u16).max(b as u16)));
+    Min3I16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from((a as i16).min(b as i16).min(c as i16) as u16));
+    Max3I16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from((a as i16).max(b as i16).max(c as i16) as u16));
+    Med3I16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from(median(a as i16, b as i16, c as i16) as u16));
+    Min3U16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from((a as u16).min(b as u16).min(c as u16)));
+    Max3U16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from((a as u16).max(b as u16).max(c as u16)));
+    Med3U16 |a, b, c| S::map3(a, b, c, |a, b, c| u32::from(median(a as u16, b as u16, c as u16)));
+    PkMad16 |a, b, c| S::map3(a, b, c, |a, b, c| halves(halves(a, b, u16::wrapping_mul), c, u16::wrapping_add));
+    PkMulLo16 |a, b| S::map2(a, b, |a, b| halves(a, b, u16::wrapping_mul));
+    PkAdd16 |a, b| S::map2(a, b, |a, b| halves(a, b, u16::wrapping_add));
+    PkSub16 |a, b| S::map2(a, b, |a, b| halves(a, b, u16::wrapping_sub));
+    PkShl16 |a, n| S::map2(a, n, |a, n| halves(a, n, |a, n| a << (n & 15)));
+    PkShr16 |a, n| S::map2(a, n, |a, n| halves(a, n, |a, n| a >> (n & 15)));
+    PkSar16 |a, n| S::map2(a, n, |a, n| halves(a, n, |a, n| (a as i16 >> (n & 15)) as u16));
+    PkMaxI16 |a, b| S::map2(a, b, |a, b| halves(a, b, |a, b| (a as i16).max(b as i16) as u16));
+    PkMinI16 |a, b| S::map2(a, b, |a, b| halves(a, b, |a, b| (a as i16).min(b as i16) as u16));
+    PkMaxU16 |a, b| S::map2(a, b, |a, b| halves(a, b, u16::max));
+    PkMinU16 |a, b| S::map2(a, b, |a, b| halves(a, b, u16::min));
+    Dot2I16 |a, b, c| S::map3(a, b, c, dot::<2, 16, true>);
+    Dot2U16 |a, b, c| S::map3(a, b, c, dot::<2, 16, false>);
+    Dot4I8 |a, b, c| S::map3(a, b, c, dot::<4, 8, true>);
+    Dot4U8 |a, b, c| S::map3(a, b, c, dot::<4, 8, false>);
+    Dot8I4 |a, b, c| S::map3(a, b, c, dot::<8, 4, true>);
+    Dot8U4 |a, b, c| S::map3(a, b, c, dot::<8, 4, false>);
+}
+
+/// `v_bitop3_b32`: any function of three bits, by its truth table in the immediate.
+struct BitOp3;
+
+impl ChunkFn for BitOp3 {
+    const SOURCES: usize = 3;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V, imm: i32) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            S::map3(a, b, c, |a, b, c| {
+                (0..8u32).filter(|i| imm >> i & 1 != 0).fold(0, |r, i| {
+                    let pick = |x: u32, bit: u32| if i >> bit & 1 != 0 { x } else { !x };
+                    r | (pick(a, 2) & pick(b, 1) & pick(c, 0))
+                })
+            })
+        }
+    }
+}
+
+/// Saturating results, for `clamp`.
+mod saturating {
+    use super::{ChunkFn, Simd, dot, halves, i24, u24};
+
+    macro_rules! lane_fns {
+        ($($name:ident |$a:ident, $b:ident, $c:ident| $code:expr;)*) => {$(
+            pub(super) struct $name;
+            impl ChunkFn for $name {
+                const SOURCES: usize = 3;
+                #[inline(always)]
+                #[allow(unused_variables, reason = "an operation uses the operands that it has")]
+                unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V, _imm: i32) -> S::V {
+                    // SAFETY: the contract of `Simd`.
+                    unsafe { S::map3(a, b, c, |$a, $b, $c| $code) }
+                }
+            }
+        )*};
+    }
+
+    fn unsigned(x: u64) -> u32 {
+        x.min(u64::from(u32::MAX)) as u32
+    }
+    fn signed(x: i64) -> u32 {
+        x.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32 as u32
+    }
+    fn u16s(x: i64) -> u16 {
+        x.clamp(0, 0xffff) as u16
+    }
+    fn i16s(x: i64) -> u16 {
+        x.clamp(-0x8000, 0x7fff) as i16 as u16
+    }
+    fn s(x: u32) -> i64 {
+        i64::from(x as i32)
+    }
+    fn s16(x: u16) -> i64 {
+        i64::from(x as i16)
+    }
+    /// Exact sum of products, saturated once.
+    fn dot_exact<const N: usize, const BITS: u32, const SIGNED: bool>(a: u32, b: u32) -> i64 {
+        let mask = if BITS == 32 { !0 } else { (1u32 << BITS) - 1 };
+        (0..N as u32)
+            .map(|i| {
+                let (x, y) = (a >> (BITS * i) & mask, b >> (BITS * i) & mask);
+                if SIGNED {
+                    i64::from(dot::<1, BITS, true>(x, y, 0) as i32)
+                } else {
+                    i64::from(x) * i64::from(y)
+                }
+            })
+            .sum()
+    }
+
+    lane_fns! {
+        Add |a, b, c| a.saturating_add(b);
+        Sub |a, b, c| a.saturating_sub(b);
+        AddI |a, b, c| (a as i32).saturating_add(b as i32) as u32;
+        SubI |a, b, c| (a as i32).saturating_sub(b as i32) as u32;
+        MulU24 |a, b, c| unsigned(u24(a) * u24(b));
+        MulI24 |a, b, c| signed(i24(a) * i24(b));
+        MadU24 |a, b, c| unsigned(u24(a) * u24(b) + u64::from(c));
+        MadI24 |a, b, c| signed(i24(a) * i24(b) + s(c));
+        MadU32U16 |a, b, c| unsigned(u64::from(a as u16) * u64::from(b as u16) + u64::from(c));
+        MadI32I16 |a, b, c| signed(s16(a as u16) * s16(b as u16) + s(c));
+        SadU8 |a, b, c| unsigned(u64::from(super::sad8(a, b)) + u64::from(c));
+        SadHiU8 |a, b, c| unsigned((u64::from(super::sad8(a, b)) << 16) + u64::from(c));
+        SadU16 |a, b, c| unsigned(u64::from((a & 0xffff).abs_diff(b & 0xffff)) + u64::from((a >> 16).abs_diff(b >> 16)) + u64::from(c));
+        SadU32 |a, b, c| unsigned(u64::from(a.abs_diff(b)) + u64::from(c));
+        Add16 |a, b, c| u32::from((a as u16).saturating_add(b as u16));
+        Sub16 |a, b, c| u32::from((a as u16).saturating_sub(b as u16));
+        AddI16 |a, b, c| u32::from((a as i16).saturating_add(b as i16) as u16);
+        SubI16 |a, b, c| u32::from((a as i16).saturating_sub(b as i16) as u16);
+        Mul16 |a, b, c| u32::from((a as u16).saturating_mul(b as u16));
+        MadU16 |a, b, c| u32::from(u16s(i64::from(a as u16) * i64::from(b as u16) + i64::from(c as u16)));
+        MadI16 |a, b, c| u32::from(i16s(s16(a as u16) * s16(b as u16) + s16(c as u16)));
+        PkAddU16 |a, b, c| halves(a, b, u16::saturating_add);
+        PkSubU16 |a, b, c| halves(a, b, u16::saturating_sub);
+        PkAddI16 |a, b, c| halves(a, b, |a, b| (a as i16).saturating_add(b as i16) as u16);
+        PkSubI16 |a, b, c| halves(a, b, |a, b| (a as i16).saturating_sub(b as i16) as u16);
+        PkMulLo16 |a, b, c| halves(a, b, u16::saturating_mul);
+        PkMadU16 |a, b, c| {
+            let f = |a: u32, b: u32, c: u32| u32::from(u16s(i64::from(a as u16) * i64::from(b as u16) + i64::from(c as u16)));
+            f(a, b, c) | f(a >> 16, b >> 16, c >> 16) << 16
+        };
+        PkMadI16 |a, b, c| {
+            let f = |a: u32, b: u32, c: u32| u32::from(i16s(s16(a as u16) * s16(b as u16) + s16(c as u16)));
+            f(a, b, c) | f(a >> 16, b >> 16, c >> 16) << 16
+        };
+        Dot2I16 |a, b, c| signed(dot_exact::<2, 16, true>(a, b) + s(c));
+        Dot2U16 |a, b, c| unsigned(dot_exact::<2, 16, false>(a, b) as u64 + u64::from(c));
+        Dot4I8 |a, b, c| signed(dot_exact::<4, 8, true>(a, b) + s(c));
+        Dot4U8 |a, b, c| unsigned(dot_exact::<4, 8, false>(a, b) as u64 + u64::from(c));
+        Dot8I4 |a, b, c| signed(dot_exact::<8, 4, true>(a, b) + s(c));
+        Dot8U4 |a, b, c| unsigned(dot_exact::<8, 4, false>(a, b) as u64 + u64::from(c));
+    }
+}
+
+/// Comparisons on chunks; the negated half is made by `Not` and by exchanged operands.
+macro_rules! cmp_fns {
+    ($($name:ident |$a:ident, $b:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl ChunkCmp for $name {
+            #[inline(always)]
+            unsafe fn apply<S: Simd>($a: S::V, $b: S::V) -> u32 {
+                // SAFETY: the contract of `Simd`.
+                unsafe { $code }
+            }
+        }
+    )*};
+}
+
+cmp_fns! {
+    Eq |a, b| S::eq(a, b);
+    Ne |a, b| S::eq(a, b) ^ 0xffff;
+    LtI |a, b| S::lt_i(a, b);
+    GeI |a, b| S::lt_i(a, b) ^ 0xffff;
+    GtI |a, b| S::lt_i(b, a);
+    LeI |a, b| S::lt_i(b, a) ^ 0xffff;
+    LtU |a, b| S::lt_u(a, b);
+    GeU |a, b| S::lt_u(a, b) ^ 0xffff;
+    GtU |a, b| S::lt_u(b, a);
+    LeU |a, b| S::lt_u(b, a) ^ 0xffff;
+}
+
+/// Evaluates an integer predicate on the order of two values.
+#[inline(always)]
+pub(super) fn holds(pred: CmpPred, order: std::cmp::Ordering) -> bool {
+    match pred {
+        CmpPred::False => false,
+        CmpPred::Lt | CmpPred::Nge => order.is_lt(),
+        CmpPred::Eq | CmpPred::Nlg => order.is_eq(),
+        CmpPred::Le | CmpPred::Ngt => order.is_le(),
+        CmpPred::Gt | CmpPred::Nle => order.is_gt(),
+        CmpPred::Lg | CmpPred::Neq => order.is_ne(),
+        CmpPred::Ge | CmpPred::Nlt => order.is_ge(),
+        CmpPred::Ordered | CmpPred::True => true,
+        CmpPred::Unordered => false,
+    }
+}
+
+/// Comparisons of other widths, lane by lane; the predicate is in `imm`.
+struct CompareLanes<const TYPE: u8>;
+
+const PREDS: [CmpPred; 8] = [
+    CmpPred::False,
+    CmpPred::Lt,
+    CmpPred::Eq,
+    CmpPred::Le,
+    CmpPred::Gt,
+    CmpPred::Lg,
+    CmpPred::Ge,
+    CmpPred::True,
+];
+
+impl<const TYPE: u8> Body for CompareLanes<TYPE> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut bits = 0u64;
+            let pred = PREDS[(*op).imm as usize & 7];
+            let (mut s0, mut s1, mut s2, mut s3) = (Splat::new(), Splat::new(), Splat::new(), Splat::new());
+            let wide = TYPE >= 2;
+            let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
+            let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
+            let ah = if wide { chunks::<S, false>(ctx, op, 0, 1, &mut s2) } else { a };
+            let bh = if wide { chunks::<S, false>(ctx, op, 1, 1, &mut s3) } else { b };
+            for i in 0..CHUNKS {
+                let (x, y) = (S::to_lanes(a.get::<S>(i)), S::to_lanes(b.get::<S>(i)));
+                let (xh, yh) = (S::to_lanes(ah.get::<S>(i)), S::to_lanes(bh.get::<S>(i)));
+                for l in 0..CHUNK {
+                    let (x64, y64) =
+                        (u64::from(x[l]) | u64::from(xh[l]) << 32, u64::from(y[l]) | u64::from(yh[l]) << 32);
+                    let order = match TYPE {
+                        0 => (x[l] as i16).cmp(&(y[l] as i16)),
+                        1 => (x[l] as u16).cmp(&(y[l] as u16)),
+                        2 => (x64 as i64).cmp(&(y64 as i64)),
+                        _ => x64.cmp(&y64),
+                    };
+                    bits |= u64::from(holds(pred, order)) << (i * CHUNK + l);
+                }
+            }
+            write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
+            HostOp::next(op)
+        }
+    }
+}
+
+/// Addition and subtraction with a carry mask in and out.
+struct Carry<const SUB: bool, const IN: bool>;
+
+impl<const SUB: bool, const IN: bool> Body for Carry<SUB, IN> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
+            let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
+            let carry_in = if IN { scalar64(ctx, op, 2) } else { 0 };
+            let mask = lane_mask(ctx, op);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            let mut out = 0;
+            each_chunk(mask, |i, mask| {
+                let (x, y) = (a.get::<S>(i), b.get::<S>(i));
+                let cin = (carry_in >> (CHUNK * i)) as u32 & 0xffff;
+                let one = if IN { S::select(cin, S::splat(1), S::splat(0)) } else { S::splat(0) };
+                let (v, carry) = if SUB {
+                    let d = S::sub(x, y);
+                    let v = if IN { S::sub(d, one) } else { d };
+                    // A borrow in turns equal operands into a borrow out.
+                    (v, S::lt_u(x, y) | if IN { S::eq(x, y) & cin } else { 0 })
+                } else {
+                    let s = S::add(x, y);
+                    let v = if IN { S::add(s, one) } else { s };
+                    (v, S::lt_u(s, x) | if IN { S::eq(s, S::splat(!0)) & cin } else { 0 })
+                };
+                out |= u64::from(carry & 0xffff) << (CHUNK * i);
+                store_chunk::<S>(dst, i, mask, v);
+            });
+            write64(ctx, (*op).dst2, out & mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+/// `v_cndmask_b32`: the third source is a mask.
+struct Select<const ROWS: bool>;
+
+impl<const ROWS: bool> Body for Select<ROWS> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
+            let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
+            let bits = scalar64(ctx, op, 2);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            each_chunk(lane_mask(ctx, op), |i, mask| {
+                let m = (bits >> (CHUNK * i)) as u32 & 0xffff;
+                store_chunk::<S>(dst, i, mask, S::select(m, b.get::<S>(i), a.get::<S>(i)));
+            });
+            HostOp::next(op)
+        }
+    }
+}
+
+/// `v_mbcnt_lo_u32_b32` and `v_mbcnt_hi_u32_b32`.
+struct MaskCount<const HIGH: bool>;
+
+impl<const HIGH: bool> Body for MaskCount<HIGH> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
+            let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            each_chunk(lane_mask(ctx, op), |i, mask| {
+                let (x, y) = (S::to_lanes(a.get::<S>(i)), S::to_lanes(b.get::<S>(i)));
+                let mut r = [0; CHUNK];
+                for l in 0..CHUNK {
+                    let below = (1u64 << (i * CHUNK + l)) - 1;
+                    let below = if HIGH { (below >> 32) as u32 } else { below as u32 };
+                    r[l] = (x[l] & below).count_ones().wrapping_add(y[l]);
+                }
+                store_chunk::<S>(dst, i, mask, S::from_lanes(r));
+            });
+            HostOp::next(op)
+        }
+    }
+}
+
+/// A function of 64-bit operands, lane by lane. `WIDE[i]` says that source `i` has two cells.
+pub(super) trait WideFn: 'static {
+    /// Which sources are 64-bit.
+    const WIDE: [bool; 3];
+    /// Sources that it reads.
+    const SOURCES: usize;
+    /// The result, and a bit for the mask result.
+    fn apply(a: u64, b: u64, c: u64) -> (u64, bool);
+}
+
+/// Handler body of a [`WideFn`].
+pub(super) struct Wide<F>(std::marker::PhantomData<F>);
+
+impl<F: WideFn> Body for Wide<F> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 6];
+            let [s0, s1, s2, s3, s4, s5] = &mut splats;
+            let a = chunks::<S, false>(ctx, op, 0, 0, s0);
+            let ah = if F::WIDE[0] { chunks::<S, false>(ctx, op, 0, 1, s1) } else { a };
+            let b = if F::SOURCES > 1 { chunks::<S, false>(ctx, op, 1, 0, s2) } else { a };
+            let bh = if F::SOURCES > 1 && F::WIDE[1] { chunks::<S, false>(ctx, op, 1, 1, s3) } else { b };
+            let c = if F::SOURCES > 2 { chunks::<S, false>(ctx, op, 2, 0, s4) } else { a };
+            let ch = if F::SOURCES > 2 && F::WIDE[2] { chunks::<S, false>(ctx, op, 2, 1, s5) } else { c };
+            let dst = (*ctx).base.add((*op).dst as usize);
+            let join = |lo: u32, hi: u32, wide: bool| {
+                if wide { u64::from(lo) | u64::from(hi) << 32 } else { u64::from(lo) }
+            };
+            let mask = lane_mask(ctx, op);
+            let mut out = 0u64;
+            each_chunk(mask, |i, mask| {
+                let [al, ahl, bl, bhl, cl, chl] = [a, ah, b, bh, c, ch].map(|x| S::to_lanes(x.get::<S>(i)));
+                let (mut lo, mut hi) = ([0; CHUNK], [0; CHUNK]);
+                for l in 0..CHUNK {
+                    let (r, bit) = F::apply(
+                        join(al[l], ahl[l], F::WIDE[0]),
+                        join(bl[l], bhl[l], F::WIDE[1]),
+                        join(cl[l], chl[l], F::WIDE[2]),
+                    );
+                    lo[l] = r as u32;
+                    hi[l] = (r >> 32) as u32;
+                    out |= u64::from(bit) << (i * CHUNK + l);
+                }
+                store_chunk::<S>(dst, i, mask, S::from_lanes(lo));
+                store_chunk::<S>(dst.add(256), i, mask, S::from_lanes(hi));
+            });
+            write64(ctx, (*op).dst2, out & mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+macro_rules! wide_fns {
+    ($($name:ident $wide:expr, |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
+        impl WideFn for $name {
+            const WIDE: [bool; 3] = $wide;
+            const SOURCES: usize = 1 $(+ chunk_fns!(@one $b) $(+ chunk_fns!(@one $c))?)?;
+            #[inline(always)]
+            #[allow(unused_variables, reason = "an operation uses the operands that it has")]
+            fn apply(x: u64, y: u64, z: u64) -> (u64, bool) {
+                let $a = x;
+                $(let $b = y; $(let $c = z;)?)?
+                $code
+            }
+        }
+    )*};
+}
+
+wide_fns! {
+    Mov64 [true, false, false], |a| (a, false);
+    Shl64 [true, false, false], |a, n| (a << (n & 63), false);
+    Shr64 [true, false, false], |a, n| (a >> (n & 63), false);
+    Sar64 [true, false, false], |a, n| ((a as i64 >> (n & 63)) as u64, false);
+    ShlAdd64 [true, false, true], |a, n, c| {
+        let n = n & 7;
+        ((a << if n > 4 { 0 } else { n }).wrapping_add(c), false)
+    };
+    MadU64U32 [false, false, true], |a, b, c| (a * b).overflowing_add(c);
+    MadI64I32 [false, false, true], |a, b, c| {
+        let product = i64::from(a as u32 as i32) * i64::from(b as u32 as i32);
+        ((product as u64).wrapping_add(c), (product as u64).overflowing_add(c).1)
+    };
+    QsadPkU16U8 [true, false, true], |a, b, c| {
+        (pk_sums(c, |k| sad8((a >> (8 * k)) as u32, b as u32)), false)
+    };
+    MqsadPkU16U8 [true, false, true], |a, b, c| {
+        (pk_sums(c, |k| masked_sad8((a >> (8 * k)) as u32, b as u32)), false)
+    };
+}
+
+fn masked_sad8(a: u32, b: u32) -> u32 {
+    let (a, b) = (bytes_of(a), bytes_of(b));
+    (0..4).filter(|i| b[*i] != 0).map(|i| a[i].abs_diff(b[i])).sum()
+}
+
+fn pk_sums(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
+    (0..4).fold(0, |r, k| r | u64::from(((c >> (16 * k)) as u16).wrapping_add(sum(k) as u16)) << (16 * k))
+}
+
+/// Exchange of the two rows' selected dwords: `v_pk_mov_b32` after its selects were resolved.
+struct PkMov;
+
+impl Body for PkMov {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let select = (*op).imm;
+            let a = chunks::<S, false>(ctx, op, 0, (select & 1) as usize, &mut s0);
+            let b = chunks::<S, false>(ctx, op, 1, (select >> 1 & 1) as usize, &mut s1);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            each_chunk(lane_mask(ctx, op), |i, mask| {
+                let (lo, hi) = (a.get::<S>(i), b.get::<S>(i));
+                store_chunk::<S>(dst, i, mask, lo);
+                store_chunk::<S>(dst.add(256), i, mask, hi);
+            });
+            HostOp::next(op)
+        }
+    }
+}
+
+fn elementwise<F: ChunkFn>(tier: Tier, rows: bool) -> Handler {
+    if rows { handler::<Elementwise<F, true>>(tier) } else { handler::<Elementwise<F, false>>(tier) }
+}
+
+/// The handler of an integer operation. `rows`: all sources are rows; `clamp`: the result saturates. `None` if the
+/// combination has no handler.
+pub(super) fn int_handler(op: IntOp, tier: Tier, rows: bool, clamp: bool) -> Option<Handler> {
+    macro_rules! table {
+        ($($name:ident => $f:ty $(, clamp $sat:ident)?;)*) => {
+            match op {
+                $(IntOp::$name => {
+                    $(if clamp { return Some(elementwise::<saturating::$sat>(tier, false)); })?
+                    if clamp { return None; }
+                    return Some(elementwise::<$f>(tier, rows));
+                })*
+                _ => {}
+            }
+        };
+    }
+    table! {
+        Mov => Mov; Not => Not; And => And; Or => Or; Xor => Xor; Xnor => Xnor;
+        Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
+        MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
+        MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24; MulHiU24 => MulHiU24; MulHiI24 => MulHiI24;
+        MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
+        MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
+        MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
+        Min3I => Min3I; Max3I => Max3I; Med3I => Med3I; Min3U => Min3U; Max3U => Max3U; Med3U => Med3U;
+        Shl => Shl; Shr => Shr; Sar => Sar;
+        ShlAdd => ShlAdd; AddShl => AddShl; ShlOr => ShlOr; Add3 => Add3; AndOr => AndOr; Or3 => Or3; XorAdd => XorAdd;
+        BfeU => BfeU; BfeI => BfeI; Bfi => Bfi; BitMask => BitMask; BitOp3 => BitOp3; BitReverse => BitReverse;
+        LeadingZeros => LeadingZeros; TrailingZeros => TrailingZeros; LeadingSigns => LeadingSigns;
+        CountOnes => CountOnes; AlignBit => AlignBit; AlignByte => AlignByte; Perm => Perm;
+        SadU8 => SadU8, clamp SadU8; SadHiU8 => SadHiU8, clamp SadHiU8; SadU16 => SadU16, clamp SadU16;
+        SadU32 => SadU32, clamp SadU32; MsadU8 => MsadU8; LerpU8 => LerpU8; SatPkU8I16 => SatPkU8I16;
+        AsrPkI8 => AsrPkI8; AsrPkU8 => AsrPkU8; Prng => Prng;
+        Add16 => Add16, clamp Add16; Sub16 => Sub16, clamp Sub16; AddI16 => Add16, clamp AddI16;
+        SubI16 => Sub16, clamp SubI16; Mul16 => Mul16, clamp Mul16; MadU16 => MadX16, clamp MadU16;
+        MadI16 => MadX16, clamp MadI16; Shl16 => Shl16; Shr16 => Shr16; Sar16 => Sar16;
+        MinI16 => MinI16; MaxI16 => MaxI16; MinU16 => MinU16; MaxU16 => MaxU16;
+        Min3I16 => Min3I16; Max3I16 => Max3I16; Med3I16 => Med3I16;
+        Min3U16 => Min3U16; Max3U16 => Max3U16; Med3U16 => Med3U16;
+        PkMadI16 => PkMad16, clamp PkMadI16; PkMadU16 => PkMad16, clamp PkMadU16; PkMulLo16 => PkMulLo16, clamp PkMulLo16;
+        PkAddI16 => PkAdd16, clamp PkAddI16; PkAddU16 => PkAdd16, clamp PkAddU16;
+        PkSubI16 => PkSub16, clamp PkSubI16; PkSubU16 => PkSub16, clamp PkSubU16;
+        PkShl16 => PkShl16; PkShr16 => PkShr16; PkSar16 => PkSar16;
+        PkMaxI16 => PkMaxI16; PkMinI16 => PkMinI16; PkMaxU16 => PkMaxU16; PkMinU16 => PkMinU16;
+        Dot2I16 => Dot2I16, clamp Dot2I16; Dot2U16 => Dot2U16, clamp Dot2U16; Dot4I8 => Dot4I8, clamp Dot4I8;
+        Dot4U8 => Dot4U8, clamp Dot4U8; Dot8I4 => Dot8I4, clamp Dot8I4; Dot8U4 => Dot8U4, clamp Dot8U4;
+    }
+    if clamp {
+        return None;
+    }
+    Some(match op {
+        IntOp::AddCo => handler::<Carry<false, false>>(tier),
+        IntOp::SubCo => handler::<Carry<true, false>>(tier),
+        IntOp::AddCi => handler::<Carry<false, true>>(tier),
+        IntOp::SubCi => handler::<Carry<true, true>>(tier),
+        IntOp::Select if rows => handler::<Select<true>>(tier),
+        IntOp::Select => handler::<Select<false>>(tier),
+        IntOp::MaskCountLo => handler::<MaskCount<false>>(tier),
+        IntOp::MaskCountHi => handler::<MaskCount<true>>(tier),
+        IntOp::Mov64 => handler::<Wide<Mov64>>(tier),
+        IntOp::Shl64 => handler::<Wide<Shl64>>(tier),
+        IntOp::Shr64 => handler::<Wide<Shr64>>(tier),
+        IntOp::Sar64 => handler::<Wide<Sar64>>(tier),
+        IntOp::ShlAdd64 => handler::<Wide<ShlAdd64>>(tier),
+        IntOp::MadU64U32 => handler::<Wide<MadU64U32>>(tier),
+        IntOp::MadI64I32 => handler::<Wide<MadI64I32>>(tier),
+        IntOp::QsadPkU16U8 => handler::<Wide<QsadPkU16U8>>(tier),
+        IntOp::MqsadPkU16U8 => handler::<Wide<MqsadPkU16U8>>(tier),
+        IntOp::PkMov => handler::<PkMov>(tier),
+        _ => return None,
+    })
+}
+
+/// The handler of an integer comparison, and the immediate that it wants.
+pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) -> (Handler, i32) {
+    fn pick<F: ChunkCmp>(tier: Tier, rows: bool) -> Handler {
+        if rows { handler::<Compare<F, true>>(tier) } else { handler::<Compare<F, false>>(tier) }
+    }
+    let signed = matches!(ty, IntType::I32);
+    let code = PREDS.iter().position(|p| *p == pred).unwrap_or(0) as i32;
+    if matches!(ty, IntType::I32 | IntType::U32) {
+        let fast = match (pred, signed) {
+            (CmpPred::Eq, _) => Some(pick::<Eq>(tier, rows)),
+            (CmpPred::Lg, _) => Some(pick::<Ne>(tier, rows)),
+            (CmpPred::Lt, true) => Some(pick::<LtI>(tier, rows)),
+            (CmpPred::Le, true) => Some(pick::<LeI>(tier, rows)),
+            (CmpPred::Gt, true) => Some(pick::<GtI>(tier, rows)),
+            (CmpPred::Ge, true) => Some(pick::<GeI>(tier, rows)),
+            (CmpPred::Lt, false) => Some(pick::<LtU>(tier, rows)),
+            (CmpPred::Le, false) => Some(pick::<LeU>(tier, rows)),
+            (CmpPred::Gt, false) => Some(pick::<GtU>(tier, rows)),
+            (CmpPred::Ge, false) => Some(pick::<GeU>(tier, rows)),
+            _ => None,
+        };
+        if let Some(h) = fast {
+            return (h, 0);
+        }
+    }
+    // `False` and `True` are the same for every type.
+    let h = match ty {
+        IntType::I16 => handler::<CompareLanes<0>>(tier),
+        IntType::U16 | IntType::I32 | IntType::U32 => handler::<CompareLanes<1>>(tier),
+        IntType::I64 => handler::<CompareLanes<2>>(tier),
+        IntType::U64 => handler::<CompareLanes<3>>(tier),
+    };
+    (h, code)
+}

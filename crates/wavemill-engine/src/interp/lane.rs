@@ -1,0 +1,180 @@
+//! Movement between lanes.
+
+use wavemill_ir::{LaneOp, Uni};
+
+use super::Tier;
+use super::body::{lane_mask, scalar32, write32};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use crate::LANES;
+use crate::regs::uni_offset;
+
+type Row = [u32; LANES];
+
+/// The lanes of a source: a row, or a scalar in every lane.
+unsafe fn lanes(ctx: *mut Ctx, op: *mut HostOp, i: usize) -> Row {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let o = (*op).src[i];
+        if o & FLAGS == 0 {
+            ((*ctx).base.add(o as usize) as *const Row).read()
+        } else {
+            [scalar32(ctx, op, i); LANES]
+        }
+    }
+}
+
+unsafe fn store(ctx: *mut Ctx, offset: u32, value: &Row, mask: u64) {
+    // SAFETY: the offset is that of a row.
+    unsafe {
+        let dst = (*ctx).base.add(offset as usize) as *mut u32;
+        for (i, v) in value.iter().enumerate() {
+            if mask >> i & 1 != 0 {
+                dst.add(i).write(*v);
+            }
+        }
+    }
+}
+
+unsafe fn exec(ctx: *mut Ctx) -> u64 {
+    // SAFETY: inside the register file.
+    unsafe { ((*ctx).base.add(uni_offset(Uni::EXEC) as usize) as *const u64).read() }
+}
+
+unsafe fn read_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let lane = scalar32(ctx, op, 1) as usize % LANES;
+        write32(ctx, (*op).dst, lanes(ctx, op, 0)[lane]);
+        HostOp::next(op)
+    }
+}
+
+unsafe fn read_first_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let exec = exec(ctx);
+        let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
+        write32(ctx, (*op).dst, lanes(ctx, op, 0)[lane]);
+        HostOp::next(op)
+    }
+}
+
+unsafe fn write_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let lane = scalar32(ctx, op, 1) as usize % LANES;
+        let value = scalar32(ctx, op, 0);
+        ((*ctx).base.add((*op).dst as usize) as *mut u32).add(lane).write(value);
+        HostOp::next(op)
+    }
+}
+
+unsafe fn permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (address, data) = (lanes(ctx, op, 0), lanes(ctx, op, 1));
+        let mask = lane_mask(ctx, op);
+        let mut result = [0; LANES];
+        for i in (0..LANES).filter(|i| mask >> i & 1 != 0) {
+            result[(address[i].wrapping_add_signed((*op).imm) / 4) as usize % LANES] = data[i];
+        }
+        store(ctx, (*op).dst, &result, mask);
+        HostOp::next(op)
+    }
+}
+
+unsafe fn back_permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (address, data) = (lanes(ctx, op, 0), lanes(ctx, op, 1));
+        let mask = lane_mask(ctx, op);
+        let mut result = [0; LANES];
+        for i in 0..LANES {
+            let from = (address[i].wrapping_add_signed((*op).imm) / 4) as usize % LANES;
+            result[i] = if mask >> from & 1 != 0 { data[from] } else { 0 };
+        }
+        store(ctx, (*op).dst, &result, mask);
+        HostOp::next(op)
+    }
+}
+
+/// Lane that feeds lane `i` under a `ds_swizzle_b32` pattern (Vega ISA 12.13, DS_SWIZZLE_B32).
+fn swizzle_source(pattern: u32, i: usize) -> usize {
+    let (half, low) = (i & 0x20, i as u32 & 0x1f);
+    if pattern >= 0xe000 {
+        // FFT: reverses the bits below a power of two.
+        let mask = pattern & 0x1f;
+        let reversed = low.reverse_bits() >> 27;
+        return (reversed >> mask.count_ones() | low & mask) as usize & 0x1f | half;
+    }
+    if pattern >= 0xc000 {
+        let (mask, amount) = (pattern & 0x1f, pattern >> 5 & 0x1f);
+        let rotated = if pattern & 0x400 != 0 { low.wrapping_sub(amount) } else { low.wrapping_add(amount) };
+        return ((low & mask | rotated & !mask) & 0x1f) as usize | half;
+    }
+    if pattern & 0x8000 != 0 {
+        return (i & !3) + (pattern >> (2 * (i & 3)) & 3) as usize;
+    }
+    let (and, or, xor) = (pattern & 0x1f, pattern >> 5 & 0x1f, pattern >> 10 & 0x1f);
+    (((low & and) | or) ^ xor) as usize | half
+}
+
+unsafe fn swizzle(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let data = lanes(ctx, op, 0);
+        let mask = lane_mask(ctx, op);
+        let mut result = [0; LANES];
+        for (i, r) in result.iter_mut().enumerate() {
+            let from = swizzle_source((*op).imm as u32 & 0xffff, i);
+            *r = if mask >> from & 1 != 0 { data[from] } else { 0 };
+        }
+        store(ctx, (*op).dst, &result, mask);
+        HostOp::next(op)
+    }
+}
+
+unsafe fn swap(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; both destinations are rows.
+    unsafe {
+        let base = (*ctx).base;
+        let a = (base.add((*op).dst as usize) as *const Row).read();
+        let b = (base.add((*op).dst2 as usize) as *const Row).read();
+        let mask = lane_mask(ctx, op);
+        store(ctx, (*op).dst, &b, mask);
+        store(ctx, (*op).dst2, &a, mask);
+        HostOp::next(op)
+    }
+}
+
+/// Exchanges lanes `n + WIDTH` of the first row with lanes `n` of the second one, in every group of `2 * WIDTH` lanes.
+unsafe fn permlane_swap<const WIDTH: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; both destinations are rows.
+    unsafe {
+        let base = (*ctx).base;
+        let mut a = (base.add((*op).dst as usize) as *const Row).read();
+        let mut b = (base.add((*op).dst2 as usize) as *const Row).read();
+        let mask = lane_mask(ctx, op);
+        for n in (0..LANES).filter(|n| n & WIDTH == 0) {
+            std::mem::swap(&mut a[n + WIDTH], &mut b[n]);
+        }
+        store(ctx, (*op).dst, &a, mask);
+        store(ctx, (*op).dst2, &b, mask);
+        HostOp::next(op)
+    }
+}
+
+/// The handler of a lane operation.
+pub(super) fn handler(op: LaneOp, _tier: Tier) -> Option<Handler> {
+    Some(match op {
+        LaneOp::ReadLane => read_lane,
+        LaneOp::ReadFirstLane => read_first_lane,
+        LaneOp::WriteLane => write_lane,
+        LaneOp::Permute => permute,
+        LaneOp::BackPermute => back_permute,
+        LaneOp::Swizzle => swizzle,
+        LaneOp::Swap => swap,
+        LaneOp::Permlane16Swap => permlane_swap::<16>,
+        LaneOp::Permlane32Swap => permlane_swap::<32>,
+    })
+}

@@ -1,0 +1,288 @@
+//! Loads and stores of the flat, global, scratch and LDS spaces.
+
+use std::mem::MaybeUninit;
+
+use wavemill_ir::{MemType, Space};
+
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space};
+use super::body::{lane_mask, scalar32};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use crate::LANES;
+use crate::fault::Access;
+use crate::raw;
+use crate::regs::ROW_BYTES;
+
+/// Memory types as constants of generic code.
+pub(super) mod ty {
+    pub(in crate::interp) const U8: u8 = 0;
+    pub(in crate::interp) const I8: u8 = 1;
+    pub(in crate::interp) const U16: u8 = 2;
+    pub(in crate::interp) const I16: u8 = 3;
+    pub(in crate::interp) const D16_U8: u8 = 4;
+    pub(in crate::interp) const D16HI_U8: u8 = 5;
+    pub(in crate::interp) const D16_I8: u8 = 6;
+    pub(in crate::interp) const D16HI_I8: u8 = 7;
+    pub(in crate::interp) const D16_B16: u8 = 8;
+    pub(in crate::interp) const D16HI_B16: u8 = 9;
+    /// One to four dwords: `DWORD1 + n - 1`.
+    pub(in crate::interp) const DWORD1: u8 = 10;
+    pub(in crate::interp) const DWORD2: u8 = 11;
+    pub(in crate::interp) const DWORD3: u8 = 12;
+    pub(in crate::interp) const DWORD4: u8 = 13;
+}
+
+/// Bytes of a memory type.
+pub(super) const fn bytes(t: u8) -> u32 {
+    match t {
+        ty::U8 | ty::I8 | ty::D16_U8 | ty::D16HI_U8 | ty::D16_I8 | ty::D16HI_I8 => 1,
+        ty::U16 | ty::I16 | ty::D16_B16 | ty::D16HI_B16 => 2,
+        _ => 4 * dwords(t) as u32,
+    }
+}
+
+/// Cells of a memory type.
+pub(super) const fn dwords(t: u8) -> usize {
+    if t < ty::DWORD1 { 1 } else { (t - ty::DWORD1 + 1) as usize }
+}
+
+/// Calls a generic function with the constant for a memory type.
+macro_rules! with_type {
+    ($t:expr, $f:ident $(, $extra:tt)*) => {
+        match $t {
+            MemType::U8 => $f::<{ ty::U8 } $(, $extra)*>,
+            MemType::I8 => $f::<{ ty::I8 } $(, $extra)*>,
+            MemType::U16 => $f::<{ ty::U16 } $(, $extra)*>,
+            MemType::I16 => $f::<{ ty::I16 } $(, $extra)*>,
+            MemType::D16U8 => $f::<{ ty::D16_U8 } $(, $extra)*>,
+            MemType::D16HiU8 => $f::<{ ty::D16HI_U8 } $(, $extra)*>,
+            MemType::D16I8 => $f::<{ ty::D16_I8 } $(, $extra)*>,
+            MemType::D16HiI8 => $f::<{ ty::D16HI_I8 } $(, $extra)*>,
+            MemType::D16B16 => $f::<{ ty::D16_B16 } $(, $extra)*>,
+            MemType::D16HiB16 => $f::<{ ty::D16HI_B16 } $(, $extra)*>,
+            MemType::Dwords(1) => $f::<{ ty::DWORD1 } $(, $extra)*>,
+            MemType::Dwords(2) => $f::<{ ty::DWORD2 } $(, $extra)*>,
+            MemType::Dwords(3) => $f::<{ ty::DWORD3 } $(, $extra)*>,
+            MemType::Dwords(_) => $f::<{ ty::DWORD4 } $(, $extra)*>,
+        }
+    };
+}
+pub(super) use with_type;
+
+/// Dword `k` of a lane's memory.
+#[inline(always)]
+pub(super) unsafe fn read_dword(p: LanePtr, k: usize) -> u32 {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        if p.misaligned == ALIGNED {
+            return raw::load_u32(p.ptr.add(k * p.step as usize));
+        }
+        u32::from_le_bytes([0, 1, 2, 3].map(|b| raw::load_u8(private_byte(p, 4 * k as u32 + b))))
+    }
+}
+
+/// Byte `n` of a misaligned private access.
+#[inline(always)]
+unsafe fn private_byte(p: LanePtr, n: u32) -> *mut u8 {
+    let offset = p.misaligned + n;
+    // SAFETY: resolved for the access's size.
+    unsafe { p.ptr.add((offset >> 2) as usize * ROW_BYTES as usize + (offset & 3) as usize) }
+}
+
+#[inline(always)]
+unsafe fn write_dword(p: LanePtr, k: usize, value: u32) {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        if p.misaligned == ALIGNED {
+            return raw::store_u32(p.ptr.add(k * p.step as usize), value);
+        }
+        for (b, byte) in value.to_le_bytes().into_iter().enumerate() {
+            raw::store_u8(private_byte(p, (4 * k + b) as u32), byte);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn read_half(p: LanePtr) -> u16 {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        if p.misaligned == ALIGNED {
+            return raw::load_u16(p.ptr);
+        }
+        u16::from_le_bytes([0, 1].map(|b| raw::load_u8(private_byte(p, b))))
+    }
+}
+
+/// The new value of a cell after loading a narrow type into it.
+#[inline(always)]
+pub(super) unsafe fn read_narrow<const TYPE: u8>(p: LanePtr, old: u32) -> u32 {
+    let low = |v: u32| (old & 0xffff_0000) | (v & 0xffff);
+    let high = |v: u32| (old & 0xffff) | v << 16;
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        match TYPE {
+            ty::U8 => u32::from(raw::load_u8(p.ptr)),
+            ty::I8 => raw::load_u8(p.ptr) as i8 as i32 as u32,
+            ty::U16 => u32::from(read_half(p)),
+            ty::I16 => read_half(p) as i16 as i32 as u32,
+            ty::D16_U8 => low(u32::from(raw::load_u8(p.ptr))),
+            ty::D16HI_U8 => high(u32::from(raw::load_u8(p.ptr))),
+            ty::D16_I8 => low(raw::load_u8(p.ptr) as i8 as i32 as u32),
+            ty::D16HI_I8 => high(raw::load_u8(p.ptr) as i8 as i32 as u32),
+            ty::D16_B16 => low(u32::from(read_half(p))),
+            _ => high(u32::from(read_half(p))),
+        }
+    }
+}
+
+/// Stores the part of a cell that a narrow type means.
+#[inline(always)]
+pub(super) unsafe fn write_narrow<const TYPE: u8>(p: LanePtr, value: u32) {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        let half = match TYPE {
+            ty::U8 | ty::I8 | ty::D16_U8 | ty::D16_I8 => return raw::store_u8(p.ptr, value as u8),
+            ty::D16HI_U8 | ty::D16HI_I8 => return raw::store_u8(p.ptr, (value >> 16) as u8),
+            ty::D16HI_B16 => (value >> 16) as u16,
+            _ => value as u16,
+        };
+        if p.misaligned == ALIGNED {
+            return raw::store_u16(p.ptr, half);
+        }
+        raw::store_u8(private_byte(p, 0), half as u8);
+        raw::store_u8(private_byte(p, 1), (half >> 8) as u8);
+    }
+}
+
+/// Data source of a store: a row or a scalar.
+#[inline(always)]
+pub(super) unsafe fn data(ctx: *mut Ctx, op: *mut HostOp, i: usize, dword: usize, lane: usize) -> u32 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let o = (*op).src[i];
+        if o & FLAGS == 0 {
+            ((*ctx).base.add(o as usize + dword * ROW_BYTES as usize + 4 * lane) as *const u32).read()
+        } else if dword == 0 {
+            scalar32(ctx, op, i)
+        } else {
+            0
+        }
+    }
+}
+
+/// Calls `f` for every active lane in ascending order.
+#[inline(always)]
+pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
+    while mask != 0 {
+        f(mask.trailing_zeros() as usize);
+        mask &= mask - 1;
+    }
+}
+
+unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
+    unsafe {
+        let dst = (*ctx).base.add((*op).dst as usize);
+        if TYPE >= ty::DWORD1 {
+            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE));
+            if !p.is_null() {
+                if TYPE == ty::DWORD1 {
+                    raw::copy_row(dst, p);
+                } else {
+                    for k in 0..dwords(TYPE) {
+                        let row = dst.add(k * ROW_BYTES as usize) as *mut u32;
+                        for lane in 0..LANES {
+                            row.add(lane).write(raw::load_u32(p.add(4 * (lane * dwords(TYPE) + k))));
+                        }
+                    }
+                }
+                return HostOp::next(op);
+            }
+        }
+        let mut lanes = [NOWHERE; LANES];
+        let mut sink = Sink::new();
+        if !resolve::<SPACE>(ctx, op, bytes(TYPE), Access::Load, &mut sink, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let cell = dst.add(4 * lane) as *mut u32;
+            if TYPE < ty::DWORD1 {
+                cell.write(read_narrow::<TYPE>(lanes[lane], cell.read()));
+            } else {
+                for k in 0..dwords(TYPE) {
+                    (cell as *mut u8)
+                        .add(k * ROW_BYTES as usize)
+                        .cast::<u32>()
+                        .write(read_dword(lanes[lane], k));
+                }
+            }
+        });
+        HostOp::next(op)
+    }
+}
+
+unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        if SPACE == space::GLOBAL || SPACE == space::FLAT {
+            (*ctx).unordered_store = true;
+        }
+        if TYPE >= ty::DWORD1 && (*op).src[2] & FLAGS == 0 {
+            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE));
+            if !p.is_null() {
+                let src = (*ctx).base.add((*op).src[2] as usize);
+                if TYPE == ty::DWORD1 {
+                    raw::copy_row(p, src);
+                } else {
+                    for lane in 0..LANES {
+                        for k in 0..dwords(TYPE) {
+                            let value = (src.add(k * ROW_BYTES as usize) as *const u32).add(lane).read();
+                            raw::store_u32(p.add(4 * (lane * dwords(TYPE) + k)), value);
+                        }
+                    }
+                }
+                return HostOp::next(op);
+            }
+        }
+        let mut lanes = [NOWHERE; LANES];
+        let mut sink = Sink::new();
+        if !resolve::<SPACE>(ctx, op, bytes(TYPE), Access::Store, &mut sink, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        for_lanes(lane_mask(ctx, op), |lane| {
+            if TYPE < ty::DWORD1 {
+                write_narrow::<TYPE>(lanes[lane], data(ctx, op, 2, 0, lane));
+            } else {
+                for k in 0..dwords(TYPE) {
+                    write_dword(lanes[lane], k, data(ctx, op, 2, k, lane));
+                }
+            }
+        });
+        HostOp::next(op)
+    }
+}
+
+/// The handler of a load.
+pub(super) fn load_handler(s: Space, t: MemType) -> Handler {
+    match s {
+        Space::Global => with_type!(t, load, { space::GLOBAL }),
+        Space::Flat => with_type!(t, load, { space::FLAT }),
+        Space::Lds => with_type!(t, load, { space::LDS }),
+        Space::Scratch => with_type!(t, load, { space::SCRATCH }),
+    }
+}
+
+/// The handler of a store.
+pub(super) fn store_handler(s: Space, t: MemType) -> Handler {
+    match s {
+        Space::Global => with_type!(t, store, { space::GLOBAL }),
+        Space::Flat => with_type!(t, store, { space::FLAT }),
+        Space::Lds => with_type!(t, store, { space::LDS }),
+        Space::Scratch => with_type!(t, store, { space::SCRATCH }),
+    }
+}
+
+/// A zeroed array on the stack that is filled at once.
+#[inline(always)]
+pub(super) fn uninit_lanes() -> MaybeUninit<[u32; LANES]> {
+    MaybeUninit::uninit()
+}

@@ -1,0 +1,173 @@
+//! AVX2 and FMA: a chunk is two registers.
+
+use std::arch::x86_64::*;
+
+use super::{Lanes, Simd};
+
+/// AVX2, FMA, F16C and BMI.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::interp) struct Avx2;
+
+type Pair = [__m256i; 2];
+
+macro_rules! binary {
+    ($($name:ident = $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(a: Pair, b: Pair) -> Pair {
+            // SAFETY: the trait's contract: the host has the instructions.
+            unsafe { [$intrinsic(a[0], b[0]), $intrinsic(a[1], b[1])] }
+        }
+    )*};
+}
+macro_rules! float_binary {
+    ($($name:ident = $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(a: Pair, b: Pair) -> Pair {
+            // SAFETY: as above.
+            unsafe {
+                let f = _mm256_castsi256_ps;
+                [
+                    _mm256_castps_si256($intrinsic(f(a[0]), f(b[0]))),
+                    _mm256_castps_si256($intrinsic(f(a[1]), f(b[1]))),
+                ]
+            }
+        }
+    )*};
+}
+macro_rules! float_compare {
+    ($($name:ident = $predicate:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(a: Pair, b: Pair) -> u32 {
+            // SAFETY: as above.
+            unsafe {
+                let f = _mm256_castsi256_ps;
+                let lo = _mm256_movemask_ps(_mm256_cmp_ps::<$predicate>(f(a[0]), f(b[0])));
+                let hi = _mm256_movemask_ps(_mm256_cmp_ps::<$predicate>(f(a[1]), f(b[1])));
+                (lo | hi << 8) as u32
+            }
+        }
+    )*};
+}
+
+#[inline(always)]
+unsafe fn bits(a: Pair) -> u32 {
+    // SAFETY: as above.
+    unsafe {
+        let lo = _mm256_movemask_ps(_mm256_castsi256_ps(a[0]));
+        let hi = _mm256_movemask_ps(_mm256_castsi256_ps(a[1]));
+        (lo | hi << 8) as u32
+    }
+}
+
+impl Simd for Avx2 {
+    type V = Pair;
+
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> Pair {
+        // SAFETY: as above; valid for 64 bytes.
+        unsafe { [_mm256_loadu_si256(p as *const __m256i), _mm256_loadu_si256(p.add(32) as *const __m256i)] }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut u8, v: Pair) {
+        // SAFETY: as above.
+        unsafe {
+            _mm256_storeu_si256(p as *mut __m256i, v[0]);
+            _mm256_storeu_si256(p.add(32) as *mut __m256i, v[1]);
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_masked(p: *mut u8, mask: u32, v: Pair) {
+        // SAFETY: as above.
+        unsafe { Self::store(p, Self::select(mask, v, Self::load(p))) }
+    }
+    #[inline(always)]
+    unsafe fn splat(x: u32) -> Pair {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_epi32(x as i32); 2] }
+    }
+    #[inline(always)]
+    unsafe fn to_lanes(v: Pair) -> Lanes {
+        // SAFETY: same size, any bits are valid.
+        unsafe { std::mem::transmute(v) }
+    }
+    #[inline(always)]
+    unsafe fn from_lanes(v: Lanes) -> Pair {
+        // SAFETY: same size, any bits are valid.
+        unsafe { std::mem::transmute(v) }
+    }
+    #[inline(always)]
+    unsafe fn select(mask: u32, a: Pair, b: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe {
+            let m = _mm256_set1_epi32(mask as i32);
+            let lo = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let hi = _mm256_slli_epi32::<8>(lo);
+            let lo = _mm256_cmpeq_epi32(_mm256_and_si256(m, lo), lo);
+            let hi = _mm256_cmpeq_epi32(_mm256_and_si256(m, hi), hi);
+            [_mm256_blendv_epi8(b[0], a[0], lo), _mm256_blendv_epi8(b[1], a[1], hi)]
+        }
+    }
+    binary! {
+        and = _mm256_and_si256;
+        or = _mm256_or_si256;
+        xor = _mm256_xor_si256;
+        and_not = _mm256_andnot_si256;
+        add = _mm256_add_epi32;
+        sub = _mm256_sub_epi32;
+        mul_lo = _mm256_mullo_epi32;
+        shl = _mm256_sllv_epi32;
+        shr = _mm256_srlv_epi32;
+        sar = _mm256_srav_epi32;
+        min_i = _mm256_min_epi32;
+        max_i = _mm256_max_epi32;
+        min_u = _mm256_min_epu32;
+        max_u = _mm256_max_epu32;
+    }
+    #[inline(always)]
+    unsafe fn eq(a: Pair, b: Pair) -> u32 {
+        // SAFETY: as above.
+        unsafe { bits([_mm256_cmpeq_epi32(a[0], b[0]), _mm256_cmpeq_epi32(a[1], b[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn lt_i(a: Pair, b: Pair) -> u32 {
+        // SAFETY: as above.
+        unsafe { bits([_mm256_cmpgt_epi32(b[0], a[0]), _mm256_cmpgt_epi32(b[1], a[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn lt_u(a: Pair, b: Pair) -> u32 {
+        // SAFETY: as above.
+        unsafe {
+            let bias = Self::splat(0x8000_0000);
+            Self::lt_i(Self::xor(a, bias), Self::xor(b, bias))
+        }
+    }
+    float_binary! {
+        fadd = _mm256_add_ps;
+        fsub = _mm256_sub_ps;
+        fmul = _mm256_mul_ps;
+    }
+    #[inline(always)]
+    unsafe fn fma(a: Pair, b: Pair, c: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe {
+            let f = _mm256_castsi256_ps;
+            [
+                _mm256_castps_si256(_mm256_fmadd_ps(f(a[0]), f(b[0]), f(c[0]))),
+                _mm256_castps_si256(_mm256_fmadd_ps(f(a[1]), f(b[1]), f(c[1]))),
+            ]
+        }
+    }
+    float_compare! {
+        feq = _CMP_EQ_OQ;
+        flt = _CMP_LT_OQ;
+        fle = _CMP_LE_OQ;
+        unordered = _CMP_UNORD_Q;
+    }
+    #[inline(always)]
+    unsafe fn cvt_f32_i32(a: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe {
+            [_mm256_castps_si256(_mm256_cvtepi32_ps(a[0])), _mm256_castps_si256(_mm256_cvtepi32_ps(a[1]))]
+        }
+    }
+}

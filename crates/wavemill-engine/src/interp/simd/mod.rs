@@ -1,0 +1,125 @@
+//! Vectors of 16 lanes in three widths of host hardware.
+//!
+//! A row has 64 lanes; handlers work on it in four chunks of 16. [`Simd`] gives each tier its chunk type and the
+//! operations that deserve host instructions; everything else goes lane by lane over the chunk as an array, compiled
+//! with the tier's instructions all the same.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx512::Avx512;
+pub(super) use portable::Portable;
+
+/// Lanes of a chunk.
+pub(super) const CHUNK: usize = 16;
+/// Chunks of a row.
+pub(super) const CHUNKS: usize = crate::LANES / CHUNK;
+/// A chunk as an array.
+pub(super) type Lanes = [u32; CHUNK];
+
+/// A tier of host vector hardware. Lane masks are the low 16 bits of a `u32`, bit `i` for lane `i`.
+///
+/// # Safety
+/// All functions require that the host has the tier's instructions; they are only called from functions that are
+/// compiled with the matching `target_feature`s. Pointers must be valid for 64 bytes.
+pub(super) trait Simd: Copy + 'static {
+    /// Sixteen 32-bit lanes.
+    type V: Copy;
+
+    unsafe fn load(p: *const u8) -> Self::V;
+    unsafe fn store(p: *mut u8, v: Self::V);
+    /// Stores the lanes whose mask bit is set.
+    unsafe fn store_masked(p: *mut u8, mask: u32, v: Self::V);
+    unsafe fn splat(x: u32) -> Self::V;
+    unsafe fn to_lanes(v: Self::V) -> Lanes;
+    unsafe fn from_lanes(v: Lanes) -> Self::V;
+    /// Lanes of `a` where the mask is set, of `b` elsewhere.
+    unsafe fn select(mask: u32, a: Self::V, b: Self::V) -> Self::V;
+
+    unsafe fn and(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn or(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn xor(a: Self::V, b: Self::V) -> Self::V;
+    /// `!a & b`.
+    unsafe fn and_not(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn mul_lo(a: Self::V, b: Self::V) -> Self::V;
+    /// Shifts by lane; amounts are below 32.
+    unsafe fn shl(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn shr(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn sar(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn min_i(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn max_i(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn min_u(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn max_u(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn eq(a: Self::V, b: Self::V) -> u32;
+    unsafe fn lt_i(a: Self::V, b: Self::V) -> u32;
+    unsafe fn lt_u(a: Self::V, b: Self::V) -> u32;
+
+    /// Float arithmetic under the host's default environment; NaN lanes are unspecified.
+    unsafe fn fadd(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fsub(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fmul(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Ordered comparisons.
+    unsafe fn feq(a: Self::V, b: Self::V) -> u32;
+    unsafe fn flt(a: Self::V, b: Self::V) -> u32;
+    unsafe fn fle(a: Self::V, b: Self::V) -> u32;
+    /// Lanes where either operand is NaN.
+    unsafe fn unordered(a: Self::V, b: Self::V) -> u32;
+    /// Conversion of signed integers to f32, nearest even.
+    unsafe fn cvt_f32_i32(a: Self::V) -> Self::V;
+
+    unsafe fn not(a: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::xor(a, Self::splat(!0)) }
+    }
+
+    /// Applies a function lane by lane.
+    #[inline(always)]
+    unsafe fn map1(a: Self::V, f: impl Fn(u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let a = Self::to_lanes(a);
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+
+    /// Applies a function of two operands lane by lane.
+    #[inline(always)]
+    unsafe fn map2(a: Self::V, b: Self::V, f: impl Fn(u32, u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (a, b) = (Self::to_lanes(a), Self::to_lanes(b));
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i], b[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+
+    /// Applies a function of three operands lane by lane.
+    #[inline(always)]
+    unsafe fn map3(a: Self::V, b: Self::V, c: Self::V, f: impl Fn(u32, u32, u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (a, b, c) = (Self::to_lanes(a), Self::to_lanes(b), Self::to_lanes(c));
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i], b[i], c[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Fences, clocks and hardware registers.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
+use wavemill_ir::{FenceScope, StatusReg};
+
+use super::body::{scalar32, write32, write64};
+use super::hostop::{Ctx, Handler, HostOp};
+
+/// Code of the clocks beside the hardware register numbers (0..=63).
+const MEM_TIME: u64 = 64;
+const MEM_REAL_TIME: u64 = 65;
+
+/// Waits of a wave order its earlier stores before its later loads: compilers emit nothing else for sequential
+/// consistency, and the host would reorder them.
+unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if (*ctx).unordered_store {
+            fence(Ordering::SeqCst);
+            (*ctx).unordered_store = false;
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler of a fence.
+pub(super) fn fence_handler(scope: FenceScope) -> Handler {
+    match scope {
+        FenceScope::Wave | FenceScope::Agent => fence_wave,
+    }
+}
+
+/// Number that stands for a status register in `k[0]`.
+pub(super) fn code(r: StatusReg) -> u64 {
+    match r {
+        StatusReg::HwReg(n) => u64::from(n),
+        StatusReg::MemTime => MEM_TIME,
+        StatusReg::MemRealTime => MEM_REAL_TIME,
+    }
+}
+
+fn host_ticks() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let s = &(*ctx).status;
+        let which = (*op).k[0];
+        if which >= MEM_TIME {
+            let ticks = if s.deterministic {
+                (s.retired_base - (*ctx).budget).max(0) as u64
+            } else if which == MEM_REAL_TIME {
+                host_ticks() / 10
+            } else {
+                host_ticks()
+            };
+            write64(ctx, (*op).dst, ticks);
+            return HostOp::next(op);
+        }
+        let value = match which {
+            1 => s.mode,
+            3 => s.trapsts,
+            4 => s.hw_id,
+            5 => s.gpr_alloc,
+            6 => s.lds_alloc,
+            20 => s.xcc_id,
+            _ => 0,
+        };
+        let imm = (*op).imm as u32;
+        let (offset, width) = (imm & 31, (imm >> 8 & 31) + 1);
+        let mask = if width == 32 { !0 } else { (1u32 << width) - 1 };
+        write32(ctx, (*op).dst, value >> offset & mask);
+        HostOp::next(op)
+    }
+}
+
+/// The handler that reads a status register; its [`code`] goes into `k[0]`.
+pub(super) fn read_handler(_: StatusReg) -> Handler {
+    read
+}
+
+unsafe fn write(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        // Only TRAPSTS is writable beside MODE; writes to read-only registers are ignored (Vega ISA 5.8).
+        if (*op).k[1] == 3 {
+            let imm = (*op).imm as u32;
+            let (offset, width) = (imm & 31, (imm >> 8 & 31) + 1);
+            let mask = if width == 32 { !0 } else { ((1u32 << width) - 1) << offset };
+            let old = (*ctx).status.trapsts;
+            (*ctx).status.trapsts = (old & !mask) | (scalar32(ctx, op, 0) << offset & mask);
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler that writes a hardware register; its number goes into `k[1]`.
+pub(super) fn write_handler() -> Handler {
+    write
+}

@@ -1,0 +1,238 @@
+//! Steps around an operation: what its attributes ask for and its handler does not do.
+
+use wavemill_ir::{DppCtrl, DstUnused, FloatType, SubDword};
+
+use super::Tier;
+use super::body::{Body, ChunkFn, Elementwise, Splat, chunks, handler, lane_mask, store_chunk};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp, UNIFORM};
+use super::simd::{CHUNKS, Simd};
+use crate::LANES;
+use crate::regs::STEP_MASK;
+
+fn part_code(sel: SubDword) -> i32 {
+    let (shift, width) = sel.bits();
+    (shift | width << 8) as i32
+}
+
+/// Takes a part of a dword: shift in bits 7:0, width in bits 15:8, sign extension in bit 16.
+struct Extract;
+
+impl ChunkFn for Extract {
+    const SOURCES: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, _: S::V, _: S::V, imm: i32) -> S::V {
+        let (shift, width) = (imm as u32 & 0xff, imm as u32 >> 8 & 0xff);
+        // SAFETY: the contract of `Simd`; shifts are below 32.
+        unsafe {
+            let up = S::shl(a, S::splat((32 - width - shift) & 31));
+            let down = S::splat((32 - width) & 31);
+            if imm & 1 << 16 != 0 { S::sar(up, down) } else { S::shr(up, down) }
+        }
+    }
+}
+
+/// Handler and immediate of a sub-dword select.
+pub(super) fn extract(sel: SubDword, sext: bool, tier: Tier) -> (Handler, i32) {
+    (handler::<Elementwise<Extract, false>>(tier), part_code(sel) | i32::from(sext) << 16)
+}
+
+/// Puts a value (source 1) into a part of the destination (source 0): part as in [`Extract`], what happens to the
+/// other bits in bits 17:16.
+struct Insert;
+
+impl ChunkFn for Insert {
+    const SOURCES: usize = 2;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(old: S::V, value: S::V, _: S::V, imm: i32) -> S::V {
+        let (shift, width) = (imm as u32 & 0xff, imm as u32 >> 8 & 0xff);
+        let part = if width >= 32 { !0 } else { ((1u32 << width) - 1) << shift };
+        // SAFETY: the contract of `Simd`; shifts are below 32.
+        unsafe {
+            let placed = S::and(S::shl(value, S::splat(shift)), S::splat(part));
+            match imm >> 16 & 3 {
+                0 => placed,
+                1 => S::sar(
+                    S::shl(placed, S::splat((32 - width - shift) & 31)),
+                    S::splat((32 - width - shift) & 31),
+                ),
+                _ => S::or(placed, S::and(old, S::splat(!part))),
+            }
+        }
+    }
+}
+
+/// Handler and immediate of a sub-dword write.
+pub(super) fn insert(sel: SubDword, unused: DstUnused, tier: Tier) -> (Handler, i32) {
+    let unused = match unused {
+        DstUnused::Pad => 0,
+        DstUnused::Sext => 1,
+        DstUnused::Preserve => 2,
+    };
+    (handler::<Elementwise<Insert, true>>(tier), part_code(sel) | unused << 16)
+}
+
+/// Arranges the halves of a packed source: bit 0: the low result is fed by the high half, bit 1: so is the high one.
+struct Arrange;
+
+impl ChunkFn for Arrange {
+    const SOURCES: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, _: S::V, _: S::V, imm: i32) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let sixteen = S::splat(16);
+            let low = if imm & 1 != 0 { S::shr(a, sixteen) } else { S::and(a, S::splat(0xffff)) };
+            let high = if imm & 2 != 0 { S::and(a, S::splat(0xffff_0000)) } else { S::shl(a, sixteen) };
+            S::or(low, high)
+        }
+    }
+}
+
+/// Handler of the half arrangement.
+pub(super) fn arrange_halves(tier: Tier) -> Handler {
+    handler::<Elementwise<Arrange, false>>(tier)
+}
+
+/// Absolute value (bit 0 of the immediate) and negation (bit 1) of a float with the sign at bit `SIGN` of the last
+/// dword.
+struct FloatMods<const SIGN: u32>;
+
+impl<const SIGN: u32> ChunkFn for FloatMods<SIGN> {
+    const SOURCES: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, _: S::V, _: S::V, imm: i32) -> S::V {
+        let sign = 1u32 << SIGN;
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let a = S::and(a, S::splat(if imm & 1 != 0 { !sign } else { !0 }));
+            S::xor(a, S::splat(if imm & 2 != 0 { sign } else { 0 }))
+        }
+    }
+}
+
+/// [`FloatMods`] on the high dword of a 64-bit value.
+struct WideFloatMods;
+
+impl Body for WideFloatMods {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let lo = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
+            let hi = chunks::<S, false>(ctx, op, 0, 1, &mut s1);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            for i in 0..CHUNKS {
+                let h = hi.get::<S>(i);
+                store_chunk::<S>(dst, i, !0, lo.get::<S>(i));
+                store_chunk::<S>(dst.add(256), i, !0, FloatMods::<31>::apply::<S>(h, h, h, (*op).imm));
+            }
+            HostOp::next(op)
+        }
+    }
+}
+
+/// Handler of source modifiers on the sign bit.
+pub(super) fn float_mods(ty: FloatType, tier: Tier) -> Handler {
+    match ty {
+        FloatType::F16 | FloatType::PkF16 => handler::<Elementwise<FloatMods<15>, false>>(tier),
+        FloatType::F32 | FloatType::PkF32 => handler::<Elementwise<FloatMods<31>, false>>(tier),
+        FloatType::F64 => handler::<WideFloatMods>(tier),
+    }
+}
+
+/// DPP control in an immediate.
+pub(super) fn pack_dpp(d: DppCtrl) -> i32 {
+    i32::from(d.ctrl & 0x1ff)
+        | i32::from(d.row_mask & 15) << 12
+        | i32::from(d.bank_mask & 15) << 16
+        | i32::from(d.bound_ctrl) << 20
+}
+
+/// Lane that feeds lane `n` under a DPP control, or `None` if it is out of range (Vega ISA 13.3.9; `row_newbcast`:
+/// CDNA3 ISA 13.3.9).
+pub(super) fn dpp_source(ctrl: u32, n: usize) -> Option<usize> {
+    let (row, within) = (n & 0x30, n & 15);
+    let k = (ctrl & 15) as usize;
+    Some(match ctrl {
+        0x000..=0x0ff => (n & 0x3c) + (ctrl as usize >> (2 * (n & 3)) & 3),
+        0x101..=0x10f => row + (within + k < 16).then_some(within + k)?,
+        0x111..=0x11f => row + within.checked_sub(k)?,
+        0x121..=0x12f => row + (within + 16 - k) % 16,
+        0x130 => (n < 63).then_some(n + 1)?,
+        0x134 => (n + 1) % 64,
+        0x138 => n.checked_sub(1)?,
+        0x13c => (n + 63) % 64,
+        0x140 => row + 15 - within,
+        0x141 => (n & 0x38) + 7 - (n & 7),
+        0x142 => (n > 15).then_some(row.wrapping_sub(1))?,
+        0x143 => (n > 31).then_some((n & 0x20) - 1)?,
+        0x150..=0x15f => row + k,
+        _ => return None,
+    })
+}
+
+/// Permutes a row and leaves the mask of the lanes that the operation behind it writes.
+unsafe fn dpp(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let imm = (*op).imm as u32;
+        let (ctrl, row_mask, bank_mask) = (imm & 0x1ff, imm >> 12 & 15, imm >> 16 & 15);
+        let bound_ctrl = imm & 1 << 20 != 0;
+        let exec = lane_mask(ctx, op);
+        let o = (*op).src[0];
+        let base = (*ctx).base;
+        let mut src = [0u32; LANES];
+        if o & FLAGS == 0 {
+            src = (base.add(o as usize) as *const [u32; LANES]).read();
+        } else if o & UNIFORM != 0 {
+            src = [(base.add((o & !FLAGS) as usize) as *const u32).read(); LANES];
+        }
+        let mut result = [0u32; LANES];
+        let mut write = 0u64;
+        for n in 0..LANES {
+            if row_mask >> (n / 16) & 1 == 0 || bank_mask >> (n / 4 % 4) & 1 == 0 {
+                continue;
+            }
+            match dpp_source(ctrl, n).filter(|s| exec >> s & 1 != 0) {
+                Some(s) => {
+                    result[n] = src[s];
+                    write |= 1 << n;
+                }
+                None if bound_ctrl => write |= 1 << n,
+                None => {}
+            }
+        }
+        (base.add((*op).dst as usize) as *mut [u32; LANES]).write(result);
+        (base.add(STEP_MASK as usize) as *mut u64).write(write & exec);
+        HostOp::next(op)
+    }
+}
+
+/// Handler of a DPP step.
+pub(super) fn dpp_handler() -> Handler {
+    dpp
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dpp_sources_follow_the_manual() {
+        let map = |ctrl| (0..64).map(|n| dpp_source(ctrl, n)).collect::<Vec<_>>();
+        assert_eq!(map(0b00_01_10_11)[4..8], [Some(7), Some(6), Some(5), Some(4)]);
+        assert_eq!(map(0x101)[14..17], [Some(15), None, Some(17)]);
+        assert_eq!(map(0x112)[15..19], [Some(13), None, None, Some(16)]);
+        assert_eq!(map(0x121)[15..18], [Some(14), Some(31), Some(16)]);
+        assert_eq!(
+            (map(0x130)[63], map(0x134)[63], map(0x138)[0], map(0x13c)[0]),
+            (None, Some(0), None, Some(63))
+        );
+        assert_eq!(map(0x140)[16..18], [Some(31), Some(30)]);
+        assert_eq!(map(0x141)[8..10], [Some(15), Some(14)]);
+        assert_eq!((map(0x142)[15], map(0x142)[16], map(0x142)[40]), (None, Some(15), Some(31)));
+        assert_eq!((map(0x143)[31], map(0x143)[32], map(0x143)[63]), (None, Some(31), Some(31)));
+        assert_eq!(map(0x153)[20], Some(19));
+    }
+}

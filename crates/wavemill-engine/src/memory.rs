@@ -1,0 +1,367 @@
+//! Guest memory: a table of allocations, each backed by host memory of its own.
+//!
+//! Sandbox mode (design: the default): guest addresses are ours and the same in every run; an allocation ends at the
+//! requested byte and is followed by a gap that nothing maps, so an access one byte past the end is found. Addresses
+//! are never handed out twice, so a use after free is found too.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+use std::sync::{Arc, RwLock};
+
+use crate::raw;
+
+/// First guest address that the allocator hands out.
+pub const SANDBOX_BASE: u64 = 0x10_0000_0000;
+/// Unmapped bytes behind every allocation, at least.
+pub const GUARD_GAP: u64 = 4096;
+/// Guest addresses from here on are the LDS aperture (AMDGPUUsage, "Address Spaces"; the value is the one that the
+/// kernel driver programs).
+pub const LDS_APERTURE: u64 = 0x1_0000_0000_0000;
+/// Guest addresses from here on are the scratch aperture.
+pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
+
+/// Host memory behind an allocation.
+struct HostBlock {
+    ptr: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: the pointer is only dereferenced through `raw`, whose accesses tolerate races.
+unsafe impl Send for HostBlock {}
+// SAFETY: as above.
+unsafe impl Sync for HostBlock {}
+
+impl Drop for HostBlock {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `GuestMemory::allocate` with this layout, freed once.
+        unsafe { dealloc(self.ptr, self.layout) };
+    }
+}
+
+/// One allocation of guest memory.
+#[derive(Clone)]
+pub struct Allocation {
+    /// Name for messages, e.g. the argument that the buffer is bound to.
+    pub name: Arc<str>,
+    /// First guest address.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Whether the guest may write it.
+    pub writable: bool,
+    block: Arc<HostBlock>,
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{:#x}, {:#x})", self.name, self.start, self.end())
+    }
+}
+
+impl Allocation {
+    /// First guest address behind the allocation.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + self.size
+    }
+
+    pub(crate) fn host(&self) -> *mut u8 {
+        self.block.ptr
+    }
+}
+
+/// Why guest memory could not be allocated or accessed from the host side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The host has no memory for it.
+    #[error("cannot allocate {size} bytes for `{name}`: the host has not that much memory")]
+    OutOfMemory {
+        /// Name of the allocation.
+        name: String,
+        /// Requested bytes.
+        size: u64,
+    },
+    /// The range is not inside one allocation.
+    #[error("{size} bytes at guest address {address:#x} are not inside one allocation ({nearest})")]
+    NotMapped {
+        /// First address of the access.
+        address: u64,
+        /// Bytes of the access.
+        size: u64,
+        /// Where the nearest allocation is.
+        nearest: Nearest,
+    },
+}
+
+/// Where an address lies relative to the nearest allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    /// There is no allocation at all.
+    Nothing,
+    /// Inside it: the access runs out of it or is not allowed.
+    Inside {
+        /// Name of the allocation.
+        name: String,
+        /// Offset of the address in it.
+        offset: u64,
+        /// Size of the allocation.
+        size: u64,
+    },
+    /// Behind its end.
+    After {
+        /// Name of the allocation.
+        name: String,
+        /// Distance from the last byte's successor to the address.
+        distance: u64,
+        /// Whether it had been freed.
+        freed: bool,
+    },
+    /// Before its start.
+    Before {
+        /// Name of the allocation.
+        name: String,
+        /// Distance from the address to the first byte.
+        distance: u64,
+    },
+    /// Inside an allocation that was freed.
+    Freed {
+        /// Name of the allocation.
+        name: String,
+        /// Offset of the address in it.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Nearest::Nothing => f.write_str("nothing is allocated"),
+            Nearest::Inside { name, offset, size } => {
+                write!(f, "byte {offset} of `{name}`, which has {size}")
+            }
+            Nearest::After { name, distance: 0, .. } => write!(f, "just past the end of `{name}`"),
+            Nearest::After { name, distance, freed } => {
+                write!(f, "{distance} bytes past the end of `{name}`{}", if *freed { " (freed)" } else { "" })
+            }
+            Nearest::Before { name, distance } => write!(f, "{distance} bytes before `{name}`"),
+            Nearest::Freed { name, offset } => write!(f, "byte {offset} of `{name}`, which was freed"),
+        }
+    }
+}
+
+/// An immutable view of all allocations, sorted by address. Host memory stays alive as long as a view of it does.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryMap {
+    live: Vec<Allocation>,
+    freed: Vec<(Arc<str>, u64, u64)>,
+}
+
+impl MemoryMap {
+    /// The allocation that holds the address.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        let index = self.live.partition_point(|a| a.start <= address);
+        let candidate = self.live.get(index.checked_sub(1)?)?;
+        (address < candidate.end()).then_some(candidate)
+    }
+
+    /// Host pointer of `size` bytes at the address, if one allocation holds them all.
+    pub(crate) fn resolve(&self, address: u64, size: u64) -> Option<*mut u8> {
+        let a = self.find(address)?;
+        let offset = address - a.start;
+        // SAFETY: the offset is inside the block.
+        (size <= a.size - offset).then(|| unsafe { a.host().add(offset as usize) })
+    }
+
+    /// Where an address lies relative to the allocations.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Nearest {
+        if let Some((name, start, _)) = self.freed.iter().find(|(_, s, e)| (*s..*e).contains(&address)) {
+            return Nearest::Freed { name: name.to_string(), offset: address - start };
+        }
+        let index = self.live.partition_point(|a| a.start <= address);
+        let below = index.checked_sub(1).map(|i| &self.live[i]);
+        let above = self.live.get(index);
+        match (below, above) {
+            (Some(b), _) if address < b.end() => {
+                Nearest::Inside { name: b.name.to_string(), offset: address - b.start, size: b.size }
+            }
+            (Some(b), Some(a)) if address - b.end() <= a.start - address => {
+                Nearest::After { name: b.name.to_string(), distance: address - b.end(), freed: false }
+            }
+            (_, Some(a)) => Nearest::Before { name: a.name.to_string(), distance: a.start - address },
+            (Some(b), None) => {
+                Nearest::After { name: b.name.to_string(), distance: address - b.end(), freed: false }
+            }
+            (None, None) => Nearest::Nothing,
+        }
+    }
+}
+
+/// All guest memory of a device.
+#[derive(Debug)]
+pub struct GuestMemory {
+    map: RwLock<Arc<MemoryMap>>,
+    next: RwLock<u64>,
+}
+
+impl Default for GuestMemory {
+    fn default() -> Self {
+        GuestMemory { map: RwLock::new(Arc::new(MemoryMap::default())), next: RwLock::new(SANDBOX_BASE) }
+    }
+}
+
+impl GuestMemory {
+    /// Empty guest memory.
+    #[must_use]
+    pub fn new() -> Self {
+        GuestMemory::default()
+    }
+
+    /// The allocations as they are now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<MemoryMap> {
+        self.map.read().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// Allocates `size` zeroed bytes and returns their guest address, a multiple of `align` (a power of two; at least
+    /// 256 is used).
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfMemory`] if the host has not that much.
+    pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
+        let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
+        let align = align.max(256).next_power_of_two();
+        // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
+        let host_size = usize::try_from(size).ok().and_then(|s| s.checked_add(8)).ok_or_else(fail)?;
+        let layout = Layout::from_size_align(host_size, 256).map_err(|_| fail())?;
+        // SAFETY: the layout is not empty.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        if ptr.is_null() {
+            return Err(fail());
+        }
+        let block = Arc::new(HostBlock { ptr, layout });
+        let mut next = self.next.write().unwrap_or_else(|e| e.into_inner());
+        let start = next.checked_next_multiple_of(align).ok_or_else(fail)?;
+        let end = start.checked_add(size).and_then(|e| e.checked_add(GUARD_GAP)).ok_or_else(fail)?;
+        if end >= LDS_APERTURE {
+            return Err(fail());
+        }
+        *next = end.next_multiple_of(4096);
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        Arc::make_mut(&mut map).live.push(Allocation {
+            name: name.into(),
+            start,
+            size,
+            writable: true,
+            block,
+        });
+        Ok(start)
+    }
+
+    /// Frees the allocation that starts at the address. Kernels that run at that moment may go on using it.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotMapped`] if no allocation starts there.
+    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        match map.live.binary_search_by_key(&address, |a| a.start) {
+            Ok(index) => {
+                let map = Arc::make_mut(&mut map);
+                let gone = map.live.remove(index);
+                map.freed.push((gone.name.clone(), gone.start, gone.end()));
+                Ok(())
+            }
+            Err(_) => Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) }),
+        }
+    }
+
+    /// Gives the allocation that starts at the address another name for messages.
+    pub fn rename(&self, address: u64, name: &str) {
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        if let Ok(index) = map.live.binary_search_by_key(&address, |a| a.start) {
+            Arc::make_mut(&mut map).live[index].name = name.into();
+        }
+    }
+
+    /// Copies guest memory to the host.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotMapped`] if the range is not inside one allocation.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        let map = self.snapshot();
+        let host = Self::resolve(&map, address, into.len())?;
+        // SAFETY: `resolve` vouches for the range, the snapshot keeps it alive.
+        unsafe { raw::read_bytes(host, into) };
+        Ok(())
+    }
+
+    /// Copies host memory to the guest.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotMapped`] if the range is not inside one allocation.
+    pub fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+        let map = self.snapshot();
+        let host = Self::resolve(&map, address, from.len())?;
+        // SAFETY: `resolve` vouches for the range, the snapshot keeps it alive.
+        unsafe { raw::write_bytes(host, from) };
+        Ok(())
+    }
+
+    fn resolve(map: &MemoryMap, address: u64, size: usize) -> Result<*mut u8, MemoryError> {
+        map.resolve(address, size as u64).ok_or_else(|| MemoryError::NotMapped {
+            address,
+            size: size as u64,
+            nearest: map.nearest(address),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_are_fixed_zeroed_and_apart() {
+        let m = GuestMemory::new();
+        let a = m.allocate("a", 10, 1).unwrap();
+        let b = m.allocate("b", 1, 65536).unwrap();
+        assert_eq!(a, SANDBOX_BASE);
+        assert_eq!(b % 65536, 0);
+        assert!(b - (a + 10) >= GUARD_GAP);
+        let mut bytes = [1; 10];
+        m.read(a, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 10]);
+    }
+
+    #[test]
+    fn access_must_stay_inside_one_allocation() {
+        let m = GuestMemory::new();
+        let a = m.allocate("a", 10, 1).unwrap();
+        m.write(a + 2, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        let mut all = [0; 10];
+        m.read(a, &mut all).unwrap();
+        assert_eq!(all, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        let error = m.write(a + 3, &[0; 8]).unwrap_err();
+        assert_eq!(
+            error,
+            MemoryError::NotMapped {
+                address: a + 3,
+                size: 8,
+                nearest: Nearest::Inside { name: "a".into(), offset: 3, size: 10 }
+            }
+        );
+        assert_eq!(m.snapshot().nearest(a + 14).to_string(), "4 bytes past the end of `a`");
+        assert_eq!(m.snapshot().nearest(a - 8).to_string(), "8 bytes before `a`");
+    }
+
+    #[test]
+    fn freed_memory_is_found_and_its_addresses_do_not_come_back() {
+        let m = GuestMemory::new();
+        let a = m.allocate("a", 64, 1).unwrap();
+        m.free(a).unwrap();
+        assert!(m.free(a).is_err());
+        assert_eq!(m.snapshot().nearest(a + 4).to_string(), "byte 4 of `a`, which was freed");
+        assert_ne!(m.allocate("b", 64, 1).unwrap(), a);
+    }
+}

@@ -1,0 +1,228 @@
+//! The register file of a wave: one block of host memory with all cells and rows.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+
+use wavemill_ir::{LANES, Row, Uni};
+
+/// Bytes of a row.
+pub(crate) const ROW_BYTES: u32 = 4 * LANES as u32;
+/// Offset of a 64-bit cell that is always all ones: the mask of operations that ignore EXEC.
+pub(crate) const ALL_LANES: u32 = 704;
+/// Offset of the 64-bit mask that a DPP step leaves for the operation behind it.
+pub(crate) const STEP_MASK: u32 = 712;
+/// Offset of eight bytes that results which nobody wants go to.
+pub(crate) const DUMP: u32 = 720;
+/// Offset of the first row.
+const ROWS: u32 = 1024;
+/// Rows behind the IR temporaries that the interpreter's own steps use.
+pub(crate) const STEP_ROWS: u32 = 12;
+
+/// How many registers a wave has; decides where its rows are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct RegisterCounts {
+    /// VGPRs, 1..=256.
+    pub vgprs: u16,
+    /// AccVGPRs, 0..=256.
+    pub accs: u16,
+}
+
+impl RegisterCounts {
+    fn rows(self) -> u32 {
+        u32::from(self.vgprs) + u32::from(self.accs) + u32::from(Row::TEMPS) + STEP_ROWS + 1
+    }
+
+    /// Bytes of a register file.
+    pub(crate) fn bytes(self) -> usize {
+        (ROWS + self.rows() * ROW_BYTES) as usize
+    }
+
+    fn temp0(self) -> u32 {
+        ROWS + (u32::from(self.vgprs) + u32::from(self.accs)) * ROW_BYTES
+    }
+
+    /// Offset of a row that is read. A VGPR that the wave has not reads as VGPR0 (Vega ISA 3.6.4).
+    pub(crate) fn source(self, row: Row) -> u32 {
+        self.offset(row).unwrap_or(ROWS)
+    }
+
+    /// Offset of a row that is written; writes to a VGPR that the wave has not go nowhere (Vega ISA 3.6.4).
+    pub(crate) fn dest(self, row: Row) -> u32 {
+        self.offset(row).unwrap_or(self.dump_row())
+    }
+
+    /// Offset of the row, if the wave has it.
+    pub(crate) fn offset(self, row: Row) -> Option<u32> {
+        let index = row.0;
+        if index < Row::ACC0.0 {
+            (index < self.vgprs).then(|| ROWS + u32::from(index) * ROW_BYTES)
+        } else if index < Row::TEMP0.0 {
+            let acc = index - Row::ACC0.0;
+            (acc < self.accs).then(|| ROWS + u32::from(self.vgprs + acc) * ROW_BYTES)
+        } else {
+            Some(self.temp0() + u32::from(index - Row::TEMP0.0) * ROW_BYTES)
+        }
+    }
+
+    /// Offset of the interpreter's own row `n`.
+    pub(crate) fn step_row(self, n: u32) -> u32 {
+        debug_assert!(n < STEP_ROWS);
+        self.temp0() + (u32::from(Row::TEMPS) + n) * ROW_BYTES
+    }
+
+    fn dump_row(self) -> u32 {
+        self.temp0() + (u32::from(Row::TEMPS) + STEP_ROWS) * ROW_BYTES
+    }
+}
+
+/// Offset of a uniform cell.
+pub(crate) const fn uni_offset(u: Uni) -> u32 {
+    4 * u.0 as u32
+}
+
+/// The register file of one wave.
+#[derive(Debug)]
+pub struct Registers {
+    ptr: *mut u8,
+    counts: RegisterCounts,
+}
+
+// SAFETY: the block belongs to the value alone.
+unsafe impl Send for Registers {}
+
+const ALIGN: usize = 64;
+
+impl Registers {
+    /// A register file in which everything is zero.
+    #[must_use]
+    pub fn new(counts: RegisterCounts) -> Self {
+        let layout = Self::layout(counts);
+        // SAFETY: the layout is not empty.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        if ptr.is_null() {
+            handle_alloc_error(layout);
+        }
+        let mut regs = Registers { ptr, counts };
+        regs.set_fixed();
+        regs
+    }
+
+    fn layout(counts: RegisterCounts) -> Layout {
+        Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than a megabyte")
+    }
+
+    fn set_fixed(&mut self) {
+        // SAFETY: inside the block and aligned.
+        unsafe { (self.ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
+    }
+
+    /// Makes everything zero again.
+    pub fn clear(&mut self) {
+        // SAFETY: the whole block is ours.
+        unsafe { self.ptr.write_bytes(0, self.counts.bytes()) };
+        self.set_fixed();
+    }
+
+    /// Register counts.
+    #[must_use]
+    pub fn counts(&self) -> RegisterCounts {
+        self.counts
+    }
+
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// Value of a uniform cell; 0 for one that does not exist.
+    #[must_use]
+    pub fn uni(&self, u: Uni) -> u32 {
+        if u.0 >= Uni::COUNT {
+            return 0;
+        }
+        // SAFETY: cells are inside the block and aligned.
+        unsafe { (self.ptr.add(uni_offset(u) as usize) as *const u32).read() }
+    }
+
+    /// Writes a uniform cell; one that does not exist is ignored.
+    pub fn set_uni(&mut self, u: Uni, value: u32) {
+        if u.0 < Uni::COUNT {
+            // SAFETY: cells are inside the block and aligned.
+            unsafe { (self.ptr.add(uni_offset(u) as usize) as *mut u32).write(value) };
+        }
+    }
+
+    /// Value of a pair of uniform cells.
+    #[must_use]
+    pub fn uni64(&self, u: Uni) -> u64 {
+        u64::from(self.uni(u)) | u64::from(self.uni(u.plus(1))) << 32
+    }
+
+    /// Writes a pair of uniform cells.
+    pub fn set_uni64(&mut self, u: Uni, value: u64) {
+        self.set_uni(u, value as u32);
+        self.set_uni(u.plus(1), (value >> 32) as u32);
+    }
+
+    /// The lanes of a row; zeros for a row that the wave has not.
+    #[must_use]
+    pub fn row(&self, row: Row) -> [u32; LANES] {
+        match self.counts.offset(row) {
+            // SAFETY: rows are inside the block and aligned.
+            Some(offset) if row.0 < Row::COUNT => unsafe {
+                (self.ptr.add(offset as usize) as *const [u32; LANES]).read()
+            },
+            _ => [0; LANES],
+        }
+    }
+
+    /// Writes the lanes of a row; a row that the wave has not is ignored.
+    pub fn set_row(&mut self, row: Row, lanes: &[u32; LANES]) {
+        if row.0 < Row::COUNT
+            && let Some(offset) = self.counts.offset(row)
+        {
+            // SAFETY: rows are inside the block and aligned.
+            unsafe { (self.ptr.add(offset as usize) as *mut [u32; LANES]).write(*lanes) };
+        }
+    }
+}
+
+impl Drop for Registers {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.ptr, Self::layout(self.counts)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_rows_do_not_overlap() {
+        assert!(uni_offset(Uni(Uni::COUNT)) <= ALL_LANES);
+        let counts = RegisterCounts { vgprs: 8, accs: 4 };
+        let mut regs = Registers::new(counts);
+        for n in 0..Uni::COUNT {
+            regs.set_uni(Uni(n), 1000 + u32::from(n));
+        }
+        let rows: Vec<Row> =
+            (0..8).map(Row::vgpr).chain((0..4).map(Row::acc)).chain((0..16).map(Row::temp)).collect();
+        for (i, row) in rows.iter().enumerate() {
+            regs.set_row(*row, &[i as u32; LANES]);
+        }
+        for n in 0..Uni::COUNT {
+            assert_eq!(regs.uni(Uni(n)), 1000 + u32::from(n));
+        }
+        for (i, row) in rows.iter().enumerate() {
+            assert_eq!(regs.row(*row), [i as u32; LANES]);
+        }
+    }
+
+    #[test]
+    fn registers_that_the_wave_has_not_follow_the_manual() {
+        let counts = RegisterCounts { vgprs: 8, accs: 0 };
+        assert_eq!(counts.source(Row::vgpr(8)), counts.source(Row::vgpr(0)));
+        let dump = counts.dest(Row::vgpr(9));
+        assert!((0..8).all(|n| counts.dest(Row::vgpr(n)) != dump));
+        assert!(dump + ROW_BYTES <= counts.bytes() as u32);
+    }
+}
