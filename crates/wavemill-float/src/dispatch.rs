@@ -1,0 +1,140 @@
+//! From operations of the wave IR to functions.
+
+use wavemill_ir::{FloatOp, FloatType, FpEnv};
+
+use crate::format::{F16, F32, F64, Format};
+use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_preop};
+
+/// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
+/// above the operation's width are ignored, result bits above it are zero, sources beyond its number do not matter.
+pub type Kernel = fn([u64; 3], FpEnv) -> u64;
+
+/// Applies an f16 operation to both halves of dwords.
+#[inline]
+fn on_halves(f: Kernel, s: [u64; 3], env: FpEnv) -> u64 {
+    let half = |shift: u32| f(s.map(|x| x >> shift & 0xffff), env) & 0xffff;
+    half(0) | half(16) << 16
+}
+
+/// Applies an f32 operation to both dwords of 64-bit values.
+#[inline]
+fn on_dwords(f: Kernel, s: [u64; 3], env: FpEnv) -> u64 {
+    let half = |shift: u32| f(s.map(|x| x >> shift & 0xffff_ffff), env) & 0xffff_ffff;
+    half(0) | half(32) << 32
+}
+
+/// Reciprocal of any format, in the mode that the format's instruction works in.
+fn rcp<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    arith::rcp::<F>(s, elementary::reciprocal_env::<F>(env))
+}
+
+/// Square root of any format, as [`rcp`].
+fn sqrt<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    arith::sqrt::<F>(s, elementary::reciprocal_env::<F>(env))
+}
+
+/// Reciprocal square root of any format, as [`rcp`].
+fn rsq<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    arith::rsq::<F>(s, elementary::reciprocal_env::<F>(env))
+}
+
+/// The function that performs a float operation on a type, or `None` if there is no such operation, or if it is one
+/// that has a function of its own: [`div_scale`](crate::div_scale), [`div_fmas`](crate::div_fmas),
+/// [`fma_mix_f32`](crate::fma_mix_f32) and [`fma_mix_f16`](crate::fma_mix_f16).
+///
+/// Look it up once and call it for each lane. Source modifiers are to be applied before,
+/// [`apply_output`](crate::apply_output) after.
+#[must_use]
+pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
+    /// From functions for the three scalar types (or `none`).
+    macro_rules! by_type {
+        ($f16:expr, $f32:expr, none) => {
+            match ty {
+                FloatType::F64 => None,
+                _ => by_type!($f16, $f32, arith::add::<F64>),
+            }
+        };
+        ($f16:expr, $f32:expr, $f64:expr) => {
+            match ty {
+                FloatType::F16 => Some((|s, env| $f16(s.map(|x| x & 0xffff), env)) as Kernel),
+                FloatType::F32 => Some((|s, env| $f32(s.map(|x| x & 0xffff_ffff), env)) as Kernel),
+                FloatType::F64 => Some($f64 as Kernel),
+                FloatType::PkF16 => Some((|s, env| on_halves($f16, s, env)) as Kernel),
+                FloatType::PkF32 => Some((|s, env| on_dwords($f32, s, env)) as Kernel),
+            }
+        };
+    }
+    /// From a function that is generic over the format.
+    macro_rules! generic {
+        ($($f:ident)::+) => {
+            by_type!($($f)::+::<F16>, $($f)::+::<F32>, $($f)::+::<F64>)
+        };
+    }
+    /// f32 only.
+    macro_rules! single {
+        ($f:expr) => {
+            (ty == FloatType::F32).then_some((|s, env| $f(s.map(|x| x & 0xffff_ffff), env)) as Kernel)
+        };
+    }
+    match op {
+        FloatOp::Add => generic!(arith::add),
+        FloatOp::Sub => generic!(arith::sub),
+        FloatOp::Mul => generic!(arith::mul),
+        FloatOp::MulLegacy => generic!(arith::mul_legacy),
+        FloatOp::Fma => generic!(arith::fma),
+        FloatOp::Mad => generic!(arith::mad),
+        FloatOp::MadLegacy => generic!(arith::mad_legacy),
+        FloatOp::Min => generic!(minmax::min),
+        FloatOp::Max => generic!(minmax::max),
+        FloatOp::Min3 => generic!(minmax::min3),
+        FloatOp::Max3 => generic!(minmax::max3),
+        FloatOp::Med3 => generic!(minmax::med3),
+        FloatOp::Minimum3 => generic!(minmax::minimum3),
+        FloatOp::Maximum3 => generic!(minmax::maximum3),
+        // The f32 functions are those that the engines use.
+        FloatOp::Rcp | FloatOp::RcpIflag => {
+            by_type!(rcp::<F16>, |s: [u64; 3], _| elementary::rcp_f32(s[0] as u32).into(), rcp::<F64>)
+        }
+        FloatOp::Rsq => {
+            by_type!(rsq::<F16>, |s: [u64; 3], _| elementary::rsq_f32(s[0] as u32).into(), rsq::<F64>)
+        }
+        FloatOp::Sqrt => {
+            by_type!(sqrt::<F16>, |s: [u64; 3], _| elementary::sqrt_f32(s[0] as u32).into(), sqrt::<F64>)
+        }
+        FloatOp::Exp2 => {
+            by_type!(elementary::exp2_f16, |s: [u64; 3], _| elementary::exp2_f32(s[0] as u32).into(), none)
+        }
+        FloatOp::Log2 => {
+            by_type!(elementary::log2_f16, |s: [u64; 3], _| elementary::log2_f32(s[0] as u32).into(), none)
+        }
+        FloatOp::Sin => {
+            by_type!(elementary::sin_f16, |s: [u64; 3], _| elementary::sin_f32(s[0] as u32).into(), none)
+        }
+        FloatOp::Cos => {
+            by_type!(elementary::cos_f16, |s: [u64; 3], _| elementary::cos_f32(s[0] as u32).into(), none)
+        }
+        FloatOp::Fract => generic!(integral::fract),
+        FloatOp::Trunc => generic!(integral::trunc),
+        FloatOp::Ceil => generic!(integral::ceil),
+        FloatOp::Floor => generic!(integral::floor),
+        FloatOp::RoundEven => generic!(integral::round_even),
+        FloatOp::FrexpExp => generic!(integral::frexp_exp),
+        FloatOp::FrexpMant => generic!(integral::frexp_mant),
+        FloatOp::Ldexp => generic!(integral::ldexp),
+        FloatOp::DivFixup => generic!(division::div_fixup),
+        FloatOp::TrigPreop => (ty == FloatType::F64).then_some(trig_preop::trig_preop as Kernel),
+        FloatOp::CubeId => single!(cube::id),
+        FloatOp::CubeSc => single!(cube::sc),
+        FloatOp::CubeTc => single!(cube::tc),
+        FloatOp::CubeMa => single!(cube::ma),
+        FloatOp::Dot2F16 => single!(mixed::dot2_f16),
+        FloatOp::Dot2Bf16 => single!(mixed::dot2_bf16),
+        FloatOp::DivScale | FloatOp::DivFmas | FloatOp::FmaMix => None,
+    }
+}
+
+/// Performs one float operation; see [`float_kernel`].
+#[must_use]
+pub fn float_op(op: FloatOp, ty: FloatType, sources: [u64; 3], env: FpEnv) -> Option<u64> {
+    float_kernel(op, ty).map(|kernel| kernel(sources, env))
+}

@@ -1,0 +1,53 @@
+//! Scalar floating point for Wavemill: bits in, bits out, exact and the same on every host.
+//!
+//! Every float operation of the wave IR is here for one element: in all rounding modes, with and without denormals,
+//! with a fixed NaN policy. It is the slow path of the engines (modes other than the default, NaN lanes, f16, odd
+//! operations), the yardstick of their fast paths, and the fast path itself for the f32 reciprocal, roots, powers,
+//! logarithms, sine and cosine ([`rcp_f32`] and its siblings).
+//!
+//! How it works: sources are unpacked, the operation computes the exact result in integers (with a sticky bit for
+//! what is cut off), and one function rounds it into the format. Nothing depends on the host's floating-point unit
+//! except the f32 functions named above, which use only operations that IEEE 754 defines bit for bit.
+//!
+//! Entry points: [`float_kernel`] and [`float_op`], [`convert_kernel`] and [`cvt`], [`compare`], [`class`],
+//! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`narrow`], [`narrow_stochastic`]
+//! and [`widen`] for the small formats.
+//!
+//! What the manuals leave open is chosen here and marked *modelled* where it is chosen; the module `nan` holds the
+//! NaN policy:
+//! sources are looked at in order, the first NaN wins and is quieted with sign and payload kept; invalid operations
+//! give the negative quiet NaN without payload; in a fused multiply-add an infinity times zero goes before a NaN
+//! addend.
+
+mod arith;
+mod compare;
+mod convert;
+mod cube;
+mod dispatch;
+mod division;
+mod elementary;
+mod format;
+mod integral;
+mod minmax;
+mod mixed;
+mod nan;
+mod output;
+mod small;
+mod trig_preop;
+mod value;
+
+pub use compare::{class, class_of, compare, compare_bits};
+pub use convert::{convert, convert_kernel, cvt};
+pub use dispatch::{Kernel, float_kernel, float_op};
+pub use division::{div_fmas, div_scale};
+pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqrt_f32};
+pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials};
+pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};
+pub use output::{apply_output, apply_output_bits};
+pub use small::{narrow, narrow_stochastic, scale_exponent, widen};
+
+/// `a / b`, correctly rounded: what a division sequence must arrive at. No single instruction does this.
+#[must_use]
+pub fn divide<F: Format>(a: u64, b: u64, env: wavemill_ir::FpEnv) -> u64 {
+    arith::div::<F>([a, b, 0], env)
+}

@@ -1,0 +1,111 @@
+//! Minimum, maximum and median.
+//!
+//! Denormals are flushed as the mode says, like everywhere on GFX9.
+
+use std::cmp::Ordering;
+
+use wavemill_ir::FpEnv;
+
+use crate::compare::order;
+use crate::format::Format;
+use crate::nan;
+use crate::value::{flush_in, flush_out};
+
+/// Which of two numbers is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extreme {
+    Least,
+    Greatest,
+}
+
+/// The wanted one of two patterns that are not NaN; -0 counts as less than +0.
+fn pick<F: Format>(a: u64, b: u64, which: Extreme) -> u64 {
+    let a_less = match order::<F>(a, b) {
+        Some(Ordering::Less) => true,
+        Some(Ordering::Greater) => false,
+        // Equal numbers have equal bits, zeros excepted.
+        _ => a & F::SIGN != 0,
+    };
+    if a_less == (which == Extreme::Least) { a } else { b }
+}
+
+/// Minimum or maximum of two (Vega ISA 12.7, V_MIN_F32 and V_MAX_F32): with MODE.IEEE a signalling NaN is quieted
+/// and returned; otherwise the operand that is no NaN wins, and of two NaNs the second, untouched.
+fn extreme<F: Format>(a: u64, b: u64, which: Extreme, env: FpEnv) -> u64 {
+    if env.ieee && F::is_signalling(a) {
+        nan::quiet::<F>(a)
+    } else if env.ieee && F::is_signalling(b) {
+        nan::quiet::<F>(b)
+    } else if F::is_nan(a) {
+        b
+    } else if F::is_nan(b) {
+        a
+    } else {
+        pick::<F>(a, b, which)
+    }
+}
+
+/// The sources after input flushing.
+fn inputs<F: Format>(s: [u64; 3], env: FpEnv) -> [u64; 3] {
+    s.map(|x| flush_in::<F>(x, env))
+}
+
+pub(crate) fn min<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, _] = inputs::<F>(s, env);
+    flush_out::<F>(extreme::<F>(a, b, Extreme::Least, env), env)
+}
+
+pub(crate) fn max<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, _] = inputs::<F>(s, env);
+    flush_out::<F>(extreme::<F>(a, b, Extreme::Greatest, env), env)
+}
+
+/// Nested minimum of three.
+pub(crate) fn min3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, c] = inputs::<F>(s, env);
+    let ab = extreme::<F>(a, b, Extreme::Least, env);
+    flush_out::<F>(extreme::<F>(ab, c, Extreme::Least, env), env)
+}
+
+/// Nested maximum of three.
+pub(crate) fn max3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, c] = inputs::<F>(s, env);
+    let ab = extreme::<F>(a, b, Extreme::Greatest, env);
+    flush_out::<F>(extreme::<F>(ab, c, Extreme::Greatest, env), env)
+}
+
+/// Median of three; the minimum if there is a NaN. Zeros of both signs are told apart only as far as the manual's
+/// ladder does (Vega ISA 12.12, V_MED3_F32): it compares the maximum with the sources as numbers.
+pub(crate) fn med3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    if s.iter().any(|&x| F::is_nan(x)) {
+        return min3::<F>(s, env);
+    }
+    let [a, b, c] = inputs::<F>(s, env);
+    let greatest = pick::<F>(pick::<F>(a, b, Extreme::Greatest), c, Extreme::Greatest);
+    let equals = |x| order::<F>(greatest, x) == Some(Ordering::Equal);
+    let (x, y) = if equals(a) {
+        (b, c)
+    } else if equals(b) {
+        (a, c)
+    } else {
+        (a, b)
+    };
+    flush_out::<F>(pick::<F>(x, y, Extreme::Greatest), env)
+}
+
+/// IEEE 754-2019 minimum or maximum of three: NaNs propagate.
+fn extreme3<F: Format>(s: [u64; 3], which: Extreme, env: FpEnv) -> u64 {
+    if let Some(nan) = nan::propagate::<F>(&s) {
+        return nan;
+    }
+    let [a, b, c] = inputs::<F>(s, env);
+    flush_out::<F>(pick::<F>(pick::<F>(a, b, which), c, which), env)
+}
+
+pub(crate) fn minimum3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    extreme3::<F>(s, Extreme::Least, env)
+}
+
+pub(crate) fn maximum3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    extreme3::<F>(s, Extreme::Greatest, env)
+}

@@ -1,0 +1,47 @@
+//! The NaN policy, in one place.
+//!
+//! The manuals fix little of it, so most of it is a *modelled* choice (measured on later AMD parts):
+//! - Sources are looked at in the order src0, src1, src2. The first NaN is the result, quieted, with its sign and
+//!   payload. Source modifiers have been applied before: a subtraction negates its second source first.
+//! - An invalid operation gives [`Format::DEFAULT_NAN`], which is negative and quiet (Vega ISA 12.8, the examples of
+//!   `v_log_f32`, `v_rsq_f32`, `v_sqrt_f32`, `v_sin_f32`).
+//! - In a fused multiply-add an infinity times a zero gives the default NaN even if the addend is a NaN.
+//! - A NaN that is narrowed keeps its sign and the top bits of its payload; one that is widened gets zeros below.
+//! - MODE.IEEE = 0 changes minimum and maximum only: other operations quiet signalling NaNs in either case.
+
+use crate::format::{Format, Specials};
+
+/// The NaN made quiet; other patterns are not to be passed.
+#[inline]
+pub(crate) fn quiet<F: Format>(bits: u64) -> u64 {
+    match F::SPECIALS {
+        Specials::Ieee => bits | F::QUIET,
+        _ => bits,
+    }
+}
+
+/// The result that the NaNs among the sources call for, if there is any.
+#[inline]
+pub(crate) fn propagate<F: Format>(sources: &[u64]) -> Option<u64> {
+    sources.iter().find(|&&s| F::is_nan(s)).map(|&s| quiet::<F>(s))
+}
+
+/// The NaN `bits` of format `S` as a quiet NaN of format `D`.
+#[inline]
+pub(crate) fn convert<S: Format, D: Format>(bits: u64) -> u64 {
+    match (S::SPECIALS, D::SPECIALS) {
+        (Specials::Ieee, Specials::Ieee) => {
+            let sign = if bits & S::SIGN != 0 { D::SIGN } else { 0 };
+            let payload = bits & S::MANTISSA;
+            let payload =
+                if D::MAN >= S::MAN { payload << (D::MAN - S::MAN) } else { payload >> (S::MAN - D::MAN) };
+            sign | D::INF | D::QUIET | payload
+        }
+        (_, Specials::NanAllOnes) => (if bits & S::SIGN != 0 { D::SIGN } else { 0 }) | D::MAGNITUDE,
+        // A NaN of a small format has no payload; those with a sign keep it.
+        (Specials::NanAllOnes, Specials::Ieee) => {
+            (if bits & S::SIGN != 0 { D::SIGN } else { 0 }) | D::INF | D::QUIET
+        }
+        _ => D::DEFAULT_NAN,
+    }
+}
