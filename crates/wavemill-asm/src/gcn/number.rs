@@ -1,0 +1,87 @@
+//! Constants: inline floats, literals and plain immediates, as LLVM writes them.
+//!
+//! An inline constant is written by its value. A literal is written in hexadecimal; where the same value also exists as
+//! an inline constant the literal is wrapped in `lit(...)`, so that the text says which encoding it came from.
+
+use std::fmt::{self, Write};
+
+use wavemill_isa::gcn::InlineFloat;
+
+/// How an operand reads a constant, which decides how the constant is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// 16-bit integer: inline floats are written as their bits.
+    Int16,
+    /// 16-bit float.
+    Float16,
+    /// 32 bits, integer or float: inline floats are written as floats in both cases.
+    Any32,
+    /// 64-bit integer or bit pattern: a literal is zero-extended.
+    Int64,
+    /// 64-bit float: a literal is the high half.
+    Float64,
+}
+
+/// 1 / (2 pi) has a longer text where 64 bits are read.
+const INVERSE_TWO_PI_64: &str = "0.15915494309189532";
+
+/// True for integers that have an operand code of their own.
+fn is_inline_int(value: i64) -> bool {
+    (-16..=64).contains(&value)
+}
+
+fn is_inline_float(matches: impl Fn(InlineFloat) -> bool) -> bool {
+    InlineFloat::ALL.iter().any(|&float| matches(float))
+}
+
+/// Writes an inline float.
+pub(super) fn inline_float(out: &mut impl Write, float: InlineFloat, reading: Reading) -> fmt::Result {
+    match reading {
+        Reading::Int16 => write!(out, "{:#x}", float.f16_bits()),
+        Reading::Int64 | Reading::Float64 if float == InlineFloat::InvTwoPi => out.write_str(INVERSE_TWO_PI_64),
+        _ => out.write_str(float.name()),
+    }
+}
+
+/// Writes the literal `value` of a source operand.
+pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt::Result {
+    let low = value as u16;
+    let small = is_inline_int(i64::from(value as i32));
+    let ambiguous = match reading {
+        Reading::Int16 => small,
+        Reading::Float16 => is_inline_int(i64::from(low as i16)) || is_inline_float(|float| float.f16_bits() == low),
+        Reading::Any32 => small || is_inline_float(|float| float.f32_bits() == value),
+        Reading::Int64 => is_inline_int(i64::from(value)),
+        Reading::Float64 => {
+            // LLVM writes these by value, without `lit`.
+            let bits = u64::from(value) << 32;
+            if let Some(&float) = InlineFloat::ALL.iter().find(|float| float.f64_bits() == bits) {
+                return inline_float(out, float, reading);
+            }
+            if value == 0 {
+                return out.write_str("0");
+            }
+            false
+        }
+    };
+    match reading {
+        _ if ambiguous => write!(out, "lit({value:#x})"),
+        // LLVM drops the half that the operand does not read.
+        Reading::Int16 | Reading::Float16 => write!(out, "{low:#x}"),
+        _ => write!(out, "{value:#x}"),
+    }
+}
+
+/// Writes an immediate field as LLVM writes plain 32-bit immediates: small integers in decimal, others in hexadecimal.
+pub(super) fn immediate(out: &mut impl Write, value: u32) -> fmt::Result {
+    match is_inline_int(i64::from(value as i32)) {
+        true => write!(out, "{}", value as i32),
+        false => write!(out, "{value:#x}"),
+    }
+}
+
+/// Writes a signed offset: `0x10`, `-0x10`.
+pub(super) fn signed_hex(out: &mut impl Write, value: i32) -> fmt::Result {
+    let sign = if value < 0 { "-" } else { "" };
+    write!(out, "{sign}{:#x}", value.unsigned_abs())
+}

@@ -1,0 +1,423 @@
+//! The printer: one instruction as text, in LLVM's syntax.
+//!
+//! The text is that of `llvm-mc -disassemble` and `llvm-objdump`, letter for letter. What is printed follows from the
+//! row (operands in their order, mnemonic per target) and the encoding (which modifiers exist); nothing here knows an
+//! instruction by name.
+
+use std::fmt::{self, Write};
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{
+    Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row, Special,
+};
+
+use super::number::{self, Reading};
+use super::special;
+
+/// Names for branch targets.
+///
+/// Implemented by closures; the plain printer uses `()`, which has no names.
+pub trait BranchNames {
+    /// Writes the name of the place `distance` dwords behind the end of the instruction and returns true, or writes
+    /// nothing and returns false, in which case the distance is written as a number.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write_name(&self, out: &mut dyn Write, distance: i16) -> Result<bool, fmt::Error>;
+}
+
+impl BranchNames for () {
+    fn write_name(&self, _out: &mut dyn Write, _distance: i16) -> Result<bool, fmt::Error> {
+        Ok(false)
+    }
+}
+
+impl<F: Fn(&mut dyn Write, i16) -> Result<bool, fmt::Error>> BranchNames for F {
+    fn write_name(&self, out: &mut dyn Write, distance: i16) -> Result<bool, fmt::Error> {
+        self(out, distance)
+    }
+}
+
+/// Writes `inst` as LLVM prints it: `v_add_f32_e32 v1, s2, v3`. No newline, no leading blank.
+///
+/// # Errors
+/// Those of `out`; none if it is a `String`.
+pub fn print(out: &mut impl Write, inst: &Inst) -> fmt::Result {
+    print_with(out, inst, &())
+}
+
+/// Writes `inst` as [`print()`] does, with names for branch targets.
+///
+/// # Errors
+/// Those of `out` and of `names`.
+pub fn print_with(out: &mut impl Write, inst: &Inst, names: &dyn BranchNames) -> fmt::Result {
+    let printer = Printer {
+        out,
+        inst,
+        row: inst.row(),
+        target: inst.target(),
+        encoding: inst.encoding(),
+        modifiers: inst.modifiers(),
+        names,
+    };
+    printer.print()
+}
+
+struct Printer<'a, W> {
+    out: &'a mut W,
+    inst: &'a Inst,
+    row: &'static Row,
+    target: Target,
+    encoding: Encoding,
+    modifiers: Modifiers,
+    names: &'a dyn BranchNames,
+}
+
+impl<W: Write> Printer<'_, W> {
+    fn print(mut self) -> fmt::Result {
+        self.out.write_str(self.row.mnemonic(self.target))?;
+        let mut separator = " ";
+        let inst = self.inst;
+        for (index, (spec, operand)) in inst.operands().enumerate() {
+            if index == 0 {
+                self.out.write_str(self.suffix())?;
+            }
+            // `s_endpgm 0` is written `s_endpgm`.
+            if operand == Operand::Imm(0) && self.has(Flag::Endpgm) {
+                continue;
+            }
+            self.out.write_str(separator)?;
+            self.operand(spec, operand)?;
+            separator = if spec.ty.elem == Elem::ExpTgt { " " } else { ", " };
+        }
+        self.suffix_modifiers()
+    }
+
+    fn has(&self, flag: Flag) -> bool {
+        self.row.has(flag, self.target)
+    }
+
+    /// The suffix that tells the encodings of a vector instruction apart, where it has a short and a long one.
+    fn suffix(&self) -> &'static str {
+        let has = |encoding| self.row.form(self.target, encoding).is_some();
+        let long = || has(Encoding::Vop3a) || has(Encoding::Vop3b) || has(Encoding::Vop3Interp);
+        let short = || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
+        match self.encoding {
+            Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => "_sdwa",
+            Encoding::Vop2Dpp | Encoding::Vop1Dpp => "_dpp",
+            Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc if long() => "_e32",
+            Encoding::Vintrp => "_e32",
+            Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3Interp if short() => "_e64",
+            _ => "",
+        }
+    }
+
+    fn operand(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
+        let source = match spec.role {
+            Role::Src0 | Role::Vsrc => Some(0),
+            Role::Src1 => Some(1),
+            Role::Src2 => Some(2),
+            _ => None,
+        };
+        match (source, spec.role) {
+            (Some(source), _) => self.source(spec, operand, source),
+            (_, Role::Vsrc0 | Role::Vsrc1 | Role::Vsrc2 | Role::Vsrc3) => self.exported(spec.role, operand),
+            _ => self.value(spec, operand),
+        }
+    }
+
+    /// A source of a vector instruction, with what is done to it on the way in.
+    fn source(&mut self, spec: &OperandSpec, operand: Operand, source: u8) -> fmt::Result {
+        // In packed forms the bits belong to halves and stand behind the operands.
+        let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
+        let inline = !packed || self.has(Flag::Mix);
+        let bit = |bits: u8| inline && bits >> source & 1 != 0;
+        let (neg, abs, sext) =
+            (bit(self.modifiers.neg), bit(self.modifiers.abs), bit(self.modifiers.sext));
+        // `neg(1)` is not the inline constant -1.
+        let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
+        let (before, after) = match (neg, abs, sext) {
+            (_, _, true) => ("sext(", ")"),
+            (true, true, _) => ("-|", "|"),
+            (true, false, _) if constant => ("neg(", ")"),
+            (true, false, _) => ("-", ""),
+            (false, true, _) => ("|", "|"),
+            _ => ("", ""),
+        };
+        self.out.write_str(before)?;
+        self.value(spec, operand)?;
+        self.out.write_str(after)
+    }
+
+    /// A value of an export: `off` if its component is not enabled; compressed exports have two per register.
+    fn exported(&mut self, role: Role, operand: Operand) -> fmt::Result {
+        let Some(export) = self.modifiers.export else { return Ok(()) };
+        let (index, half) = match role {
+            Role::Vsrc0 => (0, Role::Vsrc0),
+            Role::Vsrc1 => (1, Role::Vsrc0),
+            Role::Vsrc2 => (2, Role::Vsrc1),
+            _ => (3, Role::Vsrc1),
+        };
+        if export.en >> index & 1 == 0 {
+            return self.out.write_str("off");
+        }
+        let operand = if export.compr { self.inst.operand(half).unwrap_or(operand) } else { operand };
+        self.register(operand)
+    }
+
+    fn value(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
+        match operand {
+            Operand::Int(value) => write!(self.out, "{value}"),
+            Operand::Float(float) => number::inline_float(self.out, float, reading(spec)),
+            Operand::Literal(value) if spec.role == Role::Literal => write!(self.out, "{value:#x}"),
+            Operand::Literal(value) => number::literal(self.out, value, reading(spec)),
+            Operand::Imm(value) => self.immediate(spec, value),
+            Operand::Attr { attr, chan } => {
+                let channel = ["x", "y", "z", "w"][usize::from(chan & 3)];
+                write!(self.out, "attr{attr}.{channel}")
+            }
+            _ => self.register(operand),
+        }
+    }
+
+    fn register(&mut self, operand: Operand) -> fmt::Result {
+        let (name, first, dwords) = match operand {
+            Operand::Sgpr { first, dwords } => ("s", first, dwords),
+            Operand::Ttmp { first, dwords } => ("ttmp", first, dwords),
+            Operand::Vgpr { first, dwords } => ("v", first, dwords),
+            Operand::Agpr { first, dwords } => ("a", first, dwords),
+            Operand::Special { reg, dwords } => return self.out.write_str(special_name(reg, dwords)),
+            Operand::Off => return self.out.write_str("off"),
+            // Constants are not registers; `value` has written them.
+            _ => return Ok(()),
+        };
+        match dwords {
+            1 => write!(self.out, "{name}{first}"),
+            _ => write!(self.out, "{name}[{first}:{}]", u16::from(first) + u16::from(dwords) - 1),
+        }
+    }
+
+    fn immediate(&mut self, spec: &OperandSpec, value: i32) -> fmt::Result {
+        let half = value as u16;
+        match spec.ty.elem {
+            // The constants of SOPK are data and always hexadecimal.
+            Elem::Simm16 | Elem::Uimm16 if self.row.format == Format::Sopk => write!(self.out, "{half:#x}"),
+            Elem::Uimm16 if self.has(Flag::Endpgm) => write!(self.out, "{half}"),
+            Elem::Soffset => number::signed_hex(self.out, value),
+            Elem::Branch => match self.names.write_name(self.out, value as i16)? {
+                true => Ok(()),
+                false => write!(self.out, "{half}"),
+            },
+            Elem::Waitcnt => special::wait_counts(self.out, half),
+            Elem::Hwreg => special::hardware_register(self.out, half, self.target),
+            Elem::Sendmsg => special::message(self.out, half),
+            Elem::GprIdx => special::index_mode(self.out, value as u32),
+            Elem::ExpTgt => special::export_target(self.out, value as u32),
+            Elem::InterpSlot => special::interpolation_slot(self.out, value as u32),
+            _ => number::immediate(self.out, value as u32),
+        }
+    }
+
+    /// Writes ` name` if the bit is set.
+    fn bit(&mut self, bit: bool, name: &str) -> fmt::Result {
+        if bit { write!(self.out, " {name}") } else { Ok(()) }
+    }
+
+    /// Writes ` name:value` in decimal if the value is not 0.
+    fn count(&mut self, value: impl Into<i32>, name: &str) -> fmt::Result {
+        match value.into() {
+            0 => Ok(()),
+            value => write!(self.out, " {name}:{value}"),
+        }
+    }
+
+    /// Writes ` name:[1,0,...]`, `count` bits from the lowest up, unless all equal the bits of `default`.
+    fn bits(&mut self, name: &str, bits: u8, count: u32, default: u8) -> fmt::Result {
+        let all = ((1u32 << count) - 1) as u8;
+        if bits & all == default & all {
+            return Ok(());
+        }
+        write!(self.out, " {name}:[")?;
+        for bit in 0..count {
+            write!(self.out, "{}{}", if bit == 0 { "" } else { "," }, bits >> bit & 1)?;
+        }
+        self.out.write_str("]")
+    }
+
+    fn suffix_modifiers(&mut self) -> fmt::Result {
+        match self.encoding {
+            Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3Interp => self.long_vector_modifiers(),
+            Encoding::Vop3p => self.packed_modifiers(),
+            Encoding::Mai | Encoding::MaiScaled => self.matrix_modifiers(),
+            Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => self.sdwa_modifiers(),
+            Encoding::Vop2Dpp | Encoding::Vop1Dpp => self.dpp_modifiers(),
+            Encoding::Smem => self.scalar_memory_modifiers(),
+            Encoding::Ds => self.lds_modifiers(),
+            Encoding::Mubuf | Encoding::Mtbuf => self.buffer_modifiers(),
+            Encoding::Flat => {
+                self.count(self.modifiers.offset, "offset")?;
+                self.cache_policy()?;
+                self.bit(self.modifiers.lds, "lds")
+            }
+            Encoding::Mimg => self.image_modifiers(),
+            Encoding::Exp => self.export_modifiers(),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many of the three sources the row has.
+    fn sources(&self) -> u32 {
+        let is_source = |spec: &&OperandSpec| matches!(spec.role, Role::Src0 | Role::Src1 | Role::Src2);
+        self.row.operands.iter().filter(is_source).count() as u32
+    }
+
+    fn result_modifiers(&mut self) -> fmt::Result {
+        self.bit(self.modifiers.clamp, "clamp")?;
+        self.out.write_str(["", " mul:2", " mul:4", " div:2"][usize::from(self.modifiers.omod & 3)])
+    }
+
+    fn long_vector_modifiers(&mut self) -> fmt::Result {
+        self.bit(self.modifiers.high, "high")?;
+        if self.has(Flag::Bitop3) && self.modifiers.bitop3 != 0 {
+            write!(self.out, " bitop3:{:#x}", self.modifiers.bitop3)?;
+        }
+        if self.has(Flag::Opsel) {
+            // The destination's bit comes last, behind those of the sources that exist.
+            let (selects, sources) = (self.modifiers.op_sel, self.sources());
+            let bits = selects & ((1 << sources) - 1) | (selects >> 3 & 1) << sources;
+            self.bits("op_sel", bits, sources + 1, 0)?;
+        }
+        self.result_modifiers()
+    }
+
+    fn packed_modifiers(&mut self) -> fmt::Result {
+        let sources = self.sources();
+        let mixed = self.has(Flag::Mix);
+        self.bits("op_sel", self.modifiers.op_sel, sources, 0)?;
+        self.bits("op_sel_hi", self.modifiers.op_sel_hi, sources, if mixed { 0 } else { 7 })?;
+        if !mixed {
+            self.bits("neg_lo", self.modifiers.neg, sources, 0)?;
+            self.bits("neg_hi", self.modifiers.neg_hi, sources, 0)?;
+        }
+        self.bit(self.modifiers.clamp, "clamp")
+    }
+
+    fn matrix_modifiers(&mut self) -> fmt::Result {
+        self.count(self.modifiers.cbsz, "cbsz")?;
+        self.count(self.modifiers.abid, "abid")?;
+        self.count(self.modifiers.blgp, "blgp")
+    }
+
+    fn sdwa_modifiers(&mut self) -> fmt::Result {
+        let Some(sdwa) = self.modifiers.sdwa else { return Ok(()) };
+        self.result_modifiers()?;
+        if self.encoding != Encoding::VopcSdwa && self.row.operand(Role::Vdst).is_some() {
+            write!(self.out, " dst_sel:{} dst_unused:{}", sdwa.dst_sel.name(), sdwa.dst_unused.name())?;
+        }
+        if self.row.operand(Role::Src0).is_some() {
+            write!(self.out, " src0_sel:{}", sdwa.src0_sel.name())?;
+        }
+        if self.row.operand(Role::Src1).is_some() {
+            write!(self.out, " src1_sel:{}", sdwa.src1_sel.name())?;
+        }
+        Ok(())
+    }
+
+    fn dpp_modifiers(&mut self) -> fmt::Result {
+        let Some(dpp) = self.modifiers.dpp else { return Ok(()) };
+        self.out.write_str(" ")?;
+        special::dpp_control(self.out, dpp.ctrl, self.target)?;
+        write!(self.out, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
+        self.bit(dpp.bound_ctrl, "bound_ctrl:1")
+    }
+
+    /// GLC, SLC and SCC under the names that the target gives them. The scalar cache keeps the old name.
+    fn cache_policy(&mut self) -> fmt::Result {
+        let scopes = self.target >= Target::Gfx942;
+        self.bit(self.modifiers.glc, if scopes { "sc0" } else { "glc" })?;
+        self.bit(self.modifiers.slc, if scopes { "nt" } else { "slc" })?;
+        self.bit(self.modifiers.scc, if scopes { "sc1" } else { "scc" })
+    }
+
+    fn scalar_memory_modifiers(&mut self) -> fmt::Result {
+        let has_register = !matches!(self.inst.operand(Role::Offset), Some(Operand::Imm(_)) | None);
+        if has_register && self.inst.field(FieldId::Imm) == Some(1) {
+            self.out.write_str(" offset:")?;
+            number::signed_hex(self.out, self.modifiers.offset)?;
+        }
+        match self.row.memory.is_empty() {
+            true => Ok(()),
+            false => self.bit(self.modifiers.glc, "glc"),
+        }
+    }
+
+    fn lds_modifiers(&mut self) -> fmt::Result {
+        if self.has(Flag::TwoOffsets) {
+            self.count(self.modifiers.offset, "offset0")?;
+            self.count(self.modifiers.offset1, "offset1")?;
+        } else if self.has(Flag::Swizzle) {
+            special::swizzle(self.out, self.modifiers.offset as u16)?;
+        } else {
+            self.count(self.modifiers.offset, "offset")?;
+        }
+        self.bit(self.modifiers.gds, "gds")
+    }
+
+    fn buffer_modifiers(&mut self) -> fmt::Result {
+        if self.has(Flag::Fence) {
+            return self.cache_policy();
+        }
+        if self.encoding == Encoding::Mtbuf {
+            special::buffer_format(self.out, self.modifiers.dfmt, self.modifiers.nfmt)?;
+        }
+        self.bit(self.modifiers.idxen, "idxen")?;
+        self.bit(self.modifiers.offen, "offen")?;
+        self.count(self.modifiers.offset, "offset")?;
+        self.cache_policy()?;
+        self.bit(self.modifiers.tfe, "tfe")?;
+        self.bit(self.modifiers.lds, "lds")
+    }
+
+    fn image_modifiers(&mut self) -> fmt::Result {
+        match self.modifiers.dmask {
+            0 => {}
+            channels => write!(self.out, " dmask:{channels:#x}")?,
+        }
+        self.bit(self.modifiers.unorm, "unorm")?;
+        self.cache_policy()?;
+        self.bit(self.modifiers.a16, "a16")?;
+        self.bit(self.modifiers.tfe, "tfe")?;
+        self.bit(self.modifiers.lwe, "lwe")?;
+        self.bit(self.modifiers.da, "da")?;
+        self.bit(self.modifiers.d16, "d16")
+    }
+
+    fn export_modifiers(&mut self) -> fmt::Result {
+        let Some(export) = self.modifiers.export else { return Ok(()) };
+        self.bit(export.done, "done")?;
+        self.bit(export.compr, "compr")?;
+        self.bit(export.vm, "vm")
+    }
+}
+
+/// How the operand reads constants.
+fn reading(spec: &OperandSpec) -> Reading {
+    match (spec.ty.elem, spec.ty.bits()) {
+        (Elem::F64, _) => Reading::Float64,
+        (Elem::F16, 16) => Reading::Float16,
+        (_, 16) => Reading::Int16,
+        (_, 64) => Reading::Int64,
+        _ => Reading::Any32,
+    }
+}
+
+/// Pairs of special registers have names of their own.
+fn special_name(reg: Special, dwords: u8) -> &'static str {
+    match (reg, dwords) {
+        (Special::VccLo, 2) => "vcc",
+        (Special::ExecLo, 2) => "exec",
+        (Special::FlatScratchLo, 2) => "flat_scratch",
+        (Special::XnackMaskLo, 2) => "xnack_mask",
+        _ => reg.name(),
+    }
+}

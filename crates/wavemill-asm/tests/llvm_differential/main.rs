@@ -1,0 +1,203 @@
+//! Every format of every target, each value of its opcode field, times random fillings of the other fields: Wavemill's
+//! decoder and printer against LLVM's disassembler - same verdict, same size, same text - and the way back: decoding,
+//! taking the operands and modifiers, and building the instruction again gives the same bytes.
+//!
+//! Where the two disagree, `disagreements.txt` says who is right, by which section of the manual, and why. A line of it
+//! that no word needs is an error.
+//!
+//! `WAVEMILL_FILLINGS=N` tries N fillings per opcode instead of 64; `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted
+//! difference to FILE.
+
+mod disagreements;
+mod formats;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use disagreements::{Difference, Entry, Kind};
+use formats::{FORMATS, Format};
+use wavemill_asm::gcn::print;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{self, Inst};
+use wavemill_oracle::{Failed, Filler, LlvmOracle, Suite, Tool, Verdict};
+
+/// Fillings per opcode, unless the environment asks for more.
+const FILLINGS: usize = 64;
+/// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
+const LISTED: usize = 0;
+/// Differences that one failure message shows.
+const SHOWN: usize = 60;
+
+fn main() -> ExitCode {
+    let mut suite = Suite::from_args();
+    suite.test("the list of disagreements is well formed and of the expected length", || {
+        assert_eq!(disagreements::parse(LIST)?.len(), LISTED);
+        Ok(())
+    });
+    for target in Target::ALL {
+        suite.oracle_test(format!("{target}: verdict, size and text are LLVM's"), &[Tool::LibLlvm], move || {
+            outcome(target)?.agreement()
+        });
+        suite.oracle_test(format!("{target}: what decodes can be built again"), &[Tool::LibLlvm], move || {
+            outcome(target)?.round_trip()
+        });
+    }
+    suite.oracle_test("every listed disagreement still occurs", &[Tool::LibLlvm], unused_entries);
+    suite.run()
+}
+
+const LIST: &str = include_str!("disagreements.txt");
+
+/// What comparing one target gave.
+struct Outcome {
+    /// Words compared, and how many both sides decoded.
+    words: usize,
+    decoded: usize,
+    /// Unlisted differences by what they look like: how many, and the first.
+    differences: BTreeMap<String, (usize, String)>,
+    /// Words that could not be built again, likewise.
+    not_rebuilt: BTreeMap<String, (usize, String)>,
+    /// Lines of the list that were needed.
+    used: Vec<usize>,
+}
+
+/// The comparison of `target`, made once however many tests ask for it.
+fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
+    static OUTCOMES: [OnceLock<Result<Outcome, String>>; Target::COUNT] = [const { OnceLock::new() }; Target::COUNT];
+    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target));
+    outcome.as_ref().map_err(|message| Failed::from(message.as_str()))
+}
+
+impl Outcome {
+    fn agreement(&self) -> Result<(), Failed> {
+        assert!(self.words > 100_000 && self.decoded > self.words / 20, "{} of {}", self.decoded, self.words);
+        fail_on(&self.differences)
+    }
+
+    fn round_trip(&self) -> Result<(), Failed> {
+        fail_on(&self.not_rebuilt)
+    }
+}
+
+fn fail_on(found: &BTreeMap<String, (usize, String)>) -> Result<(), Failed> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut message = format!("{} kinds of differences:\n", found.len());
+    for (what, (count, first)) in found.iter().take(SHOWN) {
+        let _ = writeln!(message, "{count:6} x {what}: {first}");
+    }
+    Err(message.into())
+}
+
+fn unused_entries() -> Result<(), Failed> {
+    let mut used = Vec::new();
+    for target in Target::ALL {
+        used.extend(&outcome(target)?.used);
+    }
+    let entries = disagreements::parse(LIST)?;
+    let unused: Vec<usize> = entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect();
+    match unused.is_empty() {
+        true => Ok(()),
+        false => Err(format!("lines of disagreements.txt that no word needs: {unused:?}").into()),
+    }
+}
+
+fn compare(target: Target) -> Result<Outcome, String> {
+    let fillings =
+        std::env::var("WAVEMILL_FILLINGS").ok().and_then(|count| count.parse().ok()).unwrap_or(FILLINGS);
+    let mut llvm = LlvmOracle::open(target.name()).map_err(|missing| missing.to_string())?;
+    let entries = disagreements::parse(LIST)?;
+    let mut outcome = Outcome {
+        words: 0,
+        decoded: 0,
+        differences: BTreeMap::new(),
+        not_rebuilt: BTreeMap::new(),
+        used: Vec::new(),
+    };
+    for (number, format) in FORMATS.iter().enumerate() {
+        let mut filler = Filler::new((target.index() * FORMATS.len() + number) as u64);
+        let spans = format.spans();
+        let mut words = Vec::with_capacity(format.opcodes() as usize * fillings);
+        for op in 0..format.opcodes() {
+            let (fixed, mask) = format.with_opcode(op);
+            words.extend((0..fillings).map(|_| filler.fill(fixed, mask, &spans)));
+        }
+        for (word, verdict) in words.iter().zip(llvm.disassemble(&words)) {
+            outcome.compare(target, format, word, &verdict, &entries);
+        }
+    }
+    outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
+    if let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") {
+        outcome.report(target, file.as_ref())?;
+    }
+    Ok(outcome)
+}
+
+impl Outcome {
+    fn compare(&mut self, target: Target, format: &Format, bytes: &[u8; 16], theirs: &Verdict, list: &[Entry]) {
+        self.words += 1;
+        let ours = gcn::decode(target, bytes).ok();
+        let mut text = String::new();
+        if let Some(inst) = &ours {
+            let printed = print(&mut text, inst);
+            assert!(printed.is_ok(), "a String takes any text");
+            self.rebuild(format, bytes, inst, &text);
+        }
+        let (kind, llvm) = match (&ours, theirs) {
+            (None, Verdict::Invalid) => return,
+            (_, Verdict::Crashed) => (Kind::Crash, ""),
+            (Some(_), Verdict::Invalid) => (Kind::OnlyOurs, ""),
+            (None, Verdict::Decoded { text, .. }) => (Kind::OnlyLlvm, text.as_str()),
+            (Some(inst), Verdict::Decoded { size, text: llvm, .. }) => {
+                self.decoded += 1;
+                if inst.size() != *size {
+                    (Kind::Size, llvm.as_str())
+                } else if text != *llvm {
+                    (Kind::Text, llvm.as_str())
+                } else {
+                    return;
+                }
+            }
+        };
+        let word = u128::from_le_bytes(*bytes);
+        let difference = Difference { kind, target: target.name(), format, word, ours: &text, llvm };
+        // Every line that fits counts as used, so that a general line does not make a special one look unused.
+        if list.iter().filter(|entry| entry.explains(&difference)).count() > 0 {
+            return;
+        }
+        let name = if text.is_empty() { llvm } else { &text };
+        let name = name.split(' ').next().unwrap_or_default();
+        let what = format!("{} {} op {} {name}", kind.name(), format.name, format.opcode_of(word));
+        let shown = format!("{}  ours [{text}]  LLVM [{llvm}]", hex(bytes));
+        self.differences.entry(what).or_insert((0, shown)).0 += 1;
+    }
+
+    fn rebuild(&mut self, format: &Format, bytes: &[u8; 16], inst: &Inst, text: &str) {
+        let (encoded, size) = inst.encode();
+        let problem = if encoded[..size] != bytes[..size] {
+            format!("encodes as {}", hex(&encoded))
+        } else {
+            return;
+        };
+        let name = text.split(' ').next().unwrap_or_default();
+        let shown = format!("{} [{text}] {problem}", hex(bytes));
+        self.not_rebuilt.entry(format!("{} {name}", format.name)).or_insert((0, shown)).0 += 1;
+    }
+
+    fn report(&self, target: Target, file: &std::path::Path) -> Result<(), String> {
+        let mut text = String::new();
+        for (what, (count, first)) in self.differences.iter().chain(&self.not_rebuilt) {
+            let _ = writeln!(text, "{target} {count} x {what}: {first}");
+        }
+        let name = format!("{}.{target}", file.display());
+        std::fs::write(&name, text).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+fn hex(bytes: &[u8; 16]) -> String {
+    let dwords = bytes.chunks_exact(4).map(|dword| dword.iter().rev().map(|byte| format!("{byte:02x}")).collect());
+    dwords.collect::<Vec<String>>().join(" ")
+}
