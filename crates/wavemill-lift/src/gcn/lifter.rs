@@ -1,0 +1,119 @@
+//! What all formats share: operands and the state of a block under construction.
+
+use wavemill_ir::{Attrs, BlockBuilder, FpEnv, Operand, Round, Row, Terminator, Uni};
+use wavemill_isa::gcn::{self, Elem, Inst, OperandSpec, Role};
+
+use super::Context;
+
+/// What became of an instruction.
+pub(super) enum Lifted {
+    /// The block goes on.
+    Next,
+    /// It ends the block.
+    End(Terminator),
+    /// It has no meaning yet.
+    Unsupported,
+}
+
+/// A block under construction.
+pub(super) struct Lifter {
+    pub context: Context,
+    pub b: BlockBuilder,
+    /// Guest address of the current instruction.
+    pub pc: u64,
+    /// Guest address of the next one.
+    pub next: u64,
+}
+
+/// Guest value of the 64-bit source codes SHARED_BASE and PRIVATE_BASE: only the high half counts (AMDGPUUsage,
+/// "Address Spaces").
+const SHARED_BASE: u64 = 0x1_0000_0000_0000;
+const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
+
+impl Lifter {
+    /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
+    /// format and width that the operation reads.
+    pub fn operand(&self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
+        use gcn::Operand as O;
+        match operand {
+            O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
+            O::Ttmp { first, .. } => Uni::TTMP0.plus(u16::from(first)).into(),
+            O::Vgpr { first, .. } => Row::vgpr(u16::from(first)).into(),
+            O::Agpr { first, .. } => Row::acc(u16::from(first)).into(),
+            O::Special { reg, .. } => self.special(reg),
+            O::Int(value) => {
+                let wide = spec.ty.dwords() > 1;
+                let value = i64::from(value);
+                Operand::Const(if wide { value as u64 } else { u64::from(value as u32) })
+            }
+            O::Float(value) => Operand::Const(match spec.ty.elem {
+                Elem::F16 | Elem::B16 | Elem::U16 | Elem::I16 => u64::from(value.f16_bits()),
+                Elem::F64 => value.f64_bits(),
+                _ => u64::from(value.f32_bits()),
+            }),
+            O::Literal(value) => Operand::Const(match spec.ty.elem {
+                // A 32-bit literal is the high half of a 64-bit float, a signed one is extended (Vega ISA 6.2.1).
+                Elem::F64 => u64::from(value) << 32,
+                Elem::I64 => i64::from(value as i32) as u64,
+                _ => u64::from(value),
+            }),
+            O::Imm(value) => Operand::Const(u64::from(value as u32)),
+            O::Off | O::Attr { .. } => Operand::None,
+        }
+    }
+
+    fn special(&self, reg: gcn::Special) -> Operand {
+        use gcn::Special as S;
+        match reg {
+            S::Scc => Uni::SCC.into(),
+            S::SharedBase => Operand::Const(SHARED_BASE),
+            S::PrivateBase => Operand::Const(PRIVATE_BASE),
+            S::SharedLimit => Operand::Const(SHARED_BASE | 0xffff_ffff),
+            S::PrivateLimit => Operand::Const(PRIVATE_BASE | 0xffff_ffff),
+            other => match other.code() {
+                code @ 0..=127 => Uni(code as u16).into(),
+                // VCCZ, EXECZ and the rest: `lift` handles them where they are legal.
+                _ => Operand::None,
+            },
+        }
+    }
+
+    /// The operand with the role, if the instruction has it.
+    pub fn role(&self, inst: &Inst, role: Role) -> Option<Operand> {
+        inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(spec, o))
+    }
+
+    /// The operand with the role; [`Operand::None`] if the instruction has it not.
+    pub fn get(&self, inst: &Inst, role: Role) -> Operand {
+        self.role(inst, role).unwrap_or_default()
+    }
+
+    /// Floating-point mode for operations on f32.
+    pub fn fp32(&self) -> FpEnv {
+        self.fp(0)
+    }
+
+    /// Floating-point mode for operations on f16 and f64.
+    pub fn fp16_64(&self) -> FpEnv {
+        self.fp(2)
+    }
+
+    /// MODE: rounding in bits 3:0, denormals in bits 7:4, DX10_CLAMP 8, IEEE 9, FP16_OVFL 23 (Vega ISA 3.4); `shift`
+    /// selects the f32 or the f16/f64 fields.
+    fn fp(&self, shift: u32) -> FpEnv {
+        let mode = self.context.mode;
+        FpEnv {
+            round: Round::from_bits(mode >> shift),
+            denorm_in: mode >> (4 + shift) & 1 != 0,
+            denorm_out: mode >> (5 + shift) & 1 != 0,
+            dx10_clamp: mode >> 8 & 1 != 0,
+            ieee: mode >> 9 & 1 != 0,
+            fp16_ovfl: mode >> 23 & 1 != 0,
+        }
+    }
+
+    /// No attributes, with an immediate.
+    pub fn imm(imm: i32) -> Attrs {
+        Attrs { imm, ..Attrs::default() }
+    }
+}

@@ -1,0 +1,89 @@
+//! GCN and CDNA (gfx9 family): basic blocks of machine code become blocks of IR.
+
+mod ds;
+mod flat;
+mod lifter;
+mod mubuf;
+mod smem;
+mod sop1;
+mod sop2;
+mod sopc;
+mod sopk;
+mod sopp;
+mod valu;
+mod vop1;
+mod vop2;
+mod vop3;
+mod vop3p;
+mod vopc;
+
+use wavemill_ir::{Block, BlockBuilder, FaultKind, Terminator};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{DecodeError, Format, decode};
+
+use lifter::{Lifted, Lifter};
+
+/// What the meaning of code depends on beside its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Context {
+    /// The instruction set.
+    pub target: Target,
+    /// Value of the MODE register at the start of the block.
+    pub mode: u32,
+}
+
+/// Guest instructions after which a block is cut.
+const MAX_GUEST: usize = 512;
+
+/// Lifts the basic block at guest address `pc`. `fetch` copies up to 16 bytes of code at an address and returns how
+/// many there are.
+///
+/// A word that is no instruction, or an instruction without a meaning yet, ends the block with a fault terminator, so
+/// that it is reported when, and only when, it is reached.
+pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
+    let mut lifter = Lifter { context: *context, b: BlockBuilder::new(pc), pc, next: pc };
+    loop {
+        let offset = (lifter.next - pc) as u32;
+        lifter.pc = lifter.next;
+        if lifter.b.guest_len() >= MAX_GUEST {
+            return lifter.b.finish(offset, Terminator::Jump(lifter.next));
+        }
+        lifter.b.begin_guest(offset);
+        let mut bytes = [0; 16];
+        let available = fetch(lifter.next, &mut bytes).min(16);
+        let inst = match decode(context.target, &bytes[..available]) {
+            Ok(inst) => inst,
+            Err(error) => {
+                let kind = match error {
+                    DecodeError::Truncated { .. } => FaultKind::NoCode,
+                    _ => FaultKind::IllegalInstruction,
+                };
+                return lifter.b.finish(offset, Terminator::Fault(kind));
+            }
+        };
+        lifter.next += inst.size() as u64;
+        let lifted = match inst.row().format {
+            Format::Sop1 => lifter.sop1(&inst),
+            Format::Sop2 => lifter.sop2(&inst),
+            Format::Sopc => lifter.sopc(&inst),
+            Format::Sopk => lifter.sopk(&inst),
+            Format::Sopp => lifter.sopp(&inst),
+            Format::Smem => lifter.smem(&inst),
+            Format::Vop1 => lifter.vop1(&inst),
+            Format::Vop2 => lifter.vop2(&inst),
+            Format::Vopc => lifter.vopc(&inst),
+            Format::Vop3 => lifter.vop3(&inst),
+            Format::Vop3p => lifter.vop3p(&inst),
+            Format::Ds => lifter.ds(&inst),
+            Format::Mubuf => lifter.mubuf(&inst),
+            Format::Flat | Format::Global | Format::Scratch => lifter.flat(&inst),
+            _ => Lifted::Unsupported,
+        };
+        let size = (lifter.next - pc) as u32;
+        match lifted {
+            Lifted::Next => {}
+            Lifted::End(terminator) => return lifter.b.finish(size, terminator),
+            Lifted::Unsupported => return lifter.b.finish(size, Terminator::Fault(FaultKind::Unsupported)),
+        }
+    }
+}

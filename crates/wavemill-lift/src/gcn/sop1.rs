@@ -1,0 +1,12 @@
+//! SOP1 instructions.
+
+use wavemill_isa::gcn::Inst;
+
+use super::lifter::{Lifted, Lifter};
+
+impl Lifter {
+    pub(super) fn sop1(&mut self, inst: &Inst) -> Lifted {
+        let _ = inst;
+        Lifted::Unsupported
+    }
+}

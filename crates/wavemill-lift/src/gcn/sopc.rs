@@ -1,0 +1,12 @@
+//! SOPC instructions.
+
+use wavemill_isa::gcn::Inst;
+
+use super::lifter::{Lifted, Lifter};
+
+impl Lifter {
+    pub(super) fn sopc(&mut self, inst: &Inst) -> Lifted {
+        let _ = inst;
+        Lifted::Unsupported
+    }
+}

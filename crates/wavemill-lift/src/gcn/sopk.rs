@@ -1,0 +1,12 @@
+//! SOPK instructions.
+
+use wavemill_isa::gcn::Inst;
+
+use super::lifter::{Lifted, Lifter};
+
+impl Lifter {
+    pub(super) fn sopk(&mut self, inst: &Inst) -> Lifted {
+        let _ = inst;
+        Lifted::Unsupported
+    }
+}

@@ -1,0 +1,1 @@
+//! What the vector ALU formats share: modifiers, SDWA and DPP become attributes.

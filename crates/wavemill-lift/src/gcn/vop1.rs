@@ -1,0 +1,12 @@
+//! VOP1 instructions.
+
+use wavemill_isa::gcn::Inst;
+
+use super::lifter::{Lifted, Lifter};
+
+impl Lifter {
+    pub(super) fn vop1(&mut self, inst: &Inst) -> Lifted {
+        let _ = inst;
+        Lifted::Unsupported
+    }
+}

@@ -1,0 +1,12 @@
+//! VOPC instructions.
+
+use wavemill_isa::gcn::Inst;
+
+use super::lifter::{Lifted, Lifter};
+
+impl Lifter {
+    pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
+        let _ = inst;
+        Lifted::Unsupported
+    }
+}
