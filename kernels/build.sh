@@ -44,10 +44,9 @@ fi
 [[ $mode != tools ]] || exit 0
 
 # Contraction is off everywhere: a kernel does the operations that its source says, and its reference on the host does
-# the same. Kernels that are all exact or correctly rounded operations also get correctly rounded division and square
-# root; softmax and nbody keep the native approximations. -amdgpu-internalize-symbols drops the copies of the kernels
-# that clang makes for calls from other kernels. Nothing of the host (paths, versions) reaches the objects: no debug info,
-# no ident, no .comment.
+# the same. Division and square root are correctly rounded, except in softmax and nbody, which are there for the native
+# approximations (see flags_of). -amdgpu-internalize-symbols drops the copies of kernels that clang makes for calls from
+# other kernels. Nothing of the host (paths, versions) reaches the objects: no debug info, no ident, no .comment.
 flags=(-x cl -cl-std=CL2.0 -O2 -Wall -Werror -ffp-contract=off -cl-kernel-arg-info
     -Xclang -finclude-default-header -include workitem.h
     -target amdgcn-amd-amdhsa -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc"
@@ -56,6 +55,8 @@ flags=(-x cl -cl-std=CL2.0 -O2 -Wall -Werror -ffp-contract=off -cl-kernel-arg-in
 flags_of() {
     case "$1" in
     softmax | nbody) ;;
+    flushed) echo -cl-fp32-correctly-rounded-divide-sqrt -cl-denorms-are-zero ;;
+    preload) echo -mllvm -amdgpu-kernarg-preload-count=16 ;;
     *) echo -cl-fp32-correctly-rounded-divide-sqrt ;;
     esac
 }

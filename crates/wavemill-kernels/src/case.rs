@@ -59,10 +59,14 @@ pub enum Value {
     },
     /// A 32-bit integer.
     U32(u32),
+    /// A 64-bit integer.
+    U64(u64),
     /// A single precision number.
     F32(f32),
-    /// A pointer to LDS of the workgroup, of that many bytes (a multiple of 4; 16-byte aligned): the argument is its 32-bit
-    /// offset behind the kernel's fixed LDS.
+    /// A structure passed by value.
+    Bytes(Vec<u8>),
+    /// A pointer to LDS of the workgroup, of that many bytes (a multiple of 4; 16-byte aligned): the argument
+    /// is its 32-bit offset behind the kernel's fixed LDS.
     Local(u32),
 }
 
@@ -86,7 +90,8 @@ pub struct BufferArg<'a> {
     pub element: Element,
 }
 
-/// One launch of a kernel: the code, the grid, the arguments, and (through [`Case::check`]) the right results.
+/// One launch of a kernel: the code, the grid, the arguments, and (through [`Case::check`]) the right
+/// results.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The case's name, different from every other's.
@@ -105,8 +110,8 @@ pub struct Case {
     pub offset: [u64; 3],
     /// Arguments in order.
     pub args: Vec<Arg>,
-    /// Workgroups of that many consecutive numbers wait for one another, so they have to run at the same time: 1 for
-    /// all but the litmus tests.
+    /// Workgroups of that many consecutive numbers wait for one another, so they have to run at the same
+    /// time: 1 for all but the litmus tests.
     pub together: u32,
     /// Whether the result depends on timing, so that two right runs may differ.
     pub racy: bool,
@@ -138,7 +143,8 @@ impl Case {
         self
     }
 
-    /// Sets a two-dimensional grid of whole workgroups that has at least `items` work-items in each dimension.
+    /// Sets a two-dimensional grid of whole workgroups that has at least `items` work-items in each
+    /// dimension.
     pub(crate) fn cover_2d(mut self, items: [u32; 2], local: [u32; 2]) -> Case {
         self.dims = 2;
         self.local = [local[0], local[1], 1];
@@ -190,18 +196,20 @@ impl Case {
         })
     }
 
-    /// Compares the contents of all buffers after the launch, in the order of [`Case::buffers`], with the reference,
-    /// which is computed on the host at each call. Buffers that the kernel must not write are compared too.
+    /// Compares the contents of all buffers after the launch, in the order of [`Case::buffers`], with the
+    /// reference, which is computed on the host at each call. Buffers that the kernel must not write are
+    /// compared too.
     ///
     /// # Errors
-    /// The first element that is wrong, with the number of wrong ones; or that the buffers are not those of the case.
+    /// The first element that is wrong, with the number of wrong ones; or that the buffers are not those of
+    /// the case.
     pub fn check(&self, buffers: &[impl AsRef<[u8]>]) -> Result<(), Mismatch> {
         let contents: Vec<&[u8]> = buffers.iter().map(AsRef::as_ref).collect();
         compare(self, &contents, &(self.reference)(self))
     }
 
-    /// The contents of the buffer argument `name` before the launch. The names are those of the code that made the
-    /// case, so one that is missing is a slip there.
+    /// The contents of the buffer argument `name` before the launch. The names are those of the code that
+    /// made the case, so one that is missing is a slip there.
     pub(crate) fn input<T: Plain>(&self, name: &str) -> Vec<T> {
         match self.value(name) {
             Value::Buffer { data, .. } => values_of(data),
@@ -214,6 +222,22 @@ impl Case {
         match self.value(name) {
             Value::U32(value) => *value,
             other => panic!("argument {name} of {} is not an integer but {other:?}", self.name),
+        }
+    }
+
+    /// The 64-bit integer argument `name`.
+    pub(crate) fn get_u64(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Value::U64(value) => *value,
+            other => panic!("argument {name} of {} is not a 64-bit integer but {other:?}", self.name),
+        }
+    }
+
+    /// The array inside the structure argument `name`.
+    pub(crate) fn get_array<T: Plain>(&self, name: &str) -> Vec<T> {
+        match self.value(name) {
+            Value::Bytes(bytes) => values_of(bytes),
+            other => panic!("argument {name} of {} is not a structure but {other:?}", self.name),
         }
     }
 

@@ -231,15 +231,17 @@ fn show_f32(x: f32) -> String {
     format!("{x:e} ({:#010x})", x.to_bits())
 }
 
-/// The distance between a number and the exact one, in units in the last place of a single precision number of the
-/// exact one's size.
+/// The distance between a number and the exact one, in units in the last place of a single precision number
+/// of the exact one's size.
 fn ulps_apart(got: f32, exact: f64) -> f64 {
     (f64::from(got) - exact).abs() / ulp_f32(exact)
 }
 
-/// The unit in the last place of single precision numbers of x's size: 2^-23 of its binade, never below 2^-149.
+/// The unit in the last place of single precision numbers of x's size: 2^-23 of its binade, never below
+/// 2^-149.
 pub(crate) fn ulp_f32(x: f64) -> f64 {
-    // The exponent field of an f64 is that of its binade; numbers so small that it is 0 are below 2^-126 anyway.
+    // The exponent field of an f64 is that of its binade; numbers so small that it is 0 are below 2^-126
+    // anyway.
     let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     2f64.powi(exponent.max(-126) - 23)
 }

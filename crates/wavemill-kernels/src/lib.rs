@@ -1,16 +1,17 @@
-//! The kernels that Wavemill's tests and benches run: for each a compiled code object for every target, a launch with
-//! generated inputs, and what must come out, computed on the host in plain scalar Rust.
+//! The kernels that Wavemill's tests and benches run: for each a compiled code object for every target, a
+//! launch with generated inputs, and what must come out, computed on the host in plain scalar Rust.
 //!
-//! The sources are in `kernels/` at the root of the repository, the objects that `kernels/build.sh` makes of them are
-//! part of this crate. Nothing here launches anything: a [`Case`] is plain data that any launcher can take.
+//! The sources are in `kernels/` at the root of the repository, the objects that `kernels/build.sh` makes of
+//! them are part of this crate. Nothing here launches anything: a [`Case`] is plain data that any launcher
+//! can take.
 //!
 //! ```
 //! use wavemill_kernels::{Size, Target, Value, case, fixture};
 //!
 //! let case = case("vector_add", Size::Small).expect("a kernel of that name");
 //! let object = fixture(Target::Gfx90a, case.object).expect("built for every target");
-//! // Launch `case.kernel` of `object` over `case.global` work-items with `case.args`, then hand the contents of the
-//! // buffers to `check`. Here the host does the work of the device:
+//! // Launch `case.kernel` of `object` over `case.global` work-items with `case.args`, then hand the contents
+//! // of the buffers to `check`. Here the host does the work of the device:
 //! let mut buffers: Vec<Vec<u8>> = case.buffers().map(|b| b.data.to_vec()).collect();
 //! assert!(case.check(&buffers).is_err(), "nothing has been added yet");
 //! # assert!(!object.is_empty());

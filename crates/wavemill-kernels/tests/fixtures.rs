@@ -1,4 +1,5 @@
-//! The cases fit the code objects: symbols, arguments, workgroup sizes, and what the metadata says about them.
+//! The cases fit the code objects: symbols, arguments, workgroup sizes, and what the metadata says about
+//! them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -109,7 +110,9 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
                     Value::Buffer { .. } => kind.starts_with("global_buffer "),
                     Value::Local(_) => kind.starts_with("dynamic_shared_pointer "),
                     Value::U32(_) => kind == "by_value uint",
+                    Value::U64(_) => kind == "by_value ulong",
                     Value::F32(_) => kind == "by_value float",
+                    Value::Bytes(_) => kind == "by_value block",
                 };
                 assert!(fits, "{name} of {} is {kind}, not {value:?}", case.name);
             }

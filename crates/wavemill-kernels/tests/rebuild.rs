@@ -1,7 +1,7 @@
 //! The committed code objects are what `kernels/build.sh` makes of the sources.
 //!
-//! Compilers of another patch release may make other bytes, so objects are compared only where the compiler is the one
-//! that `kernels/bin/COMPILER` names; with another one the sources must still compile.
+//! Compilers of another patch release may make other bytes, so objects are compared only where the compiler
+//! is the one that `kernels/bin/COMPILER` names; with another one the sources must still compile.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -9,12 +9,29 @@ pub(crate) fn plain(size: Size) -> Case {
 }
 
 pub(crate) fn flush(size: Size) -> Case {
-    make("callee_flush", size, 1, |case| {
-        reference(case, |x, y| {
-            let product = flushed(flushed(x) * flushed(y));
-            [flushed(product + flushed(x))]
-        })
-    })
+    make("callee_flush", size, 1, |case| reference(case, |x, y| [flushed_blend(x, y)]))
+}
+
+/// x * y + x where denormals are flushed, going in and coming out.
+pub(crate) fn flushed_blend(x: f32, y: f32) -> f32 {
+    flushed(flushed(flushed(x) * flushed(y)) + flushed(x))
+}
+
+/// Pairs for x * y + x in turn: ordinary numbers, a denormal operand, a product that is denormal, a sum that is
+/// denormal.
+pub(crate) fn operands(random: &mut Random, count: u32) -> (Vec<f32>, Vec<f32>) {
+    let pair = |i| {
+        let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
+        let size = random.f32(1.0, 2.0);
+        let (x, y) = match i % 4 {
+            0 => (size, random.f32(-2.0, 2.0)),
+            1 => (f32::from_bits(random.below(0x7f_ffff)), random.f32(-4.0, 4.0)),
+            2 => (size * 2f32.powi(-70), random.f32(-2.0, 2.0) * 2f32.powi(-65)),
+            _ => (size * f32::MIN_POSITIVE, random.f32(-1.0, -0.1)),
+        };
+        (sign * x, y)
+    };
+    (0..count).map(pair).unzip()
 }
 
 pub(crate) fn round(size: Size) -> Case {
@@ -28,21 +45,7 @@ pub(crate) fn round(size: Size) -> Case {
 
 fn make(name: &'static str, size: Size, results: usize, reference: fn(&Case) -> Vec<Expect>) -> Case {
     let n = size.pick(64 * 64 - 5, 64 * 1024);
-    let mut random = Random::new(17);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
-    for i in 0..n {
-        let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
-        let size = random.f32(1.0, 2.0);
-        // Ordinary numbers; a denormal operand; a product that is denormal; a sum that is denormal.
-        let (a, b) = match i % 4 {
-            0 => (size, random.f32(-2.0, 2.0)),
-            1 => (f32::from_bits(random.below(0x7f_ffff)), random.f32(-4.0, 4.0)),
-            2 => (size * 2f32.powi(-70), random.f32(-2.0, 2.0) * 2f32.powi(-65)),
-            _ => (size * f32::MIN_POSITIVE, random.f32(-1.0, -0.1)),
-        };
-        x.push(sign * a);
-        y.push(b);
-    }
+    let (x, y) = operands(&mut Random::new(17), n);
     Case::new(name, "callee", reference)
         .cover(n, 64)
         .buffer("x", &x)
@@ -93,8 +96,8 @@ impl Rounding {
 
     /// Rounds `high + low`, where `low` is below half a unit in the last place of `high`.
     fn round(self, high: f64, low: f64) -> f32 {
-        // The conversion rounds to nearest. It may go wrong by a tie of `high` that `low` decides, but never past a
-        // neighbour; and the difference of an f32 near `high` and `high` is exact.
+        // The conversion rounds to nearest. It may go wrong by a tie of `high` that `low` decides, but never
+        // past a neighbour; and the difference of an f32 near `high` and `high` is exact.
         let near = high as f32;
         let above = |candidate: f32| f64::from(candidate) - high >= low;
         let below = |candidate: f32| f64::from(candidate) - high <= low;

@@ -42,9 +42,9 @@ fn escape(cx: f32, cy: f32, limit: u32) -> u32 {
     n
 }
 
-/// The colour (red, green, blue) of a pixel of the Mandelbrot picture that escaped after `steps` of at most `limit`
-/// steps: black inside the set, outside from dark blue over light yellow to brown and around again, in steps that get
-/// longer towards the set.
+/// The colour (red, green, blue) of a pixel of the Mandelbrot picture that escaped after `steps` of at most
+/// `limit` steps: black inside the set, outside from dark blue over light yellow to brown and around again,
+/// in steps that get longer towards the set.
 pub fn colour(steps: u32, limit: u32) -> [u8; 3] {
     /// Colours at equal distances along the cycle.
     const STOPS: [[f32; 3]; 6] = [

@@ -2,12 +2,14 @@
 
 mod callee;
 mod flat;
+mod flushed;
 mod histogram;
 mod launch_state;
 mod litmus;
 mod lockstep;
 pub(crate) mod mandelbrot;
 mod nbody;
+mod preload;
 mod reduction;
 mod rounded;
 mod scratch;
@@ -48,6 +50,7 @@ kernels! {
     "callee_round": callee::round,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
+    "flushed": flushed::case,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
@@ -60,6 +63,7 @@ kernels! {
     "lockstep_barrier": lockstep::barrier,
     "mandelbrot": mandelbrot::case,
     "nbody": nbody::case,
+    "preload": preload::case,
     "reduction": reduction::case,
     "reduction_single_pass": reduction::single_pass,
     "rounded_f32": rounded::single,

@@ -58,12 +58,12 @@ fn reference(case: &Case) -> Vec<Expect> {
 /// With u = 2^-24, the largest relative error of one rounding:
 /// - each component d of the distance is rounded once: u, so 2u for its square;
 /// - three fused steps add up the squares, all positive: 2u and another 3u, together 5u;
-/// - `rsqrt` is V_RSQ_F32 between two exact scalings: half of its operand's 5u and 1 ulp (Vega ISA 12.9), at most 2u:
-///   4.5u;
+/// - `rsqrt` is V_RSQ_F32 between two exact scalings: half of its operand's 5u and 1 ulp (Vega ISA 12.8), at
+///   most 2u: 4.5u;
 /// - the strength is the mass times that three times over, three roundings: 13.5u + 3u = 16.5u;
 /// - strength * d is off by 16.5u + u = 17.5u of itself;
-/// - each fused step of the sum rounds once: u times the sum so far. Bodies that fill up the last tile have no mass; a
-///   step that adds 0 is exact.
+/// - each fused step of the sum rounds once: u times the sum so far. Bodies that fill up the last tile have
+///   no mass; a step that adds 0 is exact.
 fn pull(me: &[f32; 4], heavy: &[[f32; 4]], softening2: f64) -> [Near; 3] {
     let mut sum = [0f64; 3];
     let mut bound = [0f64; 3];

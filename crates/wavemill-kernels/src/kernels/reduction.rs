@@ -44,8 +44,8 @@ fn reference_single_pass(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::values(&partial), Expect::values(&total), Expect::values(&[0u32])]
 }
 
-/// The sums of the groups: item i of all adds up every (groups * GROUP)th number from the ith on, then the items of a
-/// group fold the upper half of their sums onto the lower one until one is left.
+/// The sums of the groups: item i of all adds up every (groups * GROUP)th number from the ith on, then the
+/// items of a group fold the upper half of their sums onto the lower one until one is left.
 fn partial_sums(x: &[f32], groups: usize) -> Vec<f32> {
     let items = groups * GROUP;
     let mut sums: Vec<f32> =

@@ -40,7 +40,8 @@ fn product(a: &[f32], b: &[f32], c: &[f32], [n, k]: [usize; 2], alpha: f32, beta
     let mut sums = vec![0f32; n];
     for (a_row, c_row) in a.chunks_exact(k).zip(c.chunks_exact(n)) {
         sums.fill(0.0);
-        // Every sum takes its products in the order of k; going along a row of B is only for the host's cache.
+        // Every sum takes its products in the order of k; going along a row of B is only for the host's
+        // cache.
         for (&x, b_row) in a_row.iter().zip(b.chunks_exact(n)) {
             for (sum, &y) in sums.iter_mut().zip(b_row) {
                 *sum = x.mul_add(y, *sum);

@@ -16,7 +16,8 @@ pub(crate) fn case(size: Size) -> Case {
         let bytes = if i <= LONGEST { i } else { random.below(LONGEST + 1) };
         start.push((data.len() / 4) as u32);
         length.push(bytes);
-        // The bytes behind the message up to the end of its last word are not 0: the kernel has to cover them.
+        // The bytes behind the message up to the end of its last word are not 0: the kernel has to cover
+        // them.
         data.extend(random.many(bytes.next_multiple_of(4) as usize, |r| r.u32() as u8));
     }
     Case::new("sha256", "sha256", reference)
@@ -45,8 +46,8 @@ const PRIMES: [u32; 64] = [
     227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311,
 ];
 
-/// The first 32 bits behind the point of the `power`th root of `n` (FIPS 180-4, sections 4.2.2 and 5.3.3), in integers:
-/// the largest r with r^power <= n * 2^(32 * power).
+/// The first 32 bits behind the point of the `power`th root of `n` (FIPS 180-4, sections 4.2.2 and 5.3.3), in
+/// integers: the largest r with r^power <= n * 2^(32 * power).
 const fn root_bits(n: u32, power: u32) -> u32 {
     let mut root: u128 = 0;
     let mut bit = 36;
