@@ -29,6 +29,41 @@ pub fn demangle(name: &str) -> Option<String> {
     Some(text.0)
 }
 
+/// The parameter types in a demangled C++ function: `f<g(h)>(int*, a<b, c>)`
+/// has `int*` and `a<b, c>`. `None` when there is no list of parameters.
+pub(crate) fn parameter_types(demangled: &str) -> Option<Vec<String>> {
+    let list = demangled.strip_suffix(')')?;
+    // The list opens at the bracket that matches the last one.
+    let mut depth = 1;
+    let open = list.char_indices().rev().find(|(_, c)| {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let list = &list[open?.0 + 1..];
+    if list.is_empty() || list == "void" {
+        return Some(Vec::new());
+    }
+    let mut types = Vec::new();
+    let (mut start, mut depth) = (0, 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '(' | '<' | '[' | '{' => depth += 1,
+            ')' | '>' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(list[start..at].trim().to_owned());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    types.push(list[start..].trim().to_owned());
+    Some(types)
+}
+
 /// Stops a name whose substitutions unfold without bound.
 struct Bounded(String);
 
@@ -56,7 +91,17 @@ mod tests {
         );
         assert_eq!(demangle("_RNvC5crate4main").as_deref(), Some("crate::main"));
         assert_eq!(demangle("vadd"), None);
-        assert_eq!(demangle("_Zoops"), None);
+        assert_eq!(demangle("_Z!"), None);
+    }
+
+    #[test]
+    fn parameters_are_told_apart() {
+        let types = |name: &str| super::parameter_types(name).map(|types| types.join("; "));
+        assert_eq!(types("f(int*, a<b, c>)").as_deref(), Some("int*; a<b, c>"));
+        assert_eq!(types("void f<g(h)>(int (*)(int, int), x)").as_deref(), Some("int (*)(int, int); x"));
+        assert_eq!(types("(anonymous namespace)::f()").as_deref(), Some(""));
+        assert_eq!(types("f"), None);
+        assert_eq!(types("f) x)"), None);
     }
 
     #[test]

@@ -18,10 +18,12 @@ const CODE_OBJECT_MAGIC: &[u8] = b"\x7fELF\x02\x01\x01\x40";
 pub(super) fn find(data: &[u8]) -> Result<Vec<Bundle<'_>>> {
     let mut bundles = Vec::new();
     let mut offload_packages = false;
+    let mut cuda = false;
     if let Ok(file) = object::File::parse(data) {
         for section in file.sections() {
             let Ok(name) = section.name() else { continue };
             offload_packages |= name == ".llvm.offloading";
+            cuda |= name == ".nv_fatbin";
             if BUNDLE_SECTIONS.contains(&name)
                 && let Some((offset, size)) = section.file_range()
             {
@@ -46,8 +48,13 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Bundle<'_>>> {
     }
     Err(match sniff::foreign("AMD GPU code", data) {
         Error::Foreign { expected, found, advice: "" } => {
-            let advice = "it holds no GPU code: neither a section .hip_fatbin nor an offload bundle or \
-                          code object anywhere";
+            let advice = match cuda {
+                true => "it holds code for NVIDIA GPUs only",
+                false => {
+                    "it holds no AMD GPU code: neither a section .hip_fatbin nor an offload bundle or \
+                     code object anywhere"
+                }
+            };
             Error::Foreign { expected, found, advice }
         }
         other => other,

@@ -137,7 +137,7 @@ impl KernelDescriptor {
             Generation::R600 => return None,
             Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => (granules + 1) * 8,
             // The field counts units of 8 although 16 are allocated at a time.
-            Generation::Gfx9 | Generation::Gfx90a => (granules / 2 + 1) * 16,
+            Generation::Gfx9 | Generation::Gfx90a => ((granules + 1) * 8).next_multiple_of(16),
             Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125 => 128,
         };
         Some(RegisterAllocation {

@@ -34,6 +34,15 @@ impl Kernel {
         crate::demangle(&self.name)
     }
 
+    /// Types of the arguments that the caller passes, from a mangled C++ name.
+    /// `None` when the name does not tell, or tells another number of parameters
+    /// than the metadata has arguments.
+    pub fn parameter_types(&self) -> Option<Vec<String>> {
+        let explicit = self.metadata.as_ref()?.args.iter().filter(|arg| !arg.is_hidden()).count();
+        let types = crate::demangle::parameter_types(&self.demangled_name()?)?;
+        (types.len() == explicit).then_some(types)
+    }
+
     /// Bytes of kernel arguments: the descriptor's word, or else the metadata's.
     pub fn kernarg_size(&self) -> u32 {
         match self.descriptor.kernarg_size {

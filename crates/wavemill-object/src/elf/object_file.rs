@@ -99,7 +99,7 @@ impl<'a> CodeObject<'a> {
         }
         if let Some(spelled) = metadata.as_ref().and_then(|metadata| metadata.target.as_deref())
             && version >= CodeObjectVersion::V4
-            && TargetId::parse(spelled).is_none_or(|spelled| spelled != target)
+            && TargetId::parse(spelled).is_none_or(|spelled| spelled.to_string() != target.to_string())
         {
             problems.push(format!("the metadata is for {spelled}, but the ELF header says {target}"));
         }

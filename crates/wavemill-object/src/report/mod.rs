@@ -1,0 +1,396 @@
+//! What a file holds, told to people: the contents of `wavemill info`.
+//!
+//! The structures hold plain texts and numbers; with the feature `serde` they
+//! can be serialised. [`FileReport`] prints itself as text.
+
+mod text;
+
+use crate::container::{Bundle, BundleFormat, Container, ContainerKind, Entry, OpenBundle};
+use crate::elf::{CodeObject, Kernel, Symbol, SymbolPlace};
+use crate::error::{Error, Result};
+use crate::metadata::Argument;
+use crate::target::TargetId;
+use crate::{Limits, demangle};
+
+/// Which part of a file to report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only code that runs on this target.
+    pub target: Option<TargetId>,
+    /// Only kernels whose name, mangled or not, contains this text.
+    pub kernel: Option<String>,
+}
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct FileReport {
+    /// What it is: "a code object", "an offload bundle", "a 64-bit ELF file for x86-64".
+    pub description: String,
+    /// The bundles in it.
+    pub bundles: Vec<BundleReport>,
+}
+
+/// An offload bundle, or a code object that stands by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct BundleReport {
+    /// Where it starts in the file, in bytes.
+    pub offset: u64,
+    /// Bytes of the file that it takes.
+    pub size: u64,
+    /// Section of the host file.
+    pub section: Option<String>,
+    /// `none`, `zstd` or `zlib`; nothing for a bare code object.
+    pub compression: Option<String>,
+    /// Bytes when decompressed.
+    pub uncompressed_size: Option<u64>,
+    /// Its entries.
+    pub entries: Vec<EntryReport>,
+    /// Why the entries could not be read.
+    pub error: Option<String>,
+}
+
+/// An entry of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct EntryReport {
+    /// Its id; for a bare code object its target.
+    pub id: String,
+    /// Bytes.
+    pub size: u64,
+    /// The code object, unless the entry holds none or was filtered out.
+    pub object: Option<ObjectReport>,
+    /// Why the code object could not be read.
+    pub error: Option<String>,
+}
+
+/// A code object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ObjectReport {
+    /// Processor and target features: `gfx90a:xnack-`.
+    pub target: String,
+    /// Target as the metadata spells it.
+    pub metadata_target: Option<String>,
+    /// `v2` to `v6`.
+    pub version: String,
+    /// Version of a generic processor.
+    pub generic_version: Option<u8>,
+    /// `e_flags` of the ELF header.
+    pub flags: u32,
+    /// Kernels.
+    pub kernels: Vec<KernelReport>,
+    /// Number of kernels before filtering.
+    pub kernel_count: usize,
+    /// Number of functions that are not kernels.
+    pub function_count: usize,
+    /// Variables.
+    pub globals: Vec<GlobalReport>,
+    /// Number of relocations.
+    pub relocation_count: usize,
+    /// Formats of OpenCL printf.
+    pub printf: Vec<String>,
+    /// Faults that do not keep the rest from being used.
+    pub problems: Vec<String>,
+}
+
+/// A kernel. Sizes are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct KernelReport {
+    /// Name in the symbol table.
+    pub name: String,
+    /// Readable name of a mangled one.
+    pub demangled: Option<String>,
+    /// Source language.
+    pub language: Option<String>,
+    /// Address of the first instruction, before loading.
+    pub entry_address: u64,
+    /// Bytes of code.
+    pub code_size: Option<u64>,
+    /// Arguments that the caller passes.
+    pub arguments: Vec<ArgumentReport>,
+    /// Arguments that the launcher fills in.
+    pub hidden_arguments: Vec<ArgumentReport>,
+    /// Whether metadata tells the arguments.
+    pub arguments_known: bool,
+    /// Bytes of all arguments.
+    pub kernarg_size: u32,
+    /// Words of the arguments that arrive in registers.
+    pub kernarg_preload_words: u32,
+    /// Vector registers used, accumulation registers included on MI200 and later.
+    pub vgprs: Option<u32>,
+    /// Accumulation registers used.
+    pub agprs: Option<u32>,
+    /// Scalar registers used.
+    pub sgprs: Option<u32>,
+    /// Vector registers allocated.
+    pub vgprs_allocated: Option<u32>,
+    /// Scalar registers allocated.
+    pub sgprs_allocated: Option<u32>,
+    /// First accumulation register in the vector register file.
+    pub accum_offset: Option<u32>,
+    /// Vector registers spilled to memory.
+    pub vgpr_spills: Option<u32>,
+    /// Scalar registers spilled.
+    pub sgpr_spills: Option<u32>,
+    /// Local memory per work-group, without dynamic local memory.
+    pub lds: u32,
+    /// Whether local memory of a size given at launch is used, as far as metadata tells.
+    pub dynamic_lds: bool,
+    /// Scratch memory per work-item.
+    pub scratch: u32,
+    /// Whether more scratch memory may be needed than that.
+    pub dynamic_stack: bool,
+    /// Lanes per wave.
+    pub wavefront_size: u32,
+    /// Most work-items of a work-group.
+    pub max_workgroup_size: Option<u32>,
+    /// The only work-group size allowed.
+    pub required_workgroup_size: Option<[u32; 3]>,
+    /// Every work-group must be whole.
+    pub uniform_workgroups: bool,
+}
+
+/// A kernel argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ArgumentReport {
+    /// Where it stands in the kernarg segment, in bytes.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// How it is passed: `by_value`, `global_buffer`.
+    pub kind: String,
+    /// Its type, as far as known.
+    pub type_name: Option<String>,
+    /// Its name, as far as known.
+    pub name: Option<String>,
+    /// Address space, access, `const`, `restrict`, `volatile`, `pipe`.
+    pub qualifiers: Vec<String>,
+}
+
+/// A variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct GlobalReport {
+    /// Name in the symbol table.
+    pub name: String,
+    /// Readable name of a mangled one.
+    pub demangled: Option<String>,
+    /// Bytes.
+    pub size: u64,
+    /// Address before loading, of a variable in global memory.
+    pub address: Option<u64>,
+    /// `constant`, `initialised`, `zero`, `local memory` or `defined elsewhere`.
+    pub place: &'static str,
+}
+
+impl FileReport {
+    /// Reports a file.
+    ///
+    /// # Errors
+    /// When the file holds no GPU code, or its bundles cannot be found. What is
+    /// wrong with one bundle or entry stands in the report instead.
+    pub fn new(data: &[u8], filter: &Filter, limits: &Limits) -> Result<Self> {
+        let container = Container::parse(data)?;
+        if *container.kind() == ContainerKind::CodeObject {
+            // The file is one code object: what is wrong with it is the answer.
+            CodeObject::parse(data)?;
+        }
+        if let Some(target) = &filter.target {
+            container.select(target, limits)?;
+        }
+        let description = match container.kind() {
+            ContainerKind::CodeObject => "a code object".to_owned(),
+            ContainerKind::Bundle => match container.bundles().len() {
+                1 => "an offload bundle".to_owned(),
+                count => format!("{count} offload bundles"),
+            },
+            ContainerKind::Host { description } => description.clone(),
+        };
+        let bundles =
+            container.bundles().iter().map(|bundle| BundleReport::new(bundle, filter, limits)).collect();
+        Ok(FileReport { description, bundles })
+    }
+}
+
+impl BundleReport {
+    fn new(bundle: &Bundle<'_>, filter: &Filter, limits: &Limits) -> Self {
+        let (compression, uncompressed_size) = match bundle.format() {
+            BundleFormat::CodeObject => (None, None),
+            BundleFormat::Plain => (Some("none".to_owned()), None),
+            BundleFormat::Compressed(header) => {
+                (Some(header.method.to_string()), Some(header.uncompressed_size))
+            }
+        };
+        let opened = bundle.open(limits);
+        let (entries, error) = match &opened {
+            Ok(open) => {
+                let report = |entry| EntryReport::new(open, entry, filter);
+                (open.entries().iter().map(report).collect(), None)
+            }
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        BundleReport {
+            offset: bundle.offset(),
+            size: bundle.size(),
+            section: bundle.section().map(str::to_owned),
+            compression,
+            uncompressed_size,
+            entries,
+            error,
+        }
+    }
+}
+
+impl EntryReport {
+    fn new(bundle: &OpenBundle<'_>, entry: &Entry, filter: &Filter) -> Self {
+        let wanted =
+            |target: &TargetId| filter.target.as_ref().is_none_or(|device| target.fit(device).is_some());
+        let has_code = entry.size != 0 && entry.id.target.as_ref().is_some_and(wanted);
+        let object = has_code.then(|| {
+            let object = CodeObject::parse(bundle.read(entry)?)?;
+            Ok::<_, Error>(ObjectReport::new(&object, filter))
+        });
+        let (object, error) = match object {
+            None => (None, None),
+            Some(Ok(object)) => (Some(object), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+        };
+        EntryReport { id: entry.id.text.clone(), size: entry.size, object, error }
+    }
+}
+
+impl ObjectReport {
+    /// Reports a code object.
+    pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
+        let wanted = |kernel: &KernelReport| match &filter.kernel {
+            None => true,
+            Some(text) => {
+                kernel.name.contains(text)
+                    || kernel.demangled.as_ref().is_some_and(|name| name.contains(text))
+            }
+        };
+        let kernels: Vec<_> =
+            object.kernels().iter().map(|kernel| KernelReport::new(object, kernel)).filter(wanted).collect();
+        let entries: std::collections::HashSet<_> =
+            object.kernels().iter().map(|kernel| kernel.entry_address).collect();
+        let metadata = object.metadata();
+        ObjectReport {
+            target: object.target().to_string(),
+            metadata_target: metadata.and_then(|metadata| metadata.target.clone()),
+            version: object.version().to_string(),
+            generic_version: object.generic_version(),
+            flags: object.flags(),
+            kernels,
+            kernel_count: object.kernels().len(),
+            function_count: object.functions().filter(|symbol| !entries.contains(&symbol.address)).count(),
+            globals: object.globals().map(|symbol| GlobalReport::new(object, symbol)).collect(),
+            relocation_count: object.relocations().len(),
+            printf: metadata.map(|metadata| metadata.printf.clone()).unwrap_or_default(),
+            problems: object.problems().to_vec(),
+        }
+    }
+}
+
+impl KernelReport {
+    /// Reports a kernel of `object`.
+    pub fn new(object: &CodeObject<'_>, kernel: &Kernel) -> Self {
+        let metadata = kernel.metadata.as_deref();
+        let descriptor = &kernel.descriptor;
+        let registers = descriptor.registers(&object.target().processor);
+        let args = metadata.map_or(&[][..], |metadata| &metadata.args);
+        let hidden =
+            |hidden| args.iter().filter(move |arg| arg.is_hidden() == hidden).map(ArgumentReport::new);
+        let mut arguments: Vec<_> = hidden(false).collect();
+        // HIP leaves types out of the metadata, but C++ spells them in the name.
+        if let Some(types) = kernel.parameter_types() {
+            for (argument, type_name) in arguments.iter_mut().zip(types) {
+                argument.type_name.get_or_insert(type_name);
+            }
+        }
+        KernelReport {
+            name: kernel.name.clone(),
+            demangled: kernel.demangled_name(),
+            language: metadata.and_then(|metadata| {
+                let language = metadata.language.clone()?;
+                Some(match metadata.language_version {
+                    Some([major, minor]) => format!("{language} {major}.{minor}"),
+                    None => language,
+                })
+            }),
+            entry_address: kernel.entry_address,
+            code_size: kernel.code_size,
+            arguments,
+            hidden_arguments: hidden(true).collect(),
+            arguments_known: metadata.is_some(),
+            kernarg_size: kernel.kernarg_size(),
+            kernarg_preload_words: descriptor.kernarg_preload.length(),
+            vgprs: metadata.and_then(|metadata| metadata.vgpr_count),
+            agprs: metadata.and_then(|metadata| metadata.agpr_count),
+            sgprs: metadata.and_then(|metadata| metadata.sgpr_count),
+            vgprs_allocated: registers.map(|registers| registers.vgprs),
+            sgprs_allocated: registers.map(|registers| registers.sgprs),
+            accum_offset: registers.and_then(|registers| registers.accum_offset),
+            vgpr_spills: metadata.and_then(|metadata| metadata.vgpr_spill_count),
+            sgpr_spills: metadata.and_then(|metadata| metadata.sgpr_spill_count),
+            lds: descriptor.group_segment_fixed_size,
+            dynamic_lds: args.iter().any(|arg| arg.value_kind == crate::ValueKind::DynamicSharedPointer),
+            scratch: descriptor.private_segment_fixed_size,
+            dynamic_stack: kernel.uses_dynamic_stack(),
+            wavefront_size: descriptor.wavefront_size(),
+            max_workgroup_size: metadata.and_then(|metadata| metadata.max_flat_workgroup_size),
+            required_workgroup_size: metadata.and_then(|metadata| metadata.reqd_workgroup_size),
+            uniform_workgroups: metadata.is_some_and(|metadata| metadata.uniform_work_group_size),
+        }
+    }
+}
+
+impl ArgumentReport {
+    fn new(arg: &Argument) -> Self {
+        let mut qualifiers = Vec::new();
+        qualifiers.extend(arg.address_space.as_ref().map(ToString::to_string));
+        // What the code does says more than what the source allows.
+        qualifiers.extend(arg.actual_access.as_ref().or(arg.access.as_ref()).map(ToString::to_string));
+        let flags = [
+            (arg.is_const, "const"),
+            (arg.is_restrict, "restrict"),
+            (arg.is_volatile, "volatile"),
+            (arg.is_pipe, "pipe"),
+        ];
+        qualifiers.extend(flags.into_iter().filter(|(set, _)| *set).map(|(_, name)| name.to_owned()));
+        qualifiers.extend(arg.pointee_align.map(|align| format!("aligned to {align}")));
+        ArgumentReport {
+            offset: arg.offset,
+            size: arg.size,
+            kind: arg.value_kind.to_string(),
+            type_name: arg.type_name.clone().or_else(|| arg.value_type.clone()),
+            name: arg.name.clone(),
+            qualifiers,
+        }
+    }
+}
+
+impl GlobalReport {
+    fn new(object: &CodeObject<'_>, symbol: &Symbol<'_>) -> Self {
+        let segment = object.segments().iter().find(|segment| segment.holds(symbol.address, symbol.size));
+        let place = match (symbol.place, segment) {
+            (SymbolPlace::LocalMemory, _) => "local memory",
+            (SymbolPlace::Undefined, _) => "defined elsewhere",
+            (SymbolPlace::Absolute, _) => "absolute",
+            (SymbolPlace::Address, Some(segment)) if !segment.writable => "constant",
+            (SymbolPlace::Address, _) if object.read(symbol.address, symbol.size).is_some() => "initialised",
+            (SymbolPlace::Address, Some(_)) => "zero",
+            (SymbolPlace::Address, None) => "outside of the image",
+        };
+        GlobalReport {
+            name: symbol.name.clone().into_owned(),
+            demangled: demangle(&symbol.name),
+            size: symbol.size,
+            address: symbol.is_defined().then_some(symbol.address),
+            place,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! No bytes make the reader panic, loop or allocate without bound.
+
+use proptest::prelude::*;
+use wavemill_object::report::{FileReport, Filter};
+use wavemill_object::{CodeObject, Container, Limits};
+
+mod support;
+use support::{CODE_OBJECTS, fixture};
+
+/// Small, so that a test that unfolds without bound is seen.
+const LIMITS: Limits = Limits { max_decompressed: 1 << 20, max_image: 1 << 20 };
+
+/// Uses everything that the crate can tell about a file.
+fn exercise(data: &[u8]) -> bool {
+    if let Ok(object) = CodeObject::parse(data) {
+        if let Ok(mut image) = object.image(&LIMITS) {
+            let _ = image.relocate(0x7000_0000_0000, object.relocations(), |_| Some(0x1234));
+        }
+        for symbol in object.symbols() {
+            let _ = object.read(symbol.address, symbol.size);
+        }
+    }
+    let report = FileReport::new(data, &Filter::default(), &LIMITS);
+    if let Ok(container) = Container::parse(data) {
+        for bundle in container.bundles() {
+            for entry in bundle.entries(&LIMITS).unwrap_or_default() {
+                let _ = bundle.read(&entry, &LIMITS);
+            }
+        }
+    }
+    match report {
+        Ok(report) => !report.to_string().is_empty(),
+        Err(error) => !error.to_string().is_empty(),
+    }
+}
+
+/// Every file cut off at every length.
+#[test]
+fn truncation_at_every_length() {
+    for name in ["gfx906-v2.co", "gfx942-v5.co", "plain.bundle", "compressed-v2.bundle", "host-library.so"] {
+        let data = fixture(name);
+        // What matters stands in the headers; in the rest a stride will do.
+        let lengths = (0..data.len().min(1500)).chain((1500..data.len()).step_by(37));
+        for length in lengths {
+            assert!(exercise(&data[..length]), "{name} cut to {length} bytes");
+        }
+    }
+}
+
+/// Every byte of the headers and of the metadata set to telling values.
+#[test]
+fn every_byte_changed() {
+    for name in ["gfx906-v2.co", "gfx90a-v4.co", "compressed-v3.bundle"] {
+        let mut data = fixture(name);
+        for at in 0..data.len().min(4096) {
+            let old = data[at];
+            for new in [0, 0xff, 0x80, old ^ 1] {
+                data[at] = new;
+                assert!(exercise(&data), "{name} with {new:#x} at {at:#x}");
+            }
+            data[at] = old;
+        }
+    }
+}
+
+fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
+    let more = ["plain.bundle", "compressed-v2.bundle", "compressed-v3.bundle", "host-library.so"];
+    let names: Vec<_> = CODE_OBJECTS.into_iter().chain(more).collect();
+    proptest::sample::select(names).prop_map(fixture)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Words overwritten with numbers that tend to break sums.
+    #[test]
+    fn words_overwritten(
+        mut data in any_fixture(),
+        changes in proptest::collection::vec(
+            (any::<proptest::sample::Index>(), prop_oneof![
+                Just(u64::MAX), Just(0), Just(1 << 63), Just(u64::from(u32::MAX)), 0..0x1_0000_u64, any::<u64>(),
+            ], 1..=8_usize),
+            1..12,
+        ),
+    ) {
+        for (index, value, width) in changes {
+            // The first bytes decide more than the rest.
+            let span = if value & 2 == 0 { data.len().min(600) } else { data.len() };
+            let at = index.index(span - 8);
+            data[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+        }
+        prop_assert!(exercise(&data));
+    }
+
+    /// Bytes removed, so that everything behind them is out of place.
+    #[test]
+    fn a_piece_missing(data in any_fixture(), from in any::<proptest::sample::Index>(), length in 1..200_usize) {
+        let from = from.index(data.len());
+        let to = (from + length).min(data.len());
+        let rest: Vec<_> = data[..from].iter().chain(&data[to..]).copied().collect();
+        prop_assert!(exercise(&rest));
+    }
+
+    /// Any bytes behind any of the beginnings that are looked for.
+    #[test]
+    fn any_bytes(
+        magic in proptest::sample::select(vec![
+            &b""[..], b"\x7fELF", b"\x7fELF\x02\x01\x01\x40\x03\0\0\0\0\0\0\0\x03\0\xe0\0", b"CCOB\x02\0\x01\0",
+            b"CCOB\x03\0\x00\0", b"CCOB\x01\0\x01\0", b"__CLANG_OFFLOAD_BUNDLE__\x02\0\0\0\0\0\0\0", b"MZ",
+        ]),
+        rest in proptest::collection::vec(any::<u8>(), 0..400),
+    ) {
+        prop_assert!(exercise(&[magic, &rest].concat()));
+    }
+}
