@@ -47,8 +47,9 @@ fn scale_step<F: DivFormat>(s0: u64, s1: u64, s2: u64, env: FpEnv) -> (u64, bool
         if is_denominator { F::SCALE } else { 0 }
     } else if e1 == 0 {
         F::SCALE
-    } else if e1 >= F::EXP_FIELD as i32 - 1 {
-        // The reciprocal of the denominator would be denormal.
+    } else if s1 & F::MAGNITUDE > (F::EXP_FIELD - 2) << F::MAN {
+        // The reciprocal of the denominator, which is above 2^-EMIN, would be denormal. (The measurements put this at
+        // the next power of two; but then V_RCP_F32, which flushes, would lose the denominators between the two.)
         if mask && !is_denominator { 0 } else { -F::SCALE }
     } else if diff <= -F::NEAR {
         // The quotient is near underflow: enlarge the numerator only.
