@@ -10,10 +10,11 @@
 // register that is depends on the kernel that calls.
 static __attribute__((noinline)) float blend(float x, float y) {
     float product = x * y;
+    // Volatile, as the result depends on a mode that the compiler does not know of: no call may be merged or moved.
 #if HAS_ACC
-    float held;
-    __asm__ volatile("v_accvgpr_write_b32 a1, %1\n\tv_accvgpr_read_b32 %0, a1" : "=v"(held) : "v"(product) : "a1");
-    product = held;
+    __asm__ volatile("v_accvgpr_write_b32 a1, %0\n\tv_accvgpr_read_b32 %0, a1" : "+v"(product) : : "a1");
+#else
+    __asm__ volatile("" : "+v"(product));
 #endif
     return product + x;
 }
