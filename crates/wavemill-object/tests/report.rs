@@ -47,6 +47,17 @@ fn a_damaged_entry() {
     assert_eq!(entries[2].object.as_ref().unwrap().kernels.len(), 3);
 }
 
+/// A damaged bundle that can still be decompressed.
+#[test]
+fn a_wrong_checksum() {
+    let mut data = fixture("compressed-v2.bundle");
+    let text =
+        |data: &[u8]| FileReport::new(data, &Filter::default(), &Limits::default()).unwrap().to_string();
+    assert!(!text(&data).contains("checksum"));
+    data[16] ^= 1;
+    assert!(text(&data).contains("do not match the checksum"));
+}
+
 /// Names in the file cannot control a terminal.
 #[test]
 fn control_characters_are_escaped() {

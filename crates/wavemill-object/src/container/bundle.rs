@@ -113,12 +113,20 @@ pub struct Bundle<'a> {
 pub struct OpenBundle<'a> {
     contents: Cow<'a, [u8]>,
     entries: Vec<Entry>,
+    checksum_matches: Option<bool>,
 }
 
 impl OpenBundle<'_> {
     /// The entries, in the order of the table.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Whether the contents have the checksum in the header of the compressed
+    /// bundle; `None` for a bundle without one. A mismatch means that the file
+    /// is damaged, or that its compiler computes the sum in another way.
+    pub fn checksum_matches(&self) -> Option<bool> {
+        self.checksum_matches
     }
 
     /// The bytes of an entry.
@@ -215,17 +223,18 @@ impl<'a> Bundle<'a> {
     }
 
     fn open_contents(&self, limits: &Limits) -> Result<OpenBundle<'a>> {
-        let (contents, entries) = match &self.format {
+        let (contents, entries, checksum_matches) = match &self.format {
             BundleFormat::CodeObject | BundleFormat::Plain => {
-                (Cow::Borrowed(self.data), self.read_entries(limits)?)
+                (Cow::Borrowed(self.data), self.read_entries(limits)?, None)
             }
             BundleFormat::Compressed(header) => {
                 let contents = compressed::decompress(self.data, header, header.uncompressed_size, limits)?;
                 let (entries, _) = parse_table(&contents, header.uncompressed_size)?;
-                (Cow::Owned(contents), entries)
+                let matches = header.matches(&contents);
+                (Cow::Owned(contents), entries, Some(matches))
             }
         };
-        Ok(OpenBundle { contents, entries })
+        Ok(OpenBundle { contents, entries, checksum_matches })
     }
 
     /// The bundle's name in messages.

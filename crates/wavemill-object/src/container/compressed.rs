@@ -55,6 +55,11 @@ impl CompressedHeader {
         }
     }
 
+    /// Whether `contents` has the sum that the header tells.
+    pub(super) fn matches(&self, contents: &[u8]) -> bool {
+        md5::compute(contents).starts_with(&self.hash.to_le_bytes())
+    }
+
     /// Reads the header at the start of `data`.
     pub(super) fn parse(data: &[u8]) -> Result<Self> {
         let version = bytes::u16(data, 4, WHAT)?;

@@ -45,6 +45,8 @@ pub struct BundleReport {
     pub compression: Option<String>,
     /// Bytes when decompressed.
     pub uncompressed_size: Option<u64>,
+    /// Whether the contents have the checksum in the header; nothing if it has none.
+    pub checksum_matches: Option<bool>,
     /// Its entries.
     pub entries: Vec<EntryReport>,
     /// Why the entries could not be read.
@@ -239,6 +241,7 @@ impl BundleReport {
             section: bundle.section().map(str::to_owned),
             compression,
             uncompressed_size,
+            checksum_matches: opened.as_ref().ok().and_then(OpenBundle::checksum_matches),
             entries,
             error,
         }

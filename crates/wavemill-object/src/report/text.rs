@@ -68,6 +68,9 @@ impl Display for BundleReport {
         } else if self.offset != 0 {
             writeln!(f, "\ncode object at offset {:#x}, {} bytes", self.offset, self.size)?;
         }
+        if self.checksum_matches == Some(false) {
+            writeln!(f, "  problem: the contents do not match the checksum; the file may be damaged")?;
+        }
         if let Some(error) = &self.error {
             writeln!(f, "  error: {}", Clean(error))?;
         }
