@@ -12,7 +12,7 @@
 //! let object = fixture(Target::Gfx90a, case.object).expect("built for every target");
 //! // Launch `case.kernel` of `object` over `case.global` work-items with `case.args`, then hand the contents
 //! // of the buffers to `check`. Here the host does the work of the device:
-//! let mut buffers: Vec<Vec<u8>> = case.buffers().map(|b| b.data.to_vec()).collect();
+//! let buffers: Vec<Vec<u8>> = case.buffers().map(|b| b.data.to_vec()).collect();
 //! assert!(case.check(&buffers).is_err(), "nothing has been added yet");
 //! # assert!(!object.is_empty());
 //! ```
