@@ -173,6 +173,19 @@ impl MemoryMap {
         (size <= a.size - offset).then(|| unsafe { a.host().add(offset as usize) })
     }
 
+    /// Copies guest memory to the host; `false` if the range is not inside one allocation.
+    #[must_use]
+    pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
+        match self.resolve(address, into.len() as u64) {
+            Some(host) => {
+                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                unsafe { raw::read_bytes(host, into) };
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Where an address lies relative to the allocations.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Nearest {

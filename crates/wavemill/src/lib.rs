@@ -1,1 +1,46 @@
-//! Run AMD GPU code objects on the CPU.
+//! Run AMD GPU code objects on the CPU: no GPU, no driver, no ROCm.
+//!
+//! A [`Device`] owns guest memory and says which chip it models; a [`Module`] is a code object loaded into it; a
+//! [`Kernel`] is launched over a grid with arguments, among them [`Buffer`]s of guest memory.
+//!
+//! ```no_run
+//! use wavemill::{Arg, Device, Launch, Module};
+//!
+//! # fn main() -> Result<(), wavemill::Error> {
+//! let object = std::fs::read("vector_add.co").expect("the file is there");
+//! let device = Device::for_object(&object)?;
+//! let module = Module::load(&device, &object)?;
+//! let kernel = module.kernel("vector_add")?;
+//!
+//! let x = device.buffer_from("x", &[1.0f32; 1024])?;
+//! let y = device.buffer_from("y", &[2.0f32; 1024])?;
+//! let z = device.buffer("z", 4096)?;
+//! Launch::new(&kernel)
+//!     .workgroups([4, 1, 1])
+//!     .workgroup_size([256, 1, 1])
+//!     .args([Arg::from(&x), Arg::from(&y), Arg::from(&z), Arg::from(1024u32)])
+//!     .run()?;
+//! assert_eq!(z.to_vec::<f32>()?[0], 3.0);
+//! # Ok(())
+//! # }
+//! ```
+
+mod buffer;
+mod code;
+mod device;
+mod error;
+mod hidden;
+mod launch;
+mod lines;
+mod module;
+mod report;
+mod state;
+
+pub use buffer::{Buffer, Plain};
+pub use device::Device;
+pub use error::{ArgumentError, Error, Result};
+pub use launch::{Arg, Launch, LaunchStats};
+pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
+pub use report::{FaultReport, SourceLocation};
+pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Tier};
+pub use wavemill_object::TargetId;

@@ -1,0 +1,163 @@
+//! Devices: a modelled chip with guest memory.
+
+use std::sync::Arc;
+
+use wavemill_engine::GuestMemory;
+use wavemill_isa::Target;
+use wavemill_object::{CodeObject, Container, Limits, Processor, TargetId, container::ContainerKind};
+
+use crate::buffer::{Buffer, Plain, to_bytes};
+use crate::code::Code;
+use crate::{Error, Result};
+
+/// Size of a chip, as the launch rules and the occupancy need it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chip {
+    pub compute_units: u32,
+    /// Bytes of LDS that a workgroup may have, and a compute unit has.
+    pub lds: u32,
+    /// VGPRs of a SIMD per lane.
+    pub vgprs_per_simd: u32,
+    /// Waves that a SIMD holds.
+    pub waves_per_simd: u32,
+}
+
+impl Chip {
+    /// Radeon VII, MI210 (one die of an MI200), MI300X, MI355X.
+    fn of(target: Target) -> Chip {
+        let (compute_units, lds, vgprs_per_simd, waves_per_simd) = match target {
+            Target::Gfx900 => (64, 64 << 10, 256, 10),
+            Target::Gfx906 => (60, 64 << 10, 256, 10),
+            Target::Gfx908 => (120, 64 << 10, 256, 10),
+            Target::Gfx90a => (104, 64 << 10, 512, 8),
+            Target::Gfx942 => (304, 64 << 10, 512, 8),
+            Target::Gfx950 => (256, 160 << 10, 512, 8),
+        };
+        Chip { compute_units, lds, vgprs_per_simd, waves_per_simd }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct DeviceInner {
+    pub target: Target,
+    pub id: TargetId,
+    pub chip: Chip,
+    pub memory: GuestMemory,
+    pub code: Code,
+}
+
+/// A modelled GPU with memory of its own. Clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Device(pub(crate) Arc<DeviceInner>);
+
+/// The instruction set of a processor. Code for a generic processor runs on its first member.
+fn instruction_set(id: &TargetId) -> Result<Target> {
+    let name = id.processor.name();
+    let name = match name.as_ref() {
+        "gfx9-generic" => "gfx906",
+        "gfx9-4-generic" => "gfx942",
+        other => other,
+    };
+    Target::from_name(name).ok_or_else(|| Error::UnsupportedTarget {
+        target: id.to_string(),
+        supported: Target::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl Device {
+    /// A device for the target.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
+    pub fn new(id: &TargetId) -> Result<Device> {
+        let target = instruction_set(id)?;
+        let mut id = id.clone();
+        if id.processor.name() != target.name() {
+            id.processor = Processor::from_name(target.name());
+        }
+        Ok(Device(Arc::new(DeviceInner {
+            target,
+            id,
+            chip: Chip::of(target),
+            memory: GuestMemory::new(),
+            code: Code::new(target),
+        })))
+    }
+
+    /// A device that runs the code in a file: the target of its only code object.
+    ///
+    /// # Errors
+    /// [`Error::Object`] if the file is not usable, [`Error::AmbiguousTarget`] if it holds code for several targets,
+    /// [`Error::UnsupportedTarget`] if Wavemill does not model the one.
+    pub fn for_object(file: &[u8]) -> Result<Device> {
+        let targets = Self::targets_in(file)?;
+        match targets.as_slice() {
+            [one] => Device::new(one),
+            several => {
+                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+                Err(Error::AmbiguousTarget { available: names.join(", ") })
+            }
+        }
+    }
+
+    /// The GPU targets that a file has code for, in the file's order, each once.
+    ///
+    /// # Errors
+    /// [`Error::Object`] if the file is not usable.
+    pub fn targets_in(file: &[u8]) -> Result<Vec<TargetId>> {
+        let limits = Limits::default();
+        let container = Container::parse(file)?;
+        if let ContainerKind::CodeObject = container.kind() {
+            return Ok(vec![CodeObject::parse(file)?.target().clone()]);
+        }
+        let mut targets: Vec<TargetId> = Vec::new();
+        for bundle in container.bundles() {
+            for entry in bundle.entries(&limits)? {
+                if let Some(target) = entry.id.target
+                    && entry.size > 0
+                    && !targets.contains(&target)
+                {
+                    targets.push(target);
+                }
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Target of the device.
+    #[must_use]
+    pub fn target(&self) -> &TargetId {
+        &self.0.id
+    }
+
+    /// The instruction set.
+    #[must_use]
+    pub fn instruction_set(&self) -> Target {
+        self.0.target
+    }
+
+    /// Number of compute units that it reports.
+    #[must_use]
+    pub fn compute_units(&self) -> u32 {
+        self.0.chip.compute_units
+    }
+
+    /// A zeroed buffer of `size` bytes; the name appears in fault reports.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the host has not the memory.
+    pub fn buffer(&self, name: &str, size: u64) -> Result<Buffer> {
+        Buffer::allocate(&self.0, name, size, 256)
+    }
+
+    /// A buffer with the given elements.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the host has not the memory.
+    pub fn buffer_from<T: Plain>(&self, name: &str, elements: &[T]) -> Result<Buffer> {
+        let bytes = to_bytes(elements);
+        let buffer = self.buffer(name, bytes.len() as u64)?;
+        buffer.write_bytes(0, &bytes)?;
+        Ok(buffer)
+    }
+}

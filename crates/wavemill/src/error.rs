@@ -1,0 +1,140 @@
+//! Errors.
+
+use wavemill_engine::{LiveWave, MemoryError};
+use wavemill_object::TargetId;
+
+use crate::report::FaultReport;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can go wrong on the way from a file to a finished launch.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file is no usable code object.
+    #[error(transparent)]
+    Object(#[from] wavemill_object::Error),
+    /// Guest memory could not be allocated or accessed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The code is for a chip that Wavemill does not model.
+    #[error("the code is for {target}, which Wavemill does not run; it runs {supported}")]
+    UnsupportedTarget {
+        /// The target of the code.
+        target: String,
+        /// Targets that can be run.
+        supported: String,
+    },
+    /// The code object does not fit the device.
+    #[error("the code object is for {object}, but the device is {device}")]
+    TargetMismatch {
+        /// Target of the code object.
+        object: TargetId,
+        /// Target of the device.
+        device: TargetId,
+    },
+    /// The file holds code for no or for several targets, and none was asked for.
+    #[error("the file has code for {available}; say which target to use")]
+    AmbiguousTarget {
+        /// Targets in the file.
+        available: String,
+    },
+    /// There is no kernel of that name.
+    #[error("no kernel `{name}` in the code object; it has {available}")]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// Kernels of the code object.
+        available: String,
+    },
+    /// An argument does not fit its parameter.
+    #[error("kernel `{kernel}`: {problem}")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        problem: ArgumentError,
+    },
+    /// The launch is impossible on the device.
+    #[error("cannot launch `{kernel}`: {problem}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// The kernel did something that it must not do.
+    #[error("{0}")]
+    Fault(Box<FaultReport>),
+    /// The kernel ran longer than allowed.
+    #[error("`{kernel}` was stopped after {limit} instructions with {} waves still running", live.len())]
+    InstructionLimit {
+        /// The kernel.
+        kernel: String,
+        /// The limit, in guest instructions of all waves.
+        limit: u64,
+        /// The waves that had not ended.
+        live: Vec<LiveWave>,
+    },
+}
+
+/// Why an argument was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentError {
+    /// Too few or too many arguments.
+    #[error("takes {expected} arguments, {found} were given")]
+    Count {
+        /// Parameters of the kernel.
+        expected: usize,
+        /// Arguments given.
+        found: usize,
+    },
+    /// The size of a value is not that of its parameter.
+    #[error("argument {index}{} is {found} bytes, but the parameter has {expected}", Named(.name))]
+    Size {
+        /// Number of the argument, from 0.
+        index: usize,
+        /// Its name, if known.
+        name: Option<String>,
+        /// Bytes of the parameter.
+        expected: u32,
+        /// Bytes given.
+        found: usize,
+    },
+    /// The kind of a value is not that of its parameter.
+    #[error("argument {index}{} is {found}, but the parameter is {expected}", Named(.name))]
+    Kind {
+        /// Number of the argument, from 0.
+        index: usize,
+        /// Its name, if known.
+        name: Option<String>,
+        /// What the parameter is.
+        expected: String,
+        /// What was given.
+        found: &'static str,
+    },
+    /// A buffer of another device.
+    #[error("argument {index}{} is a buffer of another device", Named(.name))]
+    OtherDevice {
+        /// Number of the argument, from 0.
+        index: usize,
+        /// Its name, if known.
+        name: Option<String>,
+    },
+    /// The code object does not say what the parameters are.
+    #[error("the code object has no metadata for it; pass the kernel argument segment as raw bytes")]
+    NoMetadata,
+}
+
+/// ` (name)` if there is a name.
+struct Named<'a>(&'a Option<String>);
+
+impl std::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, " (`{name}`)"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Launches.
+
+use std::sync::Arc;
+
+use wavemill_engine::{Grid, RegisterCounts, RunError, RunOptions, RunStats, run};
+use wavemill_isa::Target;
+
+use crate::buffer::{Buffer, Plain, to_bytes};
+use crate::code::LoadedCode;
+use crate::device::DeviceInner;
+use crate::hidden::Geometry;
+use crate::module::{Kernel, Parameter, ParameterKind};
+use crate::report::FaultReport;
+use crate::state::InitialState;
+use crate::{ArgumentError, Error, Result};
+
+/// An argument of a launch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Arg {
+    /// The address of a buffer.
+    Buffer(Buffer),
+    /// A value, as little-endian bytes.
+    Value(Vec<u8>),
+    /// Dynamic LDS of that many bytes.
+    Local(u32),
+}
+
+impl From<&Buffer> for Arg {
+    fn from(b: &Buffer) -> Arg {
+        Arg::Buffer(b.clone())
+    }
+}
+
+impl<T: Plain> From<T> for Arg {
+    fn from(value: T) -> Arg {
+        Arg::Value(to_bytes(&[value]))
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaunchStats {
+    /// Numbers of the engine.
+    pub run: RunStats,
+    /// Workgroups of the grid.
+    pub workgroups: [u32; 3],
+    /// Work-items of the grid.
+    pub work_items: u64,
+    /// Workgroups that were resident at once, at most.
+    pub resident: u32,
+}
+
+/// A launch of a kernel over a grid.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    kernel: &'a Kernel,
+    global_size: GridSize,
+    workgroup_size: Option<[u32; 3]>,
+    offset: [u64; 3],
+    dims: Option<u16>,
+    dynamic_lds: u32,
+    args: Vec<Arg>,
+    kernarg: Option<Vec<u8>>,
+    options: RunOptions,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum GridSize {
+    Workgroups([u32; 3]),
+    WorkItems([u64; 3]),
+}
+
+/// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
+const MAX_SCRATCH: u64 = 1 << 30;
+/// Private memory per lane of kernels whose stack has no known size.
+const DYNAMIC_STACK: u32 = 16 << 10;
+
+impl<'a> Launch<'a> {
+    /// A launch of one work-item without arguments; the setters change that.
+    #[must_use]
+    pub fn new(kernel: &'a Kernel) -> Self {
+        Launch {
+            kernel,
+            global_size: GridSize::Workgroups([1; 3]),
+            workgroup_size: None,
+            offset: [0; 3],
+            dims: None,
+            dynamic_lds: 0,
+            args: Vec::new(),
+            kernarg: None,
+            options: RunOptions::default(),
+        }
+    }
+
+    /// Size of the grid in workgroups.
+    #[must_use]
+    pub fn workgroups(mut self, n: [u32; 3]) -> Self {
+        self.global_size = GridSize::Workgroups(n);
+        self
+    }
+
+    /// Size of the grid in work-items; the last workgroups may be partial.
+    #[must_use]
+    pub fn global_size(mut self, n: [u64; 3]) -> Self {
+        self.global_size = GridSize::WorkItems(n);
+        self
+    }
+
+    /// Size of a workgroup in work-items. Without it the kernel's required size is used, or one work-item.
+    #[must_use]
+    pub fn workgroup_size(mut self, n: [u32; 3]) -> Self {
+        self.workgroup_size = Some(n);
+        self
+    }
+
+    /// Offset added to the global ids (OpenCL).
+    #[must_use]
+    pub fn global_offset(mut self, offset: [u64; 3]) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Number of dimensions that the kernel sees; without it the highest one that is larger than 1.
+    #[must_use]
+    pub fn dims(mut self, dims: u16) -> Self {
+        self.dims = Some(dims.clamp(1, 3));
+        self
+    }
+
+    /// Bytes of dynamic LDS behind what the kernel declares (HIP's third launch parameter).
+    #[must_use]
+    pub fn dynamic_lds(mut self, bytes: u32) -> Self {
+        self.dynamic_lds = bytes;
+        self
+    }
+
+    /// The explicit arguments in order.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = Arg>) -> Self {
+        self.args = args.into_iter().collect();
+        self
+    }
+
+    /// One more explicit argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<Arg>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments.
+    #[must_use]
+    pub fn kernarg(mut self, bytes: &[u8]) -> Self {
+        self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// How to run.
+    #[must_use]
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    fn argument_error(&self, problem: ArgumentError) -> Error {
+        Error::Argument { kernel: self.kernel.name().to_owned(), problem }
+    }
+
+    fn refuse(&self, problem: String) -> Error {
+        Error::Launch { kernel: self.kernel.name().to_owned(), problem }
+    }
+
+    /// Writes one argument into the segment.
+    fn put(&self, index: usize, p: &Parameter, arg: &Arg, kernarg: &mut [u8], lds: &mut u32) -> Result<()> {
+        let name = p.name.clone();
+        let kind = |expected: String, found| {
+            Err(self.argument_error(ArgumentError::Kind { index, name: name.clone(), expected, found }))
+        };
+        let bytes = match (&p.kind, arg) {
+            (ParameterKind::Local, Arg::Local(size)) => {
+                let start = lds.next_multiple_of(p.pointee_align.next_power_of_two());
+                *lds = start.checked_add(*size).ok_or_else(|| self.refuse("too much dynamic LDS".into()))?;
+                start.to_le_bytes().to_vec()
+            }
+            (ParameterKind::Local, Arg::Buffer(_)) => {
+                return kind("dynamic LDS, given by its size".into(), "a buffer");
+            }
+            (ParameterKind::Local, Arg::Value(_)) => {
+                return kind("dynamic LDS, given by its size".into(), "a value");
+            }
+            (ParameterKind::Other(what), _) => {
+                return kind(format!("a `{what}`, which is not supported"), "a value");
+            }
+            (_, Arg::Local(_)) => return kind("no LDS pointer".into(), "dynamic LDS"),
+            (_, Arg::Buffer(b)) => {
+                if !b.belongs_to(&self.kernel.module.device) {
+                    return Err(self.argument_error(ArgumentError::OtherDevice { index, name }));
+                }
+                b.address().to_le_bytes().to_vec()
+            }
+            (_, Arg::Value(bytes)) => bytes.clone(),
+        };
+        if bytes.len() != p.size as usize {
+            let problem = ArgumentError::Size { index, name, expected: p.size, found: bytes.len() };
+            return Err(self.argument_error(problem));
+        }
+        let start = p.offset as usize;
+        match kernarg.get_mut(start..start.saturating_add(bytes.len())) {
+            Some(slot) => {
+                slot.copy_from_slice(&bytes);
+                Ok(())
+            }
+            None => Err(self.refuse(format!(
+                "argument {index} lies at byte {start} of a kernel argument segment of {} bytes",
+                kernarg.len()
+            ))),
+        }
+    }
+
+    /// Sizes of the grid and the workgroup, checked.
+    fn geometry(&self) -> Result<(Geometry, [u32; 3])> {
+        let required = self.kernel.required_workgroup_size();
+        let size = self.workgroup_size.or(required).unwrap_or([1; 3]);
+        let items: u64 = size.iter().map(|n| u64::from(*n)).product();
+        let max = self.kernel.max_workgroup_size();
+        if items == 0 || items > u64::from(max) {
+            return Err(self
+                .refuse(format!("a workgroup of {size:?} has {items} work-items; 1 to {max} are possible")));
+        }
+        if let Some(required) = required.filter(|r| *r != size) {
+            return Err(
+                self.refuse(format!("a workgroup of {size:?}; the kernel was compiled for {required:?}"))
+            );
+        }
+        let global_size = match self.global_size {
+            GridSize::WorkItems(n) => n,
+            GridSize::Workgroups(n) => std::array::from_fn(|d| u64::from(n[d]) * u64::from(size[d])),
+        };
+        if let Some(d) = (0..3).find(|d| global_size[*d] > u64::from(u32::MAX)) {
+            return Err(self.refuse(format!(
+                "{} work-items in dimension {d}; at most {} are possible",
+                global_size[d],
+                u32::MAX
+            )));
+        }
+        let dims =
+            self.dims.unwrap_or_else(|| (1..=3).rev().find(|d| global_size[d - 1] > 1).unwrap_or(1) as u16);
+        let geometry = Geometry {
+            global_size,
+            workgroup_size: size,
+            offset: self.offset,
+            dims,
+            dynamic_lds: 0,
+            queue: 0,
+        };
+        let groups = geometry.workgroups().map(|n| n as u32);
+        Ok((geometry, groups))
+    }
+
+    /// Runs the kernel to its end.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`]
+    /// and [`Error::InstructionLimit`] if it did not finish, [`Error::Memory`] if there is no memory for it.
+    pub fn run(&self) -> Result<LaunchStats> {
+        let device = &self.kernel.module.device;
+        let object = self.kernel.object();
+        let d = &object.descriptor;
+        let (mut geometry, workgroups) = self.geometry()?;
+
+        let mut lds = d.group_segment_fixed_size;
+        let kernarg_size =
+            self.kernel.kernarg_size().max(self.kernarg.as_ref().map_or(0, |k| k.len() as u32));
+        let mut kernarg = vec![0u8; kernarg_size as usize];
+        if let Some(raw) = &self.kernarg {
+            kernarg[..raw.len()].copy_from_slice(raw);
+        } else if self.kernel.has_metadata() {
+            let parameters = self.kernel.parameters();
+            if parameters.len() != self.args.len() {
+                let problem = ArgumentError::Count { expected: parameters.len(), found: self.args.len() };
+                return Err(self.argument_error(problem));
+            }
+            for (index, (p, arg)) in parameters.iter().zip(&self.args).enumerate() {
+                self.put(index, p, arg, &mut kernarg, &mut lds)?;
+            }
+        } else if !self.args.is_empty() {
+            return Err(self.argument_error(ArgumentError::NoMetadata));
+        }
+        lds = lds.checked_add(self.dynamic_lds).ok_or_else(|| self.refuse("too much dynamic LDS".into()))?;
+        geometry.dynamic_lds = lds - d.group_segment_fixed_size;
+        if lds > device.chip.lds {
+            let have = device.chip.lds;
+            return Err(
+                self.refuse(format!("{lds} bytes of LDS; {} has {have} per workgroup", device.target.name()))
+            );
+        }
+
+        let queue = Buffer::allocate(device, "queue", 256, 64)?;
+        geometry.queue = queue.address();
+        if let Some(m) = &object.metadata {
+            geometry.fill(m.args.iter(), &mut kernarg);
+        }
+        let kernarg_buffer = Buffer::allocate(device, "kernel arguments", u64::from(kernarg_size), 64)?;
+        kernarg_buffer.write_bytes(0, &kernarg)?;
+
+        let registers = self.registers(device)?;
+        let waves = geometry.workgroup_size.iter().product::<u32>().div_ceil(64);
+        let private = if object.uses_dynamic_stack() {
+            d.private_segment_fixed_size.max(DYNAMIC_STACK)
+        } else {
+            d.private_segment_fixed_size
+        };
+        let scratch_per_wave = u64::from(private).div_ceil(4) * 256;
+        let resident = resident(device, registers, waves, lds, scratch_per_wave, &workgroups);
+        let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
+        let scratch = Buffer::allocate(device, "scratch", scratch_size, 256)?;
+
+        let packet = Buffer::allocate(device, "dispatch packet", 64, 64)?;
+        packet.write_bytes(0, &self.packet(&geometry, private, lds, kernarg_buffer.address()))?;
+
+        let init = InitialState {
+            target: device.target,
+            descriptor: *d,
+            workgroup_size: geometry.workgroup_size,
+            global_size: geometry.global_size,
+            kernarg: kernarg_buffer.address(),
+            kernarg_words: kernarg.chunks_exact(4).map(<u32 as Plain>::get).collect(),
+            packet: packet.address(),
+            queue: queue.address(),
+            scratch: scratch.address(),
+            scratch_per_wave,
+            scratch_size,
+            dispatch_id: 0,
+        };
+        let map = device.memory.snapshot();
+        let source = LoadedCode { code: &device.code, map: &map };
+        // Firmware that preloads arguments enters 256 bytes in, behind the code that loads them
+        // (AMDGPUUsage, "Preloaded Kernel Arguments").
+        let skip = if d.kernarg_preload.length() > 0 { 256 } else { 0 };
+        let grid = Grid {
+            map: &map,
+            source: &source,
+            init: &init,
+            workgroups,
+            waves_per_group: waves,
+            registers,
+            lds_size: lds,
+            scratch_size: private,
+            entry: self.kernel.entry() + skip,
+            mode: initial_mode(d),
+            resident,
+        };
+        match run(&grid, &self.options) {
+            Ok(run) => Ok(LaunchStats {
+                run,
+                workgroups,
+                work_items: geometry.global_size.iter().product(),
+                resident,
+            }),
+            Err(RunError::Fault(fault)) => {
+                let report = FaultReport::new(self.kernel, *fault, &map);
+                Err(Error::Fault(Box::new(report)))
+            }
+            Err(RunError::InstructionLimit { limit, live }) => {
+                Err(Error::InstructionLimit { kernel: self.kernel.name().to_owned(), limit, live })
+            }
+        }
+    }
+
+    fn registers(&self, device: &DeviceInner) -> Result<RegisterCounts> {
+        let object = self.kernel.object();
+        let r = object.descriptor.registers(&device.id.processor).ok_or_else(|| {
+            self.refuse(format!("the register granules of {} are not known", device.id.processor.name()))
+        })?;
+        let (vgprs, accs) = match device.target {
+            Target::Gfx900 | Target::Gfx906 => (r.vgprs, 0),
+            // MI100 has two files of the same size.
+            Target::Gfx908 => (r.vgprs, r.vgprs),
+            Target::Gfx90a | Target::Gfx942 | Target::Gfx950 => {
+                let split = r.accum_offset.unwrap_or(r.vgprs).min(r.vgprs);
+                (split, r.vgprs - split)
+            }
+        };
+        Ok(RegisterCounts { vgprs: vgprs.clamp(1, 256) as u16, accs: accs.min(256) as u16 })
+    }
+
+    /// The AQL dispatch packet (HSA Runtime Specification, `hsa_kernel_dispatch_packet_t`).
+    fn packet(&self, g: &Geometry, private: u32, lds: u32, kernarg: u64) -> Vec<u8> {
+        let mut p = Vec::with_capacity(64);
+        p.extend(0x0b02u16.to_le_bytes());
+        p.extend(g.dims.to_le_bytes());
+        for n in g.workgroup_size {
+            p.extend((n as u16).to_le_bytes());
+        }
+        p.extend(0u16.to_le_bytes());
+        for n in g.global_size {
+            p.extend((n as u32).to_le_bytes());
+        }
+        p.extend(private.to_le_bytes());
+        p.extend(lds.to_le_bytes());
+        p.extend(self.kernel.descriptor_address().to_le_bytes());
+        p.extend(kernarg.to_le_bytes());
+        p.resize(64, 0);
+        p
+    }
+}
+
+/// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.
+fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
+    u32::from(d.initial_float_mode())
+        | u32::from(d.rsrc1.dx10_clamp()) << 8
+        | u32::from(d.rsrc1.ieee_mode()) << 9
+        | u32::from(d.rsrc1.fp16_overflow()) << 23
+}
+
+/// Workgroups that the chip holds at once: what registers and LDS allow, on all its compute units.
+fn resident(
+    device: &Arc<DeviceInner>,
+    registers: RegisterCounts,
+    waves: u32,
+    lds: u32,
+    scratch_per_wave: u64,
+    workgroups: &[u32; 3],
+) -> u32 {
+    let chip = device.chip;
+    let vgprs = u32::from(registers.vgprs)
+        + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
+    let waves_per_simd = (chip.vgprs_per_simd / vgprs.max(1)).clamp(1, chip.waves_per_simd);
+    let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
+    let by_lds = if lds == 0 { u32::MAX } else { (chip.lds / lds).max(1) };
+    let on_chip = u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units);
+    let per_group = scratch_per_wave * u64::from(waves);
+    let by_scratch = MAX_SCRATCH.checked_div(per_group).unwrap_or(u64::MAX);
+    let grid: u64 = workgroups.iter().map(|n| u64::from(*n)).product();
+    on_chip.min(by_scratch).min(grid).max(1) as u32
+}

@@ -1,0 +1,300 @@
+//! Modules: code objects loaded into a device.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use wavemill_object::{
+    AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
+    ValueKind, container::ContainerKind,
+};
+
+use crate::buffer::Buffer;
+use crate::code::Region;
+use crate::device::{Device, DeviceInner};
+use crate::report::Lines;
+use crate::{Error, Result};
+
+/// A code object in the guest memory of a device.
+#[derive(Clone, Debug)]
+pub struct Module(Arc<ModuleInner>);
+
+#[derive(Debug)]
+pub(crate) struct ModuleInner {
+    pub device: Arc<DeviceInner>,
+    image: Buffer,
+    kernels: Vec<ObjectKernel>,
+    globals: Vec<Global>,
+    target: TargetId,
+    /// Guest addresses are file addresses plus this.
+    bias: u64,
+}
+
+/// A variable of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Name of its symbol.
+    pub name: String,
+    /// Guest address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Drop for ModuleInner {
+    fn drop(&mut self) {
+        self.device.code.remove(self.image.address(), self.image.address() + self.image.size());
+    }
+}
+
+/// The code object of a file that fits the device.
+fn select<'a>(file: &'a [u8], device: &TargetId, limits: &Limits) -> Result<Cow<'a, [u8]>> {
+    let container = Container::parse(file)?;
+    if let ContainerKind::CodeObject = container.kind() {
+        return Ok(Cow::Borrowed(file));
+    }
+    let selected = container.select(device, limits)?;
+    match selected.first() {
+        Some(best) => Ok(container.read(best, limits)?),
+        None => Err(Error::Object(wavemill_object::Error::NoMatch {
+            wanted: device.to_string(),
+            available: Vec::new(),
+        })),
+    }
+}
+
+impl Module {
+    /// Loads the code object of a file that fits the device: the file itself, or an entry of an offload bundle or of a
+    /// host program.
+    ///
+    /// # Errors
+    /// [`Error::Object`] if the file is not usable or nothing in it fits, [`Error::TargetMismatch`] if the code object
+    /// is for another target, [`Error::Memory`] if there is no memory for it.
+    pub fn load(device: &Device, file: &[u8]) -> Result<Module> {
+        let limits = Limits::default();
+        let bytes = select(file, device.target(), &limits)?;
+        let object = CodeObject::parse(&bytes)?;
+        if object.target().fit(device.target()).is_none() {
+            return Err(Error::TargetMismatch {
+                object: object.target().clone(),
+                device: device.target().clone(),
+            });
+        }
+        let mut image = object.image(&limits)?;
+        let align = image.align.max(4096);
+        let buffer = Buffer::allocate(&device.0, "code object", image.bytes.len() as u64, align)?;
+        image.relocate(buffer.address(), object.relocations(), |_| None)?;
+        buffer.write_bytes(0, &image.bytes)?;
+        let bias = buffer.address().wrapping_sub(image.start);
+        let inner = ModuleInner {
+            device: device.0.clone(),
+            kernels: object.kernels().to_vec(),
+            globals: object
+                .globals()
+                .filter(|s| s.place == SymbolPlace::Address)
+                .map(|s| Global {
+                    name: s.name.to_string(),
+                    address: s.address.wrapping_add(bias),
+                    size: s.size,
+                })
+                .collect(),
+            target: object.target().clone(),
+            bias,
+            image: buffer,
+        };
+        let mut functions: Vec<(u64, u64, String)> = object
+            .functions()
+            .filter(|s| s.place == SymbolPlace::Address)
+            .map(|s| {
+                let start = s.address.wrapping_add(bias);
+                (start, start.saturating_add(s.size), s.name.to_string())
+            })
+            .collect();
+        functions.sort();
+        let functions = Arc::new(functions);
+        let lines = Lines::of(&bytes, bias).map(Arc::new);
+        for segment in object.segments().iter().filter(|s| s.executable) {
+            device.0.code.add(Region {
+                start: segment.address.wrapping_add(bias),
+                end: segment.end().wrapping_add(bias),
+                functions: functions.clone(),
+                lines: lines.clone(),
+            });
+        }
+        Ok(Module(Arc::new(inner)))
+    }
+
+    /// The kernels, in the order of the file.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> + '_ {
+        (0..self.0.kernels.len()).map(|index| Kernel { module: self.0.clone(), index })
+    }
+
+    /// The kernel with that name (mangled, demangled, or its descriptor's symbol).
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] if there is none.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let position = self
+            .0
+            .kernels
+            .iter()
+            .position(|k| k.name == name || k.symbol == name)
+            .or_else(|| self.0.kernels.iter().position(|k| k.demangled_name().as_deref() == Some(name)));
+        match position {
+            Some(index) => Ok(Kernel { module: self.0.clone(), index }),
+            None => {
+                let names: Vec<&str> = self.0.kernels.iter().map(|k| k.name.as_str()).take(20).collect();
+                let more = self.0.kernels.len().saturating_sub(names.len());
+                let mut available = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                if more > 0 {
+                    available.push_str(&format!(" and {more} more"));
+                }
+                Err(Error::NoKernel { name: name.to_owned(), available })
+            }
+        }
+    }
+
+    /// The variables of the module.
+    #[must_use]
+    pub fn globals(&self) -> &[Global] {
+        &self.0.globals
+    }
+
+    /// Target of the code object.
+    #[must_use]
+    pub fn target(&self) -> &TargetId {
+        &self.0.target
+    }
+}
+
+/// What a parameter wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParameterKind {
+    /// A value of the parameter's size.
+    Value,
+    /// The address of a buffer.
+    Buffer,
+    /// Dynamic LDS, given by its size.
+    Local,
+    /// Something that Wavemill does not set up (images, samplers, queues, pipes).
+    Other(String),
+}
+
+/// An explicit parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name, if the code object says it.
+    pub name: Option<String>,
+    /// Type as in the source, if the code object says it.
+    pub type_name: Option<String>,
+    /// What it wants.
+    pub kind: ParameterKind,
+    /// Byte offset in the kernel argument segment.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Whether the kernel only reads the buffer, as far as the code object says it.
+    pub read_only: bool,
+    pub(crate) pointee_align: u32,
+}
+
+impl Parameter {
+    fn of(a: &Argument) -> Parameter {
+        Parameter {
+            name: a.name.clone(),
+            type_name: a.type_name.clone(),
+            kind: match &a.value_kind {
+                // Triton and old HIP describe buffers as values; the type says better where it is known.
+                ValueKind::ByValue => ParameterKind::Value,
+                ValueKind::GlobalBuffer if a.address_space == Some(AddressSpace::Local) => {
+                    ParameterKind::Local
+                }
+                ValueKind::GlobalBuffer => ParameterKind::Buffer,
+                ValueKind::DynamicSharedPointer => ParameterKind::Local,
+                other => ParameterKind::Other(other.to_string()),
+            },
+            offset: a.offset,
+            size: a.size,
+            read_only: a.is_const,
+            pointee_align: a.pointee_align.unwrap_or(16).max(1),
+        }
+    }
+}
+
+/// A kernel of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) module: Arc<ModuleInner>,
+    index: usize,
+}
+
+impl Kernel {
+    pub(crate) fn object(&self) -> &ObjectKernel {
+        &self.module.kernels[self.index]
+    }
+
+    /// Name as in the code object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.object().name
+    }
+
+    /// Name as in the source, where that differs.
+    #[must_use]
+    pub fn demangled_name(&self) -> Option<String> {
+        self.object().demangled_name()
+    }
+
+    /// Whether the code object describes the parameters.
+    #[must_use]
+    pub fn has_metadata(&self) -> bool {
+        self.object().metadata.is_some()
+    }
+
+    /// The explicit parameters in order; empty without metadata.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.object()
+            .metadata
+            .iter()
+            .flat_map(|m| &m.args)
+            .filter(|a| !a.is_hidden())
+            .map(Parameter::of)
+            .collect()
+    }
+
+    /// Parameter types out of the demangled name, where it has some.
+    #[must_use]
+    pub fn parameter_types(&self) -> Option<Vec<String>> {
+        self.object().parameter_types()
+    }
+
+    /// Bytes of the kernel argument segment.
+    #[must_use]
+    pub fn kernarg_size(&self) -> u32 {
+        self.object().kernarg_size()
+    }
+
+    /// The workgroup size that the kernel was compiled for, if only one is legal.
+    #[must_use]
+    pub fn required_workgroup_size(&self) -> Option<[u32; 3]> {
+        self.object().metadata.as_ref().and_then(|m| m.reqd_workgroup_size)
+    }
+
+    /// The largest legal workgroup, in work-items.
+    #[must_use]
+    pub fn max_workgroup_size(&self) -> u32 {
+        self.object().metadata.as_ref().and_then(|m| m.max_flat_workgroup_size).unwrap_or(1024).min(1024)
+    }
+
+    /// Guest address of the kernel's first instruction.
+    #[must_use]
+    pub fn entry(&self) -> u64 {
+        self.object().entry_address.wrapping_add(self.module.bias)
+    }
+
+    /// Guest address of the kernel's descriptor.
+    pub(crate) fn descriptor_address(&self) -> u64 {
+        self.object().descriptor_address.wrapping_add(self.module.bias)
+    }
+}

@@ -1,0 +1,181 @@
+//! Initial registers of waves (AMDGPUUsage, "Initial Kernel Execution State").
+
+use wavemill_engine::{Registers, WaveInit};
+use wavemill_ir::{LANES, Row, Uni};
+use wavemill_isa::Target;
+use wavemill_object::KernelDescriptor;
+
+/// Everything that the initial state of a wave depends on.
+#[derive(Debug)]
+pub(crate) struct InitialState {
+    pub target: Target,
+    pub descriptor: KernelDescriptor,
+    pub workgroup_size: [u32; 3],
+    pub global_size: [u64; 3],
+    pub kernarg: u64,
+    /// The first words of the kernel argument segment, for preloading.
+    pub kernarg_words: Vec<u32>,
+    pub packet: u64,
+    pub queue: u64,
+    /// Guest address of the scratch memory of all resident waves.
+    pub scratch: u64,
+    /// Bytes of it that belong to one wave.
+    pub scratch_per_wave: u64,
+    /// Bytes of it in all.
+    pub scratch_size: u64,
+    pub dispatch_id: u64,
+}
+
+impl InitialState {
+    /// Whether FLAT_SCRATCH is set up by hardware and scratch instructions are the only way to it (gfx942 and later).
+    fn architected_scratch(&self) -> bool {
+        matches!(self.target, Target::Gfx942 | Target::Gfx950)
+    }
+
+    /// Work-item ids are packed into V0 (gfx90a and later).
+    fn packed_ids(&self) -> bool {
+        matches!(self.target, Target::Gfx90a | Target::Gfx942 | Target::Gfx950)
+    }
+
+    /// Size of a workgroup; smaller at the edge of a grid that is not a multiple of it.
+    fn size_of(&self, workgroup: [u32; 3]) -> [u32; 3] {
+        std::array::from_fn(|d| {
+            let before = u64::from(workgroup[d]) * u64::from(self.workgroup_size[d]);
+            u64::from(self.workgroup_size[d]).min(self.global_size[d].saturating_sub(before)) as u32
+        })
+    }
+
+    /// Buffer resource of scratch memory: swizzled by lane, 4-byte elements, 64 lanes (AMDGPUUsage, "Private Segment
+    /// Buffer").
+    fn scratch_resource(&self) -> [u32; 4] {
+        const SWIZZLE: u32 = 1 << 31;
+        const ADD_TID: u32 = 1 << 23;
+        const INDEX_STRIDE_64: u32 = 3 << 21;
+        [
+            self.scratch as u32,
+            (self.scratch >> 32) as u32 & 0xffff | SWIZZLE,
+            u32::try_from(self.scratch_size).unwrap_or(u32::MAX),
+            ADD_TID | INDEX_STRIDE_64,
+        ]
+    }
+}
+
+/// Hands out SGPRs in order.
+struct Sgprs<'a> {
+    regs: &'a mut Registers,
+    next: u16,
+}
+
+impl Sgprs<'_> {
+    fn push(&mut self, value: u32) {
+        self.regs.set_uni(Uni(self.next), value);
+        self.next += 1;
+    }
+
+    fn push64(&mut self, value: u64) {
+        self.push(value as u32);
+        self.push((value >> 32) as u32);
+    }
+}
+
+impl WaveInit for InitialState {
+    fn work_items(&self, workgroup: [u32; 3]) -> u32 {
+        self.size_of(workgroup).iter().product()
+    }
+
+    fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let d = &self.descriptor;
+        let p = d.properties;
+        let wave_scratch = u64::from(slot) * self.scratch_per_wave;
+        let mut s = Sgprs { regs, next: 0 };
+        if p.private_segment_buffer() {
+            for word in self.scratch_resource() {
+                s.push(word);
+            }
+        }
+        if p.dispatch_ptr() {
+            s.push64(self.packet);
+        }
+        if p.queue_ptr() {
+            s.push64(self.queue);
+        }
+        if p.kernarg_segment_ptr() {
+            s.push64(self.kernarg);
+        }
+        if p.dispatch_id() {
+            s.push64(self.dispatch_id);
+        }
+        if p.flat_scratch_init() {
+            s.push64(self.scratch);
+        }
+        if p.private_segment_size() {
+            s.push((self.scratch_per_wave / LANES as u64) as u32);
+        }
+        let first = d.kernarg_preload.offset() as usize;
+        for n in 0..d.kernarg_preload.length() as usize {
+            s.push(self.kernarg_words.get(first + n).copied().unwrap_or(0));
+        }
+        // System SGPRs follow the user SGPRs that the descriptor counts.
+        s.next = s.next.max(d.rsrc2.user_sgpr_count() as u16);
+        if d.rsrc2.workgroup_id_x() {
+            s.push(workgroup[0]);
+        }
+        if d.rsrc2.workgroup_id_y() {
+            s.push(workgroup[1]);
+        }
+        if d.rsrc2.workgroup_id_z() {
+            s.push(workgroup[2]);
+        }
+        let size = self.size_of(workgroup);
+        let waves = size.iter().product::<u32>().div_ceil(LANES as u32);
+        if d.rsrc2.workgroup_info() {
+            s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | waves & 0x3f);
+        }
+        if d.rsrc2.enable_private_segment() {
+            if self.architected_scratch() {
+                regs.set_uni64(Uni::FLAT_SCRATCH, self.scratch + wave_scratch);
+            } else {
+                s.push(wave_scratch as u32);
+            }
+        }
+        if matches!(self.target, Target::Gfx942 | Target::Gfx950) {
+            let ttmp = |n| Uni::TTMP0.plus(n);
+            regs.set_uni64(ttmp(6), self.packet);
+            for (n, groups) in self.global_size.iter().enumerate() {
+                regs.set_uni(ttmp(8 + n as u16), *groups as u32);
+            }
+            regs.set_uni(ttmp(11), wave);
+        }
+        self.work_item_ids(size, wave, regs);
+    }
+}
+
+impl InitialState {
+    fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
+        let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
+        let [nx, ny, _] = size.map(|n| n.max(1));
+        let mut ids = [[0u32; LANES]; 3];
+        for lane in 0..LANES {
+            let n = wave * LANES as u32 + lane as u32;
+            ids[0][lane] = n % nx;
+            ids[1][lane] = n / nx % ny;
+            ids[2][lane] = n / nx / ny;
+        }
+        if self.packed_ids() {
+            // X in bits 9:0, Y in 19:10, Z in 29:20; X alone where the kernel asks for no more.
+            let mut packed = ids[0];
+            for (d, shift) in [(1, 10), (2, 20)] {
+                if dims > d {
+                    for lane in 0..LANES {
+                        packed[lane] |= (ids[d][lane] & 0x3ff) << shift;
+                    }
+                }
+            }
+            regs.set_row(Row::vgpr(0), &packed);
+        } else {
+            for (d, row) in ids.iter().enumerate().take(dims) {
+                regs.set_row(Row::vgpr(d as u16), row);
+            }
+        }
+    }
+}
