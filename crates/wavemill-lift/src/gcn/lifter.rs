@@ -1,6 +1,8 @@
 //! What all formats share: operands and the state of a block under construction.
 
-use wavemill_ir::{Attrs, BlockBuilder, FpEnv, Operand, Round, Row, Terminator, Uni};
+use wavemill_ir::{
+    Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, Row, ScalarOp, Terminator, Uni, Width,
+};
 use wavemill_isa::gcn::{self, Elem, Inst, OperandSpec, Role};
 
 use super::Context;
@@ -33,14 +35,14 @@ const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 impl Lifter {
     /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
     /// format and width that the operation reads.
-    pub fn operand(&self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
+    pub fn operand(&mut self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
             O::Ttmp { first, .. } => Uni::TTMP0.plus(u16::from(first)).into(),
             O::Vgpr { first, .. } => Row::vgpr(u16::from(first)).into(),
             O::Agpr { first, .. } => Row::acc(u16::from(first)).into(),
-            O::Special { reg, .. } => self.special(reg),
+            O::Special { reg, .. } => self.special(reg, spec.ty.dwords() > 1),
             O::Int(value) => {
                 let wide = spec.ty.dwords() > 1;
                 let value = i64::from(value);
@@ -48,7 +50,7 @@ impl Lifter {
             }
             O::Float(value) => Operand::Const(match spec.ty.elem {
                 Elem::F16 | Elem::B16 | Elem::U16 | Elem::I16 => u64::from(value.f16_bits()),
-                Elem::F64 => value.f64_bits(),
+                Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => value.f64_bits(),
                 _ => u64::from(value.f32_bits()),
             }),
             O::Literal(value) => Operand::Const(match spec.ty.elem {
@@ -62,29 +64,43 @@ impl Lifter {
         }
     }
 
-    fn special(&self, reg: gcn::Special) -> Operand {
+    fn special(&mut self, reg: gcn::Special, wide: bool) -> Operand {
         use gcn::Special as S;
+        // A 32-bit read of an aperture register gives its low half, which is 0 for the bases.
+        let aperture = |value: u64| Operand::Const(if wide { value } else { value & 0xffff_ffff });
         match reg {
             S::Scc => Uni::SCC.into(),
-            S::SharedBase => Operand::Const(SHARED_BASE),
-            S::PrivateBase => Operand::Const(PRIVATE_BASE),
-            S::SharedLimit => Operand::Const(SHARED_BASE | 0xffff_ffff),
-            S::PrivateLimit => Operand::Const(PRIVATE_BASE | 0xffff_ffff),
-            other => match other.code() {
-                code @ 0..=127 => Uni(code as u16).into(),
-                // VCCZ, EXECZ and the rest: `lift` handles them where they are legal.
-                _ => Operand::None,
-            },
+            S::SharedBase => aperture(SHARED_BASE),
+            S::PrivateBase => aperture(PRIVATE_BASE),
+            S::SharedLimit => aperture(SHARED_BASE | 0xffff_ffff),
+            S::PrivateLimit => aperture(PRIVATE_BASE | 0xffff_ffff),
+            S::Vccz => self.is_zero(Uni::VCC),
+            S::Execz => self.is_zero(Uni::EXEC),
+            // Ordered append belongs to the graphics pipeline: no wave is ever ordered.
+            S::PopsExitingWaveId => Operand::Const(0),
+            // The vector ALU lifts its LDS operand itself.
+            S::LdsDirect => Operand::None,
+            cell => Uni(cell.code() as u16).into(),
         }
     }
 
+    /// VCCZ and EXECZ as sources: a temporary pair that is 1 if the mask is zero, else 0.
+    fn is_zero(&mut self, mask: Uni) -> Operand {
+        let temp = self.b.uni_temp(2);
+        let sources = [mask.into(), Operand::Const(0), Operand::None, Operand::None];
+        let compare = Op::ScalarCmp(CmpPred::Eq, IntType::U64);
+        self.b.push(compare, [temp.into(), Operand::None], sources, Attrs::default());
+        self.b.scalar(ScalarOp::Mov, Width::W32, temp.plus(1), &[Operand::Const(0)], false);
+        temp.into()
+    }
+
     /// The operand with the role, if the instruction has it.
-    pub fn role(&self, inst: &Inst, role: Role) -> Option<Operand> {
+    pub fn role(&mut self, inst: &Inst, role: Role) -> Option<Operand> {
         inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(spec, o))
     }
 
     /// The operand with the role; [`Operand::None`] if the instruction has it not.
-    pub fn get(&self, inst: &Inst, role: Role) -> Operand {
+    pub fn get(&mut self, inst: &Inst, role: Role) -> Operand {
         self.role(inst, role).unwrap_or_default()
     }
 
