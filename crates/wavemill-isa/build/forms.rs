@@ -121,6 +121,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     match field.id {
         F::Encoding => Fixed(encoding.encoding_bits()),
         F::Op => Fixed(u32::from(code)),
+        F::Reserved => Fixed(0),
         F::Seg => Fixed(match row.format {
             Format::Scratch => 1,
             Format::Global => 2,
@@ -139,7 +140,10 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         {
             Ignored
         }
+        F::Soffset | F::Offset if encoding == Encoding::Smem && !has(Role::Offset) => Ignored,
         F::Soffset if encoding != Encoding::Smem && !holds(F::Soffset) => Ignored,
+        // FLAT offsets have 12 bits; the hardware ignores the sign bit of the other segments (Vega ISA 9.1).
+        F::Offset if row.format == Format::Flat => Bits(0xFFF, 0x1000),
         F::Offset if fence && encoding == Encoding::Mubuf => Ignored,
         F::Simm16 => legal(holds(F::Simm16)),
         // Source and result modifiers.
@@ -162,16 +166,19 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         F::OpSelHi if encoding == Encoding::MaiScaled => Free,
         F::OpSelHi | F::OpSelHi2 if flag(Flag::Acc) || flag(Flag::Noopsel) => Ignored,
         F::OpSelHi2 if !has(Role::Src2) => Ignored,
+        // Only the 16-bit interpolations can select a half of the attribute.
+        F::High => legal(flag(Flag::Interp)),
         F::Clamp if sdwa => legal(has(Role::Vdst)),
         F::Clamp if flag(Flag::Acc) => Ignored,
         F::Clamp => legal(flag(Flag::Clamp)),
+        // SDWA multiplies floating-point results only.
+        F::Omod if sdwa && row.operand(Role::Vdst).is_none_or(|vdst| !vdst.ty.elem.is_float()) => Fixed(0),
         F::Omod => legal(flag(Flag::Omod) || flag(Flag::Bitop3)),
         F::DstSel if flag(Flag::SdwaNodst) => Fixed(6),
         F::DstSel | F::DstUnused if !has(Role::Vdst) || flag(Flag::SdwaNodst) => Ignored,
         F::Src0Sel => legal(has(Role::Src0)),
         F::Src1Sel => legal(has(Role::Src1)),
         F::Src0Scalar if !has(Role::Src0) => Ignored,
-        F::Src1Scalar if !has(Role::Src1) && !has(Role::Src0) => Ignored,
         F::Src1Scalar => legal(has(Role::Src1)),
         F::Src0Sext => legal(sign_extends(Role::Src0, 0)),
         F::Src1Sext => legal(sign_extends(Role::Src1, 1)),
@@ -187,20 +194,23 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         // Memory.
         F::Nv if encoding == Encoding::Smem => Ignored,
         F::Glc if flag(Flag::Nortn) => Fixed(0),
+        F::Scc if flag(Flag::Noscc) => Fixed(0),
         F::Glc if encoding == Encoding::Smem && !is_memory => Ignored,
-        F::Imm | F::SoffsetEn if encoding == Encoding::Smem && !has(Role::Offset) => Ignored,
+        F::Imm if !has(Role::Offset) => Fixed(0),
+        F::SoffsetEn if !has(Role::Offset) => Ignored,
         F::Gds if flag(Flag::GdsOnly) => Fixed(1),
         F::Gds => legal(flag(Flag::Gds)),
         F::Acc if encoding == Encoding::Ds => {
-            legal(has(Role::Vdst) || has(Role::Data0))
+            legal(has(Role::Vdst) || has(Role::Data0) || flag(Flag::GdsOnly) && has(Role::Addr))
         }
-        F::Offen | F::Idxen if fence => Fixed(0),
+        F::Offen | F::Idxen => legal(has(Role::Vaddr)),
         F::Slc if fence => Ignored,
         F::Glc | F::Scc if fence && !row.name().ends_with("wbl2") && row.name() != "buffer_inv" => Fixed(0),
         F::Lds if row.name() == "buffer_store_lds_dword" => Fixed(1),
         F::Lds => legal(flag(Flag::Lds)),
         F::Tfe => legal(flag(Flag::Tfe) || encoding == Encoding::Mimg),
         F::Acc if fence => Fixed(0),
+        F::Acc if encoding == Encoding::Flat => legal(has(Role::Vdst) || has(Role::Vdata)),
         F::Sve => legal(row.format == Format::Scratch),
         F::D16 => legal(flag(Flag::TexelD16)),
         _ => Free,
@@ -227,10 +237,6 @@ pub fn forms(rows: &[SourceRow]) -> Vec<SourceForm> {
                     fixed |= u128::from(must) << field.lo;
                     value |= u128::from(bits) << field.lo;
                     used |= u128::from(free | must) << field.lo;
-                }
-                if encoding == Encoding::Mimg {
-                    // The eighth opcode bit.
-                    fixed |= 1;
                 }
                 let same = |form: &&mut SourceForm| {
                     form.encoding == encoding

@@ -116,8 +116,19 @@ pub fn decode(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
     }
     let unknown = DecodeError::Unknown { word };
     let (space, code) = classify(word).ok_or(unknown)?;
-    let form = lookup(target, space, code).ok_or(unknown)?;
-    decode_form(target, form, bytes)
+    let result = match lookup(target, space, code) {
+        Some(form) => decode_form(target, form, bytes),
+        None => Err(unknown),
+    };
+    if result.is_err()
+        && matches!(space, Space::Vop1Sdwa | Space::Vop1Dpp)
+        && let Some(plain) = lookup(target, Space::Vop1, code)
+        && FORMS[usize::from(plain)].op.row().operand(Role::Src0).is_none()
+    {
+        // Without a source operand, what stands in SRC0 means nothing.
+        return decode_form(target, plain, bytes);
+    }
+    result
 }
 
 /// The scaled matrix pair, if the bytes hold one. The first half alone is an instruction too.
@@ -127,7 +138,7 @@ fn decode_scaled(target: Target, bytes: &[u8]) -> Option<Inst> {
     decode_form(target, form, bytes).ok()
 }
 
-fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<Inst, DecodeError> {
+pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<Inst, DecodeError> {
     let form = &FORMS[usize::from(index)];
     let base = usize::from(form.encoding.bytes());
     if bytes.len() < base {
@@ -144,10 +155,13 @@ fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<Inst, DecodeE
         return Err(illegal(field_at(target, form.encoding, (all & form.fixed) ^ form.value)));
     }
     let view = Words { target, form, words: &words };
+    if let Some(field) = reserved_combination(&view) {
+        return Err(illegal(field));
+    }
     let mut literal = false;
     for spec in form.op.row().operands {
         if let Some(Operand::Literal(_)) = view.operand(spec).map_err(illegal)? {
-            literal |= spec.role != Role::Literal;
+            literal |= form.encoding != Encoding::Vop2Literal && spec.role != Role::Literal;
         }
     }
     let mut size = base;
@@ -156,6 +170,27 @@ fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<Inst, DecodeE
         words[base / 4] = read_word(bytes, base / 4).ok_or(DecodeError::Truncated { needed: size })?;
     }
     Ok(Inst { words, form: index, target, size: size as u8 })
+}
+
+/// The field at fault if fields that are legal by themselves hold reserved codes or do not go together.
+fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
+    let used = |id| view.form.encoding.field(view.target, id).is_some_and(|field| view.form.used & field.mask() != 0);
+    match view.form.encoding {
+        Encoding::Vop1Sdwa | Encoding::Vop2Sdwa | Encoding::VopcSdwa => {
+            let reserved = [
+                (FieldId::DstSel, 7),
+                (FieldId::DstUnused, 3),
+                (FieldId::Src0Sel, 7),
+                (FieldId::Src1Sel, 7),
+            ];
+            reserved.into_iter().find(|&(id, code)| used(id) && view.get(id) == code).map(|(id, _)| id)
+        }
+        // What goes to LDS has no data registers (Vega ISA 8.1.9).
+        Encoding::Mubuf | Encoding::Flat if view.to_lds() => {
+            [FieldId::Tfe, FieldId::Acc].into_iter().find(|&id| view.bit(id))
+        }
+        _ => None,
+    }
 }
 
 /// The field that holds the lowest bit of `bits`.

@@ -75,6 +75,8 @@ words! {
     pub enum FieldId {
         /// The constant bits that select the encoding.
         Encoding = "encoding",
+        /// A bit that must be zero.
+        Reserved = "reserved",
         /// Opcode.
         Op = "op",
         /// 16-bit constant.
@@ -343,11 +345,11 @@ const VOP3P: &[Field] = &[f(F::Vdst, 0, 8), f(F::NegHi, 8, 3), f(F::OpSel, 11, 3
 const MAI: &[Field] = &[f(F::Vdst, 0, 8), f(F::Cbsz, 8, 3), f(F::Abid, 11, 4), f(F::AccCd, 15, 1), f(F::Op, 16, 7), f(F::Encoding, 23, 9), f(F::Src0, 32, 9), f(F::Src1, 41, 9), f(F::Src2, 50, 9), f(F::AccA, 59, 1), f(F::AccB, 60, 1), f(F::Blgp, 61, 3)];
 const MAI_SCALED: &[Field] = &[f(F::OpSel, 11, 2), f(F::Encoding, 16, 16), f(F::Scale0, 32, 9), f(F::Scale1, 41, 9), f(F::OpSelHi, 59, 2), f(F::Vdst, 64, 8), f(F::Cbsz, 72, 3), f(F::Abid, 75, 4), f(F::AccCd, 79, 1), f(F::Op, 80, 7), f(F::Src0, 96, 9), f(F::Src1, 105, 9), f(F::Src2, 114, 9), f(F::AccA, 123, 1), f(F::AccB, 124, 1), f(F::Blgp, 125, 3)];
 const VINTRP: &[Field] = &[f(F::Vsrc, 0, 8), f(F::AttrChan, 8, 2), f(F::Attr, 10, 6), f(F::Op, 16, 2), f(F::Vdst, 18, 8), f(F::Encoding, 26, 6)];
-const DS: &[Field] = &[f(F::Offset0, 0, 8), f(F::Offset1, 8, 8), f(F::Gds, 16, 1), f(F::Op, 17, 8), on(UNIFIED, F::Acc, 25, 1), f(F::Encoding, 26, 6), f(F::Addr, 32, 8), f(F::Data0, 40, 8), f(F::Data1, 48, 8), f(F::Vdst, 56, 8)];
-const MUBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), f(F::Scc, 15, 1), f(F::Lds, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
-const MTBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), f(F::Op, 15, 4), f(F::Dfmt, 19, 4), f(F::Nfmt, 23, 3), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), f(F::Scc, 53, 1), f(F::Slc, 54, 1), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
-const MIMG: &[Field] = &[f(F::Scc, 7, 1), f(F::Dmask, 8, 4), f(F::Unorm, 12, 1), f(F::Glc, 13, 1), f(F::Da, 14, 1), f(F::A16, 15, 1), on(SPLIT, F::Tfe, 16, 1), on(UNIFIED, F::Acc, 16, 1), f(F::Lwe, 17, 1), f(F::Op, 18, 7), f(F::Slc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), f(F::Ssamp, 53, 5), f(F::D16, 63, 1)];
-const FLAT: &[Field] = &[f(F::Offset, 0, 13), on(NO_SVE, F::Lds, 13, 1), on(SVE, F::Sve, 13, 1), f(F::Seg, 14, 2), f(F::Glc, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), f(F::Scc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Saddr, 48, 7), on(SPLIT, F::Nv, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Vdst, 56, 8)];
+const DS: &[Field] = &[f(F::Offset0, 0, 8), f(F::Offset1, 8, 8), f(F::Gds, 16, 1), f(F::Op, 17, 8), on(UNIFIED, F::Acc, 25, 1), on(SPLIT, F::Reserved, 25, 1), f(F::Encoding, 26, 6), f(F::Addr, 32, 8), f(F::Data0, 40, 8), f(F::Data1, 48, 8), f(F::Vdst, 56, 8)];
+const MUBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), on(UNIFIED, F::Scc, 15, 1), f(F::Lds, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
+const MTBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), f(F::Op, 15, 4), f(F::Dfmt, 19, 4), f(F::Nfmt, 23, 3), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), on(UNIFIED, F::Scc, 53, 1), f(F::Slc, 54, 1), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
+const MIMG: &[Field] = &[f(F::Reserved, 0, 1), on(UNIFIED, F::Scc, 7, 1), f(F::Dmask, 8, 4), f(F::Unorm, 12, 1), f(F::Glc, 13, 1), f(F::Da, 14, 1), f(F::A16, 15, 1), on(SPLIT, F::Tfe, 16, 1), on(UNIFIED, F::Acc, 16, 1), f(F::Lwe, 17, 1), f(F::Op, 18, 7), f(F::Slc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), f(F::Ssamp, 53, 5), f(F::D16, 63, 1)];
+const FLAT: &[Field] = &[f(F::Offset, 0, 13), on(NO_SVE, F::Lds, 13, 1), on(SVE, F::Sve, 13, 1), f(F::Seg, 14, 2), f(F::Glc, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), on(UNIFIED, F::Scc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Saddr, 48, 7), on(SPLIT, F::Nv, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Vdst, 56, 8)];
 const EXP: &[Field] = &[f(F::En, 0, 4), f(F::Tgt, 4, 6), f(F::Compr, 10, 1), f(F::Done, 11, 1), f(F::Vm, 12, 1), f(F::Encoding, 26, 6), f(F::Vsrc0, 32, 8), f(F::Vsrc1, 40, 8), f(F::Vsrc2, 48, 8), f(F::Vsrc3, 56, 8)];
 
 impl Encoding {

@@ -3,7 +3,9 @@
 //! Start with [`decode`]: it turns bytes into an [`Inst`], whose [`Inst::operands`] and [`Inst::modifiers`] say what the
 //! instance means and whose [`Inst::row`] says everything that is known about the instruction.
 
+mod builder;
 mod decode;
+mod effects;
 mod encoding;
 mod inst;
 mod modifiers;
@@ -12,7 +14,9 @@ mod resolve;
 mod row;
 mod vocabulary;
 
+pub use builder::{BuildError, InstBuilder, OperandFault};
 pub use decode::{DecodeError, decode};
+pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
 pub use inst::Inst;
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};

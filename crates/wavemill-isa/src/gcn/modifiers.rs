@@ -2,7 +2,8 @@
 
 use super::encoding::{Encoding, FieldId as F};
 use super::resolve::{Words, sign_extend};
-use super::vocabulary::{Flag, Format, words};
+use super::row::Form;
+use super::vocabulary::{Flag, Format, Role, words};
 
 words! {
     /// The part of a register that SDWA selects.
@@ -51,6 +52,8 @@ pub struct Sdwa {
     pub src0_sel: SdwaSel,
     /// Part of source 1.
     pub src1_sel: SdwaSel,
+    /// Compares: the destination is named even if it is VCC.
+    pub named_sdst: bool,
 }
 
 /// The lane permutation of a DPP form.
@@ -114,6 +117,11 @@ pub struct Modifiers {
     pub dpp: Option<Dpp>,
     /// Memory offset in bytes. Data share instructions with two offsets have the first here, in elements.
     pub offset: i32,
+    /// Scalar memory: the register offset stands in the SOFFSET field. Needed for a register and a constant together;
+    /// for a register alone the OFFSET field can hold it as well.
+    pub soffset_en: bool,
+    /// Scalar memory: OFFSET holds a constant.
+    pub imm: bool,
     /// Second offset of data share instructions with two, in elements.
     pub offset1: u8,
     /// Buffer: an offset VGPR is used.
@@ -154,11 +162,154 @@ pub struct Modifiers {
     pub export: Option<Export>,
 }
 
+/// The low `bits` bits of a signed value, or something too large for the field if it does not fit.
+fn signed_field(value: i32, bits: u32) -> u32 {
+    let limit = 1i32 << (bits - 1);
+    if (-limit..limit).contains(&value) { value as u32 & ((1 << bits) - 1) } else { u32::MAX }
+}
+
 fn sel(code: u32) -> SdwaSel {
     SdwaSel::ALL[code as usize & 7]
 }
 
 impl Modifiers {
+    /// The modifiers of a plain instance of `form`: what the assembly text means when it names none.
+    pub fn plain(form: &Form) -> Modifiers {
+        let mut m = Modifiers::default();
+        match form.encoding {
+            // Packed instructions use the high halves for the high result.
+            Encoding::Vop3p if !form.op.row().flags().contains(Flag::Mix) => m.op_sel_hi = 0b111,
+            Encoding::MaiScaled => m.abid = 1,
+            Encoding::Vop1Sdwa | Encoding::Vop2Sdwa | Encoding::VopcSdwa => {
+                let dword = SdwaSel::Dword;
+                m.sdwa = Some(Sdwa {
+                    dst_sel: dword,
+                    dst_unused: DstUnused::Pad,
+                    src0_sel: dword,
+                    src1_sel: dword,
+                    named_sdst: false,
+                });
+            }
+            Encoding::Vop1Dpp | Encoding::Vop2Dpp => {
+                m.dpp = Some(Dpp { ctrl: 0xE4, row_mask: 0xF, bank_mask: 0xF, bound_ctrl: false });
+            }
+            Encoding::Exp => m.export = Some(Export { en: 0, compr: false, done: false, vm: false }),
+            Encoding::Ds => m.gds = form.op.row().flags().contains(Flag::GdsOnly),
+            Encoding::Mubuf => m.lds = form.value >> 16 & 1 != 0,
+            _ => {}
+        }
+        m
+    }
+
+    /// Calls `put` with every field that modifiers determine. Fields that the encoding lacks are given too: their
+    /// value must then be zero.
+    pub(super) fn write(&self, form: &Form, mut put: impl FnMut(F, u32)) {
+        use Encoding as E;
+        let row = form.op.row();
+        let encoding = form.encoding;
+        let flag = |f| row.flags().contains(f);
+        let (mut abs, mut neg, mut neg_hi, mut omod) = (self.abs, self.neg, self.neg_hi, self.omod);
+        if flag(Flag::Mix) {
+            neg_hi = std::mem::take(&mut abs);
+        }
+        if flag(Flag::Bitop3) && encoding == E::Vop3a {
+            omod |= self.bitop3 >> 6;
+            abs |= self.bitop3 >> 3 & 7;
+            neg |= self.bitop3 & 7;
+        }
+        match encoding {
+            E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp => {
+                for (index, (abs_id, neg_id, sext_id)) in
+                    [(F::Src0Abs, F::Src0Neg, F::Src0Sext), (F::Src1Abs, F::Src1Neg, F::Src1Sext)].into_iter().enumerate()
+                {
+                    put(abs_id, u32::from(abs >> index & 1));
+                    put(neg_id, u32::from(neg >> index & 1));
+                    put(sext_id, u32::from(self.sext >> index & 1));
+                }
+                put(F::Abs, u32::from(abs & !3));
+                put(F::Neg, u32::from(neg & !3));
+            }
+            _ => {
+                put(F::Abs, abs.into());
+                put(F::Neg, neg.into());
+                put(F::Src0Sext, self.sext.into());
+            }
+        }
+        put(F::NegHi, neg_hi.into());
+        put(F::Omod, omod.into());
+        put(F::Clamp, self.clamp.into());
+        put(F::OpSel, self.op_sel.into());
+        if encoding == E::MaiScaled {
+            put(F::OpSelHi, self.op_sel_hi.into());
+        } else {
+            put(F::OpSelHi, u32::from(self.op_sel_hi & 3));
+            put(F::OpSelHi2, u32::from(self.op_sel_hi >> 2));
+        }
+        put(F::Cbsz, self.cbsz.into());
+        put(F::Abid, self.abid.into());
+        put(F::Blgp, self.blgp.into());
+        put(F::High, self.high.into());
+        if let Some(sdwa) = self.sdwa {
+            if encoding != E::VopcSdwa {
+                put(F::DstSel, sdwa.dst_sel as u32);
+                put(F::DstUnused, sdwa.dst_unused as u32);
+            }
+            put(F::Src0Sel, sdwa.src0_sel as u32);
+            put(F::Src1Sel, if row.operand(Role::Src1).is_some() { sdwa.src1_sel as u32 } else { 0 });
+            if sdwa.named_sdst {
+                put(F::SdstEnable, 1);
+            }
+        }
+        if let Some(dpp) = self.dpp {
+            put(F::DppCtrl, dpp.ctrl.into());
+            put(F::RowMask, dpp.row_mask.into());
+            put(F::BankMask, dpp.bank_mask.into());
+            put(F::BoundCtrl, dpp.bound_ctrl.into());
+        }
+        match encoding {
+            E::Ds if flag(Flag::TwoOffsets) => {
+                put(F::Offset0, self.offset as u32);
+                put(F::Offset1, self.offset1.into());
+            }
+            E::Ds => {
+                put(F::Offset0, self.offset as u32 & 0xFF);
+                put(F::Offset1, self.offset as u32 >> 8);
+            }
+            E::Smem => {
+                put(F::SoffsetEn, self.soffset_en.into());
+                put(F::Imm, self.imm.into());
+                if self.imm || self.offset != 0 {
+                    put(F::Offset, signed_field(self.offset, 21));
+                }
+            }
+            E::Flat if row.format != Format::Flat => put(F::Offset, signed_field(self.offset, 13)),
+            _ => put(F::Offset, self.offset as u32),
+        }
+        put(F::Offen, self.offen.into());
+        put(F::Idxen, self.idxen.into());
+        put(F::Glc, self.glc.into());
+        put(F::Slc, self.slc.into());
+        put(F::Scc, self.scc.into());
+        put(F::Nv, self.nv.into());
+        put(F::Lds, self.lds.into());
+        put(F::Gds, self.gds.into());
+        put(F::Tfe, self.tfe.into());
+        put(F::Dfmt, self.dfmt.into());
+        put(F::Nfmt, self.nfmt.into());
+        put(F::Dmask, self.dmask.into());
+        put(F::Unorm, self.unorm.into());
+        put(F::Da, self.da.into());
+        put(F::A16, self.a16.into());
+        put(F::Lwe, self.lwe.into());
+        put(F::D16, self.d16.into());
+        if let Some(export) = self.export {
+            put(F::En, export.en.into());
+            put(F::Compr, export.compr.into());
+            put(F::Done, export.done.into());
+            put(F::Vm, export.vm.into());
+        }
+    }
+
     pub(super) fn read(view: &Words<'_>) -> Modifiers {
         use Encoding as E;
         let row = view.form.op.row();
@@ -213,6 +364,7 @@ impl Modifiers {
                     dst_unused: DstUnused::ALL[view.get(F::DstUnused) as usize & 3],
                     src0_sel: sel(view.get(F::Src0Sel)),
                     src1_sel: sel(view.get(F::Src1Sel)),
+                    named_sdst: bit(F::SdstEnable),
                 });
             }
             E::Vop1Dpp | E::Vop2Dpp => {
@@ -224,7 +376,13 @@ impl Modifiers {
                 });
             }
             E::Mubuf | E::Mtbuf => m.offset = view.get(F::Offset) as i32,
-            E::Smem if bit(F::Imm) => m.offset = sign_extend(view.get(F::Offset), 21),
+            E::Smem => {
+                m.soffset_en = bit(F::SoffsetEn);
+                m.imm = bit(F::Imm);
+                if m.imm {
+                    m.offset = sign_extend(view.get(F::Offset), 21);
+                }
+            }
             E::Flat => {
                 let offset = view.get(F::Offset);
                 // FLAT offsets are unsigned; LLVM drops the top bit as the hardware does.

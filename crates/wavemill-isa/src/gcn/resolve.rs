@@ -103,7 +103,12 @@ impl Words<'_> {
         if dwords == 0 && matches!(spec.ty.elem, Elem::Addr | Elem::Saddr) {
             return Ok(Some(Operand::Off));
         }
-        let scalar = |code| scalar_operand(code, dwords, self.words, encoding).ok_or(id);
+        let written = matches!(spec.access, Access::Write | Access::ReadWrite);
+        let scalar = |code| {
+            // A constant is no destination, and only the 32-bit ALU encodings take literals (Vega ISA 3.5).
+            let legal = !(written && code >= 128) && (code != SRC_LITERAL || literal_index(encoding).is_some());
+            scalar_operand(code, dwords, self.words, encoding).filter(|_| legal).ok_or(id)
+        };
         let vector = |first, acc| vector_operand(first, dwords, acc).ok_or(id);
         let acc = spec.accvgpr || self.acc_bank(role);
         Ok(Some(match (id, encoding) {
@@ -130,8 +135,10 @@ impl Words<'_> {
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1, _) | (F::Vsrc, E::Vop3Interp) => {
                 if value >= 256 {
                     vector(value - 256, acc)?
-                } else {
+                } else if self.takes_scalars(spec, value) {
                     scalar(value)?
+                } else {
+                    return Err(id);
                 }
             }
             _ => vector(value, acc)?,
@@ -149,10 +156,24 @@ impl Words<'_> {
                 Role::Vdst | Role::Src2 => self.bit(F::AccCd) || self.target == Target::Gfx908,
                 _ => false,
             },
+            // Global wave sync keeps its data in the address field.
+            Encoding::Ds if role == Role::Addr => self.flag(Flag::GdsOnly) && self.bit(F::Acc),
             Encoding::Ds | Encoding::Mubuf | Encoding::Mtbuf | Encoding::Mimg | Encoding::Flat => {
                 matches!(role, Role::Vdst | Role::Vdata | Role::Data0 | Role::Data1) && self.bit(F::Acc)
             }
             _ => false,
+        }
+    }
+
+    /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
+    /// registers, only the addend of a matrix product may be an inline constant (MI300 ISA 7.1).
+    fn takes_scalars(&self, spec: &OperandSpec, code: u32) -> bool {
+        match self.form.encoding {
+            Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
+            Encoding::Mai | Encoding::MaiScaled => {
+                spec.role == Role::Src2 && !self.flag(Flag::Sparse) && code >= 128
+            }
+            _ => !spec.accvgpr,
         }
     }
 
@@ -182,9 +203,10 @@ pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
     ((value << (32 - bits)) as i32) >> (32 - bits)
 }
 
-/// VGPRs from `first`, if the tuple ends within the 256 registers.
+/// Vector registers from `first`. A VGPR tuple may reach beyond v255: that is an encoding with a defined meaning, the
+/// one of a register out of range (Vega ISA 3.6.3).
 fn vector_operand(first: u32, dwords: u8, acc: bool) -> Option<Operand> {
-    if first + u32::from(dwords) > 256 {
+    if acc && first + u32::from(dwords) > 256 {
         return None;
     }
     let first = first as u8;
@@ -197,6 +219,16 @@ pub(super) const fn sgpr_alignment(dwords: u8) -> u32 {
         0 | 1 => 1,
         2 => 2,
         _ => 4,
+    }
+}
+
+/// The index of the dword that a literal source reads: the one after the instruction, or the constant that the
+/// instruction has anyhow. `None` for encodings that take no literal.
+const fn literal_index(encoding: Encoding) -> Option<usize> {
+    use Encoding::*;
+    match encoding {
+        Sop1 | Sop2 | Sopc | Vop1 | Vop2 | Vopc | Vop2Literal => Some(1),
+        _ => None,
     }
 }
 
@@ -225,7 +257,7 @@ fn scalar_operand(code: u32, dwords: u8, words: &[u32; 4], encoding: Encoding) -
         128..=192 => Operand::Int((code - 128) as i8),
         193..=208 => Operand::Int(-((code - 192) as i8)),
         240..=248 => Operand::Float(InlineFloat::from_code(code)?),
-        SRC_LITERAL => Operand::Literal(*words.get(usize::from(encoding.bytes() / 4))?),
+        SRC_LITERAL => Operand::Literal(words[literal_index(encoding)?]),
         _ => {
             let reg = Special::from_code(code)?;
             match dwords {

@@ -417,6 +417,8 @@ words! {
         Tfe = "tfe",
         /// No returning form: GLC must be zero.
         Nortn = "nortn",
+        /// The SCC bit must be zero.
+        Noscc = "noscc",
         /// Converts through a data format.
         Typed = "typed",
         /// Low half of the data register; the other half is kept.
