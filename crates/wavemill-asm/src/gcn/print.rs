@@ -114,8 +114,9 @@ impl<W: Write> Printer<'_, W> {
 
     fn operand(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
         let source = match spec.role {
-            Role::Src0 | Role::Vsrc => Some(0),
-            Role::Src1 => Some(1),
+            Role::Src0 => Some(0),
+            // Interpolation has its attribute in the first place.
+            Role::Src1 | Role::Vsrc => Some(1),
             Role::Src2 => Some(2),
             _ => None,
         };
@@ -132,8 +133,13 @@ impl<W: Write> Printer<'_, W> {
         let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
         let inline = !packed || self.has(Flag::Mix);
         let bit = |bits: u8| inline && bits >> source & 1 != 0;
-        let (neg, abs, sext) =
-            (bit(self.modifiers.neg), bit(self.modifiers.abs), bit(self.modifiers.sext));
+        // Integers have no sign bit to flip, and SDWA none in packed values: the bits may be set but do nothing.
+        let float = !is_integer(spec.ty.elem) && (spec.ty.count == 1 || self.modifiers.sdwa.is_none());
+        let (neg, abs, sext) = (
+            float && bit(self.modifiers.neg),
+            float && bit(self.modifiers.abs),
+            bit(self.modifiers.sext),
+        );
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
         let (before, after) = match (neg, abs, sext) {
@@ -169,7 +175,11 @@ impl<W: Write> Printer<'_, W> {
         match operand {
             Operand::Int(value) => write!(self.out, "{value}"),
             Operand::Float(float) => number::inline_float(self.out, float, reading(spec)),
-            Operand::Literal(value) if spec.role == Role::Literal => write!(self.out, "{value:#x}"),
+            Operand::Literal(value) if spec.role == Role::Literal => match self.encoding {
+                // The value to write is an ordinary immediate; the constants of multiply-adds are bit patterns.
+                Encoding::SopkLiteral => number::immediate(self.out, value),
+                _ => write!(self.out, "{value:#x}"),
+            },
             Operand::Literal(value) => number::literal(self.out, value, reading(spec)),
             Operand::Imm(value) => self.immediate(spec, value),
             Operand::Attr { attr, chan } => {
@@ -281,37 +291,66 @@ impl<W: Write> Printer<'_, W> {
         if self.has(Flag::Bitop3) && self.modifiers.bitop3 != 0 {
             write!(self.out, " bitop3:{:#x}", self.modifiers.bitop3)?;
         }
-        if self.has(Flag::Opsel) {
-            // The destination's bit comes last, behind those of the sources that exist.
-            let (selects, sources) = (self.modifiers.op_sel, self.sources());
-            let bits = selects & ((1 << sources) - 1) | (selects >> 3 & 1) << sources;
-            self.bits("op_sel", bits, sources + 1, 0)?;
+        if self.encoding == Encoding::Vop3Interp {
+            self.result_modifiers()?;
+            return self.half_selects();
+        }
+        self.half_selects()?;
+        if self.has(Flag::Dppctl) {
+            self.bit(self.modifiers.op_sel & 2 != 0, "bound_ctrl:1")?;
+            self.bit(self.modifiers.op_sel & 1 != 0, "fi:1")?;
         }
         self.result_modifiers()
+    }
+
+    /// ` op_sel:[...]` of VOP3: the destination's bit comes last, behind those of the sources, or more where a
+    /// conversion has further bits to say which part of its destination it writes.
+    fn half_selects(&mut self) -> fmt::Result {
+        if !self.has(Flag::Opsel) {
+            return Ok(());
+        }
+        let used = match self.encoding.field(self.target, FieldId::OpSel) {
+            Some(field) => (self.inst.form().used & field.mask()) >> field.lo,
+            None => 0,
+        };
+        let sources = (used as u8 & 7).checked_ilog2().map_or(0, |last| last + 1);
+        let selects = self.modifiers.op_sel;
+        let bits = selects & ((1 << sources) - 1) | (selects >> 3 & 1) << sources;
+        self.bits("op_sel", bits, sources + 1, 0)
     }
 
     fn packed_modifiers(&mut self) -> fmt::Result {
         let sources = self.sources();
         let mixed = self.has(Flag::Mix);
-        self.bits("op_sel", self.modifiers.op_sel, sources, 0)?;
-        self.bits("op_sel_hi", self.modifiers.op_sel_hi, sources, if mixed { 0 } else { 7 })?;
-        if !mixed {
+        // Moves to and from accumulation VGPRs have none of these, whatever the words say.
+        let plain = self.has(Flag::Acc);
+        if !plain && !self.has(Flag::Noopsel) {
+            self.bits("op_sel", self.modifiers.op_sel, sources, 0)?;
+            self.bits("op_sel_hi", self.modifiers.op_sel_hi, sources, if mixed { 0 } else { 7 })?;
+        }
+        // The scale loads have no result, and nothing that could be negated.
+        if !plain && !mixed && self.row.operand(Role::Vdst).is_some() {
             self.bits("neg_lo", self.modifiers.neg, sources, 0)?;
             self.bits("neg_hi", self.modifiers.neg_hi, sources, 0)?;
         }
-        self.bit(self.modifiers.clamp, "clamp")
+        self.bit(self.modifiers.clamp && !plain, "clamp")
     }
 
     fn matrix_modifiers(&mut self) -> fmt::Result {
         self.count(self.modifiers.cbsz, "cbsz")?;
         self.count(self.modifiers.abid, "abid")?;
+        let doubles = self.row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
+        if doubles && self.target >= Target::Gfx942 {
+            return self.bits("neg", self.modifiers.blgp, 3, 0);
+        }
         self.count(self.modifiers.blgp, "blgp")
     }
 
     fn sdwa_modifiers(&mut self) -> fmt::Result {
         let Some(sdwa) = self.modifiers.sdwa else { return Ok(()) };
         self.result_modifiers()?;
-        if self.encoding != Encoding::VopcSdwa && self.row.operand(Role::Vdst).is_some() {
+        let selects = self.encoding != Encoding::VopcSdwa && !self.has(Flag::SdwaNodst);
+        if selects && self.row.operand(Role::Vdst).is_some() {
             write!(self.out, " dst_sel:{} dst_unused:{}", sdwa.dst_sel.name(), sdwa.dst_unused.name())?;
         }
         if self.row.operand(Role::Src0).is_some() {
@@ -326,7 +365,9 @@ impl<W: Write> Printer<'_, W> {
     fn dpp_modifiers(&mut self) -> fmt::Result {
         let Some(dpp) = self.modifiers.dpp else { return Ok(()) };
         self.out.write_str(" ")?;
-        special::dpp_control(self.out, dpp.ctrl, self.target)?;
+        let vector = |spec: &&OperandSpec| spec.ty.elem != Elem::Mask;
+        let wide = self.row.operands.iter().filter(vector).any(|spec| spec.ty.dwords() == 2);
+        special::dpp_control(self.out, dpp.ctrl, self.target, wide)?;
         write!(self.out, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
         self.bit(dpp.bound_ctrl, "bound_ctrl:1")
     }
@@ -360,12 +401,19 @@ impl<W: Write> Printer<'_, W> {
         } else {
             self.count(self.modifiers.offset, "offset")?;
         }
-        self.bit(self.modifiers.gds, "gds")
+        // LLVM writes no GDS bit where the target has no such memory, except where the instruction needs it.
+        let shown = self.has(Flag::GdsOnly) || !self.target.has_unified_vgprs();
+        self.bit(self.modifiers.gds && shown, "gds")
     }
 
     fn buffer_modifiers(&mut self) -> fmt::Result {
         if self.has(Flag::Fence) {
-            return self.cache_policy();
+            // Caches are told a scope since CDNA 3; before, and besides, the bits do nothing.
+            if self.target >= Target::Gfx942 {
+                self.bit(self.modifiers.glc, "sc0")?;
+                self.bit(self.modifiers.scc, "sc1")?;
+            }
+            return Ok(());
         }
         if self.encoding == Encoding::Mtbuf {
             special::buffer_format(self.out, self.modifiers.dfmt, self.modifiers.nfmt)?;
@@ -373,9 +421,18 @@ impl<W: Write> Printer<'_, W> {
         self.bit(self.modifiers.idxen, "idxen")?;
         self.bit(self.modifiers.offen, "offen")?;
         self.count(self.modifiers.offset, "offset")?;
+        // Where the bit is part of the instruction, LLVM writes it first.
+        let always_lds = self.always_set(FieldId::Lds);
+        self.bit(self.modifiers.lds && always_lds, "lds")?;
         self.cache_policy()?;
         self.bit(self.modifiers.tfe, "tfe")?;
-        self.bit(self.modifiers.lds, "lds")
+        self.bit(self.modifiers.lds && !always_lds, "lds")
+    }
+
+    /// Whether a one-bit field must be 1 in this form of the instruction.
+    fn always_set(&self, id: FieldId) -> bool {
+        let form = self.inst.form();
+        self.encoding.field(self.target, id).is_some_and(|field| form.fixed & form.value & field.mask() != 0)
     }
 
     fn image_modifiers(&mut self) -> fmt::Result {
@@ -400,11 +457,21 @@ impl<W: Write> Printer<'_, W> {
     }
 }
 
+/// Signed and unsigned integers.
+fn is_integer(elem: Elem) -> bool {
+    use Elem::{I4, I8, I16, I24, I32, I64, U4, U8, U16, U24, U32, U64};
+    matches!(elem, I4 | I8 | I16 | I24 | I32 | I64 | U4 | U8 | U16 | U24 | U32 | U64)
+}
+
 /// How the operand reads constants.
 fn reading(spec: &OperandSpec) -> Reading {
-    match (spec.ty.elem, spec.ty.bits()) {
+    match (spec.ty.elem, spec.ty.elem.bits()) {
+        // Packed values take one constant of 32 bits.
+        _ if spec.ty.count > 1 => Reading::Any32,
         (Elem::F64, _) => Reading::Float64,
         (Elem::F16, 16) => Reading::Float16,
+        // LLVM writes literals of bfloat16 operands in full.
+        (Elem::Bf16, _) => Reading::Any32,
         (_, 16) => Reading::Int16,
         (_, 64) => Reading::Int64,
         _ => Reading::Any32,

@@ -191,6 +191,12 @@ pub(super) fn swizzle(out: &mut impl Write, value: u16) -> fmt::Result {
         let lane = |index: u16| value >> (2 * index) & 3;
         return write!(out, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
     }
+    if value & 0xe000 == 0xe000 {
+        return write!(out, "swizzle(FFT,{})", value & 0x1f);
+    }
+    if value & 0xe000 == 0xc000 {
+        return write!(out, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 0x1f);
+    }
     if value & 0x8000 != 0 {
         return write!(out, "{value}");
     }
@@ -250,9 +256,15 @@ pub(super) fn export_target(out: &mut impl Write, value: u32) -> fmt::Result {
     }
 }
 
-/// The lane pattern of a DPP instruction (Vega ISA 6.3.3, CDNA2 ISA 6.1 for the broadcast of gfx90a and later).
-pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target) -> fmt::Result {
+/// The lane pattern of a DPP instruction (Vega ISA 13.3.10; CDNA 2 and later also broadcast a lane of each row).
+///
+/// The 64-bit operations of CDNA 2 and later (`wide`) can only do that broadcast. Patterns that do not exist are written
+/// as the notes that LLVM writes.
+pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target, wide: bool) -> fmt::Result {
+    let broadcast = matches!(value, 0x150..=0x15f) && target.has_unified_vgprs();
     match value {
+        _ if broadcast => write!(out, "row_newbcast:{}", value & 0xf),
+        _ if wide && target.has_unified_vgprs() => out.write_str(" /* DP ALU dpp only supports row_newbcast */"),
         0..=0xff => {
             let lane = |index: u16| value >> (2 * index) & 3;
             write!(out, "quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3))
@@ -268,7 +280,10 @@ pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target) -> f
         0x141 => out.write_str("row_half_mirror"),
         0x142 => out.write_str("row_bcast:15"),
         0x143 => out.write_str("row_bcast:31"),
-        0x150..=0x15f if target.has_unified_vgprs() => write!(out, "row_newbcast:{}", value & 0xf),
+        0x150..=0x15f => {
+            out.write_str(" /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */")
+        }
+        0x160..=0x16f => out.write_str("/* row_xmask is not supported on ASICs earlier than GFX10 */"),
         _ => out.write_str("/* Invalid dpp_ctrl value */"),
     }
 }

@@ -63,6 +63,10 @@ enum Condition {
     Llvm(String),
     /// Our text contains this.
     Ours(String),
+    /// LLVM's text has a tuple of vector registers that ends beyond register 255.
+    PastLast,
+    /// Ours has one.
+    OursPastLast,
 }
 
 /// Reads the list. Columns: kind, targets, formats, conditions, who is right, manual section, why; separated by `|`.
@@ -113,6 +117,12 @@ fn parse_condition(text: &str) -> Option<Condition> {
     if let Some(part) = text.strip_prefix("ours~") {
         return Some(Condition::Ours(part.replace('_', " ")));
     }
+    if text == "past-v255" {
+        return Some(Condition::PastLast);
+    }
+    if text == "ours-past-v255" {
+        return Some(Condition::OursPastLast);
+    }
     let (name, values) = text.split_once('=')?;
     let (name, negated) = match name.strip_suffix('!') {
         Some(name) => (name, true),
@@ -141,8 +151,9 @@ impl Entry {
                         ranges.iter().any(|(first, last)| (*first..=*last).contains(&value)) != *negated
                     })
                 }
-                // A space before the text lets a condition name whole operands.
                 Condition::Llvm(part) => difference.llvm.replace('_', " ").contains(part.as_str()),
+                Condition::PastLast => past_last(difference.llvm),
+                Condition::OursPastLast => past_last(difference.ours),
                 Condition::Ours(part) => difference.ours.replace('_', " ").contains(part.as_str()),
             });
         if all {
@@ -150,4 +161,8 @@ impl Entry {
         }
         all
     }
+}
+
+fn past_last(text: &str) -> bool {
+    text.split([':', ']']).any(|number| number.parse().is_ok_and(|last: u32| (256..512).contains(&last)))
 }

@@ -13,6 +13,7 @@ mod formats;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -61,6 +62,8 @@ struct Outcome {
     not_rebuilt: BTreeMap<String, (usize, String)>,
     /// Lines of the list that were needed.
     used: Vec<usize>,
+    /// Every unlisted difference, one per line, if the environment asks for a report.
+    report: Option<String>,
 }
 
 /// The comparison of `target`, made once however many tests ask for it.
@@ -110,12 +113,14 @@ fn compare(target: Target) -> Result<Outcome, String> {
         std::env::var("WAVEMILL_FILLINGS").ok().and_then(|count| count.parse().ok()).unwrap_or(FILLINGS);
     let mut llvm = LlvmOracle::open(target.name()).map_err(|missing| missing.to_string())?;
     let entries = disagreements::parse(LIST)?;
+    let file = std::env::var_os("WAVEMILL_DIFFERENCES");
     let mut outcome = Outcome {
         words: 0,
         decoded: 0,
         differences: BTreeMap::new(),
         not_rebuilt: BTreeMap::new(),
         used: Vec::new(),
+        report: file.as_ref().map(|_| String::new()),
     };
     for (number, format) in FORMATS.iter().enumerate() {
         let mut filler = Filler::new((target.index() * FORMATS.len() + number) as u64);
@@ -130,8 +135,9 @@ fn compare(target: Target) -> Result<Outcome, String> {
         }
     }
     outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
-    if let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") {
-        outcome.report(target, file.as_ref())?;
+    if let (Some(file), Some(report)) = (file, &outcome.report) {
+        let name = format!("{}.{target}", Path::new(&file).display());
+        std::fs::write(&name, report).map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(outcome)
 }
@@ -148,6 +154,8 @@ impl Outcome {
         }
         let (kind, llvm) = match (&ours, theirs) {
             (None, Verdict::Invalid) => return,
+            // LLVM decodes such words to say what is wrong with them; refusing them says the same.
+            (None, Verdict::Decoded { text, .. }) if text.contains(NOTE) => return,
             (_, Verdict::Crashed) => (Kind::Crash, ""),
             (Some(_), Verdict::Invalid) => (Kind::OnlyOurs, ""),
             (None, Verdict::Decoded { text, .. }) => (Kind::OnlyLlvm, text.as_str()),
@@ -155,7 +163,7 @@ impl Outcome {
                 self.decoded += 1;
                 if inst.size() != *size {
                     (Kind::Size, llvm.as_str())
-                } else if text != *llvm {
+                } else if without_notes(&text) != without_notes(llvm) {
                     (Kind::Text, llvm.as_str())
                 } else {
                     return;
@@ -170,6 +178,10 @@ impl Outcome {
         }
         let name = if text.is_empty() { llvm } else { &text };
         let name = name.split(' ').next().unwrap_or_default();
+        if let Some(report) = &mut self.report {
+            let (op, format) = (format.opcode_of(word), format.name);
+            let _ = writeln!(report, "{}\t{format}\t{op}\t{}\t{text}\t{llvm}", kind.name(), hex(bytes));
+        }
         let what = format!("{} {} op {} {name}", kind.name(), format.name, format.opcode_of(word));
         let shown = format!("{}  ours [{text}]  LLVM [{llvm}]", hex(bytes));
         self.differences.entry(what).or_insert((0, shown)).0 += 1;
@@ -186,15 +198,19 @@ impl Outcome {
         let shown = format!("{} [{text}] {problem}", hex(bytes));
         self.not_rebuilt.entry(format!("{} {name}", format.name)).or_insert((0, shown)).0 += 1;
     }
+}
 
-    fn report(&self, target: Target, file: &std::path::Path) -> Result<(), String> {
-        let mut text = String::new();
-        for (what, (count, first)) in self.differences.iter().chain(&self.not_rebuilt) {
-            let _ = writeln!(text, "{target} {count} x {what}: {first}");
-        }
-        let name = format!("{}.{target}", file.display());
-        std::fs::write(&name, text).map_err(|error| format!("{name}: {error}"))
+/// The start of LLVM's notes on illegal operands, such as `/*Invalid register, operand has ...*/`.
+const NOTE: &str = "/*";
+
+/// LLVM's text without those notes.
+fn without_notes(text: &str) -> String {
+    let mut parts = text.split(NOTE);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += part.split_once("*/").map_or("", |(_, rest)| rest);
     }
+    plain
 }
 
 fn hex(bytes: &[u8; 16]) -> String {
