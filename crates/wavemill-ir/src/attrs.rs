@@ -79,9 +79,11 @@ pub struct SrcMods {
     pub hi_sel: bool,
 }
 
-/// Data-parallel-primitive control of the first source: a lane permutation (Vega ISA 13.3.9).
+/// Data-parallel-primitive control of one source: a lane permutation (Vega ISA 13.3.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct DppCtrl {
+    /// Number of the source that is permuted. The masks below apply to the results, whichever it is.
+    pub source: u8,
     /// The 9-bit DPP_CTRL field.
     pub ctrl: u16,
     /// Rows (of 16 lanes) that are written.
@@ -174,7 +176,7 @@ pub struct Attrs {
     pub dst_sel: SubDword,
     /// What happens to the other bits of the destination.
     pub dst_unused: DstUnused,
-    /// Lane permutation of source 0.
+    /// Lane permutation of one source.
     pub dpp: Option<DppCtrl>,
     /// Floating-point mode in force.
     pub fp: FpEnv,

@@ -146,7 +146,8 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
     if let Some(d) = a.dpp {
         write!(
             f,
-            " dpp({:#x} rows={:x} banks={:x}{})",
+            " dpp(src{} {:#x} rows={:x} banks={:x}{})",
+            d.source,
             d.ctrl,
             d.row_mask,
             d.bank_mask,
