@@ -1,12 +1,220 @@
-//! DS instructions.
+//! DS instructions (Vega ISA 12.13, addresses in 10).
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{AtomicOp, Attrs, IntOp, LaneOp, MemType, Op as IrOp, Operand, Row, Space, Width};
+use wavemill_isa::gcn::{Inst, MemOp, Op, OperandSpec, Role};
 
 use super::lifter::{Lifted, Lifter};
+use super::memory::{atomic_width, memory_type};
+
+/// Elements between the units that the offsets of the ST64 forms count.
+const ST64: i32 = 64;
+
+/// The operation of an LDS atomic with one address, as `memory op data`. The rows say which have data and results.
+fn atomic(op: Op) -> Option<AtomicOp> {
+    use Op as O;
+    Some(match op {
+        O::DsAddU32 | O::DsAddRtnU32 | O::DsAddU64 | O::DsAddRtnU64 => AtomicOp::Add,
+        O::DsSubU32 | O::DsSubRtnU32 | O::DsSubU64 | O::DsSubRtnU64 => AtomicOp::Sub,
+        O::DsRsubU32 | O::DsRsubRtnU32 | O::DsRsubU64 | O::DsRsubRtnU64 => AtomicOp::Rsub,
+        O::DsIncU32 | O::DsIncRtnU32 | O::DsIncU64 | O::DsIncRtnU64 => AtomicOp::IncWrap,
+        O::DsDecU32 | O::DsDecRtnU32 | O::DsDecU64 | O::DsDecRtnU64 => AtomicOp::DecWrap,
+        O::DsMinI32 | O::DsMinRtnI32 | O::DsMinI64 | O::DsMinRtnI64 => AtomicOp::MinI,
+        O::DsMaxI32 | O::DsMaxRtnI32 | O::DsMaxI64 | O::DsMaxRtnI64 => AtomicOp::MaxI,
+        O::DsMinU32 | O::DsMinRtnU32 | O::DsMinU64 | O::DsMinRtnU64 => AtomicOp::MinU,
+        O::DsMaxU32 | O::DsMaxRtnU32 | O::DsMaxU64 | O::DsMaxRtnU64 => AtomicOp::MaxU,
+        O::DsAndB32 | O::DsAndRtnB32 | O::DsAndB64 | O::DsAndRtnB64 => AtomicOp::And,
+        O::DsOrB32 | O::DsOrRtnB32 | O::DsOrB64 | O::DsOrRtnB64 => AtomicOp::Or,
+        O::DsXorB32 | O::DsXorRtnB32 | O::DsXorB64 | O::DsXorRtnB64 => AtomicOp::Xor,
+        O::DsMskorB32 | O::DsMskorRtnB32 | O::DsMskorB64 | O::DsMskorRtnB64 => AtomicOp::MaskOr,
+        O::DsWrxchgRtnB32 | O::DsWrxchgRtnB64 => AtomicOp::Swap,
+        O::DsCmpstB32 | O::DsCmpstRtnB32 | O::DsCmpstB64 | O::DsCmpstRtnB64 => AtomicOp::CmpSwap,
+        O::DsCmpstF32 | O::DsCmpstRtnF32 | O::DsCmpstF64 | O::DsCmpstRtnF64 => AtomicOp::CmpSwapF,
+        O::DsMinF32 | O::DsMinRtnF32 | O::DsMinF64 | O::DsMinRtnF64 => AtomicOp::MinF,
+        O::DsMaxF32 | O::DsMaxRtnF32 | O::DsMaxF64 | O::DsMaxRtnF64 => AtomicOp::MaxF,
+        O::DsAddF32 | O::DsAddRtnF32 | O::DsAddF64 | O::DsAddRtnF64 => AtomicOp::AddF,
+        O::DsPkAddF16 | O::DsPkAddRtnF16 => AtomicOp::PkAddF16,
+        O::DsPkAddBf16 | O::DsPkAddRtnBf16 => AtomicOp::PkAddBf16,
+        O::DsWrapRtnB32 => AtomicOp::Wrap,
+        _ => return None,
+    })
+}
 
 impl Lifter {
     pub(super) fn ds(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        let modifiers = inst.modifiers();
+        // The global data share and global wave sync belong to the whole device: no launch of ours has them.
+        if modifiers.gds {
+            return Lifted::Unsupported;
+        }
+        match inst.op() {
+            Op::DsNop => Lifted::Next,
+            Op::DsWrite2B32 | Op::DsWrite2B64 => self.ds_write2(inst, 1),
+            Op::DsWrite2st64B32 | Op::DsWrite2st64B64 => self.ds_write2(inst, ST64),
+            Op::DsRead2B32 | Op::DsRead2B64 => self.ds_read2(inst, 1),
+            Op::DsRead2st64B32 | Op::DsRead2st64B64 => self.ds_read2(inst, ST64),
+            Op::DsWrxchg2RtnB32 | Op::DsWrxchg2RtnB64 => self.ds_exchange2(inst, 1),
+            Op::DsWrxchg2st64RtnB32 | Op::DsWrxchg2st64RtnB64 => self.ds_exchange2(inst, ST64),
+            Op::DsWriteAddtidB32 => {
+                let address = self.lane_lds_address(4, 16).into();
+                self.ds_store(inst, address, Role::Data0, modifiers.offset)
+            }
+            Op::DsReadAddtidB32 => {
+                let address = self.lane_lds_address(4, 16).into();
+                self.ds_load(inst, address)
+            }
+            Op::DsSwizzleB32 => self.ds_lane(inst, LaneOp::Swizzle),
+            Op::DsPermuteB32 => self.ds_lane(inst, LaneOp::Permute),
+            Op::DsBpermuteB32 => self.ds_lane(inst, LaneOp::BackPermute),
+            Op::DsConsume => self.ds_append(inst, false),
+            Op::DsAppend => self.ds_append(inst, true),
+            op => {
+                if let Some(atomic) = atomic(op) {
+                    return self.ds_atomic(inst, atomic);
+                }
+                let address = self.get(inst, Role::Addr);
+                match inst.row().memory.first().map(|access| access.op) {
+                    // The transposing loads of gfx950 exchange data between lanes; their pattern is not published.
+                    Some(MemOp::Load) if inst.row().operand(Role::Vdst).is_some_and(is_transposed) => {
+                        Lifted::Unsupported
+                    }
+                    Some(MemOp::Load) => self.ds_load(inst, address),
+                    Some(MemOp::Store) => self.ds_store(inst, address, Role::Data0, modifiers.offset),
+                    // Conditional exchange, operations between two places in LDS, ordered count, global wave sync.
+                    _ => Lifted::Unsupported,
+                }
+            }
+        }
+    }
+
+    fn ds_load(&mut self, inst: &Inst, address: Operand) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
+        let result = self.get(inst, Role::Vdst);
+        self.lds_load(memory_type(inst, spec.ty), result, address, inst.modifiers().offset);
+        Lifted::Next
+    }
+
+    fn ds_store(&mut self, inst: &Inst, address: Operand, data: Role, offset: i32) -> Lifted {
+        let Some(spec) = inst.row().operand(data) else { return Lifted::Unsupported };
+        let value = self.get(inst, data);
+        let op = IrOp::Store(Space::Lds, memory_type(inst, spec.ty));
+        let sources = [address, Operand::None, value, Operand::None];
+        self.b.push(op, [Operand::None; 2], sources, Self::imm(offset));
+        Lifted::Next
+    }
+
+    fn lds_load(&mut self, ty: MemType, result: Operand, address: Operand, offset: i32) {
+        let sources = [address, Operand::None, Operand::None, Operand::None];
+        self.b.push(IrOp::Load(Space::Lds, ty), [result, Operand::None], sources, Self::imm(offset));
+    }
+
+    /// The byte offsets of an instruction with two of them; they count elements of the data, or 64 of those.
+    fn two_offsets(inst: &Inst, dwords: u16, unit: i32) -> [i32; 2] {
+        let modifiers = inst.modifiers();
+        let bytes = 4 * i32::from(dwords) * unit;
+        [modifiers.offset * bytes, i32::from(modifiers.offset1) * bytes]
+    }
+
+    /// Two stores. With equal offsets there is only the first one (CDNA 3 ISA 11.2).
+    fn ds_write2(&mut self, inst: &Inst, unit: i32) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Data0) else { return Lifted::Unsupported };
+        let offsets = Self::two_offsets(inst, u16::from(spec.ty.dwords()), unit);
+        let address = self.get(inst, Role::Addr);
+        let first = self.ds_store(inst, address, Role::Data0, offsets[0]);
+        if offsets[0] == offsets[1] {
+            return first;
+        }
+        self.ds_store(inst, address, Role::Data1, offsets[1])
+    }
+
+    /// Two loads into the halves of the result; the half that holds the address is loaded last.
+    fn ds_read2(&mut self, inst: &Inst, unit: i32) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
+        let dwords = u16::from(spec.ty.dwords()) / 2;
+        let offsets = Self::two_offsets(inst, dwords, unit);
+        let (result, address) = (self.get(inst, Role::Vdst), self.get(inst, Role::Addr));
+        let ty = MemType::Dwords(dwords as u8);
+        let mut order = [(result, offsets[0]), (result.dword(dwords), offsets[1])];
+        if overlap(result, dwords, address, 1) {
+            order.reverse();
+        }
+        for (half, offset) in order {
+            self.lds_load(ty, half, address, offset);
+        }
+        Lifted::Next
+    }
+
+    /// Two exchanges. The first old value waits in a temporary while the second exchange needs the registers.
+    fn ds_exchange2(&mut self, inst: &Inst, unit: i32) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Data0) else { return Lifted::Unsupported };
+        let width = atomic_width(spec.ty);
+        let dwords = width.dwords();
+        let offsets = Self::two_offsets(inst, dwords, unit);
+        let [result, address, first, second] =
+            [Role::Vdst, Role::Addr, Role::Data0, Role::Data1].map(|role| self.get(inst, role));
+        let kept = self.b.row_temp(dwords);
+        for (old, data, offset) in
+            [(kept.into(), first, offsets[0]), (result.dword(dwords), second, offsets[1])]
+        {
+            let op = IrOp::Atomic(AtomicOp::Swap, Space::Lds, width);
+            let sources = [address, Operand::None, data, Operand::None];
+            self.b.push(op, [old, Operand::None], sources, Self::imm(offset));
+        }
+        if let Operand::Row(result) = result {
+            let op = if dwords == 2 { IntOp::Mov64 } else { IntOp::Mov };
+            self.int(op, result, [kept.into(), Operand::None, Operand::None]);
+        }
+        Lifted::Next
+    }
+
+    /// The compare-and-stores compare with DATA0 and store DATA1: the reverse of flat and buffer atomics. Float
+    /// operations in LDS obey the denormal mode.
+    fn ds_atomic(&mut self, inst: &Inst, atomic: AtomicOp) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Data0) else { return Lifted::Unsupported };
+        let width = atomic_width(spec.ty);
+        let [result, address, data0, data1] =
+            [Role::Vdst, Role::Addr, Role::Data0, Role::Data1].map(|role| self.get(inst, role));
+        let (data, second) = match atomic {
+            AtomicOp::CmpSwap | AtomicOp::CmpSwapF => (data1, data0),
+            _ => (data0, data1),
+        };
+        let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
+        let fp = if single { self.fp32() } else { self.fp16_64() };
+        let attrs = Attrs { imm: inst.modifiers().offset, fp, ..Attrs::default() };
+        let op = IrOp::Atomic(atomic, Space::Lds, width);
+        self.b.push(op, [result, Operand::None], [address, Operand::None, data, second], attrs);
+        Lifted::Next
+    }
+
+    /// Movement between lanes; no memory is touched. Swizzle has its data in the address operand.
+    fn ds_lane(&mut self, inst: &Inst, op: LaneOp) -> Lifted {
+        let [result, address, data] = [Role::Vdst, Role::Addr, Role::Data0].map(|role| self.get(inst, role));
+        let attrs = Self::imm(inst.modifiers().offset);
+        self.b.push(
+            IrOp::Lane(op),
+            [result, Operand::None],
+            [address, data, Operand::None, Operand::None],
+            attrs,
+        );
+        Lifted::Next
+    }
+
+    fn ds_append(&mut self, inst: &Inst, append: bool) -> Lifted {
+        let result = self.get(inst, Role::Vdst);
+        let attrs = Self::imm(inst.modifiers().offset);
+        self.b.push(IrOp::LdsAppend(append), [result, Operand::None], [Operand::None; 4], attrs);
+        Lifted::Next
+    }
+}
+
+/// Whether a load gives its lanes elements of other lanes: only those of several sub-dword elements do.
+fn is_transposed(result: &OperandSpec) -> bool {
+    result.ty.count > 1 && result.ty.elem.bits() < 32
+}
+
+/// Whether runs of rows share one.
+fn overlap(a: Operand, a_rows: u16, b: Operand, b_rows: u16) -> bool {
+    match (a, b) {
+        (Operand::Row(Row(a)), Operand::Row(Row(b))) => a < b + b_rows && b < a + a_rows,
+        _ => false,
     }
 }

@@ -19,13 +19,18 @@ pub(super) enum Lifted {
 
 /// A block under construction.
 pub(super) struct Lifter {
-    pub context: Context,
-    pub b: BlockBuilder,
+    pub(super) context: Context,
+    pub(super) b: BlockBuilder,
     /// Guest address of the current instruction.
-    pub pc: u64,
+    pub(super) pc: u64,
     /// Guest address of the next one.
-    pub next: u64,
+    pub(super) next: u64,
 }
+
+/// Bit of MODE that turns VGPR indexing on (Vega ISA 3.4).
+pub(super) const GPR_IDX_EN: u8 = 27;
+/// Bit of MODE that skips vector instructions (Vega ISA 3.4).
+pub(super) const VSKIP: u8 = 28;
 
 /// Guest value of the 64-bit source codes SHARED_BASE and PRIVATE_BASE: only the high half counts (AMDGPUUsage,
 /// "Address Spaces").
@@ -35,7 +40,7 @@ const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 impl Lifter {
     /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
     /// format and width that the operation reads.
-    pub fn operand(&mut self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
+    pub(super) fn operand(&mut self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
@@ -95,22 +100,22 @@ impl Lifter {
     }
 
     /// The operand with the role, if the instruction has it.
-    pub fn role(&mut self, inst: &Inst, role: Role) -> Option<Operand> {
+    pub(super) fn role(&mut self, inst: &Inst, role: Role) -> Option<Operand> {
         inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(spec, o))
     }
 
     /// The operand with the role; [`Operand::None`] if the instruction has it not.
-    pub fn get(&mut self, inst: &Inst, role: Role) -> Operand {
+    pub(super) fn get(&mut self, inst: &Inst, role: Role) -> Operand {
         self.role(inst, role).unwrap_or_default()
     }
 
     /// Floating-point mode for operations on f32.
-    pub fn fp32(&self) -> FpEnv {
+    pub(super) fn fp32(&self) -> FpEnv {
         self.fp(0)
     }
 
     /// Floating-point mode for operations on f16 and f64.
-    pub fn fp16_64(&self) -> FpEnv {
+    pub(super) fn fp16_64(&self) -> FpEnv {
         self.fp(2)
     }
 
@@ -128,8 +133,13 @@ impl Lifter {
         }
     }
 
+    /// Whether a bit of MODE is set.
+    pub(super) fn mode_bit(&self, bit: u8) -> bool {
+        self.context.mode >> bit & 1 != 0
+    }
+
     /// No attributes, with an immediate.
-    pub fn imm(imm: i32) -> Attrs {
+    pub(super) fn imm(imm: i32) -> Attrs {
         Attrs { imm, ..Attrs::default() }
     }
 }

@@ -3,7 +3,9 @@
 mod ds;
 mod flat;
 mod lifter;
+mod memory;
 mod mubuf;
+mod salu;
 mod smem;
 mod sop1;
 mod sop2;
@@ -19,7 +21,7 @@ mod vopc;
 
 use wavemill_ir::{Block, BlockBuilder, FaultKind, Terminator};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{DecodeError, Format, decode};
+use wavemill_isa::gcn::{DecodeError, Format, Inst, decode};
 
 use lifter::{Lifted, Lifter};
 
@@ -62,28 +64,50 @@ pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u
             }
         };
         lifter.next += inst.size() as u64;
-        let lifted = match inst.row().format {
-            Format::Sop1 => lifter.sop1(&inst),
-            Format::Sop2 => lifter.sop2(&inst),
-            Format::Sopc => lifter.sopc(&inst),
-            Format::Sopk => lifter.sopk(&inst),
-            Format::Sopp => lifter.sopp(&inst),
-            Format::Smem => lifter.smem(&inst),
-            Format::Vop1 => lifter.vop1(&inst),
-            Format::Vop2 => lifter.vop2(&inst),
-            Format::Vopc => lifter.vopc(&inst),
-            Format::Vop3 => lifter.vop3(&inst),
-            Format::Vop3p => lifter.vop3p(&inst),
-            Format::Ds => lifter.ds(&inst),
-            Format::Mubuf => lifter.mubuf(&inst),
-            Format::Flat | Format::Global | Format::Scratch => lifter.flat(&inst),
-            _ => Lifted::Unsupported,
-        };
+        let lifted = lifter.inst(&inst);
         let size = (lifter.next - pc) as u32;
         match lifted {
             Lifted::Next => {}
             Lifted::End(terminator) => return lifter.b.finish(size, terminator),
             Lifted::Unsupported => return lifter.b.finish(size, Terminator::Fault(FaultKind::Unsupported)),
+        }
+    }
+}
+
+impl Lifter {
+    /// Lifts one instruction by its format, unless MODE says that it does something else.
+    fn inst(&mut self, inst: &Inst) -> Lifted {
+        let format = inst.row().format;
+        match format {
+            Format::Sop1 => return self.sop1(inst),
+            Format::Sop2 => return self.sop2(inst),
+            Format::Sopc => return self.sopc(inst),
+            Format::Sopk => return self.sopk(inst),
+            Format::Sopp => return self.sopp(inst),
+            Format::Smem => return self.smem(inst),
+            _ => {}
+        }
+        // All other formats are vector formats, which VSKIP does not issue (Vega ISA 4.9).
+        if self.mode_bit(lifter::VSKIP) {
+            return Lifted::Next;
+        }
+        match format {
+            Format::Ds => return self.ds(inst),
+            Format::Mubuf => return self.mubuf(inst),
+            Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
+            _ => {}
+        }
+        // VGPR indexing applies to the vector ALU only (Vega ISA 5.9), and has no meaning here yet.
+        if self.mode_bit(lifter::GPR_IDX_EN) {
+            return Lifted::Unsupported;
+        }
+        match format {
+            Format::Vop1 => self.vop1(inst),
+            Format::Vop2 => self.vop2(inst),
+            Format::Vopc => self.vopc(inst),
+            Format::Vop3 => self.vop3(inst),
+            Format::Vop3p => self.vop3p(inst),
+            _ => Lifted::Unsupported,
         }
     }
 }

@@ -1,12 +1,97 @@
-//! MUBUF instructions.
+//! MUBUF instructions (Vega ISA 12.15, addresses in 8.1).
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{Attrs, BufferAddr, FenceScope, IntOp, MemType, Op as IrOp, Operand, Space};
+use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role, Type};
 
 use super::lifter::{Lifted, Lifter};
+use super::memory::{atomic_op, atomic_width, memory_type};
 
 impl Lifter {
     pub(super) fn mubuf(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        match inst.op() {
+            Op::BufferWbl2 | Op::BufferInvl2 | Op::BufferInv | Op::BufferWbinvl1 | Op::BufferWbinvl1Vol => {
+                self.fence(FenceScope::Agent);
+                Lifted::Next
+            }
+            Op::BufferStoreLdsDword => self.store_from_lds(inst),
+            // Conversion through the resource's data format has no IR operation yet.
+            _ if inst.row().has(Flag::Typed, inst.target()) => Lifted::Unsupported,
+            _ => self.untyped_buffer(inst),
+        }
+    }
+
+    fn untyped_buffer(&mut self, inst: &Inst) -> Lifted {
+        let row = inst.row();
+        let (Some(access), Some(spec)) = (row.memory.first(), row.operand(Role::Vdata)) else {
+            return Lifted::Unsupported;
+        };
+        match access.op {
+            MemOp::Load => self.buffer_load(inst, spec.ty),
+            MemOp::Store => self.buffer_store(inst, spec.ty),
+            MemOp::Atomic => self.buffer_atomic(inst, spec.ty),
+        }
+    }
+
+    /// Which VGPRs the address takes, and the operands of the IR's buffer operations but the data.
+    fn buffer_address(&mut self, inst: &Inst) -> (BufferAddr, [Operand; 3], Attrs) {
+        let modifiers = inst.modifiers();
+        let addr = BufferAddr { offen: modifiers.offen, idxen: modifiers.idxen };
+        let operands = [Role::Vaddr, Role::Srsrc, Role::Soffset].map(|role| self.get(inst, role));
+        (addr, operands, Self::imm(modifiers.offset))
+    }
+
+    fn buffer_load(&mut self, inst: &Inst, data: Type) -> Lifted {
+        let modifiers = inst.modifiers();
+        let ty = memory_type(inst, data);
+        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
+        let sources = [vaddr, resource, offset, Operand::None];
+        let op = IrOp::BufferLoad(ty, addr);
+        if modifiers.lds {
+            let temp = self.b.row_temp(ty.dwords());
+            self.b.push(op, [temp.into(), Operand::None], sources, attrs);
+            self.store_lds_by_lane(temp, ty.dwords(), modifiers.offset);
+            return Lifted::Next;
+        }
+        let result = self.get(inst, Role::Vdata);
+        self.b.push(op, [result, Operand::None], sources, attrs);
+        // The status of a texture fail enable follows the data: 0, as there are no partially resident resources.
+        if modifiers.tfe
+            && let Operand::Row(status) = result.dword(ty.dwords())
+        {
+            self.int(IntOp::Mov, status, [Operand::Const(0), Operand::None, Operand::None]);
+        }
+        Lifted::Next
+    }
+
+    fn buffer_store(&mut self, inst: &Inst, data: Type) -> Lifted {
+        let value = self.get(inst, Role::Vdata);
+        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
+        let op = IrOp::BufferStore(memory_type(inst, data), addr);
+        self.b.push(op, [Operand::None; 2], [vaddr, resource, offset, value], attrs);
+        Lifted::Next
+    }
+
+    /// The data of compare-and-swap is the new value followed by the comparand, which is what the IR operation wants.
+    fn buffer_atomic(&mut self, inst: &Inst, data: Type) -> Lifted {
+        let Some(atomic) = atomic_op(inst.op()) else { return Lifted::Unsupported };
+        let value = self.get(inst, Role::Vdata);
+        let old = if inst.modifiers().glc { value } else { Operand::None };
+        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
+        let op = IrOp::BufferAtomic(atomic, atomic_width(data), addr);
+        self.b.push(op, [old, Operand::None], [vaddr, resource, offset, value], attrs);
+        Lifted::Next
+    }
+
+    /// A store of what lane `i` finds in LDS at M0 + offset + 4 `i`.
+    fn store_from_lds(&mut self, inst: &Inst) -> Lifted {
+        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
+        let address = self.lane_lds_address(4, 16);
+        let value = self.b.row_temp(1);
+        let load = IrOp::Load(Space::Lds, MemType::Dwords(1));
+        let from = [address.into(), Operand::None, Operand::None, Operand::None];
+        self.b.push(load, [value.into(), Operand::None], from, attrs);
+        let store = IrOp::BufferStore(MemType::Dwords(1), addr);
+        self.b.push(store, [Operand::None; 2], [vaddr, resource, offset, value.into()], attrs);
+        Lifted::Next
     }
 }

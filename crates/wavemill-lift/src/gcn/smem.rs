@@ -1,12 +1,64 @@
-//! SMEM instructions.
+//! SMEM instructions (Vega ISA 12.6, addresses in 7.2).
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, StatusReg, Width};
+use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
 
 impl Lifter {
     pub(super) fn smem(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        let row = inst.row();
+        match inst.op() {
+            Op::SDcacheInv | Op::SDcacheWb | Op::SDcacheInvVol | Op::SDcacheWbVol => {
+                self.fence(FenceScope::Agent);
+                Lifted::Next
+            }
+            Op::SMemtime => self.clock(inst, StatusReg::MemTime),
+            Op::SMemrealtime => self.clock(inst, StatusReg::MemRealTime),
+            // Address translation requests, and dropping cache lines that nobody will read: there is no such cache.
+            Op::SAtcProbe | Op::SAtcProbeBuffer | Op::SDcacheDiscard | Op::SDcacheDiscardX2 => Lifted::Next,
+            _ => {
+                let Some(data) = row.operand(Role::Sdata) else { return Lifted::Unsupported };
+                let dwords = data.ty.dwords();
+                let buffer = row.operand(Role::Sbase).is_some_and(|base| base.ty.dwords() == 4);
+                match (row.memory.first().map(|access| access.op), buffer) {
+                    (Some(MemOp::Load), false) => self.scalar_memory(inst, IrOp::ScalarLoad(dwords)),
+                    (Some(MemOp::Load), true) => self.scalar_memory(inst, IrOp::ScalarBufferLoad(dwords)),
+                    (Some(MemOp::Store), false) => self.scalar_memory(inst, IrOp::ScalarStore(dwords)),
+                    // Scalar buffer stores and scalar atomics have no IR operation yet.
+                    _ => Lifted::Unsupported,
+                }
+            }
+        }
+    }
+
+    fn clock(&mut self, inst: &Inst, register: StatusReg) -> Lifted {
+        let result = self.get(inst, Role::Sdata);
+        let op = IrOp::ReadStatus(register);
+        self.b.push(op, [result, Operand::None], [Operand::None; 4], Attrs::default());
+        Lifted::Next
+    }
+
+    fn scalar_memory(&mut self, inst: &Inst, op: IrOp) -> Lifted {
+        let data = self.get(inst, Role::Sdata);
+        let base = self.get(inst, Role::Sbase);
+        let mut register = match self.get(inst, Role::Offset) {
+            // The constant is in the modifiers, with or without a register.
+            Operand::Const(_) => Operand::None,
+            register => register,
+        };
+        if inst.row().has(Flag::ScratchOffset, inst.target()) && !register.is_none() {
+            let bytes = self.b.uni_temp(1);
+            self.b.scalar(ScalarOp::Shl, Width::W32, bytes, &[register, Operand::Const(6)], false);
+            register = bytes.into();
+        }
+        let attrs = Self::imm(inst.modifiers().offset);
+        if matches!(op, IrOp::ScalarStore(_)) {
+            self.b.push(op, [Operand::None; 2], [base, register, data, Operand::None], attrs);
+        } else {
+            let sources = [base, register, Operand::None, Operand::None];
+            self.b.push(op, [data, Operand::None], sources, attrs);
+        }
+        Lifted::Next
     }
 }

@@ -1,12 +1,120 @@
-//! SOP1 instructions.
+//! SOP1 instructions (Vega ISA 12.3).
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Uni, Width};
+use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
 
 impl Lifter {
     pub(super) fn sop1(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        match inst.op() {
+            Op::SMovB32 | Op::SMovB64 => self.salu(inst, S::Mov),
+            Op::SCmovB32 | Op::SCmovB64 => {
+                let (new, old) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
+                self.salu_of(inst, S::Select, [new, old, Uni::SCC.into()])
+            }
+            Op::SNotB32 | Op::SNotB64 => self.salu(inst, S::Not),
+            Op::SWqmB32 | Op::SWqmB64 => self.salu(inst, S::WholeQuad),
+            Op::SBrevB32 | Op::SBrevB64 => self.salu(inst, S::BitReverse),
+            Op::SBcnt0I32B32 | Op::SBcnt0I32B64 => self.salu(inst, S::CountZeros),
+            Op::SBcnt1I32B32 | Op::SBcnt1I32B64 => self.salu(inst, S::CountOnes),
+            Op::SFf0I32B32 | Op::SFf0I32B64 => self.salu(inst, S::FindZeroLow),
+            Op::SFf1I32B32 | Op::SFf1I32B64 => self.salu(inst, S::FindOneLow),
+            Op::SFlbitI32B32 | Op::SFlbitI32B64 => self.salu(inst, S::LeadingZeros),
+            Op::SFlbitI32 | Op::SFlbitI32I64 => self.salu(inst, S::LeadingSigns),
+            Op::SSextI32I8 => self.salu(inst, S::Sext8),
+            Op::SSextI32I16 => self.salu(inst, S::Sext16),
+            Op::SBitset0B32 | Op::SBitset0B64 => self.bit_set(inst, S::BitClear),
+            Op::SBitset1B32 | Op::SBitset1B64 => self.bit_set(inst, S::BitSet),
+            Op::SGetpcB64 => {
+                let next = Operand::Const(self.next);
+                self.salu_of(inst, S::Mov, [next, Operand::None, Operand::None])
+            }
+            // A return from the trap handler is a jump: there is no privileged state.
+            Op::SSetpcB64 | Op::SSwappcB64 | Op::SRfeB64 => {
+                let (target, link) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
+                self.jump_to(target, link)
+            }
+            Op::SAndSaveexecB64 => self.save_exec(inst, S::And, false),
+            Op::SOrSaveexecB64 => self.save_exec(inst, S::Or, false),
+            Op::SXorSaveexecB64 => self.save_exec(inst, S::Xor, false),
+            Op::SAndn2SaveexecB64 => self.save_exec(inst, S::AndNot, false),
+            Op::SOrn2SaveexecB64 => self.save_exec(inst, S::OrNot, false),
+            Op::SNandSaveexecB64 => self.save_exec(inst, S::Nand, false),
+            Op::SNorSaveexecB64 => self.save_exec(inst, S::Nor, false),
+            Op::SXnorSaveexecB64 => self.save_exec(inst, S::Xnor, false),
+            Op::SQuadmaskB32 | Op::SQuadmaskB64 => self.salu(inst, S::QuadMask),
+            Op::SMovrelsB32 => self.move_relative(inst, IrOp::MoveRelSource(Width::W32)),
+            Op::SMovrelsB64 => self.move_relative(inst, IrOp::MoveRelSource(Width::W64)),
+            Op::SMovreldB32 => self.move_relative(inst, IrOp::MoveRelDest(Width::W32)),
+            Op::SMovreldB64 => self.move_relative(inst, IrOp::MoveRelDest(Width::W64)),
+            // The stack of divergent paths is indexed by MODE.CSP; no compiler emits it.
+            Op::SCbranchJoin => Lifted::Unsupported,
+            Op::SAbsI32 => self.salu(inst, S::Abs),
+            Op::SSetGprIdxIdx => {
+                let index = self.get(inst, Role::Src0);
+                self.set_gpr_index(index, 0xff);
+                Lifted::Next
+            }
+            Op::SAndn1SaveexecB64 => self.save_exec(inst, S::AndNot, true),
+            Op::SOrn1SaveexecB64 => self.save_exec(inst, S::OrNot, true),
+            Op::SAndn1WrexecB64 => self.write_exec(inst, true),
+            Op::SAndn2WrexecB64 => self.write_exec(inst, false),
+            Op::SBitreplicateB64B32 => self.salu(inst, S::BitReplicate),
+            _ => Lifted::Unsupported,
+        }
+    }
+
+    fn bit_set(&mut self, inst: &Inst, op: S) -> Lifted {
+        let (index, old) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
+        self.salu_of(inst, op, [index, old, Operand::None])
+    }
+
+    /// `D = EXEC; EXEC = S0 op EXEC`, or with `swapped` `EXEC op S0`; the source is read before D is written.
+    fn save_exec(&mut self, inst: &Inst, op: S, swapped: bool) -> Lifted {
+        let (source, saved) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
+        let exec = Operand::Uni(Uni::EXEC);
+        let operands = if swapped { [exec, source] } else { [source, exec] };
+        if saved == source {
+            let temp = self.b.uni_temp(2);
+            self.b.scalar(op, Width::W64, temp, &operands, true);
+            self.b.scalar(S::Mov, Width::W64, saved, &[exec], false);
+            self.b.scalar(S::Mov, Width::W64, Uni::EXEC, &[temp.into()], false);
+        } else {
+            self.b.scalar(S::Mov, Width::W64, saved, &[exec], false);
+            self.b.scalar(op, Width::W64, Uni::EXEC, &operands, true);
+        }
+        Lifted::Next
+    }
+
+    /// `EXEC = D = S0 & ~EXEC`, or with `swapped` `EXEC & ~S0`.
+    fn write_exec(&mut self, inst: &Inst, swapped: bool) -> Lifted {
+        let (source, result) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
+        let exec = Operand::Uni(Uni::EXEC);
+        let operands = if swapped { [exec, source] } else { [source, exec] };
+        self.b.scalar(S::AndNot, Width::W64, Uni::EXEC, &operands, true);
+        self.b.scalar(S::Mov, Width::W64, result, &[exec], false);
+        Lifted::Next
+    }
+
+    /// A move with a register index relative to M0: only registers can be indexed.
+    fn move_relative(&mut self, inst: &Inst, op: IrOp) -> Lifted {
+        let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
+        if matches!(op, IrOp::MoveRelSource(_)) && !matches!(source, Operand::Uni(_)) {
+            return Lifted::Unsupported;
+        }
+        let sources = [source, Operand::None, Operand::None, Operand::None];
+        self.b.push(op, [result, Operand::None], sources, Attrs::default());
+        Lifted::Next
+    }
+
+    /// Replaces the bits `mask` of M0, where the VGPR index (7:0) and its enables (15:12) live (Vega ISA 5.9).
+    pub(super) fn set_gpr_index(&mut self, value: Operand, mask: u32) {
+        let m0 = Operand::Uni(Uni::M0);
+        let temp = self.b.uni_temp(1);
+        let constant = |bits: u32| Operand::Const(u64::from(bits));
+        self.b.scalar(S::And, Width::W32, temp, &[value, constant(mask)], false);
+        self.b.scalar(S::And, Width::W32, Uni::M0, &[m0, constant(!mask)], false);
+        self.b.scalar(S::Or, Width::W32, Uni::M0, &[m0, temp.into()], false);
     }
 }

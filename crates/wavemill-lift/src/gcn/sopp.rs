@@ -1,12 +1,68 @@
-//! SOPP instructions.
+//! SOPP instructions (Vega ISA 12.5).
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{Attrs, Cond, FenceScope, Op as IrOp, Operand, Terminator};
+use wavemill_isa::gcn::{Inst, Op, Role};
 
-use super::lifter::{Lifted, Lifter};
+use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
+
+/// Message of `s_sendmsg` that asks for the doorbell number in EXEC (AMDGPUUsage, "Trap Handler ABI").
+const GET_DOORBELL: u32 = 10;
 
 impl Lifter {
     pub(super) fn sopp(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        match inst.op() {
+            Op::SNop => Lifted::Next,
+            Op::SEndpgm => Lifted::End(Terminator::End),
+            Op::SBranch => Lifted::End(Terminator::Jump(self.branch_target(inst))),
+            // A woken wave is one that was asleep, and sleeping waves run on anyway.
+            Op::SWakeup => Lifted::End(Terminator::Yield(self.next)),
+            Op::SCbranchScc0 => self.branch(inst, Cond::Scc0),
+            Op::SCbranchScc1 => self.branch(inst, Cond::Scc1),
+            Op::SCbranchVccz => self.branch(inst, Cond::VccZero),
+            Op::SCbranchVccnz => self.branch(inst, Cond::VccNonZero),
+            Op::SCbranchExecz => self.branch(inst, Cond::ExecZero),
+            Op::SCbranchExecnz => self.branch(inst, Cond::ExecNonZero),
+            Op::SBarrier => Lifted::End(Terminator::Barrier(self.next)),
+            // Bit 0 is the new value of the flag that ends the wave.
+            Op::SSetkill if Self::simm16(inst) & 1 != 0 => Lifted::End(Terminator::End),
+            Op::SSetkill => Lifted::Next,
+            Op::SWaitcnt => {
+                self.fence(FenceScope::Wave);
+                Lifted::Next
+            }
+            // A halted wave waits for a debugger, and there is none.
+            Op::SSethalt if Self::simm16(inst) & 1 != 0 => Lifted::Unsupported,
+            Op::SSethalt => Lifted::Next,
+            Op::SSleep => Lifted::End(Terminator::Yield(self.next)),
+            Op::SSetprio => Lifted::Next,
+            Op::SSendmsg if Self::simm16(inst) & 0xf == GET_DOORBELL => Lifted::Unsupported,
+            Op::SSendmsg => {
+                self.b.push(IrOp::Message, [Operand::None; 2], [Operand::None; 4], Attrs::default());
+                Lifted::Next
+            }
+            Op::SSendmsghalt => Lifted::Unsupported,
+            Op::STrap => {
+                let id = Self::simm16(inst) as u8;
+                Lifted::End(Terminator::Trap { id, next: self.next })
+            }
+            Op::SIcacheInv | Op::SIncperflevel | Op::SDecperflevel | Op::STtracedata => Lifted::Next,
+            // Debug conditions are never set.
+            Op::SCbranchCdbgsys
+            | Op::SCbranchCdbguser
+            | Op::SCbranchCdbgsysOrUser
+            | Op::SCbranchCdbgsysAndUser => self.branch(inst, Cond::Never),
+            Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => Lifted::End(Terminator::End),
+            Op::SSetGprIdxOff => self.set_mode(Operand::Const(0), GPR_IDX_EN, 1),
+            Op::SSetGprIdxMode => {
+                let enables = self.get(inst, Role::Simm16);
+                self.set_gpr_index_enables(enables);
+                Lifted::Next
+            }
+            _ => Lifted::Unsupported,
+        }
+    }
+
+    fn branch(&mut self, inst: &Inst, cond: Cond) -> Lifted {
+        Lifted::End(Terminator::Branch { cond, taken: self.branch_target(inst), next: self.next })
     }
 }

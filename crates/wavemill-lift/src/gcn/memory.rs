@@ -1,0 +1,123 @@
+//! What the memory formats share: types of data, atomics, fences, lane numbers.
+
+use wavemill_ir::{
+    AtomicOp, Attrs, FenceScope, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Uni, Width,
+};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Elem, Flag, Inst, Op, Type};
+
+use super::lifter::Lifter;
+
+/// What a load or store of this data moves per lane, with the D16 property of the row.
+pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
+    let (low, high) = (inst.row().has(Flag::D16, inst.target()), inst.row().has(Flag::D16Hi, inst.target()));
+    match (data.elem, data.count) {
+        (Elem::U8 | Elem::B8, 1) if high => MemType::D16HiU8,
+        (Elem::U8 | Elem::B8, 1) if low => MemType::D16U8,
+        (Elem::U8 | Elem::B8, 1) => MemType::U8,
+        (Elem::I8, 1) if high => MemType::D16HiI8,
+        (Elem::I8, 1) if low => MemType::D16I8,
+        (Elem::I8, 1) => MemType::I8,
+        (Elem::U16 | Elem::B16 | Elem::I16, 1) if high => MemType::D16HiB16,
+        (Elem::U16 | Elem::B16 | Elem::I16, 1) if low => MemType::D16B16,
+        (Elem::U16 | Elem::B16, 1) => MemType::U16,
+        (Elem::I16, 1) => MemType::I16,
+        _ => MemType::Dwords(data.dwords()),
+    }
+}
+
+/// Width of the memory that an atomic with this data changes.
+pub(super) fn atomic_width(data: Type) -> Width {
+    if data.elem.bits() == 64 { Width::W64 } else { Width::W32 }
+}
+
+/// The operation of a flat, global, buffer or scalar memory atomic (Vega ISA 12.6, 12.15, 12.18).
+pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
+    use Op as O;
+    /// The integer atomics exist in five families and two widths.
+    macro_rules! families {
+        ($($flat:ident $global:ident $buffer:ident $scalar:ident $scalar_buffer:ident => $atomic:ident,)*
+         + $($($float:ident)|* => $float_atomic:ident,)*) => {
+            match op {
+                $(O::$flat | O::$global | O::$buffer | O::$scalar | O::$scalar_buffer => AtomicOp::$atomic,)*
+                $($(O::$float)|* => AtomicOp::$float_atomic,)*
+                _ => return None,
+            }
+        };
+    }
+    Some(families! {
+        FlatAtomicSwap GlobalAtomicSwap BufferAtomicSwap SAtomicSwap SBufferAtomicSwap => Swap,
+        FlatAtomicCmpswap GlobalAtomicCmpswap BufferAtomicCmpswap SAtomicCmpswap SBufferAtomicCmpswap => CmpSwap,
+        FlatAtomicAdd GlobalAtomicAdd BufferAtomicAdd SAtomicAdd SBufferAtomicAdd => Add,
+        FlatAtomicSub GlobalAtomicSub BufferAtomicSub SAtomicSub SBufferAtomicSub => Sub,
+        FlatAtomicSmin GlobalAtomicSmin BufferAtomicSmin SAtomicSmin SBufferAtomicSmin => MinI,
+        FlatAtomicUmin GlobalAtomicUmin BufferAtomicUmin SAtomicUmin SBufferAtomicUmin => MinU,
+        FlatAtomicSmax GlobalAtomicSmax BufferAtomicSmax SAtomicSmax SBufferAtomicSmax => MaxI,
+        FlatAtomicUmax GlobalAtomicUmax BufferAtomicUmax SAtomicUmax SBufferAtomicUmax => MaxU,
+        FlatAtomicAnd GlobalAtomicAnd BufferAtomicAnd SAtomicAnd SBufferAtomicAnd => And,
+        FlatAtomicOr GlobalAtomicOr BufferAtomicOr SAtomicOr SBufferAtomicOr => Or,
+        FlatAtomicXor GlobalAtomicXor BufferAtomicXor SAtomicXor SBufferAtomicXor => Xor,
+        FlatAtomicInc GlobalAtomicInc BufferAtomicInc SAtomicInc SBufferAtomicInc => IncWrap,
+        FlatAtomicDec GlobalAtomicDec BufferAtomicDec SAtomicDec SBufferAtomicDec => DecWrap,
+        FlatAtomicSwapX2 GlobalAtomicSwapX2 BufferAtomicSwapX2 SAtomicSwapX2 SBufferAtomicSwapX2 => Swap,
+        FlatAtomicCmpswapX2 GlobalAtomicCmpswapX2 BufferAtomicCmpswapX2 SAtomicCmpswapX2 SBufferAtomicCmpswapX2
+            => CmpSwap,
+        FlatAtomicAddX2 GlobalAtomicAddX2 BufferAtomicAddX2 SAtomicAddX2 SBufferAtomicAddX2 => Add,
+        FlatAtomicSubX2 GlobalAtomicSubX2 BufferAtomicSubX2 SAtomicSubX2 SBufferAtomicSubX2 => Sub,
+        FlatAtomicSminX2 GlobalAtomicSminX2 BufferAtomicSminX2 SAtomicSminX2 SBufferAtomicSminX2 => MinI,
+        FlatAtomicUminX2 GlobalAtomicUminX2 BufferAtomicUminX2 SAtomicUminX2 SBufferAtomicUminX2 => MinU,
+        FlatAtomicSmaxX2 GlobalAtomicSmaxX2 BufferAtomicSmaxX2 SAtomicSmaxX2 SBufferAtomicSmaxX2 => MaxI,
+        FlatAtomicUmaxX2 GlobalAtomicUmaxX2 BufferAtomicUmaxX2 SAtomicUmaxX2 SBufferAtomicUmaxX2 => MaxU,
+        FlatAtomicAndX2 GlobalAtomicAndX2 BufferAtomicAndX2 SAtomicAndX2 SBufferAtomicAndX2 => And,
+        FlatAtomicOrX2 GlobalAtomicOrX2 BufferAtomicOrX2 SAtomicOrX2 SBufferAtomicOrX2 => Or,
+        FlatAtomicXorX2 GlobalAtomicXorX2 BufferAtomicXorX2 SAtomicXorX2 SBufferAtomicXorX2 => Xor,
+        FlatAtomicIncX2 GlobalAtomicIncX2 BufferAtomicIncX2 SAtomicIncX2 SBufferAtomicIncX2 => IncWrap,
+        FlatAtomicDecX2 GlobalAtomicDecX2 BufferAtomicDecX2 SAtomicDecX2 SBufferAtomicDecX2 => DecWrap,
+        +
+        FlatAtomicAddF32 | GlobalAtomicAddF32 | BufferAtomicAddF32 => AddF,
+        FlatAtomicPkAddF16 | GlobalAtomicPkAddF16 | BufferAtomicPkAddF16 => PkAddF16,
+        FlatAtomicAddF64 | GlobalAtomicAddF64 | BufferAtomicAddF64 => AddF,
+        FlatAtomicMinF64 | GlobalAtomicMinF64 | BufferAtomicMinF64 => MinF,
+        FlatAtomicMaxF64 | GlobalAtomicMaxF64 | BufferAtomicMaxF64 => MaxF,
+        FlatAtomicPkAddBf16 | GlobalAtomicPkAddBf16 | BufferAtomicPkAddBf16 => PkAddBf16,
+    })
+}
+
+impl Lifter {
+    /// Orders memory operations.
+    pub(super) fn fence(&mut self, scope: FenceScope) {
+        self.b.push(IrOp::Fence(scope), [Operand::None; 2], [Operand::None; 4], Attrs::default());
+    }
+
+    /// A varying integer operation on plain operands.
+    pub(super) fn int(&mut self, op: IntOp, result: Row, sources: [Operand; 3]) {
+        let [a, b, c] = sources;
+        let result = [result.into(), Operand::None];
+        self.b.push(IrOp::Int(op), result, [a, b, c, Operand::None], Attrs::default());
+    }
+
+    /// A fresh row with `lane * stride + M0[bits-1:0]` in each lane: the LDS address of loads to LDS and of the DS
+    /// instructions without an address register (Vega ISA 8.1.9, 12.13).
+    pub(super) fn lane_lds_address(&mut self, stride: u32, bits: u32) -> Row {
+        let row = self.b.row_temp(1);
+        let base = self.b.uni_temp(1);
+        let constant = |value: u32| Operand::Const(u64::from(value));
+        let base_bits = [Uni::M0.into(), constant((1 << bits) - 1)];
+        self.b.scalar(ScalarOp::And, Width::W32, base, &base_bits, false);
+        self.int(IntOp::MaskCountLo, row, [constant(!0), constant(0), Operand::None]);
+        self.int(IntOp::MaskCountHi, row, [constant(!0), row.into(), Operand::None]);
+        self.int(IntOp::MadU24, row, [row.into(), constant(stride), base.into()]);
+        row
+    }
+
+    /// The second half of a load to LDS: lane `i` stores the `dwords` rows at `data` at M0 + `offset` + `i` times their
+    /// size. Narrow data arrives there extended to a dword (LLVM gives the store four bytes).
+    pub(super) fn store_lds_by_lane(&mut self, data: Row, dwords: u16, offset: i32) {
+        // More than 64 KiB of LDS take two more bits.
+        let bits = if self.context.target == Target::Gfx950 { 18 } else { 16 };
+        let address = self.lane_lds_address(4 * u32::from(dwords), bits);
+        let op = IrOp::Store(Space::Lds, MemType::Dwords(dwords as u8));
+        let sources = [address.into(), Operand::None, data.into(), Operand::None];
+        self.b.push(op, [Operand::None; 2], sources, Self::imm(offset));
+    }
+}
