@@ -11,8 +11,8 @@
 //! - [`TargetId`] says which GPU code is for and which code fits a GPU.
 //! - [`report`] describes a file for people.
 //!
-//! No input makes this crate panic, and none makes it use more memory than
-//! [`Limits`] allows.
+//! No input makes this crate panic, and none makes it use memory out of
+//! proportion to its size, beyond what [`Limits`] allows.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,7 +51,7 @@ pub use descriptor::{
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
-    Segment, Symbol, SymbolKind, SymbolPlace,
+    Section, Segment, Symbol, SymbolKind, SymbolPlace,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

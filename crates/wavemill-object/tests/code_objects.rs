@@ -182,6 +182,23 @@ fn a_symbol_that_nobody_defines_is_asked_for() {
 }
 
 #[test]
+fn sections_by_name() {
+    let data = fixture("gfx942-v5.co");
+    let object = CodeObject::parse(&data).unwrap();
+    let text = object.section(".text").unwrap();
+    assert!(text.executable && text.loaded && !text.writable);
+    for kernel in object.kernels() {
+        let size = kernel.code_size.unwrap();
+        let at = (kernel.entry_address - text.address) as usize;
+        assert_eq!(object.read(kernel.entry_address, size), text.contents.get(at..at + size as usize));
+    }
+    let bss = object.section(".bss").unwrap();
+    assert_eq!((bss.contents.len(), bss.size, bss.writable), (0, 64, true));
+    assert!(!object.section(".comment").unwrap().loaded);
+    assert!(object.section(".debug_line").is_none());
+}
+
+#[test]
 fn a_large_image_needs_leave() {
     let data = fixture("gfx906-v4.co");
     let limits = Limits { max_image: 1 << 10, ..Limits::default() };

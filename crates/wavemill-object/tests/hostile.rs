@@ -47,6 +47,32 @@ fn truncation_at_every_length() {
     }
 }
 
+/// Many program headers that all point to the same large table.
+#[test]
+fn tables_on_top_of_one_another() {
+    const NOTE: [u8; 16] = [4, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, b'X', b'Y', b'Z', 0];
+    let headers: u16 = 5000;
+    let mut data = fixture("gfx942-v5.co");
+    let load = data[64 + 56..64 + 112].to_vec();
+    let at = data.len() as u64;
+    data[32..40].copy_from_slice(&at.to_le_bytes());
+    data[56..58].copy_from_slice(&headers.to_le_bytes());
+    data.extend(load);
+    let notes_at = at + u64::from(headers) * 56;
+    let notes: Vec<u8> = NOTE.repeat(10_000);
+    for _ in 1..headers {
+        data.extend(4u32.to_le_bytes());
+        data.extend(4u32.to_le_bytes());
+        data.extend(notes_at.to_le_bytes());
+        data.extend([0; 16]);
+        data.extend((notes.len() as u64).to_le_bytes());
+        data.extend([0; 16]);
+    }
+    data.extend(notes);
+    let error = CodeObject::parse(&data).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("there are more of them than the file has bytes"), "{error}");
+}
+
 /// Every byte of the headers and of the metadata set to telling values.
 #[test]
 fn every_byte_changed() {

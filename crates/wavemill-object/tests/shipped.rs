@@ -38,7 +38,7 @@ fn contradictions(object: &CodeObject<'_>, kernel: &Kernel) -> Vec<String> {
     };
     let descriptor = &kernel.descriptor;
     check("reserved bytes", descriptor.reserved_is_zero);
-    check("entry alignment", kernel.entry_address % 256 == 0);
+    check("entry alignment", kernel.entry_address.is_multiple_of(256));
     check("code size", kernel.code_size.is_some());
     let Some(registers) = descriptor.registers(&object.target().processor) else {
         return vec![format!("{}: unknown registers", kernel.name)];

@@ -237,6 +237,21 @@ impl<'a> Bundle<'a> {
         Ok(OpenBundle { contents, entries, checksum_matches })
     }
 
+    /// Whether this is a bundle and not something that only begins like one. Of
+    /// a compressed bundle no more than the first words are looked at.
+    pub(super) fn is_genuine(&self) -> bool {
+        match &self.format {
+            BundleFormat::CodeObject => true,
+            BundleFormat::Plain => parse_table(self.data, self.size())
+                .is_ok_and(|(entries, _)| entries.iter().any(|entry| entry.id.target.is_some())),
+            BundleFormat::Compressed(header) => {
+                let any_size = Limits { max_decompressed: u64::MAX, ..Limits::default() };
+                compressed::decompress(self.data, header, PLAIN_MAGIC.len() as u64, &any_size)
+                    .is_ok_and(|start| start == PLAIN_MAGIC)
+            }
+        }
+    }
+
     /// The bundle's name in messages.
     fn place(&self) -> String {
         place(&self.format, self.offset)
@@ -355,10 +370,10 @@ fn is_magic(data: &[u8]) -> bool {
 
 /// Where the next bundle seems to begin, from `start` on.
 fn next_magic(data: &[u8], start: usize) -> Option<usize> {
+    // One pass for both, so that many bundles do not mean many passes.
     let rest = data.get(start..)?;
-    let plain = memchr::memmem::find(rest, PLAIN_MAGIC);
-    let compressed = memchr::memmem::find(rest, compressed::MAGIC);
-    plain.into_iter().chain(compressed).min().map(|at| start + at)
+    let mut firsts = memchr::memchr2_iter(PLAIN_MAGIC[0], compressed::MAGIC[0], rest).map(|at| start + at);
+    firsts.find(|&at| is_magic(&data[at..]))
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ pub(super) fn decompress(
     let source = bytes::slice(data, start, (data.len() as u64).saturating_sub(start), WHAT)?;
     let length = length.min(size);
     // All of it must be as long as the header says: one byte more shows that it is not.
-    let probe = if length == size { length + 1 } else { length };
+    let probe = if length == size { length.saturating_add(1) } else { length };
     let damaged = |detail: String| Error::malformed(WHAT, start, detail);
     let mut out = Vec::new();
     let read = match header.method {

@@ -89,12 +89,7 @@ fn scan(data: &[u8]) -> Vec<Bundle<'_>> {
                 .filter(|code| crate::CodeObject::parse(code).is_ok())
                 .map(|code| Bundle::code_object(code, offset, None))
         } else {
-            let limits = crate::Limits::default();
-            bundle::parse_one(rest, offset, None).ok().filter(|bundle| {
-                bundle
-                    .entries(&limits)
-                    .is_ok_and(|entries| entries.iter().any(|entry| entry.id.target.is_some()))
-            })
+            bundle::parse_one(rest, offset, None).ok().filter(Bundle::is_genuine)
         };
         if let Some(bundle) = found {
             end = start.saturating_add(usize::try_from(bundle.size()).unwrap_or(usize::MAX));

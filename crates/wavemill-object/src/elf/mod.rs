@@ -5,6 +5,7 @@ mod kernel;
 mod note;
 mod object_file;
 mod relocation;
+mod section;
 mod symbol;
 
 pub use image::{Image, Segment};
@@ -12,6 +13,7 @@ pub use kernel::Kernel;
 pub(crate) use object_file::is_gpu_elf;
 pub use object_file::{CodeObject, CodeObjectVersion};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
+pub use section::Section;
 pub use symbol::{Binding, Symbol, SymbolKind, SymbolPlace};
 
 use crate::error::Error;

@@ -9,12 +9,20 @@ use super::image::Segment;
 use super::kernel::{self, Kernel};
 use super::note::{self, Note};
 use super::relocation::{Relocation, RelocationKind, RelocationSymbol};
+use super::section::{self, Section};
 use super::symbol::{Symbol, SymbolKind};
 use super::{Header, LE, elf_error};
 use crate::error::{Error, Result};
 use crate::metadata::{self, Metadata};
 use crate::sniff::{self, EM_AMDGPU};
 use crate::target::{Feature, Processor, TargetId};
+
+/// Longest name of a symbol that is read, in bytes; names of C++ templates in
+/// shipped libraries reach some kilobytes.
+const LONGEST_NAME: usize = 64 << 10;
+
+/// Most metadata that is read, in bytes: a kernel takes about one kilobyte.
+const LARGEST_METADATA: usize = 64 << 20;
 
 /// Version of the code object format (`EI_ABIVERSION`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +60,7 @@ pub struct CodeObject<'a> {
     flags: u32,
     target: TargetId,
     segments: Vec<Segment<'a>>,
+    sections: Vec<Section<'a>>,
     symbols: Vec<Symbol<'a>>,
     relocations: Vec<Relocation<'a>>,
     metadata: Option<Metadata>,
@@ -114,6 +123,10 @@ impl<'a> CodeObject<'a> {
             .map(|entry| Symbol::from_entry(entry, table))
             .filter(|symbol| !symbol.name.is_empty())
             .collect();
+        if let Some(symbol) = symbols.iter().find(|symbol| symbol.name.len() > LONGEST_NAME) {
+            let detail = format!("a symbol has a name of {} bytes", symbol.name.len());
+            return Err(Error::malformed("symbol table", sections_at, detail));
+        }
         let relocations = read_relocations(data, &sections, &dynamic)?;
         let no_metadata = Metadata::default();
         let described = metadata.as_ref().unwrap_or(&no_metadata);
@@ -124,6 +137,7 @@ impl<'a> CodeObject<'a> {
             flags,
             target,
             segments,
+            sections: section::read(data, &sections)?,
             symbols,
             relocations,
             metadata,
@@ -161,6 +175,16 @@ impl<'a> CodeObject<'a> {
     /// Loadable segments, by address; they do not overlap.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
+    }
+
+    /// Sections in the order of the file; a stripped file may have none.
+    pub fn sections(&self) -> &[Section<'a>] {
+        &self.sections
+    }
+
+    /// The section called `name`, such as `.text` or `.debug_line`.
+    pub fn section(&self, name: &str) -> Option<&Section<'a>> {
+        self.sections.iter().find(|section| section.name == name)
     }
 
     /// Symbols in the order of the file, from `.symtab` or, in a stripped file, `.dynsym`.
@@ -309,6 +333,32 @@ fn read_segments<'a>(
     Ok(segments)
 }
 
+/// Refuses tables that lie on top of one another: read again and again, a few
+/// bytes could grow without bound.
+struct Budget {
+    what: &'static str,
+    left: u64,
+}
+
+impl Budget {
+    /// Tables of `data` cannot have more bytes than it has, taken together.
+    fn new(what: &'static str, data: &[u8]) -> Self {
+        Budget { what, left: data.len() as u64 }
+    }
+
+    fn spend(&mut self, offset: u64, size: u64) -> Result<()> {
+        match self.left.checked_sub(size) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                Err(Error::malformed(self.what, offset, "there are more of them than the file has bytes"))
+            }
+        }
+    }
+}
+
 /// The notes of the note segments; a file without any has note sections.
 fn read_notes<'a>(
     data: &'a [u8],
@@ -325,7 +375,9 @@ fn read_notes<'a>(
         ranges.extend(notes.map(|section| (section.sh_offset(LE), section.sh_size(LE))));
     }
     let mut notes = Vec::new();
+    let mut budget = Budget::new("notes", data);
     for (offset, size) in ranges {
+        budget.spend(offset, size)?;
         note::parse(crate::bytes::slice(data, offset, size, "notes")?, offset, &mut notes)?;
     }
     Ok(notes)
@@ -333,6 +385,14 @@ fn read_notes<'a>(
 
 fn read_metadata(notes: &[Note<'_>]) -> Result<Option<Metadata>> {
     let find = |owner: &[u8], kind| notes.iter().find(|note| note.owner == owner && note.kind == kind);
+    let metadata = find(b"AMDGPU", note::METADATA).or_else(|| find(b"AMD", note::YAML_METADATA));
+    if let Some(note) = metadata.filter(|note| note.contents.len() > LARGEST_METADATA) {
+        return Err(Error::TooLarge {
+            what: "metadata",
+            size: note.contents.len() as u64,
+            limit: LARGEST_METADATA as u64,
+        });
+    }
     if let Some(note) = find(b"AMDGPU", note::METADATA) {
         return metadata::from_msgpack(note.contents, note.offset).map(Some);
     }
@@ -378,6 +438,7 @@ fn read_relocations<'a>(
     /// Relocations whose addends stand in the image, and packed ones.
     const OTHER_TABLES: [u32; 3] = [9, 19, 0x6fff_ff00];
     let mut out = Vec::new();
+    let mut budget = Budget::new("relocations", data);
     for section in sections.iter().filter(|section| section.sh_flags(LE).0 & SHF_ALLOC != 0) {
         let kind = section.sh_type(LE);
         let at = section.sh_offset(LE);
@@ -393,6 +454,7 @@ fn read_relocations<'a>(
         if kind != SHT_RELA {
             continue;
         }
+        budget.spend(at, section.sh_size(LE))?;
         let entries = section.rela(LE, data).map_err(elf_error("relocations", at))?;
         let entries = entries.map_or(&[][..], |(entries, _)| entries);
         for entry in entries {
