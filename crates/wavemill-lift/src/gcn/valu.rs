@@ -1,1 +1,304 @@
-//! What the vector ALU formats share: modifiers, SDWA and DPP become attributes.
+//! What the vector ALU formats share: operands with their modifiers, and the floating-point mode.
+//!
+//! An instruction appears in up to five encodings (32-bit, 64-bit, SDWA, DPP, packed) that differ in operands and
+//! modifiers only. [`Lifter::valu`] reads both into a [`Valu`]; what is left to the files of the formats is one line
+//! per instruction that says which operation it is.
+
+use wavemill_ir::{
+    Attrs, CvtOp, DppCtrl, DstUnused, FloatOp, FloatType, FpEnv, IntOp, IntType, LaneOp, Omod, Op, Operand,
+    SrcMods, SubDword,
+};
+use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Special, Type};
+
+use super::lifter::{Lifted, Lifter};
+
+/// MODE.GPR_IDX_EN and MODE.VSKIP, under which vector instructions mean something else (Vega ISA 3.4, table 4).
+const MODE_GPR_IDX_EN: u32 = 1 << 27;
+const MODE_VSKIP: u32 = 1 << 28;
+
+/// A vector ALU instruction on its way to the IR: operands, and modifiers that stay with their source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Valu {
+    /// Vector result (of compares and lane reads: the scalar one), then the mask beside it.
+    pub dst: [Operand; 2],
+    /// Sources in the order of the assembly text.
+    pub src: [Operand; 4],
+    /// Modifiers and mode.
+    pub attrs: Attrs,
+    /// Types of the sources.
+    types: [Type; 4],
+    /// Type of the vector result; of `dst[0]` if there is none.
+    result: Type,
+}
+
+/// A [`Valu`] whose operation is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ready {
+    pub op: Op,
+    pub valu: Valu,
+}
+
+impl Lifter {
+    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS, has reserved modifiers, or runs in a
+    /// mode that has no meaning yet.
+    pub fn valu(&mut self, inst: &Inst) -> Option<Valu> {
+        if self.context.mode & (MODE_GPR_IDX_EN | MODE_VSKIP) != 0 {
+            return None;
+        }
+        let row = inst.row();
+        let modifiers = inst.modifiers();
+        let none = Type::one(Elem::Mask);
+        let mut v = Valu {
+            dst: [Operand::None; 2],
+            src: [Operand::None; 4],
+            attrs: Attrs::default(),
+            types: [none; 4],
+            result: none,
+        };
+        let mut sources = 0;
+        for (spec, operand) in inst.operands() {
+            let number = match spec.role {
+                Role::Vdst => {
+                    v.dst[0] = self.operand(spec, operand);
+                    v.result = spec.ty;
+                    continue;
+                }
+                Role::Sdst => {
+                    let slot = usize::from(!v.dst[0].is_none());
+                    v.dst[slot] = self.operand(spec, operand);
+                    continue;
+                }
+                Role::Src0 => Some(0),
+                Role::Src1 => Some(1),
+                Role::Src2 => Some(2),
+                _ => None,
+            };
+            if let gcn::Operand::Special { reg: Special::LdsDirect, .. } = operand {
+                return None;
+            }
+            v.src[sources] = match operand {
+                // Integer sources of f16 instructions take inline constants as f16 all the same (Vega ISA 12.7,
+                // V_LDEXP_F16; 12.9, V_CMP_CLASS_F16).
+                gcn::Operand::Float(value) if v.types[0].elem == Elem::F16 && spec.ty.bits() == 16 => {
+                    Operand::Const(u64::from(value.f16_bits()))
+                }
+                operand => self.operand(spec, operand),
+            };
+            v.types[sources] = spec.ty;
+            if let Some(number) = number {
+                v.attrs.src[sources.min(2)] = source_mods(inst, &modifiers, number, spec.ty)?;
+            }
+            sources += 1;
+        }
+        v.attrs.fp = self.fp_env(&v);
+        if row.has(Flag::Clamp, inst.target()) {
+            v.attrs.clamp = modifiers.clamp;
+        }
+        if row.has(Flag::Omod, inst.target()) && v.result.elem.is_float() {
+            v.attrs.omod = [Omod::None, Omod::Mul2, Omod::Mul4, Omod::Div2][usize::from(modifiers.omod & 3)];
+        }
+        v.set_dst_part(inst, &modifiers)?;
+        v.attrs.dpp = modifiers.dpp.map(|d| DppCtrl {
+            source: 0,
+            ctrl: d.ctrl,
+            row_mask: d.row_mask,
+            bank_mask: d.bank_mask,
+            bound_ctrl: d.bound_ctrl,
+        });
+        Some(v)
+    }
+
+    /// The mode for an operation: f32 fields or f16 and f64 fields (Vega ISA 3.4). Where source and result differ, the
+    /// source's fields say which inputs are flushed, the result's fields how it is rounded and flushed.
+    fn fp_env(&self, v: &Valu) -> FpEnv {
+        let of = |ty: Type| match ty.elem {
+            Elem::F16 | Elem::F64 => self.fp16_64(),
+            _ => self.fp32(),
+        };
+        let source = v.types.iter().find(|t| t.elem.is_float()).copied().unwrap_or(v.result);
+        let result = if v.result.elem.is_float() { v.result } else { source };
+        FpEnv { denorm_in: of(source).denorm_in, ..of(result) }
+    }
+
+    /// Appends the operation.
+    pub fn emit(&mut self, ready: Ready) -> Lifted {
+        let Valu { dst, src, attrs, .. } = ready.valu;
+        self.b.push(ready.op, dst, src, attrs);
+        Lifted::Next
+    }
+}
+
+/// The part of a register that an SDWA select names; `None` for the reserved code.
+fn sub_dword(sel: SdwaSel) -> Option<SubDword> {
+    Some(match sel {
+        SdwaSel::Byte0 => SubDword::Byte0,
+        SdwaSel::Byte1 => SubDword::Byte1,
+        SdwaSel::Byte2 => SubDword::Byte2,
+        SdwaSel::Byte3 => SubDword::Byte3,
+        SdwaSel::Word0 => SubDword::Word0,
+        SdwaSel::Word1 => SubDword::Word1,
+        SdwaSel::Dword => SubDword::Dword,
+        SdwaSel::Reserved => return None,
+    })
+}
+
+/// Modifiers of source `number` of the instruction. `None` if they are reserved.
+fn source_mods(inst: &Inst, m: &Modifiers, number: usize, ty: Type) -> Option<SrcMods> {
+    let row = inst.row();
+    let bit = |mask: u8| mask >> number & 1 != 0;
+    let half = |high: bool| if high { SubDword::Word1 } else { SubDword::Dword };
+    // Bits in front of an integer source are accepted and mean nothing; V_CNDMASK_B32 has untyped sources that take
+    // them.
+    let signed = bit(row.float_mods) && (ty.elem.is_float() || ty.elem == Elem::B32);
+    let mut mods = SrcMods { abs: signed && bit(m.abs), neg: signed && bit(m.neg), ..SrcMods::default() };
+    if let Some(Sdwa { src0_sel, src1_sel, .. }) = m.sdwa {
+        match number {
+            0 => (mods.sel, mods.sext) = (sub_dword(src0_sel)?, bit(m.sext)),
+            1 => (mods.sel, mods.sext) = (sub_dword(src1_sel)?, bit(m.sext)),
+            _ => {}
+        }
+        if ty.bits() == 16 && mods.sel == SubDword::Word0 {
+            // What a 16-bit operation reads anyway.
+            (mods.sel, mods.sext) = (SubDword::Dword, false);
+        }
+    } else if row.has(Flag::Mix, inst.target()) {
+        // The manual's NEG_HI field is the absolute value here.
+        (mods.abs, mods.neg_hi) = (false, bit(m.abs));
+        mods.sel = half(bit(m.op_sel));
+        mods.hi_sel = bit(m.op_sel_hi);
+    } else if row.format == Format::Vop3p {
+        mods.neg_hi = signed && bit(m.neg_hi);
+        if row.has(Flag::Noopsel, inst.target()) {
+            mods.hi_sel = true;
+        } else {
+            mods.sel = half(bit(m.op_sel));
+            mods.hi_sel = bit(m.op_sel_hi);
+        }
+    } else if row.has(Flag::Opsel, inst.target()) && ty.bits() == 16 {
+        mods.sel = half(bit(m.op_sel));
+    }
+    Some(mods)
+}
+
+impl Valu {
+    /// Reads which part of the destination is written: SDWA's select, or the half of `op_sel`.
+    fn set_dst_part(&mut self, inst: &Inst, m: &Modifiers) -> Option<()> {
+        if let Some(sdwa) = m.sdwa {
+            self.attrs.dst_sel = sub_dword(sdwa.dst_sel)?;
+            self.attrs.dst_unused = match sdwa.dst_unused {
+                gcn::DstUnused::Pad => DstUnused::Pad,
+                gcn::DstUnused::Sext => DstUnused::Sext,
+                gcn::DstUnused::Preserve => DstUnused::Preserve,
+                gcn::DstUnused::Reserved => return None,
+            };
+            if self.attrs.dst_sel == SubDword::Dword {
+                self.attrs.dst_unused = DstUnused::Pad;
+            } else if !matches!(self.dst[0], Operand::Row(_)) || self.result.dwords() > 1 {
+                return None;
+            }
+        } else if inst.row().format != Format::Vop3p
+            && inst.row().has(Flag::Opsel, inst.target())
+            && self.result.bits() == 16
+            && m.op_sel & 8 != 0
+        {
+            self.attrs.dst_sel = SubDword::Word1;
+            self.attrs.dst_unused = DstUnused::Preserve;
+        }
+        Some(())
+    }
+
+    /// Exchanges the first two sources with all that belongs to them (the `rev` instructions).
+    pub fn rev(mut self) -> Valu {
+        self.src.swap(0, 1);
+        self.types.swap(0, 1);
+        self.attrs.src.swap(0, 1);
+        if let Some(dpp) = &mut self.attrs.dpp {
+            dpp.source ^= 1;
+        }
+        self
+    }
+
+    /// Appends the old value of the destination as a source (accumulating instructions).
+    pub fn onto_dst(mut self) -> Valu {
+        if let Some(n) = self.src[..3].iter().position(|s| s.is_none()) {
+            self.src[n] = self.dst[0];
+            self.types[n] = self.result;
+        }
+        self
+    }
+
+    /// A 16-bit result leaves the other half of the destination as it is, where most instructions clear it.
+    pub fn keeps_other_half(mut self) -> Valu {
+        if self.attrs.dst_sel == SubDword::Dword {
+            self.attrs.dst_sel = SubDword::Word0;
+            self.attrs.dst_unused = DstUnused::Preserve;
+        }
+        self
+    }
+
+    /// The float type of the first source.
+    pub fn float_type(&self) -> FloatType {
+        match (self.types[0].elem, self.types[0].count) {
+            (Elem::F16, 1) => FloatType::F16,
+            (Elem::F16, _) => FloatType::PkF16,
+            (Elem::F64, _) => FloatType::F64,
+            (_, 2) => FloatType::PkF32,
+            _ => FloatType::F32,
+        }
+    }
+
+    /// The integer type of the first source.
+    pub fn int_type(&self) -> IntType {
+        match self.types[0].elem {
+            Elem::I16 => IntType::I16,
+            Elem::U16 => IntType::U16,
+            Elem::I32 => IntType::I32,
+            Elem::I64 => IntType::I64,
+            Elem::U64 => IntType::U64,
+            _ => IntType::U32,
+        }
+    }
+
+    /// An integer operation. Signs of sources are not touched, except by a selection.
+    pub fn int(mut self, op: IntOp) -> Ready {
+        if op != IntOp::Select {
+            for m in &mut self.attrs.src {
+                (m.abs, m.neg, m.neg_hi) = (false, false, false);
+            }
+        }
+        Ready { op: Op::Int(op), valu: self }
+    }
+
+    /// A float operation on the type of the first source.
+    pub fn float(self, op: FloatOp) -> Ready {
+        Ready { op: Op::Float(op, self.float_type()), valu: self }
+    }
+
+    /// A float operation on another type than that of the first source.
+    pub fn float_as(self, op: FloatOp, ty: FloatType) -> Ready {
+        Ready { op: Op::Float(op, ty), valu: self }
+    }
+
+    /// A conversion. Clamping an integer result means exceptions only (Vega ISA 6.2.2).
+    pub fn cvt(mut self, op: CvtOp) -> Ready {
+        self.attrs.clamp &= self.result.elem.is_float();
+        Ready { op: Op::Cvt(op), valu: self }
+    }
+
+    /// Drops the clamp, where it means exceptions only.
+    pub fn without_clamp(mut self) -> Valu {
+        self.attrs.clamp = false;
+        self
+    }
+
+    /// An exchange between the destination and the first source, which are both read and written.
+    pub fn exchange(mut self, op: LaneOp) -> Ready {
+        self.dst[1] = std::mem::take(&mut self.src[0]);
+        self.lane(op)
+    }
+
+    /// A movement between lanes.
+    pub fn lane(self, op: LaneOp) -> Ready {
+        Ready { op: Op::Lane(op), valu: self }
+    }
+}

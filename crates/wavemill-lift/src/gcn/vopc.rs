@@ -1,12 +1,63 @@
-//! VOPC instructions.
+//! VOPC instructions: comparisons into a mask (Vega ISA 12.9).
+//!
+//! The opcodes are regular: the predicate stands in the low bits, 4 of them for floats (Vega ISA 6.9, table 48) and 3
+//! for integers (table 49). Types and whether EXEC is written come from the row.
 
-use wavemill_isa::gcn::Inst;
+use wavemill_ir::{CmpPred, Op, Operand, ScalarOp, Uni, Width};
+use wavemill_isa::gcn::{Inst, State};
 
 use super::lifter::{Lifted, Lifter};
+use super::valu::Ready;
+
+/// Predicates of float comparisons in the order of their codes.
+const FLOAT: [CmpPred; 16] = [
+    CmpPred::False,
+    CmpPred::Lt,
+    CmpPred::Eq,
+    CmpPred::Le,
+    CmpPred::Gt,
+    CmpPred::Lg,
+    CmpPred::Ge,
+    CmpPred::Ordered,
+    CmpPred::Unordered,
+    CmpPred::Nge,
+    CmpPred::Nlg,
+    CmpPred::Ngt,
+    CmpPred::Nle,
+    CmpPred::Neq,
+    CmpPred::Nlt,
+    CmpPred::True,
+];
+
+/// Predicates of integer comparisons in the order of their codes.
+const INT: [CmpPred; 8] = [
+    CmpPred::False,
+    CmpPred::Lt,
+    CmpPred::Eq,
+    CmpPred::Le,
+    CmpPred::Gt,
+    CmpPred::Lg,
+    CmpPred::Ge,
+    CmpPred::True,
+];
 
 impl Lifter {
     pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
-        let _ = inst;
-        Lifted::Unsupported
+        let Some(mut valu) = self.valu(inst) else { return Lifted::Unsupported };
+        // It makes quiet NaNs signal, which only exceptions show.
+        valu.attrs.clamp = false;
+        let code = usize::from(inst.form().code);
+        let op = match code {
+            0x10..=0x15 => Op::FloatClass(valu.float_type()),
+            0x20..=0x7f => Op::FloatCmp(FLOAT[code & 15], valu.float_type()),
+            0xa0..=0xff => Op::IntCmp(INT[code & 7], valu.int_type()),
+            _ => return Lifted::Unsupported,
+        };
+        let mask = valu.dst[0];
+        self.emit(Ready { op, valu });
+        if inst.row().writes.contains(State::Exec) && mask != Operand::Uni(Uni::EXEC) {
+            self.b.scalar(ScalarOp::Mov, Width::W64, Uni::EXEC, &[mask], false);
+        }
+        Lifted::Next
     }
 }
