@@ -42,9 +42,7 @@ fn unit_rows(
         }
         let mut path = String::new();
         if let Some(entry) = row.file(header) {
-            let text = |v| {
-                dwarf.attr_string(&unit, v).ok().and_then(|s| s.to_string_lossy().ok().map(Cow::into_owned))
-            };
+            let text = |v| dwarf.attr_string(&unit, v).ok().map(|s| s.to_string_lossy().into_owned());
             let name = text(entry.path_name()).unwrap_or_default();
             if !name.starts_with('/')
                 && let Some(dir) = entry.directory(header).and_then(text)

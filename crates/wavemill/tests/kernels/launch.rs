@@ -1,0 +1,59 @@
+//! Launches the cases of `wavemill-kernels`.
+
+use std::num::NonZeroUsize;
+
+use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier};
+use wavemill_kernels::{Case, Target, Value, fixture};
+
+/// How a case is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub threads: usize,
+    pub tier: Tier,
+}
+
+impl Way {
+    pub fn options(self) -> RunOptions {
+        RunOptions {
+            threads: NonZeroUsize::new(self.threads),
+            tier: Some(self.tier),
+            // A kernel that does not end is a failure, not a hanging test.
+            max_instructions: Some(20_000_000_000),
+            ..RunOptions::default()
+        }
+    }
+}
+
+/// Contents of all buffers after a launch, in argument order, and what the launch did.
+pub fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    let object = fixture(target, case.object).unwrap_or_else(|| panic!("no fixture {}", case.object));
+    let device = Device::for_object(object)?;
+    let module = Module::load(&device, object)?;
+    let kernel = module.kernel(case.kernel)?;
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut args = Vec::new();
+    for arg in &case.args {
+        args.push(match &arg.value {
+            Value::Buffer { data, .. } => {
+                let buffer = device.buffer_from(arg.name, data)?;
+                buffers.push(buffer.clone());
+                Arg::Buffer(buffer)
+            }
+            Value::U32(v) => Arg::from(*v),
+            Value::U64(v) => Arg::from(*v),
+            Value::F32(v) => Arg::from(*v),
+            Value::Bytes(v) => Arg::Value(v.clone()),
+            Value::Local(bytes) => Arg::Local(*bytes),
+        });
+    }
+    let stats = Launch::new(&kernel)
+        .global_size(case.global.map(u64::from))
+        .workgroup_size(case.local)
+        .global_offset(case.offset)
+        .dims(case.dims as u16)
+        .args(args)
+        .options(way.options())
+        .run()?;
+    let contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;
+    Ok((contents, stats))
+}

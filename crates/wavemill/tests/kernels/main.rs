@@ -1,0 +1,60 @@
+//! Every kernel of the project on every target: right numbers, and the same bits whatever the host does.
+
+mod launch;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use wavemill::Tier;
+use wavemill_kernels::{Case, KERNELS, Size, Target};
+
+use launch::{Way, launch};
+
+/// The kernel's results are those of its host reference.
+fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
+    let (buffers, stats) = launch(case, target, Way { threads: 2, tier: Tier::detect() })?;
+    assert_eq!(stats.run.workgroups, case.group_count());
+    assert_eq!(stats.work_items, case.work_items());
+    case.check(&buffers)?;
+    Ok(())
+}
+
+/// 1, 2 and 16 threads and all tiers of the host give the same bits; the launch really used them.
+fn same_bits(case: &Case, target: Target) -> Result<(), Failed> {
+    let base = Way { threads: 1, tier: Tier::detect() };
+    let (expected, stats) = launch(case, target, base)?;
+    assert_eq!(stats.run.threads, 1);
+    let threads = [2, 16].map(|threads| Way { threads, ..base });
+    let tiers = Tier::ALL.into_iter().filter(|t| t.is_available()).map(|tier| Way { tier, ..base });
+    for way in threads.into_iter().chain(tiers) {
+        let (found, stats) = launch(case, target, way)?;
+        assert_eq!(stats.run.tier, way.tier);
+        assert_eq!(stats.run.threads as u64, (way.threads as u64).min(case.group_count()));
+        if found != expected {
+            return Err(format!("{way:?} gives other bits than {base:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for kernel in KERNELS {
+        for target in Target::ALL {
+            let name = format!("{}::{}", kernel.name, target.name());
+            trials.push(Trial::test(format!("right_numbers::{name}"), move || {
+                right_numbers(&kernel.make(Size::Small), target)
+            }));
+            if !kernel.make(Size::Small).racy {
+                trials.push(Trial::test(format!("same_bits::{name}"), move || {
+                    same_bits(&kernel.make(Size::Small), target)
+                }));
+            }
+        }
+    }
+    let missing: Vec<&str> = Tier::ALL.iter().filter(|t| !t.is_available()).map(|t| t.name()).collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !missing.is_empty() {
+        println!("not run, because this host has not the instructions: {}", missing.join(", "));
+    }
+    conclusion.exit();
+}
