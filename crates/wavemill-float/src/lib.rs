@@ -3,11 +3,12 @@
 //! Every float operation of the wave IR is here for one element: in all rounding modes, with and without denormals,
 //! with a fixed NaN policy. It is the slow path of the engines (modes other than the default, NaN lanes, f16, odd
 //! operations), the yardstick of their fast paths, and the fast path itself for the f32 reciprocal, roots, powers,
-//! logarithms, sine and cosine ([`rcp_f32`] and its siblings).
+//! logarithms, sine and cosine ([`rcp_f32`] and its siblings), and for f16 in the default mode ([`fma_f16`] and its
+//! siblings).
 //!
 //! How it works: sources are unpacked, the operation computes the exact result in integers (with a sticky bit for
 //! what is cut off), and one function rounds it into the format. Nothing depends on the host's floating-point unit
-//! except the f32 functions named above, which use only operations that IEEE 754 defines bit for bit.
+//! except the functions named above, which use only operations that IEEE 754 defines bit for bit.
 //!
 //! Entry points: [`float_kernel`] and [`float_op`], [`convert_kernel`] and [`cvt`], [`compare`], [`class`],
 //! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`narrow`], [`narrow_stochastic`]
@@ -27,6 +28,7 @@ mod dispatch;
 mod division;
 mod elementary;
 mod format;
+mod half;
 mod integral;
 mod minmax;
 mod mixed;
@@ -42,6 +44,7 @@ pub use dispatch::{Kernel, float_kernel, float_op};
 pub use division::{div_fmas, div_scale};
 pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqrt_f32};
 pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials};
+pub use half::{add_f16, f16_from_f32, f32_from_f16, fma_f16, mul_f16};
 pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};
 pub use output::{apply_output, apply_output_bits};
 pub use small::{narrow, narrow_stochastic, scale_exponent, widen};
