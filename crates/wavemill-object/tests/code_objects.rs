@@ -199,6 +199,30 @@ fn sections_by_name() {
 }
 
 #[test]
+fn arguments_in_registers() {
+    let data = fixture("gfx950-v6.co");
+    let object = CodeObject::parse(&data).unwrap();
+    let preloaded = |name: &str| {
+        let descriptor = object.kernel(name).unwrap().descriptor;
+        (descriptor.kernarg_preload.offset(), descriptor.kernarg_preload.length())
+    };
+    // The first six arguments: two pointers, a float, an integer, two hidden counts.
+    assert_eq!(preloaded("scale_add"), (0, 8));
+}
+
+/// A file without section headers can be loaded, but nothing can be found in it.
+#[test]
+fn an_object_without_sections() {
+    let mut data = fixture("gfx906-v4.co");
+    data[40..48].fill(0);
+    data[58..64].fill(0);
+    let object = CodeObject::parse(&data).unwrap();
+    assert!(object.problems()[0].contains("no section headers"), "{:?}", object.problems());
+    assert!(object.kernels().is_empty());
+    assert_eq!(object.metadata().unwrap().kernels.len(), 3);
+}
+
+#[test]
 fn a_large_image_needs_leave() {
     let data = fixture("gfx906-v4.co");
     let limits = Limits { max_image: 1 << 10, ..Limits::default() };

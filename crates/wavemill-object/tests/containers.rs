@@ -79,6 +79,14 @@ fn a_search_finds_what_no_section_names() {
     data[at..at + 11].copy_from_slice(b".other_name");
     assert_eq!(Container::parse(&data).unwrap().bundles().len(), 2);
 
+    let mut data = b"MZ".to_vec();
+    data.resize(512, 0);
+    data.extend(fixture("plain.bundle"));
+    data.extend(fixture("compressed-v3.bundle"));
+    let container = Container::parse(&data).unwrap();
+    let offsets: Vec<_> = container.bundles().iter().map(|bundle| bundle.offset()).collect();
+    assert_eq!(offsets, [512, 512 + fixture("plain.bundle").len() as u64]);
+
     let mut data = fixture("host-without-gpu-code.so");
     let host = data.len() as u64;
     let code = fixture("gfx950-v6.co");

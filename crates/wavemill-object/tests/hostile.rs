@@ -89,6 +89,12 @@ fn every_byte_changed() {
     }
 }
 
+/// Number of random cases; the environment variable multiplies it for a longer run.
+fn cases(usual: u32) -> u32 {
+    let factor = std::env::var("WAVEMILL_FUZZ_FACTOR").ok().and_then(|factor| factor.parse().ok());
+    usual.saturating_mul(factor.unwrap_or(1))
+}
+
 fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
     let more = ["plain.bundle", "compressed-v2.bundle", "compressed-v3.bundle", "host-library.so"];
     let names: Vec<_> = CODE_OBJECTS.into_iter().chain(more).collect();
@@ -96,7 +102,7 @@ fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(512), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Words overwritten with numbers that tend to break sums.
     #[test]
@@ -137,5 +143,15 @@ proptest! {
         rest in proptest::collection::vec(any::<u8>(), 0..400),
     ) {
         prop_assert!(exercise(&[magic, &rest].concat()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(20_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Names that look mangled.
+    #[test]
+    fn names(name in "_(Z|R)[NSTEILZXKPRvifjdCDaboltGAFMQUWgsnpc0-9_]{0,80}(\\.kd)?") {
+        prop_assert!(wavemill_object::demangle(&name).is_none_or(|text| text.len() <= 1 << 16));
     }
 }

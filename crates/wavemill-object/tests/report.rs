@@ -17,6 +17,7 @@ fn texts() {
         "gfx90a-v3.co",
         "gfx90a-v5.co",
         "gfx942-v5.co",
+        "gfx950-v6.co",
         "gfx9-4-generic-v6.co",
         "plain.bundle",
     ] {

@@ -103,6 +103,9 @@ impl<'a> CodeObject<'a> {
             _ => TargetId::from_flags_v4(flags),
         };
         let metadata = read_metadata(&notes)?;
+        if sections.is_empty() {
+            problems.push("there are no section headers: symbols and relocations are not known".to_owned());
+        }
         if metadata.is_none() {
             problems.push("there is no metadata: arguments are not known".to_owned());
         }

@@ -119,8 +119,10 @@ pub struct KernelReport {
     pub arguments_known: bool,
     /// Bytes of all arguments.
     pub kernarg_size: u32,
-    /// Words of the arguments that arrive in registers.
+    /// 32-bit words of the arguments that arrive in registers.
     pub kernarg_preload_words: u32,
+    /// The first of these words in the kernarg segment.
+    pub kernarg_preload_offset: u32,
     /// Vector registers used, accumulation registers included on MI200 and later.
     pub vgprs: Option<u32>,
     /// Accumulation registers used.
@@ -331,6 +333,7 @@ impl KernelReport {
             arguments_known: metadata.is_some(),
             kernarg_size: kernel.kernarg_size(),
             kernarg_preload_words: descriptor.kernarg_preload.length(),
+            kernarg_preload_offset: descriptor.kernarg_preload.offset(),
             vgprs: metadata.and_then(|metadata| metadata.vgpr_count),
             agprs: metadata.and_then(|metadata| metadata.agpr_count),
             sgprs: metadata.and_then(|metadata| metadata.sgpr_count),

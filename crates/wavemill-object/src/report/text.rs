@@ -193,7 +193,10 @@ impl KernelReport {
     fn arguments(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "    arguments  {} bytes", self.kernarg_size)?;
         if self.kernarg_preload_words != 0 {
-            write!(f, ", the first {} words of them in registers", self.kernarg_preload_words)?;
+            write!(f, ", {} words of them in registers", self.kernarg_preload_words)?;
+            if self.kernarg_preload_offset != 0 {
+                write!(f, " from word {} on", self.kernarg_preload_offset)?;
+            }
         }
         if !self.arguments_known {
             return writeln!(f, ", not described");
