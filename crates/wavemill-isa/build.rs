@@ -22,8 +22,28 @@ use std::{env, fs, process};
 
 /// The row files in the manual's order of formats.
 const FILES: [&str; 22] = [
-    "sop2", "sopk", "sop1", "sopc", "sopp", "smem", "vop2", "vop1", "vopc", "vop3", "vop3p", "mai", "mai_scaled",
-    "vintrp", "ds", "mubuf", "mtbuf", "mimg", "flat", "global", "scratch", "exp",
+    "sop2",
+    "sopk",
+    "sop1",
+    "sopc",
+    "sopp",
+    "smem",
+    "vop2",
+    "vop1",
+    "vopc",
+    "vop3",
+    "vop3p",
+    "mai",
+    "mai_scaled",
+    "vintrp",
+    "ds",
+    "mubuf",
+    "mtbuf",
+    "mimg",
+    "flat",
+    "global",
+    "scratch",
+    "exp",
 ];
 
 fn main() {

@@ -111,7 +111,11 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm]) -> String {
         line!("        ],");
         match row.data {
             Some(ty) => {
-                line!("        data: Some(Type {{ elem: Elem::{}, count: {} }}),", ty.elem.variant(), ty.count);
+                line!(
+                    "        data: Some(Type {{ elem: Elem::{}, count: {} }}),",
+                    ty.elem.variant(),
+                    ty.count
+                );
             }
             None => line!("        data: None,"),
         }

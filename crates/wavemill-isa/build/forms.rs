@@ -106,8 +106,10 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     let has = |role| row.operand(role).is_some();
     let legal = |condition: bool| if condition { Free } else { Fixed(0) };
     let holds = |id: F| row.operands.iter().any(|operand| encoding.field_of(operand.role) == Some(id));
-    let present =
-        [Role::Src0, Role::Src1, Role::Src2].iter().enumerate().fold(0, |set, (i, &r)| set | u32::from(has(r)) << i);
+    let present = [Role::Src0, Role::Src1, Role::Src2]
+        .iter()
+        .enumerate()
+        .fold(0, |set, (i, &r)| set | u32::from(has(r)) << i);
     let mods = u32::from(row.float_mods());
     // Sources that SDWA sign-extends instead of taking their absolute value or negative.
     let sign_extends = |role, bit: u32| {
@@ -121,7 +123,11 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     match field.id {
         F::Encoding => Fixed(encoding.encoding_bits()),
         F::Op => Fixed(u32::from(code)),
-        F::Reserved => Fixed(0),
+        // LLVM wants some reserved bits zero and does not look at others.
+        F::Reserved if matches!(encoding, Encoding::Ds | Encoding::Mimg) || fence || flag(Flag::Noscc) => {
+            Fixed(0)
+        }
+        F::Reserved => Ignored,
         F::Seg => Fixed(match row.format {
             Format::Scratch => 1,
             Format::Global => 2,
@@ -158,7 +164,11 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         F::OpSel if encoding == Encoding::MaiScaled => Free,
         F::OpSel if flag(Flag::Dppctl) => Bits(0b0011, 0b1100),
         F::OpSel if encoding == Encoding::Vop3Interp => {
-            if flag(Flag::Opsel) { Bits(0b1101, 0b0010) } else { Ignored }
+            if flag(Flag::Opsel) {
+                Bits(0b1101, 0b0010)
+            } else {
+                Ignored
+            }
         }
         F::OpSel if flag(Flag::Opsel) => Bits(present | mods | 0b1000, 0),
         F::OpSel if flag(Flag::Noopsel) => Fixed(0),
@@ -291,7 +301,8 @@ pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
                 )));
                 continue;
             };
-            let scalar = field.width <= 8 && matches!(id, F::Sdst | F::Sdata | F::Sbase | F::Srsrc | F::Ssamp);
+            let scalar =
+                field.width <= 8 && matches!(id, F::Sdst | F::Sdata | F::Sbase | F::Srsrc | F::Ssamp);
             if scalar && operand.ty.dwords() > 16 {
                 errors.push(row.error(format!(
                     "expected at most 16 registers in scalar operand `{}`, found `{}`",

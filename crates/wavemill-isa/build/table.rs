@@ -3,7 +3,8 @@
 //! A row file is plain text. `#` starts a comment. A line that starts with `%` sets something for the lines after it:
 //!
 //! - `%format F`: the format (opcode space) of the rows; once, first.
-//! - `%manual TEXT`: the manual's section that lists them.
+//! - `%manual TEXT`: the manual's section that lists them; `%manual 908+: TEXT` adds the section for instructions that
+//!   no older target has.
 //! - `%columns ROLE...`: the operand columns of the rows that follow, in text order.
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row takes one away.
 //!
@@ -122,7 +123,8 @@ impl SourceRow {
 #[derive(Default)]
 struct Header {
     format: Option<Format>,
-    manual: String,
+    /// Sections and the targets for whose new instructions they stand.
+    manual: Vec<(TargetSet, String)>,
     columns: Vec<Role>,
     defaults: Vec<String>,
 }
@@ -165,12 +167,22 @@ impl Header {
                     return Err("expected one %format per file, found a second".into());
                 }
             }
-            "manual" => self.manual = rest.to_owned(),
+            "manual" => {
+                let (targets, section) = match rest.split_once(": ") {
+                    Some((targets, section)) => (parse_targets(targets)?, section),
+                    None => {
+                        self.manual.clear();
+                        (TargetSet::ALL, rest)
+                    }
+                };
+                self.manual.push((targets, section.trim().to_owned()));
+            }
             "columns" => {
                 self.columns.clear();
                 for name in rest.split_whitespace() {
-                    let role = Role::from_name(name)
-                        .ok_or_else(|| unknown("an operand column", name, Role::ALL.iter().map(|r| r.name())))?;
+                    let role = Role::from_name(name).ok_or_else(|| {
+                        unknown("an operand column", name, Role::ALL.iter().map(|r| r.name()))
+                    })?;
                     if self.columns.contains(&role) {
                         return Err(format!("expected each column once, found `{name}` twice"));
                     }
@@ -183,6 +195,17 @@ impl Header {
         Ok(())
     }
 
+    /// The section for a row with these targets: the last one given for the oldest of them.
+    fn section(&self, targets: TargetSet) -> String {
+        let oldest = targets.iter().next();
+        let fits = |set: TargetSet| oldest.is_some_and(|target| set.contains(target));
+        self.manual
+            .iter()
+            .rev()
+            .find(|(set, _)| fits(*set))
+            .map_or_else(String::new, |(_, text)| text.clone())
+    }
+
     fn row(&self, file: &str, line: usize, text: &str) -> Result<SourceRow, String> {
         let format = self.format.ok_or("expected %format before the first row")?;
         let (text, note) = match text.split_once("note:") {
@@ -190,7 +213,8 @@ impl Header {
             None => (text, None),
         };
         let mut cells = text.split_whitespace();
-        let mut next = |what: &str| cells.next().ok_or_else(|| format!("expected {what}, found the end of the line"));
+        let mut next =
+            |what: &str| cells.next().ok_or_else(|| format!("expected {what}, found the end of the line"));
         let codes = next("an opcode")?;
         let targets = parse_targets(next("a target set")?)?;
         let names = next("a mnemonic")?;
@@ -205,7 +229,7 @@ impl Header {
             file: file.to_owned(),
             line,
             format,
-            manual: self.manual.clone(),
+            manual: self.section(targets),
             targets,
             codes: parse_codes(format, codes, targets)?,
             names: parse_names(names, targets)?,
@@ -247,7 +271,11 @@ pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
     }
     let one = |name: &str| {
         Target::ALL.into_iter().find(|t| &t.name()[3..] == name).ok_or_else(|| {
-            unknown("a target set", text, ["all"].into_iter().chain(Target::ALL.iter().map(|t| &t.name()[3..])))
+            unknown(
+                "a target set",
+                text,
+                ["all"].into_iter().chain(Target::ALL.iter().map(|t| &t.name()[3..])),
+            )
         })
     };
     let mut set = TargetSet::EMPTY;
@@ -297,7 +325,11 @@ fn per_target(text: &str, all: TargetSet) -> Result<Vec<(TargetSet, &str)>, Stri
     Ok(items)
 }
 
-fn parse_codes(format: Format, text: &str, targets: TargetSet) -> Result<Vec<(TargetSet, Format, u16)>, String> {
+fn parse_codes(
+    format: Format,
+    text: &str,
+    targets: TargetSet,
+) -> Result<Vec<(TargetSet, Format, u16)>, String> {
     per_target(text, targets)?
         .into_iter()
         .map(|(targets, value)| {
@@ -338,7 +370,9 @@ pub fn parse_type(text: &str) -> Result<Type, String> {
         Some(Type { elem: Elem::from_name(elem)?, count })
     });
     match parsed {
-        Some(ty) if ty.elem.bits() == 0 => Err(format!("expected no count on `{}`, found `{text}`", ty.elem.name())),
+        Some(ty) if ty.elem.bits() == 0 => {
+            Err(format!("expected no count on `{}`, found `{text}`", ty.elem.name()))
+        }
         Some(ty) if (2..=64).contains(&ty.count) && ty.bits() <= 1024 => Ok(ty),
         Some(_) => Err(format!("expected 2 to 64 elements and at most 1024 bits, found `{text}`")),
         None => Err(unknown("an operand type", text, Elem::ALL.iter().map(|e| e.name()))),
@@ -389,8 +423,9 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 let (op, space) = value.split_once('.').unwrap_or((value, ""));
                 let op = MemOp::from_name(op)
                     .ok_or_else(|| unknown("a memory operation", op, MemOp::ALL.iter().map(|o| o.name())))?;
-                let space = MemSpace::from_name(space)
-                    .ok_or_else(|| unknown("a memory space", space, MemSpace::ALL.iter().map(|s| s.name())))?;
+                let space = MemSpace::from_name(space).ok_or_else(|| {
+                    unknown("a memory space", space, MemSpace::ALL.iter().map(|s| s.name()))
+                })?;
                 row.memory.push(MemAccess { op, space });
             }
             "data" => row.data = Some(parse_type(value)?),
@@ -399,7 +434,9 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 for item in value.split(',').filter(|&item| item != "none") {
                     match item {
                         "0" | "1" | "2" => mods |= 1 << (item.as_bytes()[0] - b'0'),
-                        _ => return Err(format!("expected source numbers or `none` in mods, found `{item}`")),
+                        _ => {
+                            return Err(format!("expected source numbers or `none` in mods, found `{item}`"));
+                        }
                     }
                 }
                 row.mods = Some(mods);

@@ -24,14 +24,8 @@ pub enum Target {
 
 impl Target {
     /// Every target, oldest first.
-    pub const ALL: [Target; 6] = [
-        Target::Gfx900,
-        Target::Gfx906,
-        Target::Gfx908,
-        Target::Gfx90a,
-        Target::Gfx942,
-        Target::Gfx950,
-    ];
+    pub const ALL: [Target; 6] =
+        [Target::Gfx900, Target::Gfx906, Target::Gfx908, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
     /// The number of targets.
     pub const COUNT: usize = Target::ALL.len();

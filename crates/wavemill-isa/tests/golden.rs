@@ -76,7 +76,11 @@ fn global_load_offset_is_signed() {
     let bytes = [0x00, 0x90, 0x50, 0xdc, 0x01, 0x00, 0x7f, 0x00];
     assert_eq!(
         operands(Target::Gfx906, &bytes),
-        [(Role::Vdst, v(0)), (Role::Vaddr, Operand::Vgpr { first: 1, dwords: 2 }), (Role::Saddr, Operand::Off)]
+        [
+            (Role::Vdst, v(0)),
+            (Role::Vaddr, Operand::Vgpr { first: 1, dwords: 2 }),
+            (Role::Saddr, Operand::Off)
+        ]
     );
     assert_eq!(inst(Target::Gfx906, &bytes).modifiers().offset, -4096);
 }

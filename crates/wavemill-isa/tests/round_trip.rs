@@ -34,7 +34,8 @@ fn meaning(inst: &Inst) -> u128 {
                 drop(FieldId::Offset);
             } else if !m.imm {
                 // A register number in the low bits of OFFSET.
-                let offset = inst.encoding().field(inst.target(), FieldId::Offset).expect("SMEM has an offset");
+                let offset =
+                    inst.encoding().field(inst.target(), FieldId::Offset).expect("SMEM has an offset");
                 used &= !(offset.mask() & !(0x7F << offset.lo));
             }
         }
@@ -134,9 +135,8 @@ fn missing_bytes_are_asked_for() {
         assert_eq!(decode(Target::Gfx906, &bytes[..length]), Err(Truncated { needed }), "{length} bytes");
     }
     // The first half of a scaled matrix pair is an instruction; the pair is another.
-    let pair = [
-        0x00, 0x00, 0xac, 0xd3, 0x00, 0x03, 0x02, 0x18, 0x00, 0x08, 0xad, 0xd3, 0x00, 0x11, 0x42, 0x04,
-    ];
+    let pair =
+        [0x00, 0x00, 0xac, 0xd3, 0x00, 0x03, 0x02, 0x18, 0x00, 0x08, 0xad, 0xd3, 0x00, 0x11, 0x42, 0x04];
     assert_eq!(decode(Target::Gfx950, &pair[..8]).map(|inst| inst.op()), Ok(Op::VMfmaLdScaleB32));
     assert_eq!(decode(Target::Gfx950, &pair).map(|inst| inst.size()), Ok(16));
     assert!(decode(Target::Gfx942, &pair).is_err());
@@ -164,7 +164,8 @@ fn fault(result: Result<Inst, BuildError>) -> OperandFault {
 fn builds_what_the_assembler_builds() {
     let inst = add(Encoding::Vop2, Operand::Literal(0x1234_5678), V1).expect("a literal is legal in VOP2");
     assert_eq!(inst.words(), &[0x0200_02ff, 0x1234_5678, 0, 0]);
-    let inst = add(Encoding::Vop2Sdwa, V1, Operand::Sgpr { first: 3, dwords: 1 }).expect("SDWA takes SGPRs on gfx9");
+    let inst =
+        add(Encoding::Vop2Sdwa, V1, Operand::Sgpr { first: 3, dwords: 1 }).expect("SDWA takes SGPRs on gfx9");
     assert_eq!((inst.size(), inst.modifiers().sdwa.is_some()), (8, true));
     // v_pk_add_f16 v0, v1, 1.0
     let packed = Inst::build(Target::Gfx906, Op::VPkAddF16, Encoding::Vop3p)
@@ -188,8 +189,14 @@ fn says_what_is_wrong_with_an_operand() {
     let odd = Operand::Sgpr { first: 3, dwords: 2 };
     let mov = Inst::build(Target::Gfx906, Op::SMovB64, Encoding::Sop1).expect("gfx906 has it");
     let even = Operand::Special { reg: Special::VccLo, dwords: 2 };
-    assert_eq!(fault(mov.operand(Role::Sdst, even).operand(Role::Src0, odd).finish()), OperandFault::Alignment(2));
-    assert_eq!(fault(mov.operand(Role::Sdst, Operand::Int(1)).operand(Role::Src0, even).finish()), OperandFault::Kind);
+    assert_eq!(
+        fault(mov.operand(Role::Sdst, even).operand(Role::Src0, odd).finish()),
+        OperandFault::Alignment(2)
+    );
+    assert_eq!(
+        fault(mov.operand(Role::Sdst, Operand::Int(1)).operand(Role::Src0, even).finish()),
+        OperandFault::Kind
+    );
     let missing = mov.operand(Role::Sdst, even).finish();
     assert_eq!(missing, Err(BuildError::MissingOperand { op: Op::SMovB64, role: Role::Src0 }));
     let extra = mov.operand(Role::Vdst, V0).finish();
@@ -201,7 +208,13 @@ fn says_what_is_wrong_with_an_operand() {
 #[test]
 fn says_which_modifier_is_illegal() {
     let modifier = |target, op, encoding, modifiers: Modifiers| {
-        Inst::build(target, op, encoding).expect("exists").operand(Role::Vdst, V0).operand(Role::Src0, V1).operand(Role::Src1, V1).modifiers(modifiers).finish()
+        Inst::build(target, op, encoding)
+            .expect("exists")
+            .operand(Role::Vdst, V0)
+            .operand(Role::Src0, V1)
+            .operand(Role::Src1, V1)
+            .modifiers(modifiers)
+            .finish()
     };
     let clamp = Modifiers { clamp: true, ..Modifiers::default() };
     let error = modifier(Target::Gfx906, Op::VAndB32, Encoding::Vop3a, clamp);

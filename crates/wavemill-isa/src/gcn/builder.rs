@@ -43,7 +43,9 @@ impl fmt::Display for OperandFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OperandFault::Kind => f.write_str("no operand of this kind is possible here"),
-            OperandFault::Width { expected, found } => write!(f, "{expected} registers are needed, {found} are given"),
+            OperandFault::Width { expected, found } => {
+                write!(f, "{expected} registers are needed, {found} are given")
+            }
             OperandFault::Alignment(align) => write!(f, "the first register must be a multiple of {align}"),
             OperandFault::Range => f.write_str("the number does not fit"),
             OperandFault::SecondLiteral => f.write_str("an instruction has one literal only"),
@@ -193,9 +195,12 @@ impl InstBuilder {
             return Err(BuildError::Modifier { op, field });
         }
         for (spec, operand) in self.given() {
-            writer
-                .operand(spec, operand)
-                .map_err(|fault| BuildError::Operand { op, role: spec.role, operand, fault })?;
+            writer.operand(spec, operand).map_err(|fault| BuildError::Operand {
+                op,
+                role: spec.role,
+                operand,
+                fault,
+            })?;
         }
         // Constant bits last: they are not for operands to change.
         for (index, word) in writer.words.iter_mut().enumerate() {
@@ -403,14 +408,16 @@ impl Writer {
         let sdwa = matches!(encoding, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa);
         let vector = matches!(operand, Operand::Vgpr { .. } | Operand::Agpr { .. });
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_));
-        if constant && encoding.field(self.target, id).is_some_and(|field| field.width < 8) && id != F::Offset {
+        if constant && encoding.field(self.target, id).is_some_and(|field| field.width < 8) && id != F::Offset
+        {
             return Err(OperandFault::Kind);
         }
         match (id, encoding) {
             (F::Offset, _) => self.scalar_offset(operand),
             (F::Sdst, E::VopcSdwa) if operand == (Operand::Special { reg: Special::VccLo, dwords: 2 }) => {
                 // VCC needs no name; if it has one all the same, the modifiers say so.
-                let named = encoding.field(self.target, F::SdstEnable).is_some_and(|f| f.get(&self.words) != 0);
+                let named =
+                    encoding.field(self.target, F::SdstEnable).is_some_and(|f| f.get(&self.words) != 0);
                 if named { self.field(id, Special::VccLo.code()) } else { Ok(()) }
             }
             (F::Sdst, E::VopcSdwa) => {
@@ -446,7 +453,8 @@ impl Writer {
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1 | F::Vsrc, _)
                 if encoding.field(self.target, id).is_some_and(|field| field.width == 9) =>
             {
-                let code = if vector { 256 + self.vector_code(spec, operand)? } else { self.scalar_code(operand)? };
+                let code =
+                    if vector { 256 + self.vector_code(spec, operand)? } else { self.scalar_code(operand)? };
                 self.field(id, code)
             }
             _ => {

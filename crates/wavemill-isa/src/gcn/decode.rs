@@ -174,19 +174,17 @@ pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<In
 
 /// The field at fault if fields that are legal by themselves hold reserved codes or do not go together.
 fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
-    let used = |id| view.form.encoding.field(view.target, id).is_some_and(|field| view.form.used & field.mask() != 0);
+    let used = |id| {
+        view.form.encoding.field(view.target, id).is_some_and(|field| view.form.used & field.mask() != 0)
+    };
     match view.form.encoding {
         Encoding::Vop1Sdwa | Encoding::Vop2Sdwa | Encoding::VopcSdwa => {
-            let reserved = [
-                (FieldId::DstSel, 7),
-                (FieldId::DstUnused, 3),
-                (FieldId::Src0Sel, 7),
-                (FieldId::Src1Sel, 7),
-            ];
+            let reserved =
+                [(FieldId::DstSel, 7), (FieldId::DstUnused, 3), (FieldId::Src0Sel, 7), (FieldId::Src1Sel, 7)];
             reserved.into_iter().find(|&(id, code)| used(id) && view.get(id) == code).map(|(id, _)| id)
         }
         // What goes to LDS has no data registers (Vega ISA 8.1.9).
-        Encoding::Mubuf | Encoding::Flat if view.to_lds() => {
+        Encoding::Mubuf | Encoding::Flat if view.moves_to_lds() => {
             [FieldId::Tfe, FieldId::Acc].into_iter().find(|&id| view.bit(id))
         }
         _ => None,

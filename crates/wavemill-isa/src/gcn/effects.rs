@@ -3,7 +3,7 @@
 use super::inst::Inst;
 use super::modifiers::DstUnused;
 use super::operand::{Operand, Special};
-use super::vocabulary::{Access, Role, State};
+use super::vocabulary::{Access, MemAccess, MemOp, MemSpace, Role, State};
 
 /// A register file, or state that is not in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +108,9 @@ impl RegisterSet {
     /// Whether register `number` of `file` is in the set.
     pub fn contains(&self, file: RegisterFile, number: u8) -> bool {
         self.iter().any(|range| {
-            range.file == file && number >= range.first && u16::from(number) < u16::from(range.first) + u16::from(range.count)
+            range.file == file
+                && number >= range.first
+                && u16::from(number) < u16::from(range.first) + u16::from(range.count)
         })
     }
 
@@ -136,6 +138,10 @@ impl Inst {
             }
         }
         self.row().reads.iter().for_each(|state| set.push_state(state));
+        // The place in LDS, and the base and size of GDS.
+        if self.moves_to_lds() || self.modifiers().gds {
+            set.push_state(State::M0);
+        }
         set
     }
 
@@ -154,6 +160,20 @@ impl Inst {
         }
         self.row().writes.iter().for_each(|state| set.push_state(state));
         set
+    }
+
+    /// The memory accesses of this instance: those of the row, and the store to LDS of a load with the LDS bit.
+    pub fn memory(&self) -> impl Iterator<Item = MemAccess> + use<> {
+        let row = self.row().memory;
+        let listed = row.iter().any(|access| access.space == MemSpace::Lds);
+        let to_lds =
+            (self.moves_to_lds() && !listed).then_some(MemAccess { op: MemOp::Store, space: MemSpace::Lds });
+        row.iter().copied().chain(to_lds)
+    }
+
+    /// Whether the instance has the LDS bit set: it moves data between memory and LDS, without data VGPRs.
+    pub fn moves_to_lds(&self) -> bool {
+        self.view().moves_to_lds()
     }
 
     fn keeps_destination_bits(&self) -> bool {

@@ -27,9 +27,9 @@ words! {
         Vop2 = "vop2",
         /// VOP2 followed by a 32-bit constant (`v_madmk`, `v_madak`, `v_fmamk`, `v_fmaak`).
         Vop2Literal = "vop2_literal",
-        /// VOP2 with an SDWA word (Vega ISA 13.3.8).
+        /// VOP2 with an SDWA word (Vega ISA 13.3.7).
         Vop2Sdwa = "vop2_sdwa",
-        /// VOP2 with a DPP word (Vega ISA 13.3.10).
+        /// VOP2 with a DPP word (Vega ISA 13.3.9).
         Vop2Dpp = "vop2_dpp",
         /// Vector ALU, one source (Vega ISA 13.3.2).
         Vop1 = "vop1",
@@ -39,7 +39,7 @@ words! {
         Vop1Dpp = "vop1_dpp",
         /// Vector compare (Vega ISA 13.3.3).
         Vopc = "vopc",
-        /// VOPC with an SDWA word of its own kind (Vega ISA 13.3.9).
+        /// VOPC with an SDWA word of its own kind (Vega ISA 13.3.8).
         VopcSdwa = "vopc_sdwa",
         /// 64-bit vector ALU encoding with ABS (Vega ISA 13.3.4).
         Vop3a = "vop3a",
@@ -49,9 +49,9 @@ words! {
         Vop3Interp = "vop3_interp",
         /// 64-bit packed encoding (Vega ISA 13.3.6).
         Vop3p = "vop3p",
-        /// Matrix encoding (MI300 ISA 13.3.7).
+        /// Matrix encoding (CDNA3 ISA 13.3.6.1).
         Mai = "mai",
-        /// Load-scale word pair followed by a matrix word pair (MI350 ISA 7.2.1).
+        /// Load-scale word pair followed by a matrix word pair (CDNA4 ISA 7.2.1).
         MaiScaled = "mai_scaled",
         /// Interpolation (Vega ISA 13.4.1).
         Vintrp = "vintrp",
@@ -75,7 +75,7 @@ words! {
     pub enum FieldId {
         /// The constant bits that select the encoding.
         Encoding = "encoding",
-        /// A bit that must be zero.
+        /// A bit that means nothing.
         Reserved = "reserved",
         /// Opcode.
         Op = "op",
@@ -322,35 +322,319 @@ const NO_SVE: TargetSet = TargetSet::up_to(Target::Gfx90a);
 
 use FieldId as F;
 
-const SOP2: &[Field] = &[f(F::Src0, 0, 8), f(F::Src1, 8, 8), f(F::Sdst, 16, 7), f(F::Op, 23, 7), f(F::Encoding, 30, 2)];
+const SOP2: &[Field] =
+    &[f(F::Src0, 0, 8), f(F::Src1, 8, 8), f(F::Sdst, 16, 7), f(F::Op, 23, 7), f(F::Encoding, 30, 2)];
 const SOP1: &[Field] = &[f(F::Src0, 0, 8), f(F::Op, 8, 8), f(F::Sdst, 16, 7), f(F::Encoding, 23, 9)];
 const SOPC: &[Field] = &[f(F::Src0, 0, 8), f(F::Src1, 8, 8), f(F::Op, 16, 7), f(F::Encoding, 23, 9)];
 const SOPK: &[Field] = &[f(F::Simm16, 0, 16), f(F::Sdst, 16, 7), f(F::Op, 23, 5), f(F::Encoding, 28, 4)];
-const SOPK_LITERAL: &[Field] = &[f(F::Simm16, 0, 16), f(F::Op, 23, 5), f(F::Encoding, 28, 4), f(F::Literal, 32, 32)];
+const SOPK_LITERAL: &[Field] =
+    &[f(F::Simm16, 0, 16), f(F::Op, 23, 5), f(F::Encoding, 28, 4), f(F::Literal, 32, 32)];
 const SOPP: &[Field] = &[f(F::Simm16, 0, 16), f(F::Op, 16, 7), f(F::Encoding, 23, 9)];
-const SMEM: &[Field] = &[f(F::Sbase, 0, 6), f(F::Sdata, 6, 7), f(F::SoffsetEn, 14, 1), f(F::Nv, 15, 1), f(F::Glc, 16, 1), f(F::Imm, 17, 1), f(F::Op, 18, 8), f(F::Encoding, 26, 6), f(F::Offset, 32, 21), f(F::Soffset, 57, 7)];
-const VOP2: &[Field] = &[f(F::Src0, 0, 9), f(F::Src1, 9, 8), f(F::Vdst, 17, 8), f(F::Op, 25, 6), f(F::Encoding, 31, 1)];
-const VOP2_LITERAL: &[Field] = &[f(F::Src0, 0, 9), f(F::Src1, 9, 8), f(F::Vdst, 17, 8), f(F::Op, 25, 6), f(F::Encoding, 31, 1), f(F::Literal, 32, 32)];
-const VOP2_SDWA: &[Field] = &[f(F::Src1, 9, 8), f(F::Vdst, 17, 8), f(F::Op, 25, 6), f(F::Encoding, 31, 1), f(F::Src0, 32, 8), f(F::DstSel, 40, 3), f(F::DstUnused, 43, 2), f(F::Clamp, 45, 1), f(F::Omod, 46, 2), f(F::Src0Sel, 48, 3), f(F::Src0Sext, 51, 1), f(F::Src0Neg, 52, 1), f(F::Src0Abs, 53, 1), f(F::Src0Scalar, 55, 1), f(F::Src1Sel, 56, 3), f(F::Src1Sext, 59, 1), f(F::Src1Neg, 60, 1), f(F::Src1Abs, 61, 1), f(F::Src1Scalar, 63, 1)];
-const VOP2_DPP: &[Field] = &[f(F::Src1, 9, 8), f(F::Vdst, 17, 8), f(F::Op, 25, 6), f(F::Encoding, 31, 1), f(F::Src0, 32, 8), f(F::DppCtrl, 40, 9), f(F::BoundCtrl, 51, 1), f(F::Src0Neg, 52, 1), f(F::Src0Abs, 53, 1), f(F::Src1Neg, 54, 1), f(F::Src1Abs, 55, 1), f(F::BankMask, 56, 4), f(F::RowMask, 60, 4)];
+const SMEM: &[Field] = &[
+    f(F::Sbase, 0, 6),
+    f(F::Sdata, 6, 7),
+    f(F::SoffsetEn, 14, 1),
+    f(F::Nv, 15, 1),
+    f(F::Glc, 16, 1),
+    f(F::Imm, 17, 1),
+    f(F::Op, 18, 8),
+    f(F::Encoding, 26, 6),
+    f(F::Offset, 32, 21),
+    f(F::Soffset, 57, 7),
+];
+const VOP2: &[Field] =
+    &[f(F::Src0, 0, 9), f(F::Src1, 9, 8), f(F::Vdst, 17, 8), f(F::Op, 25, 6), f(F::Encoding, 31, 1)];
+const VOP2_LITERAL: &[Field] = &[
+    f(F::Src0, 0, 9),
+    f(F::Src1, 9, 8),
+    f(F::Vdst, 17, 8),
+    f(F::Op, 25, 6),
+    f(F::Encoding, 31, 1),
+    f(F::Literal, 32, 32),
+];
+const VOP2_SDWA: &[Field] = &[
+    f(F::Src1, 9, 8),
+    f(F::Vdst, 17, 8),
+    f(F::Op, 25, 6),
+    f(F::Encoding, 31, 1),
+    f(F::Src0, 32, 8),
+    f(F::DstSel, 40, 3),
+    f(F::DstUnused, 43, 2),
+    f(F::Clamp, 45, 1),
+    f(F::Omod, 46, 2),
+    f(F::Src0Sel, 48, 3),
+    f(F::Src0Sext, 51, 1),
+    f(F::Src0Neg, 52, 1),
+    f(F::Src0Abs, 53, 1),
+    f(F::Src0Scalar, 55, 1),
+    f(F::Src1Sel, 56, 3),
+    f(F::Src1Sext, 59, 1),
+    f(F::Src1Neg, 60, 1),
+    f(F::Src1Abs, 61, 1),
+    f(F::Src1Scalar, 63, 1),
+];
+const VOP2_DPP: &[Field] = &[
+    f(F::Src1, 9, 8),
+    f(F::Vdst, 17, 8),
+    f(F::Op, 25, 6),
+    f(F::Encoding, 31, 1),
+    f(F::Src0, 32, 8),
+    f(F::DppCtrl, 40, 9),
+    f(F::BoundCtrl, 51, 1),
+    f(F::Src0Neg, 52, 1),
+    f(F::Src0Abs, 53, 1),
+    f(F::Src1Neg, 54, 1),
+    f(F::Src1Abs, 55, 1),
+    f(F::BankMask, 56, 4),
+    f(F::RowMask, 60, 4),
+];
 const VOP1: &[Field] = &[f(F::Src0, 0, 9), f(F::Op, 9, 8), f(F::Vdst, 17, 8), f(F::Encoding, 25, 7)];
-const VOP1_SDWA: &[Field] = &[f(F::Op, 9, 8), f(F::Vdst, 17, 8), f(F::Encoding, 25, 7), f(F::Src0, 32, 8), f(F::DstSel, 40, 3), f(F::DstUnused, 43, 2), f(F::Clamp, 45, 1), f(F::Omod, 46, 2), f(F::Src0Sel, 48, 3), f(F::Src0Sext, 51, 1), f(F::Src0Neg, 52, 1), f(F::Src0Abs, 53, 1), f(F::Src0Scalar, 55, 1), f(F::Src1Sel, 56, 3), f(F::Src1Sext, 59, 1), f(F::Src1Neg, 60, 1), f(F::Src1Abs, 61, 1), f(F::Src1Scalar, 63, 1)];
-const VOP1_DPP: &[Field] = &[f(F::Op, 9, 8), f(F::Vdst, 17, 8), f(F::Encoding, 25, 7), f(F::Src0, 32, 8), f(F::DppCtrl, 40, 9), f(F::BoundCtrl, 51, 1), f(F::Src0Neg, 52, 1), f(F::Src0Abs, 53, 1), f(F::Src1Neg, 54, 1), f(F::Src1Abs, 55, 1), f(F::BankMask, 56, 4), f(F::RowMask, 60, 4)];
+const VOP1_SDWA: &[Field] = &[
+    f(F::Op, 9, 8),
+    f(F::Vdst, 17, 8),
+    f(F::Encoding, 25, 7),
+    f(F::Src0, 32, 8),
+    f(F::DstSel, 40, 3),
+    f(F::DstUnused, 43, 2),
+    f(F::Clamp, 45, 1),
+    f(F::Omod, 46, 2),
+    f(F::Src0Sel, 48, 3),
+    f(F::Src0Sext, 51, 1),
+    f(F::Src0Neg, 52, 1),
+    f(F::Src0Abs, 53, 1),
+    f(F::Src0Scalar, 55, 1),
+    f(F::Src1Sel, 56, 3),
+    f(F::Src1Sext, 59, 1),
+    f(F::Src1Neg, 60, 1),
+    f(F::Src1Abs, 61, 1),
+    f(F::Src1Scalar, 63, 1),
+];
+const VOP1_DPP: &[Field] = &[
+    f(F::Op, 9, 8),
+    f(F::Vdst, 17, 8),
+    f(F::Encoding, 25, 7),
+    f(F::Src0, 32, 8),
+    f(F::DppCtrl, 40, 9),
+    f(F::BoundCtrl, 51, 1),
+    f(F::Src0Neg, 52, 1),
+    f(F::Src0Abs, 53, 1),
+    f(F::Src1Neg, 54, 1),
+    f(F::Src1Abs, 55, 1),
+    f(F::BankMask, 56, 4),
+    f(F::RowMask, 60, 4),
+];
 const VOPC: &[Field] = &[f(F::Src0, 0, 9), f(F::Src1, 9, 8), f(F::Op, 17, 8), f(F::Encoding, 25, 7)];
-const VOPC_SDWA: &[Field] = &[f(F::Src1, 9, 8), f(F::Op, 17, 8), f(F::Encoding, 25, 7), f(F::Src0, 32, 8), f(F::Sdst, 40, 7), f(F::SdstEnable, 47, 1), f(F::Src0Sel, 48, 3), f(F::Src0Sext, 51, 1), f(F::Src0Neg, 52, 1), f(F::Src0Abs, 53, 1), f(F::Src0Scalar, 55, 1), f(F::Src1Sel, 56, 3), f(F::Src1Sext, 59, 1), f(F::Src1Neg, 60, 1), f(F::Src1Abs, 61, 1), f(F::Src1Scalar, 63, 1)];
-const VOP3A: &[Field] = &[f(F::Vdst, 0, 8), f(F::Abs, 8, 3), f(F::OpSel, 11, 4), f(F::Clamp, 15, 1), f(F::Op, 16, 10), f(F::Encoding, 26, 6), f(F::Src0, 32, 9), f(F::Src1, 41, 9), f(F::Src2, 50, 9), f(F::Omod, 59, 2), f(F::Neg, 61, 3)];
-const VOP3B: &[Field] = &[f(F::Vdst, 0, 8), f(F::Sdst, 8, 7), f(F::Clamp, 15, 1), f(F::Op, 16, 10), f(F::Encoding, 26, 6), f(F::Src0, 32, 9), f(F::Src1, 41, 9), f(F::Src2, 50, 9), f(F::Omod, 59, 2), f(F::Neg, 61, 3)];
-const VOP3_INTERP: &[Field] = &[f(F::Vdst, 0, 8), f(F::Abs, 8, 3), f(F::OpSel, 11, 4), f(F::Clamp, 15, 1), f(F::Op, 16, 10), f(F::Encoding, 26, 6), f(F::Attr, 32, 6), f(F::AttrChan, 38, 2), f(F::High, 40, 1), f(F::Vsrc, 41, 9), f(F::Src2, 50, 9), f(F::Omod, 59, 2), f(F::Neg, 61, 3)];
-const VOP3P: &[Field] = &[f(F::Vdst, 0, 8), f(F::NegHi, 8, 3), f(F::OpSel, 11, 3), f(F::OpSelHi2, 14, 1), f(F::Clamp, 15, 1), f(F::Op, 16, 7), f(F::Encoding, 23, 9), f(F::Src0, 32, 9), f(F::Src1, 41, 9), f(F::Src2, 50, 9), f(F::OpSelHi, 59, 2), f(F::Neg, 61, 3)];
-const MAI: &[Field] = &[f(F::Vdst, 0, 8), f(F::Cbsz, 8, 3), f(F::Abid, 11, 4), f(F::AccCd, 15, 1), f(F::Op, 16, 7), f(F::Encoding, 23, 9), f(F::Src0, 32, 9), f(F::Src1, 41, 9), f(F::Src2, 50, 9), f(F::AccA, 59, 1), f(F::AccB, 60, 1), f(F::Blgp, 61, 3)];
-const MAI_SCALED: &[Field] = &[f(F::OpSel, 11, 2), f(F::Encoding, 16, 16), f(F::Scale0, 32, 9), f(F::Scale1, 41, 9), f(F::OpSelHi, 59, 2), f(F::Vdst, 64, 8), f(F::Cbsz, 72, 3), f(F::Abid, 75, 4), f(F::AccCd, 79, 1), f(F::Op, 80, 7), f(F::Src0, 96, 9), f(F::Src1, 105, 9), f(F::Src2, 114, 9), f(F::AccA, 123, 1), f(F::AccB, 124, 1), f(F::Blgp, 125, 3)];
-const VINTRP: &[Field] = &[f(F::Vsrc, 0, 8), f(F::AttrChan, 8, 2), f(F::Attr, 10, 6), f(F::Op, 16, 2), f(F::Vdst, 18, 8), f(F::Encoding, 26, 6)];
-const DS: &[Field] = &[f(F::Offset0, 0, 8), f(F::Offset1, 8, 8), f(F::Gds, 16, 1), f(F::Op, 17, 8), on(UNIFIED, F::Acc, 25, 1), on(SPLIT, F::Reserved, 25, 1), f(F::Encoding, 26, 6), f(F::Addr, 32, 8), f(F::Data0, 40, 8), f(F::Data1, 48, 8), f(F::Vdst, 56, 8)];
-const MUBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), on(UNIFIED, F::Scc, 15, 1), f(F::Lds, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
-const MTBUF: &[Field] = &[f(F::Offset, 0, 12), f(F::Offen, 12, 1), f(F::Idxen, 13, 1), f(F::Glc, 14, 1), f(F::Op, 15, 4), f(F::Dfmt, 19, 4), f(F::Nfmt, 23, 3), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), on(UNIFIED, F::Scc, 53, 1), f(F::Slc, 54, 1), on(SPLIT, F::Tfe, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Soffset, 56, 8)];
-const MIMG: &[Field] = &[f(F::Reserved, 0, 1), on(UNIFIED, F::Scc, 7, 1), f(F::Dmask, 8, 4), f(F::Unorm, 12, 1), f(F::Glc, 13, 1), f(F::Da, 14, 1), f(F::A16, 15, 1), on(SPLIT, F::Tfe, 16, 1), on(UNIFIED, F::Acc, 16, 1), f(F::Lwe, 17, 1), f(F::Op, 18, 7), f(F::Slc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Srsrc, 48, 5), f(F::Ssamp, 53, 5), f(F::D16, 63, 1)];
-const FLAT: &[Field] = &[f(F::Offset, 0, 13), on(NO_SVE, F::Lds, 13, 1), on(SVE, F::Sve, 13, 1), f(F::Seg, 14, 2), f(F::Glc, 16, 1), f(F::Slc, 17, 1), f(F::Op, 18, 7), on(UNIFIED, F::Scc, 25, 1), f(F::Encoding, 26, 6), f(F::Vaddr, 32, 8), f(F::Vdata, 40, 8), f(F::Saddr, 48, 7), on(SPLIT, F::Nv, 55, 1), on(UNIFIED, F::Acc, 55, 1), f(F::Vdst, 56, 8)];
-const EXP: &[Field] = &[f(F::En, 0, 4), f(F::Tgt, 4, 6), f(F::Compr, 10, 1), f(F::Done, 11, 1), f(F::Vm, 12, 1), f(F::Encoding, 26, 6), f(F::Vsrc0, 32, 8), f(F::Vsrc1, 40, 8), f(F::Vsrc2, 48, 8), f(F::Vsrc3, 56, 8)];
+const VOPC_SDWA: &[Field] = &[
+    f(F::Src1, 9, 8),
+    f(F::Op, 17, 8),
+    f(F::Encoding, 25, 7),
+    f(F::Src0, 32, 8),
+    f(F::Sdst, 40, 7),
+    f(F::SdstEnable, 47, 1),
+    f(F::Src0Sel, 48, 3),
+    f(F::Src0Sext, 51, 1),
+    f(F::Src0Neg, 52, 1),
+    f(F::Src0Abs, 53, 1),
+    f(F::Src0Scalar, 55, 1),
+    f(F::Src1Sel, 56, 3),
+    f(F::Src1Sext, 59, 1),
+    f(F::Src1Neg, 60, 1),
+    f(F::Src1Abs, 61, 1),
+    f(F::Src1Scalar, 63, 1),
+];
+const VOP3A: &[Field] = &[
+    f(F::Vdst, 0, 8),
+    f(F::Abs, 8, 3),
+    f(F::OpSel, 11, 4),
+    f(F::Clamp, 15, 1),
+    f(F::Op, 16, 10),
+    f(F::Encoding, 26, 6),
+    f(F::Src0, 32, 9),
+    f(F::Src1, 41, 9),
+    f(F::Src2, 50, 9),
+    f(F::Omod, 59, 2),
+    f(F::Neg, 61, 3),
+];
+const VOP3B: &[Field] = &[
+    f(F::Vdst, 0, 8),
+    f(F::Sdst, 8, 7),
+    f(F::Clamp, 15, 1),
+    f(F::Op, 16, 10),
+    f(F::Encoding, 26, 6),
+    f(F::Src0, 32, 9),
+    f(F::Src1, 41, 9),
+    f(F::Src2, 50, 9),
+    f(F::Omod, 59, 2),
+    f(F::Neg, 61, 3),
+];
+const VOP3_INTERP: &[Field] = &[
+    f(F::Vdst, 0, 8),
+    f(F::Abs, 8, 3),
+    f(F::OpSel, 11, 4),
+    f(F::Clamp, 15, 1),
+    f(F::Op, 16, 10),
+    f(F::Encoding, 26, 6),
+    f(F::Attr, 32, 6),
+    f(F::AttrChan, 38, 2),
+    f(F::High, 40, 1),
+    f(F::Vsrc, 41, 9),
+    f(F::Src2, 50, 9),
+    f(F::Omod, 59, 2),
+    f(F::Neg, 61, 3),
+];
+const VOP3P: &[Field] = &[
+    f(F::Vdst, 0, 8),
+    f(F::NegHi, 8, 3),
+    f(F::OpSel, 11, 3),
+    f(F::OpSelHi2, 14, 1),
+    f(F::Clamp, 15, 1),
+    f(F::Op, 16, 7),
+    f(F::Encoding, 23, 9),
+    f(F::Src0, 32, 9),
+    f(F::Src1, 41, 9),
+    f(F::Src2, 50, 9),
+    f(F::OpSelHi, 59, 2),
+    f(F::Neg, 61, 3),
+];
+const MAI: &[Field] = &[
+    f(F::Vdst, 0, 8),
+    f(F::Cbsz, 8, 3),
+    f(F::Abid, 11, 4),
+    f(F::AccCd, 15, 1),
+    f(F::Op, 16, 7),
+    f(F::Encoding, 23, 9),
+    f(F::Src0, 32, 9),
+    f(F::Src1, 41, 9),
+    f(F::Src2, 50, 9),
+    f(F::AccA, 59, 1),
+    f(F::AccB, 60, 1),
+    f(F::Blgp, 61, 3),
+];
+const MAI_SCALED: &[Field] = &[
+    f(F::OpSel, 11, 2),
+    f(F::Encoding, 16, 16),
+    f(F::Scale0, 32, 9),
+    f(F::Scale1, 41, 9),
+    f(F::OpSelHi, 59, 2),
+    f(F::Vdst, 64, 8),
+    f(F::Cbsz, 72, 3),
+    f(F::Abid, 75, 4),
+    f(F::AccCd, 79, 1),
+    f(F::Op, 80, 7),
+    f(F::Src0, 96, 9),
+    f(F::Src1, 105, 9),
+    f(F::Src2, 114, 9),
+    f(F::AccA, 123, 1),
+    f(F::AccB, 124, 1),
+    f(F::Blgp, 125, 3),
+];
+const VINTRP: &[Field] = &[
+    f(F::Vsrc, 0, 8),
+    f(F::AttrChan, 8, 2),
+    f(F::Attr, 10, 6),
+    f(F::Op, 16, 2),
+    f(F::Vdst, 18, 8),
+    f(F::Encoding, 26, 6),
+];
+const DS: &[Field] = &[
+    f(F::Offset0, 0, 8),
+    f(F::Offset1, 8, 8),
+    f(F::Gds, 16, 1),
+    f(F::Op, 17, 8),
+    on(UNIFIED, F::Acc, 25, 1),
+    on(SPLIT, F::Reserved, 25, 1),
+    f(F::Encoding, 26, 6),
+    f(F::Addr, 32, 8),
+    f(F::Data0, 40, 8),
+    f(F::Data1, 48, 8),
+    f(F::Vdst, 56, 8),
+];
+const MUBUF: &[Field] = &[
+    f(F::Offset, 0, 12),
+    f(F::Offen, 12, 1),
+    f(F::Idxen, 13, 1),
+    f(F::Glc, 14, 1),
+    on(UNIFIED, F::Scc, 15, 1),
+    on(SPLIT, F::Reserved, 15, 1),
+    f(F::Lds, 16, 1),
+    f(F::Slc, 17, 1),
+    f(F::Op, 18, 7),
+    f(F::Encoding, 26, 6),
+    f(F::Vaddr, 32, 8),
+    f(F::Vdata, 40, 8),
+    f(F::Srsrc, 48, 5),
+    on(SPLIT, F::Tfe, 55, 1),
+    on(UNIFIED, F::Acc, 55, 1),
+    f(F::Soffset, 56, 8),
+];
+const MTBUF: &[Field] = &[
+    f(F::Offset, 0, 12),
+    f(F::Offen, 12, 1),
+    f(F::Idxen, 13, 1),
+    f(F::Glc, 14, 1),
+    f(F::Op, 15, 4),
+    f(F::Dfmt, 19, 4),
+    f(F::Nfmt, 23, 3),
+    f(F::Encoding, 26, 6),
+    f(F::Vaddr, 32, 8),
+    f(F::Vdata, 40, 8),
+    f(F::Srsrc, 48, 5),
+    on(UNIFIED, F::Scc, 53, 1),
+    f(F::Slc, 54, 1),
+    on(SPLIT, F::Tfe, 55, 1),
+    on(UNIFIED, F::Acc, 55, 1),
+    f(F::Soffset, 56, 8),
+];
+const MIMG: &[Field] = &[
+    f(F::Reserved, 0, 1),
+    on(UNIFIED, F::Scc, 7, 1),
+    f(F::Dmask, 8, 4),
+    f(F::Unorm, 12, 1),
+    f(F::Glc, 13, 1),
+    f(F::Da, 14, 1),
+    f(F::A16, 15, 1),
+    on(SPLIT, F::Tfe, 16, 1),
+    on(UNIFIED, F::Acc, 16, 1),
+    f(F::Lwe, 17, 1),
+    f(F::Op, 18, 7),
+    f(F::Slc, 25, 1),
+    f(F::Encoding, 26, 6),
+    f(F::Vaddr, 32, 8),
+    f(F::Vdata, 40, 8),
+    f(F::Srsrc, 48, 5),
+    f(F::Ssamp, 53, 5),
+    f(F::D16, 63, 1),
+];
+const FLAT: &[Field] = &[
+    f(F::Offset, 0, 13),
+    on(NO_SVE, F::Lds, 13, 1),
+    on(SVE, F::Sve, 13, 1),
+    f(F::Seg, 14, 2),
+    f(F::Glc, 16, 1),
+    f(F::Slc, 17, 1),
+    f(F::Op, 18, 7),
+    on(UNIFIED, F::Scc, 25, 1),
+    on(SPLIT, F::Reserved, 25, 1),
+    f(F::Encoding, 26, 6),
+    f(F::Vaddr, 32, 8),
+    f(F::Vdata, 40, 8),
+    f(F::Saddr, 48, 7),
+    on(SPLIT, F::Nv, 55, 1),
+    on(UNIFIED, F::Acc, 55, 1),
+    f(F::Vdst, 56, 8),
+];
+const EXP: &[Field] = &[
+    f(F::En, 0, 4),
+    f(F::Tgt, 4, 6),
+    f(F::Compr, 10, 1),
+    f(F::Done, 11, 1),
+    f(F::Vm, 12, 1),
+    f(F::Encoding, 26, 6),
+    f(F::Vsrc0, 32, 8),
+    f(F::Vsrc1, 40, 8),
+    f(F::Vsrc2, 48, 8),
+    f(F::Vsrc3, 56, 8),
+];
 
 impl Encoding {
     /// The bit fields, in ascending order of position.

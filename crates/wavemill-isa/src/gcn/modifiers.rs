@@ -59,7 +59,7 @@ pub struct Sdwa {
 /// The lane permutation of a DPP form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dpp {
-    /// The permutation code (Vega ISA 13.3.10), 9 bits.
+    /// The permutation code (Vega ISA 13.3.9), 9 bits.
     pub ctrl: u16,
     /// Rows written, bit per row of 16 lanes.
     pub row_mask: u8,
@@ -220,7 +220,9 @@ impl Modifiers {
         match encoding {
             E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp => {
                 for (index, (abs_id, neg_id, sext_id)) in
-                    [(F::Src0Abs, F::Src0Neg, F::Src0Sext), (F::Src1Abs, F::Src1Neg, F::Src1Sext)].into_iter().enumerate()
+                    [(F::Src0Abs, F::Src0Neg, F::Src0Sext), (F::Src1Abs, F::Src1Neg, F::Src1Sext)]
+                        .into_iter()
+                        .enumerate()
                 {
                     put(abs_id, u32::from(abs >> index & 1));
                     put(neg_id, u32::from(neg >> index & 1));
@@ -386,8 +388,11 @@ impl Modifiers {
             E::Flat => {
                 let offset = view.get(F::Offset);
                 // FLAT offsets are unsigned; LLVM drops the top bit as the hardware does.
-                m.offset =
-                    if row.format == Format::Flat { (offset & 0xFFF) as i32 } else { sign_extend(offset, 13) };
+                m.offset = if row.format == Format::Flat {
+                    (offset & 0xFFF) as i32
+                } else {
+                    sign_extend(offset, 13)
+                };
             }
             E::Ds => {
                 if row.has(Flag::TwoOffsets, view.target) {

@@ -48,7 +48,7 @@ words! {
 }
 
 impl Special {
-    /// The operand code (Vega ISA 3.9, table 9).
+    /// The operand code (Vega ISA 5.2, table 9).
     pub const fn code(self) -> u32 {
         match self {
             Special::FlatScratchLo => 102,

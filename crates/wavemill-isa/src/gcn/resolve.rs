@@ -14,7 +14,7 @@ pub(super) struct Words<'a> {
     pub(super) words: &'a [u32; 4],
 }
 
-/// Number of addressable SGPRs (Vega ISA 3.6): 0 to 101, and two more that only tuples reach.
+/// Number of addressable SGPRs (Vega ISA 5.2): 0 to 101, and two more that only tuples reach.
 const SGPRS: u32 = 102;
 
 impl Words<'_> {
@@ -39,7 +39,7 @@ impl Words<'_> {
     }
 
     /// Whether the instance moves memory to LDS, so that it has no data VGPRs.
-    pub(super) fn to_lds(&self) -> bool {
+    pub(super) fn moves_to_lds(&self) -> bool {
         self.bit(F::Lds)
     }
 
@@ -49,7 +49,9 @@ impl Words<'_> {
         let scratch = self.format() == Format::Scratch;
         let saddr_off = self.get(F::Saddr) == 0x7F;
         Some(match (spec.ty.elem, self.form.encoding) {
-            (Elem::Addr, Encoding::Mubuf | Encoding::Mtbuf) => (self.get(F::Offen) + self.get(F::Idxen)) as u8,
+            (Elem::Addr, Encoding::Mubuf | Encoding::Mtbuf) => {
+                (self.get(F::Offen) + self.get(F::Idxen)) as u8
+            }
             (Elem::Addr, _) if scratch => {
                 let used = match self.form.encoding.field(self.target, F::Sve) {
                     Some(_) => self.bit(F::Sve),
@@ -72,7 +74,7 @@ impl Words<'_> {
         })
     }
 
-    /// Registers of image data (Vega ISA 8.2.5): one per channel of DMASK, half as many with D16, one more with TFE.
+    /// Registers of image data (Vega ISA 8.2.1): one per channel of DMASK, half as many with D16, one more with TFE.
     fn texel_dwords(&self) -> u8 {
         let channels = if self.flag(Flag::Gather) { 4 } else { self.get(F::Dmask).count_ones().max(1) as u8 };
         let data = if self.bit(F::D16) { channels.div_ceil(2) } else { channels };
@@ -85,7 +87,7 @@ impl Words<'_> {
         use Encoding as E;
         let encoding = self.form.encoding;
         let role = spec.role;
-        if matches!(role, Role::Vdata | Role::Vdst) && self.to_lds() && !spec.ty.elem.is_immediate() {
+        if matches!(role, Role::Vdata | Role::Vdst) && self.moves_to_lds() && !spec.ty.elem.is_immediate() {
             return Ok(None);
         }
         if role == Role::Vdst && spec.access == Access::IfReturn && !self.bit(F::Glc) {
@@ -105,8 +107,9 @@ impl Words<'_> {
         }
         let written = matches!(spec.access, Access::Write | Access::ReadWrite);
         let scalar = |code| {
-            // A constant is no destination, and only the 32-bit ALU encodings take literals (Vega ISA 3.5).
-            let legal = !(written && code >= 128) && (code != SRC_LITERAL || literal_index(encoding).is_some());
+            // A constant is no destination, and only the 32-bit ALU encodings take literals (Vega ISA 6.2.1).
+            let legal =
+                !(written && code >= 128) && (code != SRC_LITERAL || literal_index(encoding).is_some());
             scalar_operand(code, dwords, self.words, encoding).filter(|_| legal).ok_or(id)
         };
         let vector = |first, acc| vector_operand(first, dwords, acc).ok_or(id);
@@ -166,7 +169,7 @@ impl Words<'_> {
     }
 
     /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
-    /// registers, only the addend of a matrix product may be an inline constant (MI300 ISA 7.1).
+    /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1).
     fn takes_scalars(&self, spec: &OperandSpec, code: u32) -> bool {
         match self.form.encoding {
             Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
@@ -185,7 +188,7 @@ impl Words<'_> {
         }
     }
 
-    /// The offset of scalar memory instructions (Vega ISA 7.3): a constant, a register, or a register with the
+    /// The offset of scalar memory instructions (Vega ISA 7.2.1): a constant, a register, or a register with the
     /// constant as `offset` modifier.
     fn scalar_offset(&self) -> Result<Operand, F> {
         let offset = self.get(F::Offset);
@@ -204,7 +207,7 @@ pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
 }
 
 /// Vector registers from `first`. A VGPR tuple may reach beyond v255: that is an encoding with a defined meaning, the
-/// one of a register out of range (Vega ISA 3.6.3).
+/// one of a register out of range (Vega ISA 3.6.1).
 fn vector_operand(first: u32, dwords: u8, acc: bool) -> Option<Operand> {
     if acc && first + u32::from(dwords) > 256 {
         return None;

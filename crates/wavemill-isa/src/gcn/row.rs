@@ -118,7 +118,11 @@ impl Row {
     /// Whether the property `flag` holds on `target`.
     pub fn has(&self, flag: Flag, target: Target) -> bool {
         self.flags.contains(flag)
-            && self.partial_flags.iter().find(|(f, _)| *f == flag).is_none_or(|(_, targets)| targets.contains(target))
+            && self
+                .partial_flags
+                .iter()
+                .find(|(f, _)| *f == flag)
+                .is_none_or(|(_, targets)| targets.contains(target))
     }
 
     /// The properties that hold on at least one target.

@@ -254,8 +254,8 @@ impl Elem {
             B16 | U16 | I16 | F16 | Bf16 => 16,
             U24 | I24 | B32 | U32 | I32 | F32 | Xf32 | Lane => 32,
             Mask | B64 | U64 | I64 | F64 => 64,
-            Texel | Addr | Saddr | Soffset | Simm16 | Uimm16 | Imm8 | Branch | Hwreg | Waitcnt | Sendmsg | GprIdx
-            | Attr | InterpSlot | ExpTgt => 0,
+            Texel | Addr | Saddr | Soffset | Simm16 | Uimm16 | Imm8 | Branch | Hwreg | Waitcnt | Sendmsg
+            | GprIdx | Attr | InterpSlot | ExpTgt => 0,
         }
     }
 

@@ -38,7 +38,7 @@ fn layout(space: Space) -> (Encoding, u128, u128) {
 }
 
 /// `count` words for each value of the opcode field of `space`, the other fields filled.
-pub fn words(target: Target, space: Space, count: usize, filler: &mut Filler) -> Vec<[u8; 16]> {
+pub(crate) fn words(target: Target, space: Space, count: usize, filler: &mut Filler) -> Vec<[u8; 16]> {
     let (encoding, mut mask, mut value) = layout(space);
     mask |= encoding.marker().0;
     value |= encoding.marker().1;
