@@ -73,6 +73,27 @@ fn tables_on_top_of_one_another() {
     assert!(error.to_string().contains("there are more of them than the file has bytes"), "{error}");
 }
 
+/// A string table without an end, into which every symbol points.
+#[test]
+fn names_without_an_end() {
+    let mut data = fixture("gfx942-v5.co");
+    let sections = u64::from_le_bytes(data[40..48].try_into().unwrap()) as usize;
+    let count = usize::from(u16::from_le_bytes(data[60..62].try_into().unwrap()));
+    let at = data.len() as u64;
+    for section in 0..count {
+        let header = sections + section * 64;
+        // SHT_STRTAB
+        if data[header + 4..header + 8] == 3u32.to_le_bytes() {
+            data[header + 24..header + 32].copy_from_slice(&at.to_le_bytes());
+            data[header + 32..header + 40].copy_from_slice(&(1u64 << 20).to_le_bytes());
+        }
+    }
+    data.resize(data.len() + (1 << 20) - 1, 0xff);
+    data.push(0);
+    let error = CodeObject::parse(&data).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("is over the limit of 65536 bytes"), "{error}");
+}
+
 /// Every byte of the headers and of the metadata set to telling values.
 #[test]
 fn every_byte_changed() {

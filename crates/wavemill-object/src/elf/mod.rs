@@ -16,13 +16,31 @@ pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
 pub use section::Section;
 pub use symbol::{Binding, Symbol, SymbolKind, SymbolPlace};
 
-use crate::error::Error;
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
 
 /// The ELF structures of a code object: 64 bits, little-endian, read at any alignment.
 type Header = object::elf::FileHeader64<object::LittleEndian>;
 
 /// The one byte order of code objects.
 const LE: object::LittleEndian = object::LittleEndian;
+
+/// Longest name of a symbol or section that is read, in bytes; names of C++
+/// templates in shipped libraries reach some kilobytes.
+const LONGEST_NAME: usize = 64 << 10;
+
+/// A name from a string table; bytes that are not UTF-8 are replaced.
+///
+/// Without a bound, many names that overlap in one table would take memory out
+/// of proportion to the file.
+fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, str>> {
+    if bytes.len() > LONGEST_NAME {
+        let size = bytes.len() as u64;
+        return Err(Error::TooLarge { what, size, limit: LONGEST_NAME as u64 });
+    }
+    Ok(String::from_utf8_lossy(bytes))
+}
 
 /// Adds to an error of the ELF reader what was being read and where.
 fn elf_error(what: &'static str, offset: u64) -> impl Fn(object::read::Error) -> Error {

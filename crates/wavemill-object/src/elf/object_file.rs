@@ -17,10 +17,6 @@ use crate::metadata::{self, Metadata};
 use crate::sniff::{self, EM_AMDGPU};
 use crate::target::{Feature, Processor, TargetId};
 
-/// Longest name of a symbol that is read, in bytes; names of C++ templates in
-/// shipped libraries reach some kilobytes.
-const LONGEST_NAME: usize = 64 << 10;
-
 /// Most metadata that is read, in bytes: a kernel takes about one kilobyte.
 const LARGEST_METADATA: usize = 64 << 20;
 
@@ -120,16 +116,9 @@ impl<'a> CodeObject<'a> {
             sections.symbols(LE, data, SHT_DYNSYM).map_err(elf_error("dynamic symbols", sections_at))?;
         let full = sections.symbols(LE, data, SHT_SYMTAB).map_err(elf_error("symbol table", sections_at))?;
         let table = if full.is_empty() { &dynamic } else { &full };
-        let symbols: Vec<_> = table
-            .iter()
-            .skip(1)
-            .map(|entry| Symbol::from_entry(entry, table))
-            .filter(|symbol| !symbol.name.is_empty())
-            .collect();
-        if let Some(symbol) = symbols.iter().find(|symbol| symbol.name.len() > LONGEST_NAME) {
-            let detail = format!("a symbol has a name of {} bytes", symbol.name.len());
-            return Err(Error::malformed("symbol table", sections_at, detail));
-        }
+        let mut symbols =
+            table.iter().skip(1).map(|entry| Symbol::from_entry(entry, table)).collect::<Result<Vec<_>>>()?;
+        symbols.retain(|symbol| !symbol.name.is_empty());
         let relocations = read_relocations(data, &sections, &dynamic)?;
         let no_metadata = Metadata::default();
         let described = metadata.as_ref().unwrap_or(&no_metadata);
@@ -466,8 +455,8 @@ fn read_relocations<'a>(
                 0 => None,
                 _ => {
                     let entry = dynamic.symbol(object::SymbolIndex(index as usize));
-                    let symbol =
-                        Symbol::from_entry(entry.map_err(elf_error("relocation symbol", at))?, dynamic);
+                    let entry = entry.map_err(elf_error("relocation symbol", at))?;
+                    let symbol = Symbol::from_entry(entry, dynamic)?;
                     Some(RelocationSymbol {
                         name: symbol.name,
                         address: symbol.address,

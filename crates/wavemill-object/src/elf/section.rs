@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use object::elf::SHT_NOBITS;
 use object::read::elf::{SectionHeader, SectionTable};
 
-use super::{Header, LE};
+use super::{Header, LE, name};
 use crate::bytes;
 use crate::error::Result;
 
@@ -40,7 +40,7 @@ pub(super) fn read<'a>(data: &'a [u8], table: &SectionTable<'a, Header>) -> Resu
         };
         let flags = header.sh_flags(LE).0;
         sections.push(Section {
-            name: String::from_utf8_lossy(table.section_name(LE, header).unwrap_or_default()),
+            name: name(table.section_name(LE, header).unwrap_or_default(), "name of a section")?,
             address: header.sh_addr(LE),
             size,
             contents,

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use object::elf::{self, Sym64};
 use object::read::elf::SymbolTable;
 
-use super::{Header, LE};
+use super::{Header, LE, name};
+use crate::error::Result;
 
 /// Symbol type of a kernel in code object v2 (`STT_AMDGPU_HSA_KERNEL`).
 const STT_AMDGPU_HSA_KERNEL: u8 = 10;
@@ -75,8 +76,8 @@ impl<'a> Symbol<'a> {
     pub(super) fn from_entry(
         entry: &'a Sym64<object::LittleEndian>,
         table: &SymbolTable<'a, Header>,
-    ) -> Self {
-        let name = String::from_utf8_lossy(table.symbol_name(LE, entry).unwrap_or_default());
+    ) -> Result<Self> {
+        let name = name(table.symbol_name(LE, entry).unwrap_or_default(), "name of a symbol")?;
         let place = match entry.st_shndx.get(LE).0 {
             0 => SymbolPlace::Undefined,
             SHN_ABS => SymbolPlace::Absolute,
@@ -96,7 +97,8 @@ impl<'a> Symbol<'a> {
             elf::STB_WEAK => Binding::Weak,
             _ => Binding::Global,
         };
-        Symbol { name, address: entry.st_value.get(LE), size: entry.st_size.get(LE), kind, place, binding }
+        let (address, size) = (entry.st_value.get(LE), entry.st_size.get(LE));
+        Ok(Symbol { name, address, size, kind, place, binding })
     }
 
     /// Whether the symbol stands at an address of the code object.
