@@ -26,8 +26,13 @@ fn settle<const N: usize>(sources: [u32; N], result: u32) -> u32 {
 /// The value of an f16 as an f32; a NaN becomes some NaN.
 #[inline(always)]
 fn widen(x: u32) -> f32 {
-    // The fields in place, with the wrong bias: exact after scaling, denormals included.
-    let scaled = f32::from_bits((x & 0x7fff) << 13) * f32::from_bits((127 + 112) << 23);
+    /// What the exponent fields differ by.
+    const REBIAS: u32 = 112 << 23;
+    let fields = (x & 0x7fff) << 13;
+    // A denormal in the place of a mantissa, less the one that is implied there. (Multiplying a denormal f32 would do,
+    // but hosts are slow at that.)
+    let denormal = f32::from_bits(fields + REBIAS + (1 << 23)) - f32::from_bits(REBIAS + (1 << 23));
+    let scaled = if fields < 1 << 23 { denormal } else { f32::from_bits(fields + REBIAS) };
     let special = if x & 0x7fff >= INF { F32::INF as u32 } else { 0 };
     f32::from_bits(scaled.to_bits() | special | (x & SIGN) << 16)
 }
@@ -90,7 +95,7 @@ pub fn mul_f16(a: u32, b: u32) -> u32 {
 pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
     // The product is exact. If it is a NaN without a NaN factor it goes before a NaN addend.
     let product = f64::from(widen(a)) * f64::from(widen(b));
-    let numbers = a & 0x7fff <= INF && b & 0x7fff <= INF;
+    let numbers = (a & 0x7fff <= INF) & (b & 0x7fff <= INF);
     let y = settle([a, b, c], narrow(product + f64::from(widen(c))));
-    if numbers && product.is_nan() { F16::DEFAULT_NAN as u32 } else { y }
+    if numbers & product.is_nan() { F16::DEFAULT_NAN as u32 } else { y }
 }

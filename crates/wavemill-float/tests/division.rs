@@ -12,13 +12,21 @@ fn op(op: FloatOp, ty: FloatType, s: [u64; 3]) -> u64 {
     float_op(op, ty, s, ENV).unwrap()
 }
 
-/// The f32 sequence: one Newton step for the reciprocal, one for the quotient, then the scaled last one.
+/// The mode that flushes denormals.
+const FLUSH: FpEnv = FpEnv { denorm_in: false, denorm_out: false, ..ENV };
+
 fn f32_sequence(n: u64, d: u64) -> u64 {
+    f32_sequence_in(n, d, ENV)
+}
+
+/// The f32 sequence: one Newton step for the reciprocal, one for the quotient, then the scaled last one. The steps
+/// between V_RCP and V_DIV_FMAS always keep denormals, if need be by a switch of the mode.
+fn f32_sequence_in(n: u64, d: u64, env: FpEnv) -> u64 {
     let ty = FloatType::F32;
     let neg = |x: u64| x ^ F32::SIGN;
     let fma = |a, b, c| op(FloatOp::Fma, ty, [a, b, c]);
-    let (d1, _) = div_scale(ty, d, d, n, ENV).unwrap();
-    let (n1, mask) = div_scale(ty, n, d, n, ENV).unwrap();
+    let (d1, _) = div_scale(ty, d, d, n, env).unwrap();
+    let (n1, mask) = div_scale(ty, n, d, n, env).unwrap();
     let r = op(FloatOp::Rcp, ty, [d1, 0, 0]);
     let e = fma(neg(d1), r, F32::ONE);
     let r = fma(e, r, r);
@@ -26,8 +34,8 @@ fn f32_sequence(n: u64, d: u64) -> u64 {
     let e = fma(neg(d1), q, n1);
     let q = fma(e, r, q);
     let e = fma(neg(d1), q, n1);
-    let q = div_fmas(ty, [e, r, q], mask, ENV).unwrap();
-    op(FloatOp::DivFixup, ty, [q, d, n])
+    let q = div_fmas(ty, [e, r, q], mask, env).unwrap();
+    float_op(FloatOp::DivFixup, ty, [q, d, n], env).unwrap()
 }
 
 /// The f64 sequence: two Newton steps for the reciprocal.
@@ -105,6 +113,19 @@ fn f64_division_comes_out_correctly_rounded() {
 #[test]
 fn f16_division_comes_out_correctly_rounded() {
     pairs::<F16>(63, f16_sequence);
+}
+
+#[test]
+fn f32_division_comes_out_correctly_rounded_in_the_flushing_mode() {
+    let mut random = Random(65);
+    let edges = edges::<F32>();
+    for i in 0..cases(200_000) {
+        let (n, d) = match edges.get(i / edges.len()) {
+            Some(&n) => (n, edges[i % edges.len()]),
+            None => (random.pattern::<F32>(), random.pattern::<F32>()),
+        };
+        same(f32_sequence_in(n, d, FLUSH), divide::<F32>(n, d, FLUSH), "division", &[n, d]);
+    }
 }
 
 /// The f64 square root: scaled, three Newton steps from the reciprocal root.
