@@ -871,6 +871,58 @@ impl Op {
 }
 
 impl IntOp {
+    /// Whether `clamp` means something to the operation: the exact result, brought into the range of its type.
+    #[must_use]
+    pub const fn saturates(self) -> bool {
+        use IntOp::*;
+        matches!(
+            self,
+            Add | Sub
+                | AddI
+                | SubI
+                | AddCo
+                | SubCo
+                | AddCi
+                | SubCi
+                | MulU24
+                | MulI24
+                | MadU24
+                | MadI24
+                | MadU64U32
+                | MadI64I32
+                | MadU32U16
+                | MadI32I16
+                | SadU8
+                | SadHiU8
+                | SadU16
+                | SadU32
+                | MsadU8
+                | QsadPkU16U8
+                | MqsadPkU16U8
+                | MqsadU32U8
+                | Add16
+                | Sub16
+                | AddI16
+                | SubI16
+                | Mul16
+                | MadU16
+                | MadI16
+                | PkMadI16
+                | PkMadU16
+                | PkMulLo16
+                | PkAddI16
+                | PkAddU16
+                | PkSubI16
+                | PkSubU16
+                | Dot2I16
+                | Dot2U16
+                | Dot4I8
+                | Dot4U8
+                | Dot8I4
+                | Dot8U4
+        )
+    }
+
     /// Cells of each source.
     #[must_use]
     pub const fn source_dwords(self) -> [u16; 3] {

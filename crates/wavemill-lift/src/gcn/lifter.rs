@@ -54,8 +54,10 @@ impl Lifter {
                 Operand::Const(if wide { value as u64 } else { u64::from(value as u32) })
             }
             O::Float(value) => Operand::Const(match spec.ty.elem {
-                Elem::F16 | Elem::B16 | Elem::U16 | Elem::I16 => u64::from(value.f16_bits()),
+                Elem::F16 => u64::from(value.f16_bits()),
+                Elem::Bf16 => u64::from(value.bf16_bits()),
                 Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => value.f64_bits(),
+                // Integer operations of 16 bits too see the low half of an f32 (LLVM bug 46302).
                 _ => u64::from(value.f32_bits()),
             }),
             O::Literal(value) => Operand::Const(match spec.ty.elem {

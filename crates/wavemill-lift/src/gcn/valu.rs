@@ -12,19 +12,15 @@ use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, S
 
 use super::lifter::{Lifted, Lifter};
 
-/// MODE.GPR_IDX_EN and MODE.VSKIP, under which vector instructions mean something else (Vega ISA 3.4, table 4).
-const MODE_GPR_IDX_EN: u32 = 1 << 27;
-const MODE_VSKIP: u32 = 1 << 28;
-
 /// A vector ALU instruction on its way to the IR: operands, and modifiers that stay with their source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Valu {
     /// Vector result (of compares and lane reads: the scalar one), then the mask beside it.
-    pub dst: [Operand; 2],
+    pub(super) dst: [Operand; 2],
     /// Sources in the order of the assembly text.
-    pub src: [Operand; 4],
+    pub(super) src: [Operand; 4],
     /// Modifiers and mode.
-    pub attrs: Attrs,
+    pub(super) attrs: Attrs,
     /// Types of the sources.
     types: [Type; 4],
     /// Type of the vector result; of `dst[0]` if there is none.
@@ -34,17 +30,14 @@ pub(super) struct Valu {
 /// A [`Valu`] whose operation is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
-    pub op: Op,
-    pub valu: Valu,
+    pub(super) op: Op,
+    pub(super) valu: Valu,
 }
 
 impl Lifter {
-    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS, has reserved modifiers, or runs in a
-    /// mode that has no meaning yet.
-    pub fn valu(&mut self, inst: &Inst) -> Option<Valu> {
-        if self.context.mode & (MODE_GPR_IDX_EN | MODE_VSKIP) != 0 {
-            return None;
-        }
+    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS or has reserved
+    /// modifiers.
+    pub(super) fn valu(&mut self, inst: &Inst) -> Option<Valu> {
         let row = inst.row();
         let modifiers = inst.modifiers();
         let none = Type::one(Elem::Mask);
@@ -121,7 +114,7 @@ impl Lifter {
     }
 
     /// Appends the operation.
-    pub fn emit(&mut self, ready: Ready) -> Lifted {
+    pub(super) fn emit(&mut self, ready: Ready) -> Lifted {
         let Valu { dst, src, attrs, .. } = ready.valu;
         self.b.push(ready.op, dst, src, attrs);
         Lifted::Next
@@ -208,7 +201,7 @@ impl Valu {
     }
 
     /// Exchanges the first two sources with all that belongs to them (the `rev` instructions).
-    pub fn rev(mut self) -> Valu {
+    pub(super) fn rev(mut self) -> Valu {
         self.src.swap(0, 1);
         self.types.swap(0, 1);
         self.attrs.src.swap(0, 1);
@@ -219,7 +212,7 @@ impl Valu {
     }
 
     /// Appends the old value of the destination as a source (accumulating instructions).
-    pub fn onto_dst(mut self) -> Valu {
+    pub(super) fn onto_dst(mut self) -> Valu {
         if let Some(n) = self.src[..3].iter().position(|s| s.is_none()) {
             self.src[n] = self.dst[0];
             self.types[n] = self.result;
@@ -228,7 +221,7 @@ impl Valu {
     }
 
     /// A 16-bit result leaves the other half of the destination as it is, where most instructions clear it.
-    pub fn keeps_other_half(mut self) -> Valu {
+    pub(super) fn keeps_other_half(mut self) -> Valu {
         if self.attrs.dst_sel == SubDword::Dword {
             self.attrs.dst_sel = SubDword::Word0;
             self.attrs.dst_unused = DstUnused::Preserve;
@@ -237,7 +230,7 @@ impl Valu {
     }
 
     /// The float type of the first source.
-    pub fn float_type(&self) -> FloatType {
+    pub(super) fn float_type(&self) -> FloatType {
         match (self.types[0].elem, self.types[0].count) {
             (Elem::F16, 1) => FloatType::F16,
             (Elem::F16, _) => FloatType::PkF16,
@@ -248,7 +241,7 @@ impl Valu {
     }
 
     /// The integer type of the first source.
-    pub fn int_type(&self) -> IntType {
+    pub(super) fn int_type(&self) -> IntType {
         match self.types[0].elem {
             Elem::I16 => IntType::I16,
             Elem::U16 => IntType::U16,
@@ -260,7 +253,8 @@ impl Valu {
     }
 
     /// An integer operation. Signs of sources are not touched, except by a selection.
-    pub fn int(mut self, op: IntOp) -> Ready {
+    pub(super) fn int(mut self, op: IntOp) -> Ready {
+        self.attrs.clamp &= op.saturates();
         if op != IntOp::Select {
             for m in &mut self.attrs.src {
                 (m.abs, m.neg, m.neg_hi) = (false, false, false);
@@ -270,35 +264,35 @@ impl Valu {
     }
 
     /// A float operation on the type of the first source.
-    pub fn float(self, op: FloatOp) -> Ready {
+    pub(super) fn float(self, op: FloatOp) -> Ready {
         Ready { op: Op::Float(op, self.float_type()), valu: self }
     }
 
     /// A float operation on another type than that of the first source.
-    pub fn float_as(self, op: FloatOp, ty: FloatType) -> Ready {
+    pub(super) fn float_as(self, op: FloatOp, ty: FloatType) -> Ready {
         Ready { op: Op::Float(op, ty), valu: self }
     }
 
     /// A conversion. Clamping an integer result means exceptions only (Vega ISA 6.2.2).
-    pub fn cvt(mut self, op: CvtOp) -> Ready {
+    pub(super) fn cvt(mut self, op: CvtOp) -> Ready {
         self.attrs.clamp &= self.result.elem.is_float();
         Ready { op: Op::Cvt(op), valu: self }
     }
 
     /// Drops the clamp, where it means exceptions only.
-    pub fn without_clamp(mut self) -> Valu {
+    pub(super) fn without_clamp(mut self) -> Valu {
         self.attrs.clamp = false;
         self
     }
 
     /// An exchange between the destination and the first source, which are both read and written.
-    pub fn exchange(mut self, op: LaneOp) -> Ready {
+    pub(super) fn exchange(mut self, op: LaneOp) -> Ready {
         self.dst[1] = std::mem::take(&mut self.src[0]);
         self.lane(op)
     }
 
     /// A movement between lanes.
-    pub fn lane(self, op: LaneOp) -> Ready {
+    pub(super) fn lane(self, op: LaneOp) -> Ready {
         Ready { op: Op::Lane(op), valu: self }
     }
 }

@@ -11,9 +11,11 @@ const EXCP_BITS: i32 = 9;
 
 impl Lifter {
     pub(super) fn vop1(&mut self, inst: &Inst) -> Lifted {
+        if inst.op() == O::VNop {
+            return Lifted::Next;
+        }
         let Some(v) = self.valu(inst) else { return Lifted::Unsupported };
         let ready = match inst.op() {
-            O::VNop => return Lifted::Next,
             O::VMovB32 | O::VAccvgprMovB32 => v.int(I::Mov),
             O::VReadfirstlaneB32 => v.lane(L::ReadFirstLane),
             O::VCvtI32F64 => v.cvt(C::I32F64),
