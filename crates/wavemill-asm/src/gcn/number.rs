@@ -38,7 +38,9 @@ fn is_inline_float(matches: impl Fn(InlineFloat) -> bool) -> bool {
 pub(super) fn inline_float(out: &mut impl Write, float: InlineFloat, reading: Reading) -> fmt::Result {
     match reading {
         Reading::Int16 => write!(out, "{:#x}", float.f16_bits()),
-        Reading::Int64 | Reading::Float64 if float == InlineFloat::InvTwoPi => out.write_str(INVERSE_TWO_PI_64),
+        Reading::Int64 | Reading::Float64 if float == InlineFloat::InvTwoPi => {
+            out.write_str(INVERSE_TWO_PI_64)
+        }
         _ => out.write_str(float.name()),
     }
 }
@@ -49,7 +51,9 @@ pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt
     let small = is_inline_int(i64::from(value as i32));
     let ambiguous = match reading {
         Reading::Int16 => small,
-        Reading::Float16 => is_inline_int(i64::from(low as i16)) || is_inline_float(|float| float.f16_bits() == low),
+        Reading::Float16 => {
+            is_inline_int(i64::from(low as i16)) || is_inline_float(|float| float.f16_bits() == low)
+        }
         Reading::Any32 => small || is_inline_float(|float| float.f32_bits() == value),
         Reading::Int64 => is_inline_int(i64::from(value)),
         Reading::Float64 => {

@@ -101,7 +101,8 @@ impl<W: Write> Printer<'_, W> {
     fn suffix(&self) -> &'static str {
         let has = |encoding| self.row.form(self.target, encoding).is_some();
         let long = || has(Encoding::Vop3a) || has(Encoding::Vop3b) || has(Encoding::Vop3Interp);
-        let short = || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
+        let short =
+            || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
         match self.encoding {
             Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => "_sdwa",
             Encoding::Vop2Dpp | Encoding::Vop1Dpp => "_dpp",
@@ -133,13 +134,12 @@ impl<W: Write> Printer<'_, W> {
         let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
         let inline = !packed || self.has(Flag::Mix);
         let bit = |bits: u8| inline && bits >> source & 1 != 0;
-        // Integers have no sign bit to flip, and SDWA none in packed values: the bits may be set but do nothing.
-        let float = !is_integer(spec.ty.elem) && (spec.ty.count == 1 || self.modifiers.sdwa.is_none());
-        let (neg, abs, sext) = (
-            float && bit(self.modifiers.neg),
-            float && bit(self.modifiers.abs),
-            bit(self.modifiers.sext),
-        );
+        // Integers and narrow floats have no sign bit to flip, and SDWA none in packed values: the bits may be set but
+        // do nothing.
+        let packed_sdwa = spec.ty.count > 1 && self.modifiers.sdwa.is_some();
+        let float = !is_integer(spec.ty.elem) && spec.ty.elem.bits() >= 16 && !packed_sdwa;
+        let (neg, abs, sext) =
+            (float && bit(self.modifiers.neg), float && bit(self.modifiers.abs), bit(self.modifiers.sext));
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
         let (before, after) = match (neg, abs, sext) {
@@ -174,13 +174,13 @@ impl<W: Write> Printer<'_, W> {
     fn value(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
         match operand {
             Operand::Int(value) => write!(self.out, "{value}"),
-            Operand::Float(float) => number::inline_float(self.out, float, reading(spec)),
+            Operand::Float(float) => number::inline_float(self.out, float, reading(self.row, spec)),
             Operand::Literal(value) if spec.role == Role::Literal => match self.encoding {
                 // The value to write is an ordinary immediate; the constants of multiply-adds are bit patterns.
                 Encoding::SopkLiteral => number::immediate(self.out, value),
                 _ => write!(self.out, "{value:#x}"),
             },
-            Operand::Literal(value) => number::literal(self.out, value, reading(spec)),
+            Operand::Literal(value) => number::literal(self.out, value, reading(self.row, spec)),
             Operand::Imm(value) => self.immediate(spec, value),
             Operand::Attr { attr, chan } => {
                 let channel = ["x", "y", "z", "w"][usize::from(chan & 3)];
@@ -289,7 +289,11 @@ impl<W: Write> Printer<'_, W> {
     fn long_vector_modifiers(&mut self) -> fmt::Result {
         self.bit(self.modifiers.high, "high")?;
         if self.has(Flag::Bitop3) && self.modifiers.bitop3 != 0 {
-            write!(self.out, " bitop3:{:#x}", self.modifiers.bitop3)?;
+            // LLVM writes the first eleven tables in decimal.
+            match self.modifiers.bitop3 {
+                table @ 0..=10 => write!(self.out, " bitop3:{table}")?,
+                table => write!(self.out, " bitop3:{table:#x}")?,
+            }
         }
         if self.encoding == Encoding::Vop3Interp {
             self.result_modifiers()?;
@@ -303,18 +307,20 @@ impl<W: Write> Printer<'_, W> {
         self.result_modifiers()
     }
 
-    /// ` op_sel:[...]` of VOP3: the destination's bit comes last, behind those of the sources, or more where a
-    /// conversion has further bits to say which part of its destination it writes.
+    /// ` op_sel:[...]` of VOP3: the destination's bit comes last, behind those of the sources.
     fn half_selects(&mut self) -> fmt::Result {
         if !self.has(Flag::Opsel) {
             return Ok(());
         }
-        let used = match self.encoding.field(self.target, FieldId::OpSel) {
-            Some(field) => (self.inst.form().used & field.mask()) >> field.lo,
+        // Conversions into a byte of their destination use the bit of a third source without having one, so the bits
+        // that the form leaves free say how many there are.
+        let form = self.inst.form();
+        let free = match self.encoding.field(self.target, FieldId::OpSel) {
+            Some(field) => ((form.used & !form.fixed & field.mask()) >> field.lo) as u8,
             None => 0,
         };
-        let sources = (used as u8 & 7).checked_ilog2().map_or(0, |last| last + 1);
-        let selects = self.modifiers.op_sel;
+        let sources = (free & 7).checked_ilog2().map_or(0, |last| last + 1);
+        let selects = self.modifiers.op_sel & free;
         let bits = selects & ((1 << sources) - 1) | (selects >> 3 & 1) << sources;
         self.bits("op_sel", bits, sources + 1, 0)
     }
@@ -464,16 +470,22 @@ fn is_integer(elem: Elem) -> bool {
 }
 
 /// How the operand reads constants.
-fn reading(spec: &OperandSpec) -> Reading {
+fn reading(row: &Row, spec: &OperandSpec) -> Reading {
+    let scalar = matches!(row.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk);
     match (spec.ty.elem, spec.ty.elem.bits()) {
-        // Packed values take one constant of 32 bits.
-        _ if spec.ty.count > 1 => Reading::Any32,
+        (elem, bits) if spec.ty.count > 1 => match (elem.is_float(), bits, spec.ty.bits()) {
+            // Packed integers beyond 32 bits take 64-bit constants, all other packed values one of 32 bits.
+            (false, ..32, 64) => Reading::Int64,
+            _ => Reading::Any32,
+        },
         (Elem::F64, _) => Reading::Float64,
-        (Elem::F16, 16) => Reading::Float16,
-        // LLVM writes literals of bfloat16 operands in full.
-        (Elem::Bf16, _) => Reading::Any32,
+        (Elem::F16, _) => Reading::Float16,
+        // Scalar instructions read 32 bits; LLVM writes literals of bfloat16 operands in full.
+        (_, 16) if scalar || spec.ty.elem == Elem::Bf16 => Reading::Any32,
+        // An integer beside an f16 value (an exponent, a class mask) is written as that is.
+        (_, 16) if row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F16) => Reading::Float16,
         (_, 16) => Reading::Int16,
-        (_, 64) => Reading::Int64,
+        (elem, 64) if elem != Elem::Mask => Reading::Int64,
         _ => Reading::Any32,
     }
 }

@@ -52,15 +52,11 @@ const MESSAGES: Names = &[
 ];
 
 /// Operations of the geometry shader messages.
-const GS_OPERATIONS: Names =
-    &[(0, "GS_OP_NOP"), (1, "GS_OP_CUT"), (2, "GS_OP_EMIT"), (3, "GS_OP_EMIT_CUT")];
+const GS_OPERATIONS: Names = &[(0, "GS_OP_NOP"), (1, "GS_OP_CUT"), (2, "GS_OP_EMIT"), (3, "GS_OP_EMIT_CUT")];
 
 /// Operations of the system message.
-const SYSTEM_OPERATIONS: Names = &[
-    (1, "SYSMSG_OP_ECC_ERR_INTERRUPT"),
-    (2, "SYSMSG_OP_REG_RD"),
-    (4, "SYSMSG_OP_TTRACE_PC"),
-];
+const SYSTEM_OPERATIONS: Names =
+    &[(1, "SYSMSG_OP_ECC_ERR_INTERRUPT"), (2, "SYSMSG_OP_REG_RD"), (4, "SYSMSG_OP_TTRACE_PC")];
 
 const MESSAGE_GS: u16 = 2;
 const MESSAGE_GS_DONE: u16 = 3;
@@ -264,7 +260,9 @@ pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target, wide
     let broadcast = matches!(value, 0x150..=0x15f) && target.has_unified_vgprs();
     match value {
         _ if broadcast => write!(out, "row_newbcast:{}", value & 0xf),
-        _ if wide && target.has_unified_vgprs() => out.write_str(" /* DP ALU dpp only supports row_newbcast */"),
+        _ if wide && target.has_unified_vgprs() => {
+            out.write_str(" /* DP ALU dpp only supports row_newbcast */")
+        }
         0..=0xff => {
             let lane = |index: u16| value >> (2 * index) & 3;
             write!(out, "quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3))

@@ -67,6 +67,8 @@ enum Condition {
     PastLast,
     /// Ours has one.
     OursPastLast,
+    /// The field is odd.
+    Odd(String),
 }
 
 /// Reads the list. Columns: kind, targets, formats, conditions, who is right, manual section, why; separated by `|`.
@@ -95,7 +97,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
         let words = |list: &str| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let conditions = conditions
             .split_whitespace()
-            .map(|condition| parse_condition(condition).ok_or_else(|| format!("line {number}: {condition:?}")))
+            .map(|condition| {
+                parse_condition(condition).ok_or_else(|| format!("line {number}: {condition:?}"))
+            })
             .collect::<Result<_, _>>()?;
         entries.push(Entry {
             line: number,
@@ -116,6 +120,9 @@ fn parse_condition(text: &str) -> Option<Condition> {
     }
     if let Some(part) = text.strip_prefix("ours~") {
         return Some(Condition::Ours(part.replace('_', " ")));
+    }
+    if let Some(field) = text.strip_prefix("odd:") {
+        return Some(Condition::Odd(field.to_owned()));
     }
     if text == "past-v255" {
         return Some(Condition::PastLast);
@@ -152,6 +159,9 @@ impl Entry {
                     })
                 }
                 Condition::Llvm(part) => difference.llvm.replace('_', " ").contains(part.as_str()),
+                Condition::Odd(field) => {
+                    difference.format.field(field, difference.word).is_some_and(|value| value % 2 == 1)
+                }
                 Condition::PastLast => past_last(difference.llvm),
                 Condition::OursPastLast => past_last(difference.ours),
                 Condition::Ours(part) => difference.ours.replace('_', " ").contains(part.as_str()),

@@ -60,6 +60,14 @@ impl Format {
         Some(((word >> lo) & ((1 << width) - 1)) as u64)
     }
 
+    /// The format that says most about `word`: the filled format, unless the word is of a more special one.
+    pub(crate) fn of(&'static self, word: u128) -> &'static Format {
+        let fits = |format: &&Format| word & format.mask == format.fixed;
+        // Ties go to the format that filled the word.
+        let rank = |format: &&Format| (format.mask.count_ones(), format.name == self.name);
+        FORMATS.iter().filter(fits).max_by_key(rank).unwrap_or(self)
+    }
+
     /// The fields for the filler.
     pub(crate) fn spans(&self) -> Vec<Span> {
         self.fields.iter().map(|&Field(_, lo, width)| Span { lo, width }).collect()
@@ -159,11 +167,26 @@ pub(crate) const FORMATS: &[Format] = &[
             F("s1", 63, 1),
         ],
     },
-    Format { name: "vop2_dpp", fixed: DPP, mask: 0x8000_01ff, opcode: &[F("op", 25, 6)], fields: &[
-        F("vsrc1", 9, 8), F("vdst", 17, 8), F("src0", 32, 8), F("dpp_ctrl", 40, 9), F("bits49", 49, 2),
-        F("bound_ctrl", 51, 1), F("src0_neg", 52, 1), F("src0_abs", 53, 1), F("src1_neg", 54, 1), F("src1_abs", 55, 1),
-        F("bank_mask", 56, 4), F("row_mask", 60, 4),
-    ] },
+    Format {
+        name: "vop2_dpp",
+        fixed: DPP,
+        mask: 0x8000_01ff,
+        opcode: &[F("op", 25, 6)],
+        fields: &[
+            F("vsrc1", 9, 8),
+            F("vdst", 17, 8),
+            F("src0", 32, 8),
+            F("dpp_ctrl", 40, 9),
+            F("bits49", 49, 2),
+            F("bound_ctrl", 51, 1),
+            F("src0_neg", 52, 1),
+            F("src0_abs", 53, 1),
+            F("src1_neg", 54, 1),
+            F("src1_abs", 55, 1),
+            F("bank_mask", 56, 4),
+            F("row_mask", 60, 4),
+        ],
+    },
     Format {
         name: "vop1",
         fixed: 0x7e00_0000,
@@ -192,11 +215,25 @@ pub(crate) const FORMATS: &[Format] = &[
             F("bits56", 56, 8),
         ],
     },
-    Format { name: "vop1_dpp", fixed: 0x7e00_0000 | DPP, mask: 0xfe00_01ff, opcode: &[F("op", 9, 8)], fields: &[
-        F("vdst", 17, 8), F("src0", 32, 8), F("dpp_ctrl", 40, 9), F("bits49", 49, 2), F("bound_ctrl", 51, 1),
-        F("src0_neg", 52, 1), F("src0_abs", 53, 1), F("src1_neg", 54, 1), F("src1_abs", 55, 1),
-        F("bank_mask", 56, 4), F("row_mask", 60, 4),
-    ] },
+    Format {
+        name: "vop1_dpp",
+        fixed: 0x7e00_0000 | DPP,
+        mask: 0xfe00_01ff,
+        opcode: &[F("op", 9, 8)],
+        fields: &[
+            F("vdst", 17, 8),
+            F("src0", 32, 8),
+            F("dpp_ctrl", 40, 9),
+            F("bits49", 49, 2),
+            F("bound_ctrl", 51, 1),
+            F("src0_neg", 52, 1),
+            F("src0_abs", 53, 1),
+            F("src1_neg", 54, 1),
+            F("src1_abs", 55, 1),
+            F("bank_mask", 56, 4),
+            F("row_mask", 60, 4),
+        ],
+    },
     Format {
         name: "vopc",
         fixed: 0x7c00_0000,
@@ -228,10 +265,22 @@ pub(crate) const FORMATS: &[Format] = &[
             F("s1", 63, 1),
         ],
     },
-    Format { name: "vopc_dpp", fixed: 0x7c00_0000 | DPP, mask: 0xfe00_01ff, opcode: &[F("op", 17, 8)], fields: &[
-        F("vsrc1", 9, 8), F("src0", 32, 8), F("dpp_ctrl", 40, 9), F("bits49", 49, 2), F("bound_ctrl", 51, 1),
-        F("modifiers", 52, 4), F("bank_mask", 56, 4), F("row_mask", 60, 4),
-    ] },
+    Format {
+        name: "vopc_dpp",
+        fixed: 0x7c00_0000 | DPP,
+        mask: 0xfe00_01ff,
+        opcode: &[F("op", 17, 8)],
+        fields: &[
+            F("vsrc1", 9, 8),
+            F("src0", 32, 8),
+            F("dpp_ctrl", 40, 9),
+            F("bits49", 49, 2),
+            F("bound_ctrl", 51, 1),
+            F("modifiers", 52, 4),
+            F("bank_mask", 56, 4),
+            F("row_mask", 60, 4),
+        ],
+    },
     Format {
         name: "vop3",
         fixed: 0xd000_0000,
