@@ -15,9 +15,9 @@ use wavemill_isa::gcn::{Encoding, FieldId, Op};
 use wavemill_lift::gcn::{Context, lift_block};
 
 /// Guest address of the first instruction.
-pub const CODE: u64 = 0x4000;
+pub(crate) const CODE: u64 = 0x4000;
 /// MODE of compute kernels: nearest even, denormals kept, DX10_CLAMP, IEEE.
-pub const MODE: u32 = 0x3f0;
+pub(crate) const MODE: u32 = 0x3f0;
 /// `s_trap 2`: how programs end, because the fault report has the registers.
 const S_TRAP_2: u32 = 0xbf92_0002;
 /// The number of that trap.
@@ -27,7 +27,7 @@ const ENDED: u8 = 2;
 ///
 /// # Panics
 /// If the target has no such form, or the encoding no such field.
-pub fn words_of(target: Target, op: Op, encoding: Encoding, fields: &[(FieldId, u32)]) -> Vec<u32> {
+pub(crate) fn words_of(target: Target, op: Op, encoding: Encoding, fields: &[(FieldId, u32)]) -> Vec<u32> {
     let form = op.row().form(target, encoding).expect("the target has the form");
     let mut bits = form.value;
     for (id, value) in fields {
@@ -43,13 +43,13 @@ pub fn words_of(target: Target, op: Op, encoding: Encoding, fields: &[(FieldId, 
 }
 
 /// The words of an instruction in its home encoding.
-pub fn home_words(target: Target, op: Op, fields: &[(FieldId, u32)]) -> Vec<u32> {
+pub(crate) fn home_words(target: Target, op: Op, fields: &[(FieldId, u32)]) -> Vec<u32> {
     let encoding = op.row().encodings(target).next().expect("the target has the instruction");
     words_of(target, op, encoding, fields)
 }
 
 /// Lifts the block at guest address `at` of a program that starts at [`CODE`], and checks that it is well formed.
-pub fn lift_at(context: &Context, code: &[u32], at: u64) -> Block {
+pub(crate) fn lift_at(context: &Context, code: &[u32], at: u64) -> Block {
     let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
     let block = lift_block(context, at, &mut |pc, into| {
         let rest = pc.checked_sub(CODE).and_then(|offset| bytes.get(offset as usize..)).unwrap_or_default();
@@ -64,30 +64,30 @@ pub fn lift_at(context: &Context, code: &[u32], at: u64) -> Block {
 }
 
 /// Lifts the first block of a program under [`MODE`].
-pub fn lift(target: Target, code: &[u32]) -> Block {
+pub(crate) fn lift(target: Target, code: &[u32]) -> Block {
     lift_at(&Context { target, mode: MODE }, code, CODE)
 }
 
 /// One wave and its surroundings before it runs.
 #[derive(Clone, Debug)]
-pub struct Machine {
-    pub target: Target,
-    pub mode: u32,
-    pub registers: RegisterCounts,
+pub(crate) struct Machine {
+    pub(crate) target: Target,
+    pub(crate) mode: u32,
+    pub(crate) registers: RegisterCounts,
     /// Bytes of LDS.
-    pub lds_size: u32,
+    pub(crate) lds_size: u32,
     /// Bytes of private memory of a lane. The wave's scratch allocation is the last buffer, and FLAT_SCRATCH points to
     /// it.
-    pub scratch_size: u32,
+    pub(crate) scratch_size: u32,
     /// Contents of guest buffers.
-    pub buffers: Vec<Vec<u8>>,
+    pub(crate) buffers: Vec<Vec<u8>>,
 }
 
 /// What a wave left behind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    pub wave: WaveSnapshot,
-    pub buffers: Vec<Vec<u8>>,
+pub(crate) struct Outcome {
+    pub(crate) wave: WaveSnapshot,
+    pub(crate) buffers: Vec<Vec<u8>>,
 }
 
 struct Program<'a> {
@@ -122,7 +122,7 @@ impl WaveInit for Init<'_> {
 
 impl Machine {
     /// A wave with 32 VGPRs and 8 AccVGPRs, no memory.
-    pub fn new(target: Target) -> Machine {
+    pub(crate) fn new(target: Target) -> Machine {
         Machine {
             target,
             mode: MODE,
@@ -138,7 +138,7 @@ impl Machine {
     ///
     /// # Panics
     /// If the wave faults, or tiers disagree.
-    pub fn run(&self, code: &[u32], init: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
+    pub(crate) fn run(&self, code: &[u32], init: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         match self.try_run(code, init) {
             Ok(outcome) => outcome,
             Err(cause) => panic!("the wave faulted: {cause:?}\n{}", lift(self.target, code)),
@@ -146,7 +146,7 @@ impl Machine {
     }
 
     /// As [`Machine::run`], but a fault is returned.
-    pub fn try_run(
+    pub(crate) fn try_run(
         &self,
         code: &[u32],
         init: impl Fn(&mut Registers, &[u64]) + Sync,
@@ -215,24 +215,24 @@ impl Machine {
 
 impl Outcome {
     /// An SGPR or another scalar cell.
-    pub fn sgpr(&self, n: usize) -> u32 {
+    pub(crate) fn sgpr(&self, n: usize) -> u32 {
         self.wave.scalars[n]
     }
 
     /// A pair of them.
-    pub fn sgpr64(&self, n: usize) -> u64 {
+    pub(crate) fn sgpr64(&self, n: usize) -> u64 {
         u64::from(self.sgpr(n)) | u64::from(self.sgpr(n + 1)) << 32
     }
 
     /// The dwords of a buffer.
-    pub fn dwords(&self, buffer: usize) -> Vec<u32> {
+    pub(crate) fn dwords(&self, buffer: usize) -> Vec<u32> {
         let dword = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
         self.buffers[buffer].chunks(4).map(dword).collect()
     }
 }
 
 /// 32-bit integers where operations change their behaviour.
-pub const EDGES: [u32; 16] = [
+pub(crate) const EDGES: [u32; 16] = [
     0,
     1,
     2,
@@ -252,7 +252,7 @@ pub const EDGES: [u32; 16] = [
 ];
 
 /// 64-bit integers where operations change their behaviour.
-pub const EDGES64: [u64; 12] = [
+pub(crate) const EDGES64: [u64; 12] = [
     0,
     1,
     63,
