@@ -6,7 +6,7 @@ use crate::format::{F16, F32, F64, Format};
 use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_preop};
 
 /// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
-/// above the operation's width are ignored, result bits above it are zero, sources beyond its number do not matter.
+/// above the operation's width are ignored, result bits above it are zero, sources beyond its arity do not matter.
 pub type Kernel = fn([u64; 3], FpEnv) -> u64;
 
 /// Applies an f16 operation to both halves of dwords.

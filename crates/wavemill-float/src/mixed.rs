@@ -8,7 +8,7 @@ use crate::format::{Bf16, F16, F32, Format};
 use crate::nan;
 use crate::value::{Value, flushing, nearest};
 
-/// A source of [`fma_mix`], after its modifiers.
+/// A source of [`fma_mix_bits`], after its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MixSource {
     /// Bits of an f32.

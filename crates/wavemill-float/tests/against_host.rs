@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Random, cases, edges, same};
-use wavemill_float::{F16, F32, F64, Format, convert, divide, float_kernel};
-use wavemill_ir::{FloatOp, FloatType, FpEnv};
+use common::{Random, cases, edges, environment, same};
+use wavemill_float::{F16, F32, F64, Format, convert, cvt, divide, float_kernel};
+use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
 
@@ -148,18 +148,38 @@ fn packed_types_do_the_scalar_operation_on_each_element() {
 }
 
 #[test]
-fn no_operation_lets_bits_escape_its_width() {
+fn no_operation_fails_or_lets_bits_escape_its_width_in_any_mode() {
     let mut random = Random(5);
+    let types = [
+        (FloatType::F16, 16),
+        (FloatType::F32, 32),
+        (FloatType::PkF16, 32),
+        (FloatType::F64, 64),
+        (FloatType::PkF32, 64),
+    ];
     for &op in FloatOp::ALL {
-        for (ty, width) in [(FloatType::F16, 16), (FloatType::F32, 32), (FloatType::PkF16, 32)] {
+        for (ty, width) in types {
             let Some(kernel) = float_kernel(op, ty) else { continue };
-            for _ in 0..2000 {
+            let mask = u64::MAX >> (64 - width);
+            for _ in 0..3_000 {
+                let env = environment(&mut random);
                 let s = [random.next(), random.next(), random.next()];
-                let clean = s.map(|x| x & ((1 << width) - 1));
-                let got = kernel(s, ENV);
-                assert!(got >> width == 0, "{op:?} {ty:?} of {s:x?} gives {got:#x}");
-                same(got, kernel(clean, ENV), op.name(), &s);
+                let got = kernel(s, env);
+                assert!(got & !mask == 0, "{op:?} {ty:?} of {s:x?} in {env:?} gives {got:#x}");
+                same(got, kernel(s.map(|x| x & mask), env), op.name(), &s);
             }
+        }
+    }
+    for &op in CvtOp::ALL {
+        let wide_source = matches!(op, CvtOp::F32F64 | CvtOp::I32F64 | CvtOp::U32F64);
+        let wide_result = matches!(op, CvtOp::F64F32 | CvtOp::F64I32 | CvtOp::F64U32);
+        let mask = |wide: bool| if wide { u64::MAX } else { 0xffff_ffff };
+        for _ in 0..3_000 {
+            let env = environment(&mut random);
+            let s = [random.next(), random.next(), random.next()];
+            let got = cvt(op, s, env);
+            assert!(got & !mask(wide_result) == 0, "{op:?} of {s:x?} in {env:?} gives {got:#x}");
+            same(got, cvt(op, s.map(|x| x & mask(wide_source)), env), op.name(), &s);
         }
     }
 }

@@ -8,12 +8,15 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, ExitCode, Stdio};
 
-use common::{Random, cases};
+use common::Random;
 use wavemill_float::{F16, F32, F64, Format, class, cvt, float_op};
 use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 use wavemill_oracle::{Failed, Suite, Tool};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
+/// Random cases of each operation.
+const CASES: usize = 2_000;
+
 const OPT: Tool = Tool::Program("opt-22");
 
 /// What one source is in LLVM IR.
@@ -324,11 +327,10 @@ fn fold(module: String, count: usize) -> Result<Vec<Option<i64>>, Failed> {
 }
 
 fn check(row: &Row, seed: u64) -> Result<(), Failed> {
-    let count = cases(1_500);
     let mut random = Random(seed);
     let mut module = String::from("target triple = \"amdgcn-amd-amdhsa\"\n");
     let mut all = Vec::new();
-    while all.len() < count {
+    while all.len() < CASES {
         let mut s = [0; 3];
         for (s, source) in s.iter_mut().zip(row.sources) {
             *s = source.pattern(&mut random);
@@ -340,7 +342,7 @@ fn check(row: &Row, seed: u64) -> Result<(), Failed> {
     }
     let mask = u64::MAX >> (64 - row.result.bits());
     let mut folded = 0;
-    for (s, theirs) in all.iter().zip(fold(module, count)?) {
+    for (s, theirs) in all.iter().zip(fold(module, CASES)?) {
         let Some(theirs) = theirs else { continue };
         folded += 1;
         let (ours, theirs) = ((row.ours)(*s), theirs as u64 & mask);
@@ -349,8 +351,8 @@ fn check(row: &Row, seed: u64) -> Result<(), Failed> {
         }
     }
     // LLVM leaves some NaN cases alone, no more.
-    if folded < count / 4 {
-        return Err(format!("{}: LLVM folds only {folded} of {count}", row.name).into());
+    if folded < CASES / 4 {
+        return Err(format!("{}: LLVM folds only {folded} of {CASES}", row.name).into());
     }
     Ok(())
 }

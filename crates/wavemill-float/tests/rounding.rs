@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ROUNDS, Random, Rational, cases, rounding, same};
+use common::{ROUNDS, Random, Rational, cases, environment, rounding, same};
 use wavemill_float::{Bf16, F16, F32, F64, Format, MixSource, convert, divide, float_kernel, fma_mix_f16};
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
 
@@ -17,19 +17,6 @@ fn expect<F: Format>(exact: &Rational, env: FpEnv) -> u64 {
 
 fn flushed<F: Format>(x: u64, env: FpEnv) -> u64 {
     if !env.denorm_in && F::is_denormal(x) { x & F::SIGN } else { x }
-}
-
-/// A random environment.
-fn environment(random: &mut Random) -> FpEnv {
-    let bits = random.next();
-    FpEnv {
-        round: Round::from_bits(bits as u32),
-        denorm_in: bits & 4 != 0,
-        denorm_out: bits & 8 != 0,
-        ieee: bits & 16 != 0,
-        dx10_clamp: bits & 32 != 0,
-        fp16_ovfl: bits & 64 != 0,
-    }
 }
 
 fn arithmetic<F: Format>(ty: FloatType, seed: u64) {

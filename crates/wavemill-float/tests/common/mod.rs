@@ -49,9 +49,9 @@ impl Random {
     }
 }
 
-/// How many random cases: `quick` in debug builds, sixteen times as many in release builds.
+/// How many random cases: `quick` in debug builds, eight times as many in release builds.
 pub(crate) fn cases(quick: usize) -> usize {
-    if cfg!(debug_assertions) { quick } else { quick * 16 }
+    if cfg!(debug_assertions) { quick } else { quick * 8 }
 }
 
 /// Zeros, denormals, powers of two, limits, infinities and NaNs of both signs.
@@ -85,6 +85,19 @@ pub(crate) const ROUNDS: [Round; 4] = [Round::NearestEven, Round::PlusInf, Round
 /// The default environment with another rounding mode.
 pub(crate) fn rounding(round: Round) -> FpEnv {
     FpEnv { round, ..FpEnv::DEFAULT }
+}
+
+/// A random environment.
+pub(crate) fn environment(random: &mut Random) -> FpEnv {
+    let bits = random.next();
+    FpEnv {
+        round: Round::from_bits(bits as u32),
+        denorm_in: bits & 4 != 0,
+        denorm_out: bits & 8 != 0,
+        ieee: bits & 16 != 0,
+        dx10_clamp: bits & 32 != 0,
+        fp16_ovfl: bits & 64 != 0,
+    }
 }
 
 /// An exact rational number: numerator and positive denominator.
