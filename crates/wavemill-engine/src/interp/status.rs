@@ -4,10 +4,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
-use wavemill_ir::{FenceScope, StatusReg};
+use wavemill_ir::{FenceScope, StatusReg, Uni};
 
 use super::body::{scalar32, write32, write64};
 use super::hostop::{Ctx, Handler, HostOp};
+use crate::memory::{LDS_APERTURE, SCRATCH_APERTURE};
+use crate::regs::uni_offset;
 
 /// Code of the clocks beside the hardware register numbers (0..=63).
 const MEM_TIME: u64 = 64;
@@ -42,6 +44,21 @@ pub(super) fn code(r: StatusReg) -> u64 {
     }
 }
 
+/// Hardware register with the top 16 bits of the apertures: LDS above, scratch below.
+const SH_MEM_BASES: u64 = 15;
+
+/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
+unsafe fn status_word(ctx: *mut Ctx) -> u32 {
+    // SAFETY: cells are inside the register file; EXEC and VCC are aligned.
+    unsafe {
+        let base = (*ctx).base;
+        let pair = |u: Uni| (base.add(uni_offset(u) as usize) as *const u64).read();
+        let scc = (base.add(uni_offset(Uni::SCC) as usize) as *const u32).read();
+        let zero = |u: Uni| u32::from(pair(u) == 0);
+        scc | zero(Uni::EXEC) << 9 | zero(Uni::VCC) << 10 | 1 << 16
+    }
+}
+
 fn host_ticks() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
@@ -65,10 +82,12 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         }
         let value = match which {
             1 => s.mode,
+            2 => status_word(ctx),
             3 => s.trapsts,
             4 => s.hw_id,
             5 => s.gpr_alloc,
             6 => s.lds_alloc,
+            SH_MEM_BASES => (LDS_APERTURE >> 32) as u32 & 0xffff_0000 | (SCRATCH_APERTURE >> 48) as u32,
             20 => s.xcc_id,
             _ => 0,
         };

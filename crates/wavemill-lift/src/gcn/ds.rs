@@ -39,6 +39,46 @@ fn atomic(op: Op) -> Option<AtomicOp> {
     })
 }
 
+/// The operation of an LDS atomic that takes its data from another place in LDS (`None`: a plain store), and its width.
+fn source_in_lds(op: Op) -> Option<(Option<AtomicOp>, Width)> {
+    use Op as O;
+    let (atomic, width) = match op {
+        O::DsAddSrc2U32 => (AtomicOp::Add, Width::W32),
+        O::DsSubSrc2U32 => (AtomicOp::Sub, Width::W32),
+        O::DsRsubSrc2U32 => (AtomicOp::Rsub, Width::W32),
+        O::DsIncSrc2U32 => (AtomicOp::IncWrap, Width::W32),
+        O::DsDecSrc2U32 => (AtomicOp::DecWrap, Width::W32),
+        O::DsMinSrc2I32 => (AtomicOp::MinI, Width::W32),
+        O::DsMaxSrc2I32 => (AtomicOp::MaxI, Width::W32),
+        O::DsMinSrc2U32 => (AtomicOp::MinU, Width::W32),
+        O::DsMaxSrc2U32 => (AtomicOp::MaxU, Width::W32),
+        O::DsAndSrc2B32 => (AtomicOp::And, Width::W32),
+        O::DsOrSrc2B32 => (AtomicOp::Or, Width::W32),
+        O::DsXorSrc2B32 => (AtomicOp::Xor, Width::W32),
+        O::DsWriteSrc2B32 => return Some((None, Width::W32)),
+        O::DsMinSrc2F32 => (AtomicOp::MinF, Width::W32),
+        O::DsMaxSrc2F32 => (AtomicOp::MaxF, Width::W32),
+        O::DsAddSrc2F32 => (AtomicOp::AddF, Width::W32),
+        O::DsAddSrc2U64 => (AtomicOp::Add, Width::W64),
+        O::DsSubSrc2U64 => (AtomicOp::Sub, Width::W64),
+        O::DsRsubSrc2U64 => (AtomicOp::Rsub, Width::W64),
+        O::DsIncSrc2U64 => (AtomicOp::IncWrap, Width::W64),
+        O::DsDecSrc2U64 => (AtomicOp::DecWrap, Width::W64),
+        O::DsMinSrc2I64 => (AtomicOp::MinI, Width::W64),
+        O::DsMaxSrc2I64 => (AtomicOp::MaxI, Width::W64),
+        O::DsMinSrc2U64 => (AtomicOp::MinU, Width::W64),
+        O::DsMaxSrc2U64 => (AtomicOp::MaxU, Width::W64),
+        O::DsAndSrc2B64 => (AtomicOp::And, Width::W64),
+        O::DsOrSrc2B64 => (AtomicOp::Or, Width::W64),
+        O::DsXorSrc2B64 => (AtomicOp::Xor, Width::W64),
+        O::DsWriteSrc2B64 => return Some((None, Width::W64)),
+        O::DsMinSrc2F64 => (AtomicOp::MinF, Width::W64),
+        O::DsMaxSrc2F64 => (AtomicOp::MaxF, Width::W64),
+        _ => return None,
+    };
+    Some((Some(atomic), width))
+}
+
 impl Lifter {
     pub(super) fn ds(&mut self, inst: &Inst) -> Lifted {
         let modifiers = inst.modifiers();
@@ -71,6 +111,9 @@ impl Lifter {
                 if let Some(atomic) = atomic(op) {
                     return self.ds_atomic(inst, atomic);
                 }
+                if let Some((atomic, width)) = source_in_lds(op) {
+                    return self.ds_source_in_lds(inst, atomic, width);
+                }
                 let address = self.get(inst, Role::Addr);
                 match inst.row().memory.first().map(|access| access.op) {
                     // The transposing loads of gfx950 exchange data between lanes; their pattern is not published.
@@ -79,7 +122,7 @@ impl Lifter {
                     }
                     Some(MemOp::Load) => self.ds_load(inst, address),
                     Some(MemOp::Store) => self.ds_store(inst, address, Role::Data0, modifiers.offset),
-                    // Conditional exchange, operations between two places in LDS, ordered count, global wave sync.
+                    // Conditional exchange, ordered count, global wave sync.
                     _ => Lifted::Unsupported,
                 }
             }
@@ -177,11 +220,46 @@ impl Lifter {
             AtomicOp::CmpSwap | AtomicOp::CmpSwapF => (data1, data0),
             _ => (data0, data1),
         };
-        let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
-        let fp = if single { self.fp32() } else { self.fp16_64() };
-        let attrs = Attrs { imm: inst.modifiers().offset, fp, ..Attrs::default() };
+        let attrs = self.lds_atomic_attrs(atomic, width, inst.modifiers().offset);
         let op = IrOp::Atomic(atomic, Space::Lds, width);
         self.b.push(op, [result, Operand::None], [address, Operand::None, data, second], attrs);
+        Lifted::Next
+    }
+
+    fn lds_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
+        let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
+        let fp = if single { self.fp32() } else { self.fp16_64() };
+        Attrs { imm: offset, fp, ..Attrs::default() }
+    }
+
+    /// An atomic at address A with the data at B, or a store of B's data at A. B is A plus a signed number of dwords:
+    /// the low 15 bits of the offset field, or, if its top bit is set, bits 31:17 of the address register, and then
+    /// only bits 16:0 are A (Vega ISA 10.3).
+    fn ds_source_in_lds(&mut self, inst: &Inst, atomic: Option<AtomicOp>, width: Width) -> Lifted {
+        let register = self.get(inst, Role::Addr);
+        let field = inst.modifiers().offset as u32;
+        let (a, b, distance) = if field & 0x8000 != 0 {
+            let (a, b) = (self.b.row_temp(1), self.b.row_temp(1));
+            self.int(IntOp::And, a, [register, Operand::Const(0x1_ffff), Operand::None]);
+            self.int(IntOp::Sar, b, [register, Operand::Const(17), Operand::None]);
+            self.int(IntOp::ShlAdd, b, [b.into(), Operand::Const(2), a.into()]);
+            (a.into(), b.into(), 0)
+        } else {
+            (register, register, ((field << 17) as i32 >> 17) * 4)
+        };
+        let dwords = width.dwords();
+        let data = self.b.row_temp(dwords);
+        let ty = MemType::Dwords(dwords as u8);
+        self.lds_load(ty, data.into(), b, distance);
+        let sources = [a, Operand::None, data.into(), Operand::None];
+        let (op, attrs) = match atomic {
+            Some(atomic) => {
+                let attrs = self.lds_atomic_attrs(atomic, width, 0);
+                (IrOp::Atomic(atomic, Space::Lds, width), attrs)
+            }
+            None => (IrOp::Store(Space::Lds, ty), Attrs::default()),
+        };
+        self.b.push(op, [Operand::None; 2], sources, attrs);
         Lifted::Next
     }
 
