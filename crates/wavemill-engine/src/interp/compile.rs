@@ -5,10 +5,11 @@
 //! sub-dword writes behind it.
 
 use wavemill_ir::{
-    Attrs, Block, DppCtrl, FaultKind, FloatType, Inst, IntOp, LaneMask, Op, Operand, SrcMods, SubDword,
-    Terminator, Uni,
+    Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods,
+    SubDword, Terminator, Uni,
 };
 
+use super::float::{FloatInfo, Operands, Source};
 use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, int, lane, mem, scalar, smem, status, step};
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
@@ -17,10 +18,10 @@ use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 #[derive(Debug)]
 pub(super) struct Code {
     pub ops: Vec<HostOp>,
-    /// Attributes that operations point to; boxed one by one so that their addresses stay.
+    /// What float operations point to; boxed one by one so that their addresses stay.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
-    attrs: Vec<Box<Attrs>>,
+    infos: Vec<Box<FloatInfo>>,
 }
 
 struct Compiler<'a> {
@@ -28,7 +29,8 @@ struct Compiler<'a> {
     counts: RegisterCounts,
     block: &'a Block,
     ops: Vec<HostOp>,
-    attrs: Vec<Box<Attrs>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    infos: Vec<Box<FloatInfo>>,
     /// Guest address of the operation being compiled.
     pc: u64,
     /// Rows of the interpreter that the operation uses already.
@@ -41,7 +43,7 @@ struct Unsupported;
 /// Compiles a block for a tier and register counts.
 pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts) -> Code {
     let mut c =
-        Compiler { tier, counts, block, ops: Vec::new(), attrs: Vec::new(), pc: block.start, step_rows: 0 };
+        Compiler { tier, counts, block, ops: Vec::new(), infos: Vec::new(), pc: block.start, step_rows: 0 };
     for inst in &block.insts {
         c.pc = block.start + u64::from(inst.pc_offset);
         c.step_rows = 0;
@@ -52,11 +54,11 @@ pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts) -> Code
             let started = block.guest.partition_point(|g| *g <= inst.pc_offset);
             op.imm = started as i32;
             c.ops.push(op);
-            return Code { ops: c.ops, attrs: c.attrs };
+            return Code { ops: c.ops, infos: c.infos };
         }
     }
     c.terminator();
-    Code { ops: c.ops, attrs: c.attrs }
+    Code { ops: c.ops, infos: c.infos }
 }
 
 impl Compiler<'_> {
@@ -69,7 +71,7 @@ impl Compiler<'_> {
             mask: ALL_LANES,
             imm: 0,
             k: [0; 4],
-            attrs: std::ptr::null(),
+            float: std::ptr::null(),
             site: SiteCache::EMPTY,
             pc: self.pc,
             target: [std::ptr::null_mut(); 2],
@@ -113,11 +115,6 @@ impl Compiler<'_> {
         op
     }
 
-    fn keep(&mut self, attrs: Attrs) -> *const Attrs {
-        self.attrs.push(Box::new(attrs));
-        self.attrs.last().map_or(std::ptr::null(), |a| &raw const **a)
-    }
-
     fn step_row(&mut self, n: u32) -> Result<u32, Unsupported> {
         let first = self.step_rows;
         self.step_rows += n;
@@ -153,14 +150,10 @@ impl Compiler<'_> {
                 self.ops.push(self.plain(inst, run));
             }
             Op::BufferLoad(t, addr) => {
-                let mut h = self.plain(inst, buffer::load_handler(t, addr));
-                h.attrs = self.keep(inst.attrs);
-                self.ops.push(h);
+                self.ops.push(self.plain(inst, buffer::load_handler(t, addr)));
             }
             Op::BufferStore(t, addr) => {
-                let mut h = self.plain(inst, buffer::store_handler(t, addr));
-                h.attrs = self.keep(inst.attrs);
-                self.ops.push(h);
+                self.ops.push(self.plain(inst, buffer::store_handler(t, addr)));
             }
             Op::BufferAtomic(op, w, addr) => {
                 let run = buffer::atomic_handler(op, w, addr).ok_or(Unsupported)?;
@@ -185,7 +178,7 @@ impl Compiler<'_> {
             }
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
-                let mut h = self.prepared(inst, SourceKind::Int, [width_of_int(ty); 3])?;
+                let mut h = self.prepared(inst, [Source::bits(width_of_int(ty)); 3])?;
                 let rows = self.all_rows(&h, 2);
                 let (run, imm) = int::cmp_handler(pred, ty, tier, rows);
                 h.run = run;
@@ -212,7 +205,7 @@ impl Compiler<'_> {
             h.imm = pick(inst.attrs.src[0]) | pick(inst.attrs.src[1]) << 1;
             h
         } else {
-            self.prepared(inst, SourceKind::Int, widths)?
+            self.prepared(inst, widths.map(Source::bits))?
         };
         let rows = self.all_rows(&h, inst.source_rows());
         h.run = int::int_handler(op, self.tier, rows, inst.attrs.clamp).ok_or(Unsupported)?;
@@ -221,37 +214,92 @@ impl Compiler<'_> {
 
     /// Float operations, comparisons and conversions.
     fn float(&mut self, inst: &Inst) -> Result<(), Unsupported> {
-        let Some(plan) = float::plan(inst, self.tier) else { return Err(Unsupported) };
-        let mut h = if plan.packed {
-            self.plain(inst, plan.run)
-        } else {
-            self.prepared(inst, plan.sources, plan.widths)?
+        if let Op::Float(op, FloatType::PkF32) = inst.op {
+            return self.two_singles(inst, op);
+        }
+        let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
+        let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
+        let inside = plan.run_mods.is_some();
+        let mut h = match plan.operands {
+            Operands::Whole => {
+                let sources =
+                    if inside { plan.sources.map(|s| Source::bits(s.dwords)) } else { plan.sources };
+                self.prepared(inst, sources)?
+            }
+            Operands::Halves => self.prepared_packed(inst)?,
+            Operands::AsTheyAre => self.plain(inst, plan.run),
         };
         let rows = self.all_rows(&h, inst.source_rows());
-        h.run = if rows { plan.run_rows } else { plan.run };
-        h.imm = plan.imm;
-        h.attrs = self.keep(inst.attrs);
-        if plan.whole_result {
-            self.ops.push(h);
-            return Ok(());
+        h.imm = 0;
+        h.run = match plan.run_mods {
+            Some(run) if modified => {
+                h.imm = float::pack_mods(&inst.attrs.src);
+                run
+            }
+            _ if rows => plan.run_rows,
+            _ => plan.run,
+        };
+        self.infos.push(Box::new(FloatInfo {
+            op: inst.op,
+            attrs: inst.attrs,
+            sources: plan.sources,
+            result: plan.result,
+            kernel: plan.kernel,
+        }));
+        h.float = self.infos.last().map_or(std::ptr::null(), |i| &raw const **i);
+        let dwords = plan.result.dwords;
+        let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
+        let mut out = self.host(run);
+        (out.dst, out.mask, out.float) = (h.dst, h.mask, h.float);
+        h.dst = self.step_row(u32::from(dwords))?;
+        out.src[0] = h.dst;
+        self.ops.push(h);
+        self.finish(inst, out, dwords)
+    }
+
+    /// A packed f32 operation is two operations on dwords.
+    fn two_singles(&mut self, inst: &Inst, op: FloatOp) -> Result<(), Unsupported> {
+        let half = |high: bool| {
+            let mut one = *inst;
+            one.op = Op::Float(op, FloatType::F32);
+            one.dst = inst.dst.map(|d| d.dword(u16::from(high)));
+            for (i, m) in inst.attrs.src.iter().enumerate() {
+                let from_high = if high { m.hi_sel } else { m.sel == SubDword::Word1 };
+                one.src[i] = inst.src[i].dword(u16::from(from_high));
+                one.attrs.src[i] = SrcMods { neg: if high { m.neg_hi } else { m.neg }, ..SrcMods::default() };
+            }
+            one
+        };
+        let (low, high) = (half(false), half(true));
+        let reads = |one: &Inst, row: Operand| one.src.contains(&row);
+        if !reads(&high, low.dst[0]) {
+            self.float(&low)?;
+            self.step_rows = 0;
+            return self.float(&high);
         }
-        let dst = h.dst;
-        if plan.output_step.is_some() {
-            h.dst = self.step_row(u32::from(plan.result_dwords))?;
+        if !reads(&low, high.dst[0]) {
+            self.float(&high)?;
+            self.step_rows = 0;
+            return self.float(&low);
         }
-        if let Some(run) = plan.output_step {
-            let result = h.dst;
-            let mask = h.mask;
-            let attrs = h.attrs;
-            self.ops.push(h);
-            let mut out = self.host(run);
-            out.src[0] = result;
-            out.dst = dst;
-            out.mask = mask;
-            out.attrs = attrs;
-            return self.finish(inst, out, plan.result_dwords);
+        // Each writes what the other one reads: the first source that the second one would lose is kept.
+        let kept = Row::temp(Row::TEMPS - 1);
+        let copy = Inst {
+            op: Op::Int(IntOp::Mov),
+            dst: [kept.into(), Operand::None],
+            src: [low.dst[0], Operand::None, Operand::None, Operand::None],
+            attrs: Attrs::default(),
+            mask: LaneMask::All,
+            pc_offset: inst.pc_offset,
+        };
+        self.int(&copy, IntOp::Mov)?;
+        let mut high = high;
+        for s in high.src.iter_mut().filter(|s| **s == low.dst[0]) {
+            *s = kept.into();
         }
-        self.finish(inst, h, plan.result_dwords)
+        self.float(&low)?;
+        self.step_rows = 0;
+        self.float(&high)
     }
 
     /// Pushes the operation; a sub-dword destination is merged behind it.
@@ -278,12 +326,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The operation with its selects, DPP and, where the handler does not do them, source modifiers taken care of.
-    fn prepared(&mut self, inst: &Inst, kind: SourceKind, dwords: [u16; 3]) -> Result<HostOp, Unsupported> {
+    /// The operation with its selects, DPP and source modifiers taken care of.
+    fn prepared(&mut self, inst: &Inst, sources: [Source; 3]) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
         let exec = h.mask;
         if let Some(dpp) = inst.attrs.dpp {
-            h.src[0] = self.dpp(&h, dpp, exec, dwords[0])?;
+            let i = usize::from(dpp.source);
+            let dwords = sources.get(i).ok_or(Unsupported)?.dwords;
+            h.src[i] = self.dpp(&h, dpp, exec, dwords)?;
             h.mask = STEP_MASK;
         }
         for (i, m) in inst.attrs.src.iter().enumerate() {
@@ -292,51 +342,54 @@ impl Compiler<'_> {
             }
             if m.sel != SubDword::Dword || m.sext {
                 let (run, imm) = step::extract(m.sel, m.sext, self.tier);
-                let row = self.step_row(1)?;
-                let mut s = self.host(run);
-                s.src[0] = h.src[i];
-                s.k[0] = h.k[i];
-                s.dst = row;
-                s.imm = imm;
-                self.ops.push(s);
-                h.src[i] = row;
+                self.source_step(&mut h, i, run, imm, 1)?;
             }
-            if let SourceKind::Float(ty) = kind
+            if let Some(ty) = sources[i].float
                 && (m.abs || m.neg)
             {
-                let n = dwords[i];
-                let row = self.step_row(u32::from(n))?;
-                let mut s = self.host(step::float_mods(ty, self.tier));
-                s.src[0] = h.src[i];
-                s.k[0] = h.k[i];
-                s.dst = row;
-                s.imm = i32::from(m.abs) | i32::from(m.neg) << 1;
-                self.ops.push(s);
-                h.src[i] = row;
+                let imm = i32::from(m.abs) | i32::from(m.neg) << 1;
+                self.source_step(&mut h, i, step::float_mods(ty, self.tier), imm, sources[i].dwords)?;
             }
         }
         Ok(h)
     }
 
-    /// A packed operation on two halves: the halves that the selects name, put into place.
+    /// A step that makes a new row of source `i`.
+    fn source_step(
+        &mut self,
+        h: &mut HostOp,
+        i: usize,
+        run: Handler,
+        imm: i32,
+        dwords: u16,
+    ) -> Result<(), Unsupported> {
+        let mut s = self.host(run);
+        s.src[0] = h.src[i];
+        s.k[0] = h.k[i];
+        s.dst = self.step_row(u32::from(dwords))?;
+        s.imm = imm;
+        h.src[i] = s.dst;
+        self.ops.push(s);
+        Ok(())
+    }
+
+    /// A packed operation on two halves: the halves that the selects name, put into place, signs flipped.
     fn prepared_packed(&mut self, inst: &Inst) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
+        let float = matches!(inst.op, Op::Float(..));
         for (i, m) in inst.attrs.src.iter().enumerate() {
             if inst.src[i].is_none() {
                 continue;
             }
             let low_from_high = m.sel == SubDword::Word1;
-            if !low_from_high && m.hi_sel {
-                continue;
+            if low_from_high || !m.hi_sel {
+                let imm = i32::from(low_from_high) | i32::from(m.hi_sel) << 1;
+                self.source_step(&mut h, i, step::arrange_halves(self.tier), imm, 1)?;
             }
-            let row = self.step_row(1)?;
-            let mut s = self.host(step::arrange_halves(self.tier));
-            s.src[0] = h.src[i];
-            s.k[0] = h.k[i];
-            s.dst = row;
-            s.imm = i32::from(low_from_high) | i32::from(m.hi_sel) << 1;
-            self.ops.push(s);
-            h.src[i] = row;
+            if float && (m.neg || m.neg_hi) {
+                let imm = i32::from(m.neg) | i32::from(m.neg_hi) << 1;
+                self.source_step(&mut h, i, step::negate_halves(self.tier), imm, 1)?;
+            }
         }
         Ok(h)
     }
@@ -345,7 +398,7 @@ impl Compiler<'_> {
         let row = self.step_row(u32::from(dwords))?;
         for d in 0..u32::from(dwords) {
             let mut s = self.host(step::dpp_handler());
-            s.src[0] = h.src[0] + d * crate::regs::ROW_BYTES;
+            s.src[0] = h.src[usize::from(dpp.source)] + d * crate::regs::ROW_BYTES;
             s.dst = row + d * crate::regs::ROW_BYTES;
             s.mask = exec;
             s.imm = step::pack_dpp(dpp);
@@ -405,15 +458,6 @@ impl Compiler<'_> {
         op.imm = count;
         self.ops.push(op);
     }
-}
-
-/// How source modifiers act.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SourceKind {
-    /// They do not, or the handler applies them.
-    Int,
-    /// On the sign bit of this type, in a step before the operation.
-    Float(FloatType),
 }
 
 fn width_of_int(ty: wavemill_ir::IntType) -> u16 {

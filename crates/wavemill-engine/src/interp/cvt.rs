@@ -1,1 +1,130 @@
-//! Conversions.
+//! Conversions on the host's vector arithmetic.
+//!
+//! Rust's `as` is what the hardware does: nearest even towards floats, and towards integers cut off, saturated, with
+//! NaN giving 0.
+
+use wavemill_ir::{CvtOp, FpEnv, Round};
+
+use super::Tier;
+use super::float::{Check, Fast, MixedFn, SingleFn, fast_mixed, fast_single};
+use super::simd::Simd;
+
+/// Declares conversions between values of one cell.
+macro_rules! narrow_fns {
+    ($($name:ident $check:ident |$a:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl SingleFn for $name {
+            const SOURCES: usize = 1;
+            const CHECK: Check = Check::$check;
+            #[inline(always)]
+            #[allow(unused_unsafe, reason = "not every conversion is unsafe")]
+            unsafe fn apply<S: Simd>($a: S::V, _: S::V, _: S::V) -> S::V {
+                // SAFETY: the contract of `Simd`.
+                unsafe { $code }
+            }
+        }
+    )*};
+}
+
+#[inline(always)]
+fn f32_bits(x: u32) -> f32 {
+    f32::from_bits(x)
+}
+
+/// f32 of the same value as an f16; NaNs keep their payload and become quiet.
+#[inline(always)]
+fn f32_from_f16(h: u32) -> u32 {
+    let sign = (h & 0x8000) << 16;
+    let magnitude = (h & 0x7fff) << 13;
+    // The exponent bias differs by 112; the multiplication also normalises denormals, exactly.
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = magnitude | 0x7f80_0000 | if h & 0x3ff != 0 { 0x0040_0000 } else { 0 };
+    sign | if h & 0x7c00 == 0x7c00 { special } else { scaled }
+}
+
+/// f16 nearest to an f32; a NaN gives something that must be repaired.
+#[inline(always)]
+fn f16_from_f32(x: u32) -> u32 {
+    let sign = x >> 16 & 0x8000;
+    let magnitude = x & 0x7fff_ffff;
+    // Normal results: the bias changes, and what falls off rounds to nearest even; a carry may reach infinity.
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
+    // Denormal results: adding a number whose last place has their weight rounds.
+    let magic = 126u32 << 23;
+    let denormal = (f32::from_bits(magnitude) + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
+    let r = if magnitude < 113 << 23 { denormal } else { normal };
+    sign | if magnitude >= 143 << 23 { 0x7c00 } else { r }
+}
+
+narrow_fns! {
+    F32I32 Nothing |a| S::cvt_f32_i32(a);
+    F32U32 Nothing |a| S::map1(a, |a| (a as f32).to_bits());
+    I32F32 Nothing |a| S::map1(a, |a| f32_bits(a) as i32 as u32);
+    U32F32 Nothing |a| S::map1(a, |a| f32_bits(a) as u32);
+    FlrI32F32 Nothing |a| S::map1(a, |a| f32_bits(a).floor() as i32 as u32);
+    F32Ubyte0 Nothing |a| S::cvt_f32_i32(S::and(a, S::splat(0xff)));
+    F32Ubyte1 Nothing |a| S::cvt_f32_i32(S::and(S::shr(a, S::splat(8)), S::splat(0xff)));
+    F32Ubyte2 Nothing |a| S::cvt_f32_i32(S::and(S::shr(a, S::splat(16)), S::splat(0xff)));
+    F32Ubyte3 Nothing |a| S::cvt_f32_i32(S::shr(a, S::splat(24)));
+    F32F16 Nothing |a| S::map1(a, f32_from_f16);
+    F16F32 Sources |a| S::map1(a, f16_from_f32);
+}
+
+/// Declares conversions to or from values of two cells: cells of the source and of the result.
+macro_rules! wide_fns {
+    ($($name:ident $from:literal $to:literal |$a:ident| $code:expr, suspect |$r:ident| $suspect:expr;)*) => {$(
+        struct $name;
+        impl MixedFn for $name {
+            const SOURCES: usize = 1;
+            const WIDE: [bool; 3] = [$from == 2; 3];
+            const WIDE_RESULT: bool = $to == 2;
+            #[inline(always)]
+            fn apply($a: u64, _: u64, _: u64) -> u64 {
+                $code
+            }
+            #[inline(always)]
+            fn suspect(_: u64, _: u64, _: u64, $r: u64) -> bool {
+                $suspect
+            }
+        }
+    )*};
+}
+
+wide_fns! {
+    F64F32 1 2 |a| f64::from(f32_bits(a as u32)).to_bits(), suspect |r| f64::from_bits(r).is_nan();
+    F32F64 2 1 |a| u64::from((f64::from_bits(a) as f32).to_bits()), suspect |r| f32_bits(r as u32).is_nan();
+    F64I32 1 2 |a| f64::from(a as u32 as i32).to_bits(), suspect |_r| false;
+    F64U32 1 2 |a| f64::from(a as u32).to_bits(), suspect |_r| false;
+    I32F64 2 1 |a| u64::from(f64::from_bits(a) as i32 as u32), suspect |_r| false;
+    U32F64 2 1 |a| u64::from(f64::from_bits(a) as u32), suspect |_r| false;
+}
+
+/// The fast handlers of a conversion, if there are any for the environment.
+pub(super) fn fast(op: CvtOp, env: FpEnv, tier: Tier) -> Option<Fast> {
+    let keeps = env.denorm_in && env.denorm_out;
+    let nearest = env.round == Round::NearestEven;
+    Some(match op {
+        // Exact, and denormals play no part.
+        CvtOp::F32Ubyte0 => fast_single::<F32Ubyte0>(tier),
+        CvtOp::F32Ubyte1 => fast_single::<F32Ubyte1>(tier),
+        CvtOp::F32Ubyte2 => fast_single::<F32Ubyte2>(tier),
+        CvtOp::F32Ubyte3 => fast_single::<F32Ubyte3>(tier),
+        CvtOp::F64I32 => fast_mixed::<F64I32>(tier),
+        CvtOp::F64U32 => fast_mixed::<F64U32>(tier),
+        CvtOp::I32F32 => fast_single::<I32F32>(tier),
+        CvtOp::U32F32 => fast_single::<U32F32>(tier),
+        CvtOp::I32F64 => fast_mixed::<I32F64>(tier),
+        CvtOp::U32F64 => fast_mixed::<U32F64>(tier),
+        // Rounded, but never denormal.
+        CvtOp::F32I32 if nearest => fast_single::<F32I32>(tier),
+        CvtOp::F32U32 if nearest => fast_single::<F32U32>(tier),
+        // Exact.
+        CvtOp::FlrI32F32 if keeps => fast_single::<FlrI32F32>(tier),
+        CvtOp::F64F32 if keeps => fast_mixed::<F64F32>(tier),
+        CvtOp::F32F16 if keeps => Fast { run_mods: None, ..fast_single::<F32F16>(tier) },
+        CvtOp::F16F32 if keeps && nearest && !env.fp16_ovfl => fast_single::<F16F32>(tier),
+        CvtOp::F32F64 if keeps && nearest => fast_mixed::<F32F64>(tier),
+        _ => return None,
+    })
+}

@@ -2,8 +2,9 @@
 
 use std::ptr;
 
-use wavemill_ir::{Attrs, FaultKind};
+use wavemill_ir::FaultKind;
 
+use super::float::FloatInfo;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::MemoryMap;
 
@@ -53,8 +54,8 @@ pub(super) struct HostOp {
     pub imm: i32,
     /// Constants of the sources.
     pub k: [u64; 4],
-    /// Modifiers and mode, for handlers that look at them.
-    pub attrs: *const Attrs,
+    /// What float handlers need beside the operands.
+    pub float: *const FloatInfo,
     /// Last allocation.
     pub site: SiteCache,
     /// Guest address of the instruction.

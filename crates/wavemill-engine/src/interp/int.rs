@@ -5,13 +5,13 @@
 
 use wavemill_ir::{CmpPred, IntOp, IntType};
 
-use super::Tier;
 use super::body::{
     Body, ChunkCmp, ChunkFn, Compare, Elementwise, Splat, chunks, each_chunk, handler, lane_mask, scalar64,
     store_chunk, write64,
 };
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
+use super::{Tier, wide};
 
 /// Declares chunk functions; `S` is the tier.
 macro_rules! chunk_fns {
@@ -53,10 +53,18 @@ fn bytes_of(a: u32) -> [i32; 4] {
     a.to_le_bytes().map(i32::from)
 }
 
+/// Sum of absolute differences of the unsigned bytes of two dwords.
 #[inline(always)]
-fn sad8(a: u32, b: u32) -> u32 {
+pub(super) fn sad8(a: u32, b: u32) -> u32 {
     let (a, b) = (bytes_of(a), bytes_of(b));
     (0..4).map(|i| a[i].abs_diff(b[i])).sum()
+}
+
+/// The same without the bytes that are zero in `b`.
+#[inline(always)]
+pub(super) fn masked_sad8(a: u32, b: u32) -> u32 {
+    let (a, b) = (bytes_of(a), bytes_of(b));
+    (0..4).filter(|i| b[*i] != 0).map(|i| a[i].abs_diff(b[i])).sum()
 }
 
 /// Both halves of a cell through a function of 16-bit values.
@@ -173,10 +181,7 @@ chunk_fns! {
         c.wrapping_add((a & 0xffff).abs_diff(b & 0xffff)).wrapping_add((a >> 16).abs_diff(b >> 16))
     });
     SadU32 |a, b, c| S::map3(a, b, c, |a, b, c| a.abs_diff(b).wrapping_add(c));
-    MsadU8 |a, b, c| S::map3(a, b, c, |a, b, c| {
-        let (a, b) = (bytes_of(a), bytes_of(b));
-        (0..4).filter(|i| b[*i] != 0).fold(c, |sum, i| sum.wrapping_add(a[i].abs_diff(b[i])))
-    });
+    MsadU8 |a, b, c| S::map3(a, b, c, |a, b, c| masked_sad8(a, b).wrapping_add(c));
     LerpU8 |a, b, c| S::map3(a, b, c, |a, b, c| {
         let (a, b, c) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes());
         u32::from_le_bytes([0, 1, 2, 3].map(|i: usize| ((u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i] & 1)) >> 1) as u8))
@@ -316,6 +321,7 @@ mod saturating {
         SadHiU8 |a, b, c| unsigned((u64::from(super::sad8(a, b)) << 16) + u64::from(c));
         SadU16 |a, b, c| unsigned(u64::from((a & 0xffff).abs_diff(b & 0xffff)) + u64::from((a >> 16).abs_diff(b >> 16)) + u64::from(c));
         SadU32 |a, b, c| unsigned(u64::from(a.abs_diff(b)) + u64::from(c));
+        MsadU8 |a, b, c| unsigned(u64::from(super::masked_sad8(a, b)) + u64::from(c));
         Add16 |a, b, c| u32::from((a as u16).saturating_add(b as u16));
         Sub16 |a, b, c| u32::from((a as u16).saturating_sub(b as u16));
         AddI16 |a, b, c| u32::from((a as i16).saturating_add(b as i16) as u16);
@@ -436,10 +442,10 @@ impl<const TYPE: u8> Body for CompareLanes<TYPE> {
     }
 }
 
-/// Addition and subtraction with a carry mask in and out.
-struct Carry<const SUB: bool, const IN: bool>;
+/// Addition and subtraction with a carry mask in and out; with `CLAMP` a lane that carries gets the nearest value.
+struct Carry<const SUB: bool, const IN: bool, const CLAMP: bool>;
 
-impl<const SUB: bool, const IN: bool> Body for Carry<SUB, IN> {
+impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN, CLAMP> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -466,6 +472,8 @@ impl<const SUB: bool, const IN: bool> Body for Carry<SUB, IN> {
                     (v, S::lt_u(s, x) | if IN { S::eq(s, S::splat(!0)) & cin } else { 0 })
                 };
                 out |= u64::from(carry & 0xffff) << (CHUNK * i);
+                let limit = S::splat(if SUB { 0 } else { !0 });
+                let v = if CLAMP { S::select(carry & 0xffff, limit, v) } else { v };
                 store_chunk::<S>(dst, i, mask, v);
             });
             write64(ctx, (*op).dst2, out & mask);
@@ -523,131 +531,6 @@ impl<const HIGH: bool> Body for MaskCount<HIGH> {
     }
 }
 
-/// A function of 64-bit operands, lane by lane. `WIDE[i]` says that source `i` has two cells.
-pub(super) trait WideFn: 'static {
-    /// Which sources are 64-bit.
-    const WIDE: [bool; 3];
-    /// Sources that it reads.
-    const SOURCES: usize;
-    /// The result, and a bit for the mask result.
-    fn apply(a: u64, b: u64, c: u64) -> (u64, bool);
-}
-
-/// Handler body of a [`WideFn`].
-pub(super) struct Wide<F>(std::marker::PhantomData<F>);
-
-impl<F: WideFn> Body for Wide<F> {
-    #[inline(always)]
-    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        // SAFETY: the contract of `Body`.
-        unsafe {
-            let mut splats = [const { Splat::new() }; 6];
-            let [s0, s1, s2, s3, s4, s5] = &mut splats;
-            let a = chunks::<S, false>(ctx, op, 0, 0, s0);
-            let ah = if F::WIDE[0] { chunks::<S, false>(ctx, op, 0, 1, s1) } else { a };
-            let b = if F::SOURCES > 1 { chunks::<S, false>(ctx, op, 1, 0, s2) } else { a };
-            let bh = if F::SOURCES > 1 && F::WIDE[1] { chunks::<S, false>(ctx, op, 1, 1, s3) } else { b };
-            let c = if F::SOURCES > 2 { chunks::<S, false>(ctx, op, 2, 0, s4) } else { a };
-            let ch = if F::SOURCES > 2 && F::WIDE[2] { chunks::<S, false>(ctx, op, 2, 1, s5) } else { c };
-            let dst = (*ctx).base.add((*op).dst as usize);
-            let join = |lo: u32, hi: u32, wide: bool| {
-                if wide { u64::from(lo) | u64::from(hi) << 32 } else { u64::from(lo) }
-            };
-            let mask = lane_mask(ctx, op);
-            let mut out = 0u64;
-            each_chunk(mask, |i, mask| {
-                let [al, ahl, bl, bhl, cl, chl] = [a, ah, b, bh, c, ch].map(|x| S::to_lanes(x.get::<S>(i)));
-                let (mut lo, mut hi) = ([0; CHUNK], [0; CHUNK]);
-                for l in 0..CHUNK {
-                    let (r, bit) = F::apply(
-                        join(al[l], ahl[l], F::WIDE[0]),
-                        join(bl[l], bhl[l], F::WIDE[1]),
-                        join(cl[l], chl[l], F::WIDE[2]),
-                    );
-                    lo[l] = r as u32;
-                    hi[l] = (r >> 32) as u32;
-                    out |= u64::from(bit) << (i * CHUNK + l);
-                }
-                store_chunk::<S>(dst, i, mask, S::from_lanes(lo));
-                store_chunk::<S>(dst.add(256), i, mask, S::from_lanes(hi));
-            });
-            write64(ctx, (*op).dst2, out & mask);
-            HostOp::next(op)
-        }
-    }
-}
-
-macro_rules! wide_fns {
-    ($($name:ident $wide:expr, |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        struct $name;
-        impl WideFn for $name {
-            const WIDE: [bool; 3] = $wide;
-            const SOURCES: usize = 1 $(+ chunk_fns!(@one $b) $(+ chunk_fns!(@one $c))?)?;
-            #[inline(always)]
-            #[allow(unused_variables, reason = "an operation uses the operands that it has")]
-            fn apply(x: u64, y: u64, z: u64) -> (u64, bool) {
-                let $a = x;
-                $(let $b = y; $(let $c = z;)?)?
-                $code
-            }
-        }
-    )*};
-}
-
-wide_fns! {
-    Mov64 [true, false, false], |a| (a, false);
-    Shl64 [true, false, false], |a, n| (a << (n & 63), false);
-    Shr64 [true, false, false], |a, n| (a >> (n & 63), false);
-    Sar64 [true, false, false], |a, n| ((a as i64 >> (n & 63)) as u64, false);
-    ShlAdd64 [true, false, true], |a, n, c| {
-        let n = n & 7;
-        ((a << if n > 4 { 0 } else { n }).wrapping_add(c), false)
-    };
-    MadU64U32 [false, false, true], |a, b, c| (a * b).overflowing_add(c);
-    MadI64I32 [false, false, true], |a, b, c| {
-        let product = i64::from(a as u32 as i32) * i64::from(b as u32 as i32);
-        ((product as u64).wrapping_add(c), (product as u64).overflowing_add(c).1)
-    };
-    QsadPkU16U8 [true, false, true], |a, b, c| {
-        (pk_sums(c, |k| sad8((a >> (8 * k)) as u32, b as u32)), false)
-    };
-    MqsadPkU16U8 [true, false, true], |a, b, c| {
-        (pk_sums(c, |k| masked_sad8((a >> (8 * k)) as u32, b as u32)), false)
-    };
-}
-
-fn masked_sad8(a: u32, b: u32) -> u32 {
-    let (a, b) = (bytes_of(a), bytes_of(b));
-    (0..4).filter(|i| b[*i] != 0).map(|i| a[i].abs_diff(b[i])).sum()
-}
-
-fn pk_sums(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
-    (0..4).fold(0, |r, k| r | u64::from(((c >> (16 * k)) as u16).wrapping_add(sum(k) as u16)) << (16 * k))
-}
-
-/// Exchange of the two rows' selected dwords: `v_pk_mov_b32` after its selects were resolved.
-struct PkMov;
-
-impl Body for PkMov {
-    #[inline(always)]
-    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        // SAFETY: the contract of `Body`.
-        unsafe {
-            let (mut s0, mut s1) = (Splat::new(), Splat::new());
-            let select = (*op).imm;
-            let a = chunks::<S, false>(ctx, op, 0, (select & 1) as usize, &mut s0);
-            let b = chunks::<S, false>(ctx, op, 1, (select >> 1 & 1) as usize, &mut s1);
-            let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk(lane_mask(ctx, op), |i, mask| {
-                let (lo, hi) = (a.get::<S>(i), b.get::<S>(i));
-                store_chunk::<S>(dst, i, mask, lo);
-                store_chunk::<S>(dst.add(256), i, mask, hi);
-            });
-            HostOp::next(op)
-        }
-    }
-}
-
 fn elementwise<F: ChunkFn>(tier: Tier, rows: bool) -> Handler {
     if rows { handler::<Elementwise<F, true>>(tier) } else { handler::<Elementwise<F, false>>(tier) }
 }
@@ -682,7 +565,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, rows: bool, clamp: bool) -> Opt
         LeadingZeros => LeadingZeros; TrailingZeros => TrailingZeros; LeadingSigns => LeadingSigns;
         CountOnes => CountOnes; AlignBit => AlignBit; AlignByte => AlignByte; Perm => Perm;
         SadU8 => SadU8, clamp SadU8; SadHiU8 => SadHiU8, clamp SadHiU8; SadU16 => SadU16, clamp SadU16;
-        SadU32 => SadU32, clamp SadU32; MsadU8 => MsadU8; LerpU8 => LerpU8; SatPkU8I16 => SatPkU8I16;
+        SadU32 => SadU32, clamp SadU32; MsadU8 => MsadU8, clamp MsadU8; LerpU8 => LerpU8; SatPkU8I16 => SatPkU8I16;
         AsrPkI8 => AsrPkI8; AsrPkU8 => AsrPkU8; Prng => Prng;
         Add16 => Add16, clamp Add16; Sub16 => Sub16, clamp Sub16; AddI16 => Add16, clamp AddI16;
         SubI16 => Sub16, clamp SubI16; Mul16 => Mul16, clamp Mul16; MadU16 => MadX16, clamp MadU16;
@@ -698,28 +581,31 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, rows: bool, clamp: bool) -> Opt
         Dot2I16 => Dot2I16, clamp Dot2I16; Dot2U16 => Dot2U16, clamp Dot2U16; Dot4I8 => Dot4I8, clamp Dot4I8;
         Dot4U8 => Dot4U8, clamp Dot4U8; Dot8I4 => Dot8I4, clamp Dot8I4; Dot8U4 => Dot8U4, clamp Dot8U4;
     }
+    let carry = match (op, clamp) {
+        (IntOp::AddCo, false) => Some(handler::<Carry<false, false, false>>(tier)),
+        (IntOp::AddCo, true) => Some(handler::<Carry<false, false, true>>(tier)),
+        (IntOp::SubCo, false) => Some(handler::<Carry<true, false, false>>(tier)),
+        (IntOp::SubCo, true) => Some(handler::<Carry<true, false, true>>(tier)),
+        (IntOp::AddCi, false) => Some(handler::<Carry<false, true, false>>(tier)),
+        (IntOp::AddCi, true) => Some(handler::<Carry<false, true, true>>(tier)),
+        (IntOp::SubCi, false) => Some(handler::<Carry<true, true, false>>(tier)),
+        (IntOp::SubCi, true) => Some(handler::<Carry<true, true, true>>(tier)),
+        _ => None,
+    };
+    if let Some(carry) = carry {
+        return Some(carry);
+    }
+    if let Some(wide) = wide::wide_handler(op, tier, clamp) {
+        return Some(wide);
+    }
     if clamp {
         return None;
     }
     Some(match op {
-        IntOp::AddCo => handler::<Carry<false, false>>(tier),
-        IntOp::SubCo => handler::<Carry<true, false>>(tier),
-        IntOp::AddCi => handler::<Carry<false, true>>(tier),
-        IntOp::SubCi => handler::<Carry<true, true>>(tier),
         IntOp::Select if rows => handler::<Select<true>>(tier),
         IntOp::Select => handler::<Select<false>>(tier),
         IntOp::MaskCountLo => handler::<MaskCount<false>>(tier),
         IntOp::MaskCountHi => handler::<MaskCount<true>>(tier),
-        IntOp::Mov64 => handler::<Wide<Mov64>>(tier),
-        IntOp::Shl64 => handler::<Wide<Shl64>>(tier),
-        IntOp::Shr64 => handler::<Wide<Shr64>>(tier),
-        IntOp::Sar64 => handler::<Wide<Sar64>>(tier),
-        IntOp::ShlAdd64 => handler::<Wide<ShlAdd64>>(tier),
-        IntOp::MadU64U32 => handler::<Wide<MadU64U32>>(tier),
-        IntOp::MadI64I32 => handler::<Wide<MadI64I32>>(tier),
-        IntOp::QsadPkU16U8 => handler::<Wide<QsadPkU16U8>>(tier),
-        IntOp::MqsadPkU16U8 => handler::<Wide<MqsadPkU16U8>>(tier),
-        IntOp::PkMov => handler::<PkMov>(tier),
         _ => return None,
     })
 }

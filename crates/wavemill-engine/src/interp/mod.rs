@@ -17,6 +17,7 @@ mod simd;
 mod smem;
 mod status;
 mod step;
+mod wide;
 
 use std::collections::HashMap;
 use std::fmt;

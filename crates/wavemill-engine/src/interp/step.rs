@@ -93,6 +93,23 @@ pub(super) fn arrange_halves(tier: Tier) -> Handler {
     handler::<Elementwise<Arrange, false>>(tier)
 }
 
+/// Negates the low (bit 0 of the immediate) and the high (bit 1) one of two packed f16.
+struct NegateHalves;
+
+impl ChunkFn for NegateHalves {
+    const SOURCES: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, _: S::V, _: S::V, imm: i32) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe { S::xor(a, S::splat((imm as u32 & 1) << 15 | (imm as u32 & 2) << 30)) }
+    }
+}
+
+/// Handler of the negation of halves.
+pub(super) fn negate_halves(tier: Tier) -> Handler {
+    handler::<Elementwise<NegateHalves, false>>(tier)
+}
+
 /// Absolute value (bit 0 of the immediate) and negation (bit 1) of a float with the sign at bit `SIGN` of the last
 /// dword.
 struct FloatMods<const SIGN: u32>;

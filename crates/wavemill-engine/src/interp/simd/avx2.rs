@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Lanes, Simd};
+use super::{Lanes, Simd, Tier};
 
 /// AVX2, FMA, F16C and BMI.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,7 @@ unsafe fn bits(a: Pair) -> u32 {
 }
 
 impl Simd for Avx2 {
+    const TIER: Tier = Tier::Avx2;
     type V = Pair;
 
     #[inline(always)]
@@ -145,6 +146,8 @@ impl Simd for Avx2 {
         fadd = _mm256_add_ps;
         fsub = _mm256_sub_ps;
         fmul = _mm256_mul_ps;
+        fmin = _mm256_min_ps;
+        fmax = _mm256_max_ps;
     }
     #[inline(always)]
     unsafe fn fma(a: Pair, b: Pair, c: Pair) -> Pair {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Lanes, Simd};
+use super::{Lanes, Simd, Tier};
 
 /// AVX-512 F, BW, DQ, VL and CD.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,7 @@ macro_rules! float_compare {
 }
 
 impl Simd for Avx512 {
+    const TIER: Tier = Tier::Avx512;
     type V = __m512i;
 
     #[inline(always)]
@@ -109,6 +110,8 @@ impl Simd for Avx512 {
         fadd = _mm512_add_ps;
         fsub = _mm512_sub_ps;
         fmul = _mm512_mul_ps;
+        fmin = _mm512_min_ps;
+        fmax = _mm512_max_ps;
     }
     #[inline(always)]
     unsafe fn fma(a: __m512i, b: __m512i, c: __m512i) -> __m512i {

@@ -10,6 +10,8 @@ mod avx2;
 mod avx512;
 mod portable;
 
+use super::Tier;
+
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
@@ -29,6 +31,8 @@ pub(super) type Lanes = [u32; CHUNK];
 /// All functions require that the host has the tier's instructions; they are only called from functions that are
 /// compiled with the matching `target_feature`s. Pointers must be valid for 64 bytes.
 pub(super) trait Simd: Copy + 'static {
+    /// The tier.
+    const TIER: Tier;
     /// Sixteen 32-bit lanes.
     type V: Copy;
 
@@ -67,6 +71,10 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn fsub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn fmul(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// `a < b ? a : b`, so `b` if either is NaN or both are zeros.
+    unsafe fn fmin(a: Self::V, b: Self::V) -> Self::V;
+    /// `a > b ? a : b`.
+    unsafe fn fmax(a: Self::V, b: Self::V) -> Self::V;
     /// Ordered comparisons.
     unsafe fn feq(a: Self::V, b: Self::V) -> u32;
     unsafe fn flt(a: Self::V, b: Self::V) -> u32;

@@ -1,6 +1,6 @@
 //! The tier for every host: arrays and plain loops.
 
-use super::{CHUNK, Lanes, Simd};
+use super::{CHUNK, Lanes, Simd, Tier};
 
 /// Arrays; the compiler vectorises with what the build's baseline has.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,7 @@ fn compare(f: impl Fn(f32, f32) -> bool) -> impl Fn(u32, u32) -> bool {
 }
 
 impl Simd for Portable {
+    const TIER: Tier = Tier::Portable;
     type V = Array;
 
     #[inline(always)]
@@ -165,6 +166,14 @@ impl Simd for Portable {
             r[i] = f32::from_bits(a.0[i]).mul_add(f32::from_bits(b.0[i]), f32::from_bits(c.0[i])).to_bits();
         }
         Array(r)
+    }
+    #[inline(always)]
+    unsafe fn fmin(a: Array, b: Array) -> Array {
+        zip(a, b, float(|a, b| if a < b { a } else { b }))
+    }
+    #[inline(always)]
+    unsafe fn fmax(a: Array, b: Array) -> Array {
+        zip(a, b, float(|a, b| if a > b { a } else { b }))
     }
     #[inline(always)]
     unsafe fn feq(a: Array, b: Array) -> u32 {

@@ -1,0 +1,157 @@
+//! Float comparisons on the host's vector arithmetic. They have no NaN results, so nothing needs repair.
+
+use std::marker::PhantomData;
+
+use wavemill_ir::{CmpPred, FloatType, FpEnv};
+
+use super::Fast;
+use super::single::{Signs, flush};
+use crate::interp::Tier;
+use crate::interp::body::{Body, Splat, chunks, handler, lane_mask, write64};
+use crate::interp::hostop::{Ctx, HostOp};
+use crate::interp::simd::{CHUNK, CHUNKS, Simd};
+
+/// What vector hardware compares; all predicates are one of these, perhaps with operands exchanged, perhaps negated.
+trait Relation: 'static {
+    /// Mask of the lanes of a chunk where it holds.
+    ///
+    /// # Safety
+    /// As [`Simd`].
+    unsafe fn single<S: Simd>(a: S::V, b: S::V) -> u32;
+    /// Whether it holds between two f64.
+    fn double(a: f64, b: f64) -> bool;
+}
+
+macro_rules! relations {
+    ($($name:ident |$a:ident, $b:ident| $single:expr, $double:expr;)*) => {$(
+        struct $name;
+        impl Relation for $name {
+            #[inline(always)]
+            unsafe fn single<S: Simd>($a: S::V, $b: S::V) -> u32 {
+                // SAFETY: the contract of `Simd`.
+                unsafe { $single }
+            }
+            #[inline(always)]
+            fn double($a: f64, $b: f64) -> bool {
+                $double
+            }
+        }
+    )*};
+}
+
+relations! {
+    Less |a, b| S::flt(a, b), a < b;
+    LessEqual |a, b| S::fle(a, b), a <= b;
+    Equal |a, b| S::feq(a, b), a == b;
+    Different |a, b| S::flt(a, b) | S::flt(b, a), (a < b) | (b < a);
+    Unordered |a, b| S::unordered(a, b), a.is_nan() | b.is_nan();
+}
+
+/// f32; `ROWS`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands, `NOT` negates.
+struct Single<R, const ROWS: bool, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>(
+    PhantomData<R>,
+);
+
+impl<R: Relation, const ROWS: bool, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>
+    Body for Single<R, ROWS, MODS, FLUSH, SWAP, NOT>
+{
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
+            let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
+            let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
+            let prepare = |i: usize, v: S::V| {
+                let v = if MODS { signs.apply(i, v) } else { v };
+                if FLUSH { flush::<S>(v) } else { v }
+            };
+            let mut bits = 0;
+            for i in 0..CHUNKS {
+                let (x, y) = (prepare(0, a.get::<S>(i)), prepare(1, b.get::<S>(i)));
+                let holds = if SWAP { R::single::<S>(y, x) } else { R::single::<S>(x, y) };
+                bits |= u64::from(holds) << (CHUNK * i);
+            }
+            let bits = if NOT { !bits } else { bits };
+            write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
+            HostOp::next(op)
+        }
+    }
+}
+
+/// f64.
+struct Double<R, const SWAP: bool, const NOT: bool>(PhantomData<R>);
+
+impl<R: Relation, const SWAP: bool, const NOT: bool> Body for Double<R, SWAP, NOT> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 4];
+            let [s0, s1, s2, s3] = &mut splats;
+            let (al, ah) = (chunks::<S, false>(ctx, op, 0, 0, s0), chunks::<S, false>(ctx, op, 0, 1, s1));
+            let (bl, bh) = (chunks::<S, false>(ctx, op, 1, 0, s2), chunks::<S, false>(ctx, op, 1, 1, s3));
+            let signs = Signs::<S>::new((*op).imm);
+            let mut bits = 0u64;
+            for i in 0..CHUNKS {
+                let (al, bl) = (S::to_lanes(al.get::<S>(i)), S::to_lanes(bl.get::<S>(i)));
+                let ah = S::to_lanes(signs.apply(0, ah.get::<S>(i)));
+                let bh = S::to_lanes(signs.apply(1, bh.get::<S>(i)));
+                let mut holds = [false; CHUNK];
+                for n in 0..CHUNK {
+                    let a = f64::from_bits(u64::from(al[n]) | u64::from(ah[n]) << 32);
+                    let b = f64::from_bits(u64::from(bl[n]) | u64::from(bh[n]) << 32);
+                    holds[n] = if SWAP { R::double(b, a) } else { R::double(a, b) };
+                }
+                for (n, h) in holds.iter().enumerate() {
+                    bits |= u64::from(*h) << (CHUNK * i + n);
+                }
+            }
+            let bits = if NOT { !bits } else { bits };
+            write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
+            HostOp::next(op)
+        }
+    }
+}
+
+fn handlers<R: Relation, const SWAP: bool, const NOT: bool>(
+    ty: FloatType,
+    flush: bool,
+    tier: Tier,
+) -> Option<Fast> {
+    Some(match (ty, flush) {
+        (FloatType::F32, false) => Fast {
+            run: handler::<Single<R, false, false, false, SWAP, NOT>>(tier),
+            run_rows: handler::<Single<R, true, false, false, SWAP, NOT>>(tier),
+            run_mods: Some(handler::<Single<R, false, true, false, SWAP, NOT>>(tier)),
+        },
+        (FloatType::F32, true) => Fast::single(handler::<Single<R, false, true, true, SWAP, NOT>>(tier)),
+        (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP, NOT>>(tier)),
+        _ => return None,
+    })
+}
+
+/// The fast handlers of a comparison, if there are any for the type and the environment.
+pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
+    // Rounding does not matter.
+    let flush = !env.denorm_in;
+    match pred {
+        CmpPred::Lt => handlers::<Less, false, false>(ty, flush, tier),
+        CmpPred::Gt => handlers::<Less, true, false>(ty, flush, tier),
+        CmpPred::Le => handlers::<LessEqual, false, false>(ty, flush, tier),
+        CmpPred::Ge => handlers::<LessEqual, true, false>(ty, flush, tier),
+        CmpPred::Eq => handlers::<Equal, false, false>(ty, flush, tier),
+        CmpPred::Lg => handlers::<Different, false, false>(ty, flush, tier),
+        CmpPred::Unordered => handlers::<Unordered, false, false>(ty, flush, tier),
+        CmpPred::Nlt => handlers::<Less, false, true>(ty, flush, tier),
+        CmpPred::Ngt => handlers::<Less, true, true>(ty, flush, tier),
+        CmpPred::Nle => handlers::<LessEqual, false, true>(ty, flush, tier),
+        CmpPred::Nge => handlers::<LessEqual, true, true>(ty, flush, tier),
+        CmpPred::Neq => handlers::<Equal, false, true>(ty, flush, tier),
+        CmpPred::Nlg => handlers::<Different, false, true>(ty, flush, tier),
+        CmpPred::Ordered => handlers::<Unordered, false, true>(ty, flush, tier),
+        // The lane-by-lane way does.
+        CmpPred::False | CmpPred::True => None,
+    }
+}

@@ -1,0 +1,378 @@
+//! f32 operations with one cell per operand, on the host's vector arithmetic.
+
+use std::marker::PhantomData;
+
+use wavemill_float as exact;
+use wavemill_ir::{FloatOp, FpEnv};
+
+use super::{Arithmetic, Fast, lanes};
+use crate::LANES;
+use crate::interp::Tier;
+use crate::interp::body::{Body, Splat, chunks, handler, lane_mask, store_chunk};
+use crate::interp::hostop::{Ctx, HostOp};
+use crate::interp::mem::for_lanes;
+use crate::interp::simd::{CHUNK, CHUNKS, Simd};
+
+/// Which lanes a fast handler cannot vouch for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::interp) enum Check {
+    /// None.
+    Nothing,
+    /// Those with a NaN result.
+    Result,
+    /// Those with a NaN source.
+    Sources,
+}
+
+/// An operation on chunks of f32 (or of i32 where the operation says so).
+pub(in crate::interp) trait SingleFn: 'static {
+    /// Sources that it reads.
+    const SOURCES: usize;
+    /// Lanes that the reference must compute.
+    const CHECK: Check;
+    /// The result, under the host's default environment.
+    ///
+    /// # Safety
+    /// As [`Simd`].
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> S::V;
+}
+
+/// Denormals become zeros of their sign.
+#[inline(always)]
+pub(super) unsafe fn flush<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let denormal = S::eq(S::and(a, S::splat(0x7f80_0000)), S::splat(0));
+        S::select(denormal, S::and(a, S::splat(0x8000_0000)), a)
+    }
+}
+
+/// Sign-bit modifiers of the sources, from the immediate.
+#[derive(Clone, Copy)]
+pub(super) struct Signs<S: Simd> {
+    keep: [S::V; 3],
+    flip: [S::V; 3],
+}
+
+impl<S: Simd> Signs<S> {
+    #[inline(always)]
+    pub(super) unsafe fn new(imm: i32) -> Self {
+        let abs = |i: u32| if imm >> (2 * i) & 1 != 0 { 0x7fff_ffff } else { !0 };
+        let neg = |i: u32| if imm >> (2 * i + 1) & 1 != 0 { 0x8000_0000 } else { 0 };
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            Signs {
+                keep: [S::splat(abs(0)), S::splat(abs(1)), S::splat(abs(2))],
+                flip: [S::splat(neg(0)), S::splat(neg(1)), S::splat(neg(2))],
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe { S::xor(S::and(a, self.keep[i]), self.flip[i]) }
+    }
+}
+
+/// All chunks of the result, and the lanes that must be computed by the reference.
+#[inline(always)]
+unsafe fn compute<S: Simd, F: SingleFn, const ROWS: bool, const MODS: bool, const FLUSH: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    mask: u64,
+) -> ([S::V; CHUNKS], u64) {
+    // SAFETY: the contract of `Body`.
+    unsafe {
+        let (mut s0, mut s1, mut s2) = (Splat::new(), Splat::new(), Splat::new());
+        let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
+        let b = if F::SOURCES > 1 { chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1) } else { a };
+        let c = if F::SOURCES > 2 { chunks::<S, ROWS>(ctx, op, 2, 0, &mut s2) } else { a };
+        let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
+        let prepare = |i: usize, v: S::V| {
+            if i >= F::SOURCES {
+                return v;
+            }
+            let v = if MODS { signs.apply(i, v) } else { v };
+            if FLUSH { flush::<S>(v) } else { v }
+        };
+        let one = |i: usize| {
+            let x = prepare(0, a.get::<S>(i));
+            let y = if F::SOURCES > 1 { prepare(1, b.get::<S>(i)) } else { x };
+            let z = if F::SOURCES > 2 { prepare(2, c.get::<S>(i)) } else { x };
+            let r = F::apply::<S>(x, y, z);
+            let r = if FLUSH { flush::<S>(r) } else { r };
+            let bad = match F::CHECK {
+                Check::Sources if F::SOURCES > 2 => S::unordered(x, y) | S::unordered(z, z),
+                Check::Sources => S::unordered(x, y),
+                _ => 0,
+            };
+            (r, bad)
+        };
+        let [(r0, b0), (r1, b1), (r2, b2), (r3, b3)] = [one(0), one(1), one(2), one(3)];
+        let r = [r0, r1, r2, r3];
+        let bad = if F::CHECK == Check::Result {
+            // One test for two chunks; which lanes they are is found out when there are some.
+            if S::unordered(r0, r1) | S::unordered(r2, r3) == 0 {
+                return (r, 0);
+            }
+            [S::unordered(r0, r0), S::unordered(r1, r1), S::unordered(r2, r2), S::unordered(r3, r3)]
+        } else {
+            [b0, b1, b2, b3]
+        };
+        let bad = (0..CHUNKS).fold(0, |bits, i| bits | u64::from(bad[i]) << (CHUNK * i));
+        (r, bad & mask)
+    }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd>(dst: *mut u8, r: &[S::V; CHUNKS], mask: u64) {
+    // SAFETY: `dst` is a row.
+    unsafe {
+        if mask == !0 {
+            for (i, v) in r.iter().enumerate() {
+                store_chunk::<S>(dst, i, !0, *v);
+            }
+        } else {
+            for (i, v) in r.iter().enumerate() {
+                store_chunk::<S>(dst, i, mask, *v);
+            }
+        }
+    }
+}
+
+/// Handler body of a [`SingleFn`]; `ROWS`: all sources are rows, `MODS`: source modifiers are in the immediate,
+/// `FLUSH`: denormals are flushed on both sides.
+struct Single<F, const ROWS: bool, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
+
+impl<F: SingleFn, const ROWS: bool, const MODS: bool, const FLUSH: bool> Body
+    for Single<F, ROWS, MODS, FLUSH>
+{
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mask = lane_mask(ctx, op);
+            let (r, bad) = compute::<S, F, ROWS, MODS, FLUSH>(ctx, op, mask);
+            if bad != 0 {
+                // Nothing is written yet: the other handler starts over.
+                return handler::<Repaired<F, FLUSH>>(S::TIER)(ctx, op);
+            }
+            store::<S>((*ctx).base.add((*op).dst as usize), &r, mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+/// As [`Single`], with the lanes that it cannot vouch for computed by the reference.
+struct Repaired<F, const FLUSH: bool>(PhantomData<F>);
+
+impl<F: SingleFn, const FLUSH: bool> Body for Repaired<F, FLUSH> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mask = lane_mask(ctx, op);
+            let (mut r, bad) = compute::<S, F, false, true, FLUSH>(ctx, op, mask);
+            let cells = (&raw mut r).cast::<u8>();
+            let mut row = [0u32; LANES];
+            for (i, v) in r.iter().enumerate() {
+                row[CHUNK * i..CHUNK * (i + 1)].copy_from_slice(&S::to_lanes(*v));
+            }
+            repair(ctx, op, bad, &mut row);
+            for i in 0..CHUNKS {
+                S::store(cells.add(64 * i), S::load(row.as_ptr().cast::<u8>().add(64 * i)));
+            }
+            store::<S>((*ctx).base.add((*op).dst as usize), &r, mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+/// Lets the reference compute the lanes in `bad`.
+#[cold]
+#[inline(never)]
+unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, row: &mut [u32; LANES]) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let info = lanes::info(op);
+        let Some(kernel) = info.kernel else { return };
+        let imm = (*op).imm;
+        for_lanes(bad, |lane| {
+            let mut s = lanes::sources(ctx, op, info, lane);
+            for (i, s) in s.iter_mut().enumerate() {
+                if imm >> (2 * i) & 1 != 0 {
+                    *s &= 0x7fff_ffff;
+                }
+                if imm >> (2 * i + 1) & 1 != 0 {
+                    *s ^= 0x8000_0000;
+                }
+            }
+            row[lane] = kernel(s, info.attrs.fp) as u32;
+        });
+    }
+}
+
+/// The handlers of a [`SingleFn`] that keeps denormals.
+pub(in crate::interp) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
+    Fast {
+        run: handler::<Single<F, false, false, false>>(tier),
+        run_rows: handler::<Single<F, true, false, false>>(tier),
+        run_mods: Some(handler::<Single<F, false, true, false>>(tier)),
+    }
+}
+
+/// The handlers of a [`SingleFn`] that flushes denormals on both sides.
+fn flushing<F: SingleFn>(tier: Tier) -> Fast {
+    let run = handler::<Single<F, false, true, true>>(tier);
+    let run_rows = handler::<Single<F, true, true, true>>(tier);
+    Fast { run, run_rows, run_mods: Some(run) }
+}
+
+/// Declares operations: name, check, operands, code on chunks.
+macro_rules! single_fns {
+    ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
+        impl SingleFn for $name {
+            const SOURCES: usize = 1 $(+ single_fns!(@one $b) $(+ single_fns!(@one $c))?)?;
+            const CHECK: Check = Check::$check;
+            #[inline(always)]
+            #[allow(unused_variables, unused_unsafe, reason = "an operation uses what it needs")]
+            unsafe fn apply<S: Simd>(x: S::V, y: S::V, z: S::V) -> S::V {
+                let $a = x;
+                $(let $b = y; $(let $c = z;)?)?
+                // SAFETY: the contract of `Simd`.
+                unsafe { $code }
+            }
+        }
+    )*};
+    (@one $t:tt) => { 1 };
+}
+
+/// The smaller one; -0 is less than +0.
+#[inline(always)]
+unsafe fn min<S: Simd>(a: S::V, b: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`. Only zeros make the two differ, in the sign.
+    unsafe { S::or(S::fmin(a, b), S::fmin(b, a)) }
+}
+
+/// The greater one; -0 is less than +0.
+#[inline(always)]
+unsafe fn max<S: Simd>(a: S::V, b: S::V) -> S::V {
+    // SAFETY: as above.
+    unsafe { S::and(S::fmax(a, b), S::fmax(b, a)) }
+}
+
+/// The product; zero times a number or an infinity is +0.
+#[inline(always)]
+unsafe fn mul_legacy<S: Simd>(a: S::V, b: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let zero = S::splat(0);
+        S::select(S::feq(a, zero) | S::feq(b, zero), zero, S::fmul(a, b))
+    }
+}
+
+/// A lane function on f32.
+#[inline(always)]
+fn on_f32(f: impl Fn(f32) -> f32) -> impl Fn(u32) -> u32 {
+    move |x| f(f32::from_bits(x)).to_bits()
+}
+
+/// `x * 2^n`, rounded once: the f64 product is exact.
+#[inline(always)]
+fn ldexp(x: u32, n: u32) -> u32 {
+    // Beyond these every number overflows or vanishes.
+    let n = (n as i32).clamp(-300, 300);
+    let factor = f64::from_bits(((n + 1023) as u64) << 52);
+    ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()
+}
+
+/// Exponent field of the f64 of the same value, which is normal.
+#[inline(always)]
+fn frexp_exp(x: u32) -> u32 {
+    let field = (f64::from(f32::from_bits(x)).to_bits() >> 52) as u32 & 0x7ff;
+    if field == 0 || field == 0x7ff { 0 } else { field.wrapping_sub(1022) }
+}
+
+#[inline(always)]
+fn frexp_mant(x: u32) -> u32 {
+    let bits = f64::from(f32::from_bits(x)).to_bits();
+    let field = bits >> 52 & 0x7ff;
+    let half = bits & !(0x7ff << 52) | 1022 << 52;
+    if field == 0 || field == 0x7ff { x } else { (f64::from_bits(half) as f32).to_bits() }
+}
+
+single_fns! {
+    Add Result |a, b| S::fadd(a, b);
+    Sub Result |a, b| S::fsub(a, b);
+    Mul Result |a, b| S::fmul(a, b);
+    Fma Result |a, b, c| S::fma(a, b, c);
+    Mad Result |a, b, c| S::fadd(flush::<S>(S::fmul(a, b)), c);
+    MulLegacy Sources |a, b| mul_legacy::<S>(a, b);
+    Min Sources |a, b| min::<S>(a, b);
+    Max Sources |a, b| max::<S>(a, b);
+    Min3 Sources |a, b, c| min::<S>(min::<S>(a, b), c);
+    Max3 Sources |a, b, c| max::<S>(max::<S>(a, b), c);
+    Med3 Sources |a, b, c| {
+        // The greatest one drops out; zeros of both signs count as the same here.
+        let greatest = S::fmax(S::fmax(a, b), c);
+        let rest = S::select(S::feq(greatest, b), max::<S>(a, c), max::<S>(a, b));
+        S::select(S::feq(greatest, a), max::<S>(b, c), rest)
+    };
+    Trunc Result |a| S::map1(a, on_f32(f32::trunc));
+    Ceil Result |a| S::map1(a, on_f32(f32::ceil));
+    Floor Result |a| S::map1(a, on_f32(f32::floor));
+    RoundEven Result |a| S::map1(a, on_f32(f32::round_ties_even));
+    Fract Result |a| {
+        let fract = S::fsub(a, S::map1(a, on_f32(f32::floor)));
+        // A small negative number would round to 1. The order of operands lets a NaN through.
+        S::fmin(S::splat(0x3f7f_ffff), fract)
+    };
+    Ldexp Result |a, n| S::map2(a, n, ldexp);
+    FrexpExp Nothing |a| S::map1(a, frexp_exp);
+    FrexpMant Result |a| S::map1(a, frexp_mant);
+    Rcp Nothing |a| S::map1(a, exact::rcp_f32);
+    Rsq Nothing |a| S::map1(a, exact::rsq_f32);
+    Sqrt Nothing |a| S::map1(a, exact::sqrt_f32);
+    Exp2 Nothing |a| S::map1(a, exact::exp2_f32);
+    Log2 Nothing |a| S::map1(a, exact::log2_f32);
+    Sin Nothing |a| S::map1(a, exact::sin_f32);
+    Cos Nothing |a| S::map1(a, exact::cos_f32);
+}
+
+/// The fast handlers of an f32 operation, if there are any for the environment.
+pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
+    // The mode does not matter to the first ones.
+    let any = match op {
+        FloatOp::Rcp | FloatOp::RcpIflag => fast_single::<Rcp>,
+        FloatOp::Rsq => fast_single::<Rsq>,
+        FloatOp::Sqrt => fast_single::<Sqrt>,
+        FloatOp::Exp2 => fast_single::<Exp2>,
+        FloatOp::Log2 => fast_single::<Log2>,
+        FloatOp::Sin => fast_single::<Sin>,
+        FloatOp::Cos => fast_single::<Cos>,
+        _ => return arithmetic(op, env, tier),
+    };
+    Some(any(tier))
+}
+
+fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
+    // V_MAD flushes in every mode.
+    let env = if op == FloatOp::Mad { FpEnv { denorm_in: false, denorm_out: false, ..env } } else { env };
+    macro_rules! choose {
+        (both $($both:ident)*, keeping $($keeping:ident)*) => {
+            match (op, Arithmetic::of(env)) {
+                $((FloatOp::$both, Arithmetic::Host) => fast_single::<$both>(tier),
+                (FloatOp::$both, Arithmetic::Flushing) => flushing::<$both>(tier),)*
+                $((FloatOp::$keeping, Arithmetic::Host) => fast_single::<$keeping>(tier),)*
+                _ => return None,
+            }
+        };
+    }
+    Some(choose! {
+        both Add Sub Mul MulLegacy Fma Mad Min Max Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
+        // Not all of their operands are floats.
+        keeping Ldexp FrexpExp FrexpMant
+    })
+}

@@ -1,0 +1,218 @@
+//! Varying integer operations on more than one cell.
+
+use wavemill_ir::IntOp;
+
+use super::Tier;
+use super::body::{Body, Splat, chunks, each_chunk, handler, lane_mask, store_chunk, write64};
+use super::hostop::{Ctx, Handler, HostOp};
+use super::int::{masked_sad8, sad8};
+use super::simd::{CHUNK, Simd};
+
+/// A function of 64-bit operands, lane by lane. `WIDE[i]` says that source `i` has two cells.
+trait WideFn: 'static {
+    /// Which sources are 64-bit.
+    const WIDE: [bool; 3];
+    /// Sources that it reads.
+    const SOURCES: usize;
+    /// The result, and a bit for the mask result.
+    fn apply(a: u64, b: u64, c: u64) -> (u64, bool);
+}
+
+/// Handler body of a [`WideFn`].
+struct Wide<F>(std::marker::PhantomData<F>);
+
+impl<F: WideFn> Body for Wide<F> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 6];
+            let [s0, s1, s2, s3, s4, s5] = &mut splats;
+            let a = chunks::<S, false>(ctx, op, 0, 0, s0);
+            let ah = if F::WIDE[0] { chunks::<S, false>(ctx, op, 0, 1, s1) } else { a };
+            let b = if F::SOURCES > 1 { chunks::<S, false>(ctx, op, 1, 0, s2) } else { a };
+            let bh = if F::SOURCES > 1 && F::WIDE[1] { chunks::<S, false>(ctx, op, 1, 1, s3) } else { b };
+            let c = if F::SOURCES > 2 { chunks::<S, false>(ctx, op, 2, 0, s4) } else { a };
+            let ch = if F::SOURCES > 2 && F::WIDE[2] { chunks::<S, false>(ctx, op, 2, 1, s5) } else { c };
+            let dst = (*ctx).base.add((*op).dst as usize);
+            let join = |lo: u32, hi: u32, wide: bool| {
+                if wide { u64::from(lo) | u64::from(hi) << 32 } else { u64::from(lo) }
+            };
+            let mask = lane_mask(ctx, op);
+            let mut out = 0u64;
+            each_chunk(mask, |i, mask| {
+                let [al, ahl, bl, bhl, cl, chl] = [a, ah, b, bh, c, ch].map(|x| S::to_lanes(x.get::<S>(i)));
+                let (mut lo, mut hi) = ([0; CHUNK], [0; CHUNK]);
+                for l in 0..CHUNK {
+                    let (r, bit) = F::apply(
+                        join(al[l], ahl[l], F::WIDE[0]),
+                        join(bl[l], bhl[l], F::WIDE[1]),
+                        join(cl[l], chl[l], F::WIDE[2]),
+                    );
+                    lo[l] = r as u32;
+                    hi[l] = (r >> 32) as u32;
+                    out |= u64::from(bit) << (i * CHUNK + l);
+                }
+                store_chunk::<S>(dst, i, mask, S::from_lanes(lo));
+                store_chunk::<S>(dst.add(256), i, mask, S::from_lanes(hi));
+            });
+            write64(ctx, (*op).dst2, out & mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+macro_rules! wide_fns {
+    ($($name:ident $wide:expr, |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
+        impl WideFn for $name {
+            const WIDE: [bool; 3] = $wide;
+            const SOURCES: usize = 1 $(+ wide_fns!(@one $b) $(+ wide_fns!(@one $c))?)?;
+            #[inline(always)]
+            #[allow(unused_variables, reason = "an operation uses the operands that it has")]
+            fn apply(x: u64, y: u64, z: u64) -> (u64, bool) {
+                let $a = x;
+                $(let $b = y; $(let $c = z;)?)?
+                $code
+            }
+        }
+    )*};
+    (@one $t:tt) => { 1 };
+}
+
+wide_fns! {
+    Mov64 [true, false, false], |a| (a, false);
+    Shl64 [true, false, false], |a, n| (a << (n & 63), false);
+    Shr64 [true, false, false], |a, n| (a >> (n & 63), false);
+    Sar64 [true, false, false], |a, n| ((a as i64 >> (n & 63)) as u64, false);
+    ShlAdd64 [true, false, true], |a, n, c| {
+        let n = n & 7;
+        ((a << if n > 4 { 0 } else { n }).wrapping_add(c), false)
+    };
+    MadU64U32 [false, false, true], |a, b, c| (a * b).overflowing_add(c);
+    MadU64U32Clamp [false, false, true], |a, b, c| {
+        let (sum, carry) = (a * b).overflowing_add(c);
+        (if carry { u64::MAX } else { sum }, carry)
+    };
+    MadI64I32 [false, false, true], |a, b, c| {
+        let sum = mad_i64(a, b, c);
+        (sum as u64, sum < 0)
+    };
+    MadI64I32Clamp [false, false, true], |a, b, c| {
+        let sum = mad_i64(a, b, c);
+        (sum.clamp(i64::MIN.into(), i64::MAX.into()) as u64, sum < 0)
+    };
+    QsadPkU16U8 [true, false, true], |a, b, c| (pk_sums::<false>(c, |k| sad8(bytes_from(a, k), b as u32)), false);
+    QsadPkU16U8Clamp [true, false, true], |a, b, c| (pk_sums::<true>(c, |k| sad8(bytes_from(a, k), b as u32)), false);
+    MqsadPkU16U8 [true, false, true], |a, b, c| {
+        (pk_sums::<false>(c, |k| masked_sad8(bytes_from(a, k), b as u32)), false)
+    };
+    MqsadPkU16U8Clamp [true, false, true], |a, b, c| {
+        (pk_sums::<true>(c, |k| masked_sad8(bytes_from(a, k), b as u32)), false)
+    };
+}
+
+/// The exact `i32 * i32 + i64`.
+fn mad_i64(a: u64, b: u64, c: u64) -> i128 {
+    let product = i64::from(a as u32 as i32) * i64::from(b as u32 as i32);
+    i128::from(product) + i128::from(c as i64)
+}
+
+/// Bytes `k..k + 4` of a 64-bit value.
+fn bytes_from(a: u64, k: u32) -> u32 {
+    (a >> (8 * k)) as u32
+}
+
+/// Four sums onto the four halves of `c`.
+fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
+    (0..4).fold(0, |r, k| {
+        let (old, sum) = ((c >> (16 * k)) as u16, sum(k) as u16);
+        let new = if CLAMP { old.saturating_add(sum) } else { old.wrapping_add(sum) };
+        r | u64::from(new) << (16 * k)
+    })
+}
+
+/// `v_mqsad_u32_u8`: four sums onto four dwords.
+struct MqsadU32U8<const CLAMP: bool>;
+
+impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 7];
+            let [s0, s1, s2, s3 @ ..] = &mut splats;
+            let low = chunks::<S, false>(ctx, op, 0, 0, s0);
+            let high = chunks::<S, false>(ctx, op, 0, 1, s1);
+            let reference = chunks::<S, false>(ctx, op, 1, 0, s2);
+            let mut sums = [low; 4];
+            for (k, splat) in s3.iter_mut().enumerate() {
+                sums[k] = chunks::<S, false>(ctx, op, 2, k, splat);
+            }
+            let dst = (*ctx).base.add((*op).dst as usize);
+            each_chunk(lane_mask(ctx, op), |i, mask| {
+                let [l, h, r] = [low, high, reference].map(|x| S::to_lanes(x.get::<S>(i)));
+                // All sums are read before the first is written: the destination may be a source.
+                let mut new = sums.map(|x| S::to_lanes(x.get::<S>(i)));
+                for (k, sum) in new.iter_mut().enumerate() {
+                    for n in 0..CHUNK {
+                        let a = u64::from(l[n]) | u64::from(h[n]) << 32;
+                        let add = masked_sad8(bytes_from(a, k as u32), r[n]);
+                        sum[n] = if CLAMP { sum[n].saturating_add(add) } else { sum[n].wrapping_add(add) };
+                    }
+                }
+                for (k, sum) in new.into_iter().enumerate() {
+                    store_chunk::<S>(dst.add(256 * k), i, mask, S::from_lanes(sum));
+                }
+            });
+            HostOp::next(op)
+        }
+    }
+}
+
+/// Exchange of the two rows' selected dwords: `v_pk_mov_b32` after its selects were resolved.
+struct PkMov;
+
+impl Body for PkMov {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let select = (*op).imm;
+            let a = chunks::<S, false>(ctx, op, 0, (select & 1) as usize, &mut s0);
+            let b = chunks::<S, false>(ctx, op, 1, (select >> 1 & 1) as usize, &mut s1);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            each_chunk(lane_mask(ctx, op), |i, mask| {
+                let (lo, hi) = (a.get::<S>(i), b.get::<S>(i));
+                store_chunk::<S>(dst, i, mask, lo);
+                store_chunk::<S>(dst.add(256), i, mask, hi);
+            });
+            HostOp::next(op)
+        }
+    }
+}
+
+/// The handler of an operation on more than one cell; `clamp`: the result saturates. `None` if it is no such operation
+/// or the combination has no handler.
+pub(super) fn wide_handler(op: IntOp, tier: Tier, clamp: bool) -> Option<Handler> {
+    Some(match (op, clamp) {
+        (IntOp::Mov64, false) => handler::<Wide<Mov64>>(tier),
+        (IntOp::Shl64, false) => handler::<Wide<Shl64>>(tier),
+        (IntOp::Shr64, false) => handler::<Wide<Shr64>>(tier),
+        (IntOp::Sar64, false) => handler::<Wide<Sar64>>(tier),
+        (IntOp::ShlAdd64, false) => handler::<Wide<ShlAdd64>>(tier),
+        (IntOp::MadU64U32, false) => handler::<Wide<MadU64U32>>(tier),
+        (IntOp::MadU64U32, true) => handler::<Wide<MadU64U32Clamp>>(tier),
+        (IntOp::MadI64I32, false) => handler::<Wide<MadI64I32>>(tier),
+        (IntOp::MadI64I32, true) => handler::<Wide<MadI64I32Clamp>>(tier),
+        (IntOp::QsadPkU16U8, false) => handler::<Wide<QsadPkU16U8>>(tier),
+        (IntOp::QsadPkU16U8, true) => handler::<Wide<QsadPkU16U8Clamp>>(tier),
+        (IntOp::MqsadPkU16U8, false) => handler::<Wide<MqsadPkU16U8>>(tier),
+        (IntOp::MqsadPkU16U8, true) => handler::<Wide<MqsadPkU16U8Clamp>>(tier),
+        (IntOp::MqsadU32U8, false) => handler::<MqsadU32U8<false>>(tier),
+        (IntOp::MqsadU32U8, true) => handler::<MqsadU32U8<true>>(tier),
+        (IntOp::PkMov, false) => handler::<PkMov>(tier),
+        _ => return None,
+    })
+}

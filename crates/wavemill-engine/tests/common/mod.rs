@@ -1,0 +1,169 @@
+//! Runs hand-made blocks of IR on one wave and shows the registers afterwards.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use wavemill_engine::{
+    BlockSource, Fault, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, Tier,
+    WaveInit, WaveSnapshot, run,
+};
+use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni};
+
+/// Address of the only block.
+const START: u64 = 0x1000;
+/// Registers of the wave.
+pub const COUNTS: RegisterCounts = RegisterCounts { vgprs: 256, accs: 0 };
+
+/// The state that a wave starts with, and what surrounds it.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Rows.
+    pub rows: Vec<(Row, [u32; 64])>,
+    /// Uniform cells.
+    pub cells: Vec<(Uni, u32)>,
+    /// EXEC.
+    pub exec: u64,
+    /// Bytes of LDS.
+    pub lds_size: u32,
+    /// Bytes of private memory of a lane.
+    pub scratch_size: u32,
+    /// Workgroups.
+    pub workgroups: u32,
+    /// Waves of each.
+    pub waves: u32,
+    /// Host threads.
+    pub threads: usize,
+}
+
+impl Setup {
+    /// One wave with the given EXEC.
+    pub fn one_wave(exec: u64) -> Setup {
+        Setup { exec, workgroups: 1, waves: 1, threads: 1, ..Setup::default() }
+    }
+}
+
+struct Source(Arc<Block>);
+
+impl BlockSource for Source {
+    fn block(&self, _: u64, _: u32) -> Arc<Block> {
+        self.0.clone()
+    }
+}
+
+struct Init<'a>(&'a Setup);
+
+impl WaveInit for Init<'_> {
+    fn work_items(&self, _: [u32; 3]) -> u32 {
+        64 * self.0.waves
+    }
+
+    fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
+        for (row, lanes) in &self.0.rows {
+            regs.set_row(*row, lanes);
+        }
+        for (cell, value) in &self.0.cells {
+            regs.set_uni(*cell, *value);
+        }
+        regs.set_uni64(Uni::EXEC, self.0.exec);
+    }
+}
+
+/// Runs the operations as one block that ends as given.
+pub fn run_block(
+    insts: &[Inst],
+    terminator: Terminator,
+    setup: &Setup,
+    memory: &GuestMemory,
+    tier: Tier,
+) -> Result<(), RunError> {
+    let block = Block { start: START, size: 4, insts: insts.to_vec(), guest: vec![0], terminator };
+    wavemill_ir::verify(&block).expect("the block is well formed");
+    let map = memory.snapshot();
+    let grid = Grid {
+        map: &map,
+        source: &Source(Arc::new(block)),
+        init: &Init(setup),
+        workgroups: [setup.workgroups, 1, 1],
+        waves_per_group: setup.waves,
+        registers: COUNTS,
+        lds_size: setup.lds_size,
+        scratch_size: setup.scratch_size,
+        entry: START,
+        mode: 0,
+        resident: 64,
+    };
+    let options =
+        RunOptions { threads: NonZeroUsize::new(setup.threads), tier: Some(tier), ..RunOptions::default() };
+    let stats = run(&grid, &options)?;
+    assert_eq!(stats.tier, tier);
+    Ok(())
+}
+
+/// Runs the operations on one wave and returns its registers.
+pub fn registers_after(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> WaveSnapshot {
+    match fault_of(insts, setup, memory, tier) {
+        Fault { cause: FaultCause::Trap(2), snapshot, .. } => *snapshot,
+        other => panic!("unexpected fault: {:?}", other.cause),
+    }
+}
+
+/// Runs the operations on one wave and returns the fault: a trap behind the last one if nothing else.
+pub fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> Fault {
+    let end = Terminator::Trap { id: 2, next: START };
+    match run_block(insts, end, setup, memory, tier) {
+        Err(RunError::Fault(fault)) => *fault,
+        other => panic!("expected the trap, got {other:?}"),
+    }
+}
+
+/// The tiers of this host. Those that it has not are named, so that nobody takes them for tested.
+pub fn tiers() -> Vec<Tier> {
+    let (here, missing): (Vec<Tier>, Vec<Tier>) = Tier::ALL.into_iter().partition(|t| t.is_available());
+    for t in missing {
+        eprintln!("not run on tier {t}: this host has not its instructions");
+    }
+    here
+}
+
+/// An operation under EXEC.
+pub fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
+    let mut sources = [Operand::None; 4];
+    sources[..src.len()].copy_from_slice(src);
+    Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Exec, pc_offset: 0 }
+}
+
+/// A VGPR as an operand.
+pub fn v(n: u16) -> Operand {
+    Operand::Row(Row::vgpr(n))
+}
+
+/// An SGPR as an operand.
+pub fn s(n: u16) -> Operand {
+    Operand::Uni(Uni(n))
+}
+
+/// Reproducible random numbers (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next one.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// One below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// One of them.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
