@@ -21,7 +21,7 @@ pub(crate) fn order<F: Format>(a: u64, b: u64) -> Option<Ordering> {
     Some(key(a).cmp(&key(b)))
 }
 
-/// Comparison of two patterns of a format (Vega ISA 6.9, tables 48 and 49); denormal sources are flushed as the
+/// Comparison of two patterns of a format (Vega ISA 12.9, tables 48 and 49); denormal sources are flushed as the
 /// environment says.
 #[inline]
 #[must_use]
@@ -60,7 +60,7 @@ pub fn compare(pred: CmpPred, ty: FloatType, a: u64, b: u64, env: FpEnv) -> bool
 
 /// Bit number of the class of a pattern, as V_CMP_CLASS numbers them: 0 signalling NaN, 1 quiet NaN, 2 negative
 /// infinity, 3 negative normal, 4 negative denormal, 5 -0, 6 +0, 7 positive denormal, 8 positive normal, 9 positive
-/// infinity (Vega ISA 6.9). The mode does not matter: denormals are reported as such.
+/// infinity (Vega ISA 12.9). The mode does not matter: denormals are reported as such.
 #[inline]
 #[must_use]
 pub fn class_of<F: Format>(bits: u64) -> u32 {

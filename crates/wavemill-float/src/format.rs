@@ -147,14 +147,14 @@ formats! {
         const MAN: u32 = 52;
         const BIAS: i32 = 1023;
     }
-    /// FP8 of the OCP: E4M3 without infinities, largest number 448 (CDNA4 ISA 7.2, gfx950).
+    /// FP8 of the OCP: E4M3 without infinities, largest number 448 (CDNA4 ISA 7.3, gfx950).
     Fp8 {
         const BITS: u32 = 8;
         const MAN: u32 = 3;
         const BIAS: i32 = 7;
         const SPECIALS: Specials = Specials::NanAllOnes;
     }
-    /// BF8 of the OCP: E5M2 with infinities, largest number 57344 (CDNA4 ISA 7.2, gfx950).
+    /// BF8 of the OCP: E5M2 with infinities, largest number 57344 (CDNA4 ISA 7.3, gfx950).
     Bf8 {
         const BITS: u32 = 8;
         const MAN: u32 = 2;

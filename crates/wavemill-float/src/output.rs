@@ -29,7 +29,7 @@ fn apply_omod<F: Format>(result: u64, omod: Omod, env: FpEnv) -> u64 {
     if F::is_zero(scaled) { 0 } else { scaled }
 }
 
-/// Clamps to \[0, 1\]: below it, and -0, to +0; a NaN to +0 with MODE.DX10_CLAMP, else it passes (Vega ISA 6.2.3).
+/// Clamps to \[0, 1\]: below it, and -0, to +0; a NaN to +0 with MODE.DX10_CLAMP, else it passes (Vega ISA 6.5).
 fn apply_clamp<F: Format>(result: u64, env: FpEnv) -> u64 {
     if F::is_nan(result) {
         if env.dx10_clamp { 0 } else { result }

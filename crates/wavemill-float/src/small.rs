@@ -12,7 +12,7 @@ use crate::value::{Exact, Value, flush_in, inf, overflow, round, round_magnitude
 /// The widest sensible scale; it keeps exponents far from the range of their type.
 const MAX_SCALE: i32 = 0x4000;
 
-/// The exponent that an E8M0 scale operand stands for: bits 30:23 of an f32, minus the bias (CDNA4 ISA 7.2).
+/// The exponent that an E8M0 scale operand stands for: bits 30:23 of an f32, minus the bias (CDNA4 ISA 7.3).
 #[must_use]
 pub const fn scale_exponent(f32_bits: u32) -> i32 {
     ((f32_bits >> 23) & 0xff) as i32 - 127
@@ -31,7 +31,7 @@ pub fn widen<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
 
 /// The value of a wide float divided by `2^scale`, rounded to nearest even in the small format.
 ///
-/// Out of range (CDNA4 ISA 7.2): with MODE.FP16_OVFL infinities and overflows become the largest number; without it
+/// Out of range (CDNA4 ISA 7.3): with MODE.FP16_OVFL infinities and overflows become the largest number; without it
 /// they become an infinity, or a NaN in a format that has none. FP6, BF6 and FP4 always saturate; a NaN becomes their
 /// largest number with its sign (*modelled*).
 #[must_use]
