@@ -66,15 +66,16 @@ fn half_product<S: Format>(a: u64, b: u64, shift: u32, env: FpEnv) -> u64 {
     crate::arith::mul::<F32>([a, b, 0], env)
 }
 
-/// V_DOT2_F32_F16: `(c + a.lo * b.lo) + a.hi * b.hi`, in this order (pseudocode of AMD's CDNA4 instruction tables). Denormals are flushed on both
-/// sides and rounding is to nearest, whatever the mode says (CDNA4 ISA 6.4).
+/// V_DOT2_F32_F16: `(c + a.lo * b.lo) + a.hi * b.hi`, in this order, each sum rounded (AMD's machine-readable CDNA4
+/// tables; *modelled* for the other targets). Denormals are flushed on both sides and rounding is to nearest, whatever
+/// the mode says (CDNA4 ISA 6.4).
 pub(crate) fn dot2_f16([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
     let env = flushing(nearest(env));
     let sum = add::<F32>([c, half_product::<F16>(a, b, 0, env), 0], env);
     add::<F32>([sum, half_product::<F16>(a, b, 16, env), 0], env)
 }
 
-/// V_DOT2_F32_BF16: `(a.lo * b.lo + a.hi * b.hi) + c`, in this order (pseudocode of AMD's CDNA4 instruction tables); otherwise as [`dot2_f16`].
+/// V_DOT2_F32_BF16: `(a.lo * b.lo + a.hi * b.hi) + c`, in this order; otherwise as [`dot2_f16`].
 pub(crate) fn dot2_bf16([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
     let env = flushing(nearest(env));
     let sum = add::<F32>([half_product::<Bf16>(a, b, 0, env), half_product::<Bf16>(a, b, 16, env), 0], env);
