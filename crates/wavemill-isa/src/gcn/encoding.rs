@@ -636,6 +636,32 @@ const EXP: &[Field] = &[
     f(F::Vsrc3, 56, 8),
 ];
 
+/// Per target, encoding and field name: the position in [`Encoding::fields`], or [`NO_FIELD`].
+static FIELD_INDEX: [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
+
+const NO_FIELD: u8 = u8::MAX;
+
+const fn index_fields() -> [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
+    let mut index = [[[NO_FIELD; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT];
+    let mut target = 0;
+    while target < Target::COUNT {
+        let mut encoding = 0;
+        while encoding < Encoding::ALL.len() {
+            let fields = Encoding::ALL[encoding].fields();
+            let mut i = 0;
+            while i < fields.len() {
+                if fields[i].targets.contains(Target::ALL[target]) {
+                    index[target][encoding][fields[i].id as usize] = i as u8;
+                }
+                i += 1;
+            }
+            encoding += 1;
+        }
+        target += 1;
+    }
+    index
+}
+
 impl Encoding {
     /// The bit fields, in ascending order of position.
     pub const fn fields(self) -> &'static [Field] {
@@ -674,15 +700,9 @@ impl Encoding {
 
     /// The field `id` as `target` has it, if the encoding has one there.
     pub const fn field(self, target: Target, id: FieldId) -> Option<Field> {
+        let index = FIELD_INDEX[target as usize][self as usize][id as usize];
         let fields = self.fields();
-        let mut i = 0;
-        while i < fields.len() {
-            if fields[i].id as u8 == id as u8 && fields[i].targets.contains(target) {
-                return Some(fields[i]);
-            }
-            i += 1;
-        }
-        None
+        if (index as usize) < fields.len() { Some(fields[index as usize]) } else { None }
     }
 
     /// The size in bytes without a literal that a source operand may add.

@@ -43,35 +43,38 @@ impl Words<'_> {
         self.bit(F::Lds)
     }
 
-    /// The number of registers of an operand whose type leaves it to the instance; `None` if there is no such operand
-    /// in this instance, 0 if it is `off`.
-    fn dwords(&self, spec: &OperandSpec) -> Option<u8> {
-        let scratch = self.format() == Format::Scratch;
-        let saddr_off = self.get(F::Saddr) == 0x7F;
-        Some(match (spec.ty.elem, self.form.encoding) {
-            (Elem::Addr, Encoding::Mubuf | Encoding::Mtbuf) => {
-                (self.get(F::Offen) + self.get(F::Idxen)) as u8
-            }
-            (Elem::Addr, _) if scratch => {
-                let used = match self.form.encoding.field(self.target, F::Sve) {
-                    Some(_) => self.bit(F::Sve),
-                    None => saddr_off,
-                };
-                u8::from(used)
-            }
-            (Elem::Addr, _) if self.format() == Format::Global && !saddr_off => 1,
-            (Elem::Addr, _) => 2,
-            (Elem::Saddr, _) if saddr_off => 0,
-            (Elem::Saddr, _) => 2 - u8::from(scratch),
-            (Elem::Texel, _) => self.texel_dwords(),
-            (Elem::F8f6f4, _) => match self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp }) {
+    /// The number of registers of an operand; 0 if it is `off`.
+    fn dwords(&self, spec: &OperandSpec) -> u8 {
+        match spec.ty.elem {
+            Elem::Addr => self.address_dwords(),
+            Elem::Saddr if self.saddr_is_off() => 0,
+            Elem::Saddr => 2 - u8::from(self.format() == Format::Scratch),
+            Elem::Texel => self.texel_dwords(),
+            Elem::F8f6f4 => match self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp }) {
                 2 | 3 => 6,
                 4 => 4,
                 _ => 8,
             },
-            _ if matches!(spec.role, Role::Vdata | Role::Vdst) && self.bit(F::Tfe) => spec.ty.dwords() + 1,
+            _ if spec.role == Role::Vdata => spec.ty.dwords() + u8::from(self.bit(F::Tfe)),
             _ => spec.ty.dwords(),
-        })
+        }
+    }
+
+    fn saddr_is_off(&self) -> bool {
+        self.get(F::Saddr) == 0x7F
+    }
+
+    /// Registers of a memory address, as the addressing mode says.
+    fn address_dwords(&self) -> u8 {
+        match (self.form.encoding, self.format()) {
+            (Encoding::Mubuf | Encoding::Mtbuf, _) => (self.get(F::Offen) + self.get(F::Idxen)) as u8,
+            (_, Format::Scratch) => match self.form.encoding.field(self.target, F::Sve) {
+                Some(_) => u8::from(self.bit(F::Sve)),
+                None => u8::from(self.saddr_is_off()),
+            },
+            (_, Format::Global) if !self.saddr_is_off() => 1,
+            _ => 2,
+        }
     }
 
     /// Registers of image data (Vega ISA 8.2.1): one per channel of DMASK, half as many with D16, one more with TFE.
@@ -101,7 +104,7 @@ impl Words<'_> {
         if spec.ty.elem.is_immediate() {
             return Ok(Some(self.immediate(spec.ty.elem, value)));
         }
-        let Some(dwords) = self.dwords(spec) else { return Ok(None) };
+        let dwords = self.dwords(spec);
         if dwords == 0 && matches!(spec.ty.elem, Elem::Addr | Elem::Saddr) {
             return Ok(Some(Operand::Off));
         }
