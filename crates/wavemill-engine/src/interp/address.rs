@@ -45,6 +45,12 @@ impl Sink {
         Sink([0; 16])
     }
 
+    /// Whether a lane was sent here.
+    #[inline(always)]
+    pub(super) fn holds(&self, p: LanePtr) -> bool {
+        std::ptr::eq(p.ptr, self.0.as_ptr())
+    }
+
     fn lane(&mut self) -> LanePtr {
         LanePtr { ptr: self.0.as_mut_ptr(), step: 4, misaligned: ALIGNED, own: true }
     }
@@ -204,7 +210,8 @@ pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostO
             u64::from(scalar32(ctx, op, 0))
         };
         match SPACE {
-            space::LDS => lo.wrapping_add_signed(imm),
+            // LDS addresses wrap at 32 bits: compilers add offsets to negative bases.
+            space::LDS => u64::from((lo as u32).wrapping_add_signed((*op).imm)),
             space::SCRATCH => {
                 let base = if is_absent(op, 1) { 0 } else { u64::from(scalar32(ctx, op, 1)) };
                 lo.wrapping_add(base).wrapping_add_signed(imm)
