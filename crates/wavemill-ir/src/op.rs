@@ -263,7 +263,7 @@ ops! {
         MadI24 = "mad.i24",
         /// `u32(src0) * u32(src1) + u64(src2)`, 64-bit result, carry mask in `dst[1]`.
         MadU64U32 = "mad.u64.u32",
-        /// `i32(src0) * i32(src1) + i64(src2)`, 64-bit result, carry mask in `dst[1]`.
+        /// `i32(src0) * i32(src1) + i64(src2)`, 64-bit result, bit 64 of the exact sum (its sign) in `dst[1]`.
         MadI64I32 = "mad.i64.i32",
         /// `u16(src0) * u16(src1) + src2`.
         MadU32U16 = "mad.u32.u16",

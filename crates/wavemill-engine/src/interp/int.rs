@@ -148,7 +148,7 @@ chunk_fns! {
         S::and(S::shr(a, S::and(o, k)), ones)
     };
     BfeI |a, o, w| S::map3(a, o, w, |a, o, w| {
-        let (v, w) = (a >> (o & 31), w & 31);
+        let (v, w) = ((a as i32 >> (o & 31)) as u32, w & 31);
         if w == 0 { 0 } else { ((v << (32 - w)) as i32 >> (32 - w)) as u32 }
     });
     Bfi |m, a, b| S::or(S::and(m, a), S::and_not(m, b));
