@@ -1,3 +1,7 @@
 //! The `wavemill` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wavemill_cli::main()
+}

@@ -1,3 +1,28 @@
 //! Developer chores: fixtures, generated pages, benches against peers.
 
-fn main() {}
+mod compare_objdump;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Developer chores of Wavemill
+#[derive(Parser)]
+#[command(name = "xtask")]
+enum Chore {
+    /// Compare `wavemill dis --format objdump` with llvm-objdump-22 on all code objects in files and folders
+    CompareObjdump(compare_objdump::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Chore::parse() {
+        Chore::CompareObjdump(options) => compare_objdump::run(&options),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

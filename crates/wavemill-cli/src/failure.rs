@@ -1,0 +1,92 @@
+//! How a command ends when it does not end well.
+
+use std::fmt;
+use std::io;
+
+/// Exit codes of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// An expectation did not hold.
+    Expectation = 1,
+    /// The command line makes no sense (the code that clap uses, too).
+    Usage = 2,
+    /// A file could not be read, or is not what it should be.
+    Input = 3,
+    /// The kernel did something that it must not do.
+    Fault = 4,
+    /// The kernel reached an instruction that Wavemill does not implement.
+    Unsupported = 5,
+    /// The kernel ran longer than allowed (the code of `timeout`).
+    Limit = 124,
+}
+
+/// A message for the user, and the exit code that goes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What went wrong: what was expected, what was found and where. No newline at the end.
+    pub message: String,
+    /// What to do about it, if that is not obvious.
+    pub help: Option<String>,
+    /// The reader of the output went away: nothing is wrong, and nobody wants to hear about it.
+    pub quiet: bool,
+}
+
+impl Failure {
+    /// A failure with that message.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Failure { exit, message: message.into(), help: None, quiet: false }
+    }
+
+    /// A command line or launch file that makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// A file that cannot be used.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Failure::new(Exit::Input, message)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says where it happened.
+    #[must_use]
+    pub(crate) fn within(mut self, place: impl fmt::Display) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
+    /// An error while writing results to `what`.
+    pub(crate) fn output(what: &str, error: &io::Error) -> Self {
+        let mut failure = Failure::input(format!("cannot write {what}: {error}"));
+        failure.quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        failure
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n\n{help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Errors while writing to the standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::output("the standard output", &error)
+    }
+}

@@ -1,0 +1,35 @@
+//! `wavemill info`: what a file holds.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use wavemill_object::report::{FileReport, Filter};
+use wavemill_object::{Limits, TargetId};
+
+use crate::failure::Failure;
+use crate::input;
+
+/// Options of `wavemill info`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct InfoArgs {
+    /// Code object, offload bundle, or host program or library with GPU code in it
+    file: PathBuf,
+    /// Only kernels whose name, mangled or not, contains this text
+    #[arg(long, value_name = "TEXT")]
+    kernel: Option<String>,
+    /// Only code that runs on this target, such as gfx942 or gfx90a:xnack-
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    target: Option<TargetId>,
+}
+
+/// Prints the report.
+pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
+    let bytes = input::open(&args.file)?;
+    let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
+    let report = FileReport::new(&bytes, &filter, &Limits::default())
+        .map_err(|error| Failure::input(error.to_string()).within(args.file.display()))?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    write!(out, "{report}")?;
+    out.flush()?;
+    Ok(())
+}

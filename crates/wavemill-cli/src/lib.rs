@@ -1,0 +1,11 @@
+//! The `wavemill` command as a library: what `main` calls, and what the project's own chores share with it.
+
+mod command;
+mod dis;
+mod failure;
+mod info;
+mod input;
+
+pub use command::main;
+pub use dis::objdump::write_object as write_objdump;
+pub use failure::{Exit, Failure};
