@@ -61,14 +61,15 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm]) -> String {
     line!("pub(super) static FORMS: [Form; {}] = [", forms.len());
     for form in forms {
         line!(
-            "    Form {{ op: Op::{}, encoding: Encoding::{}, code: {}, targets: {}, fixed: {:#x}, value: {:#x}, used: {:#x} }},",
+            "    Form {{ op: Op::{}, encoding: Encoding::{}, code: {}, targets: {}, fixed: {:#x}, value: {:#x}, used: {:#x}, checks: {:#b} }},",
             variant(rows[form.row].name()),
             form.encoding.variant(),
             form.code,
             set(form.targets),
             form.fixed,
             form.value,
-            form.used
+            form.used,
+            form.checks
         );
     }
     line!("];\n");

@@ -5,7 +5,7 @@
 
 use crate::gcn::encoding::{Encoding, Field, FieldId as F, Space};
 use crate::gcn::vocabulary::{Elem, Flag, Format, Role};
-use crate::table::{RowError, SourceRow};
+use crate::table::{OperandRow, RowError, SourceRow};
 use crate::target::{Target, TargetSet};
 
 /// A row in one encoding.
@@ -22,6 +22,8 @@ pub struct SourceForm {
     pub value: u128,
     /// Bits that carry meaning; the others are ignored by the hardware.
     pub used: u128,
+    /// The operands (bit per position in the row) whose field can hold a reserved code or announce a literal.
+    pub checks: u8,
 }
 
 /// The encodings of a row on one target, with opcode space and opcode.
@@ -227,6 +229,32 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     }
 }
 
+/// The operands whose code the decoder must look at. VGPR numbers and constants cannot be wrong.
+fn checks(row: &SourceRow, encoding: Encoding) -> u8 {
+    use Encoding as E;
+    let always_right = |operand: &OperandRow| {
+        let Some(id) = encoding.field_of(operand.role) else { return true };
+        let vector = match id {
+            F::Vdst => operand.role == Role::Vdst,
+            F::Src0 => matches!(encoding, E::Vop1Dpp | E::Vop2Dpp),
+            F::Src1 => matches!(encoding, E::Vop2 | E::Vop2Literal | E::Vop2Dpp | E::Vopc),
+            F::Vaddr | F::Addr | F::Vsrc0 | F::Vsrc1 | F::Vsrc2 | F::Vsrc3 => true,
+            F::Vsrc => encoding == E::Vintrp,
+            _ => false,
+        };
+        // Tuples of accumulation VGPRs end at a255.
+        let bank =
+            matches!(encoding, E::Mai | E::MaiScaled | E::Ds | E::Mubuf | E::Mtbuf | E::Mimg | E::Flat);
+        let may_overflow = operand.accvgpr || bank && !matches!(id, F::Vaddr);
+        operand.ty.elem.is_immediate() || vector && !may_overflow
+    };
+    row.operands
+        .iter()
+        .enumerate()
+        .filter(|(_, operand)| !always_right(operand))
+        .fold(0, |checks, (index, _)| checks | 1 << index)
+}
+
 /// All forms of all rows, one per encoding, opcode and set of targets with the same rules.
 pub fn forms(rows: &[SourceRow]) -> Vec<SourceForm> {
     let mut all: Vec<SourceForm> = Vec::new();
@@ -265,6 +293,7 @@ pub fn forms(rows: &[SourceRow]) -> Vec<SourceForm> {
                         fixed,
                         value,
                         used,
+                        checks: checks(row, encoding),
                     }),
                 }
             }

@@ -159,7 +159,11 @@ pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<In
         return Err(illegal(field));
     }
     let mut literal = false;
-    for spec in form.op.row().operands {
+    let operands = form.op.row().operands;
+    let mut checks = form.checks;
+    while checks != 0 {
+        let spec = &operands[checks.trailing_zeros() as usize];
+        checks &= checks - 1;
         if let Some(Operand::Literal(_)) = view.operand(spec).map_err(illegal)? {
             literal |= form.encoding != Encoding::Vop2Literal && spec.role != Role::Literal;
         }

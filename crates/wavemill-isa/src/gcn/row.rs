@@ -41,6 +41,8 @@ pub struct Form {
     pub value: u128,
     /// Bits that mean something (the fixed ones included); the hardware ignores all others.
     pub used: u128,
+    /// The operands (bit per position in the row) whose code the decoder must look at.
+    pub(super) checks: u8,
 }
 
 /// One instruction: everything that does not depend on an instance.
