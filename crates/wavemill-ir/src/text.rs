@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Attrs, Block, FloatType, Inst, IntType, LaneMask, MemType, Omod, Op, Operand, Space, SrcMods, SubDword,
-    Width,
+    Attrs, Block, BufferAddr, FloatType, Inst, IntType, LaneMask, MemType, Omod, Op, Operand, Space, SrcMods,
+    SubDword, Width,
 };
 
 fn lower(f: &mut fmt::Formatter<'_>, v: &dyn fmt::Debug) -> fmt::Result {
@@ -42,6 +42,12 @@ impl fmt::Display for OpName {
             MemType::Dwords(n) => format!("b{}", 32 * u32::from(n)),
             other => format!("{other:?}").to_ascii_lowercase(),
         };
+        let address = |a: BufferAddr| match (a.idxen, a.offen) {
+            (false, false) => "",
+            (false, true) => ".off",
+            (true, false) => ".idx",
+            (true, true) => ".idx.off",
+        };
         match self.0 {
             Op::Scalar(op, w) => write!(f, "s.{}{}", op.name(), width(w)),
             Op::ScalarCmp(p, t) => {
@@ -70,9 +76,11 @@ impl fmt::Display for OpName {
             Op::Load(s, t) => write!(f, "load.{}.{}", space(s), mem(t)),
             Op::Store(s, t) => write!(f, "store.{}.{}", space(s), mem(t)),
             Op::Atomic(op, s, w) => write!(f, "atomic.{}.{}{}", space(s), op.name(), width(w)),
-            Op::BufferLoad(t, _) => write!(f, "buffer_load.{}", mem(t)),
-            Op::BufferStore(t, _) => write!(f, "buffer_store.{}", mem(t)),
-            Op::BufferAtomic(op, w, _) => write!(f, "buffer_atomic.{}{}", op.name(), width(w)),
+            Op::BufferLoad(t, a) => write!(f, "buffer_load.{}{}", mem(t), address(a)),
+            Op::BufferStore(t, a) => write!(f, "buffer_store.{}{}", mem(t), address(a)),
+            Op::BufferAtomic(op, w, a) => {
+                write!(f, "buffer_atomic.{}{}{}", op.name(), width(w), address(a))
+            }
             Op::LdsAppend(true) => f.write_str("lds_append"),
             Op::LdsAppend(false) => f.write_str("lds_consume"),
             Op::Fence(s) => {

@@ -111,10 +111,15 @@ impl Lifter {
     /// Replaces the bits `mask` of M0, where the VGPR index (7:0) and its enables (15:12) live (Vega ISA 5.9).
     pub(super) fn set_gpr_index(&mut self, value: Operand, mask: u32) {
         let m0 = Operand::Uni(Uni::M0);
-        let temp = self.b.uni_temp(1);
-        let constant = |bits: u32| Operand::Const(u64::from(bits));
-        self.b.scalar(S::And, Width::W32, temp, &[value, constant(mask)], false);
-        self.b.scalar(S::And, Width::W32, Uni::M0, &[m0, constant(!mask)], false);
-        self.b.scalar(S::Or, Width::W32, Uni::M0, &[m0, temp.into()], false);
+        let bits = match value {
+            Operand::Const(value) => Operand::Const(value & u64::from(mask)),
+            value => {
+                let temp = self.b.uni_temp(1);
+                self.b.scalar(S::And, Width::W32, temp, &[value, Operand::Const(mask.into())], false);
+                temp.into()
+            }
+        };
+        self.b.scalar(S::And, Width::W32, Uni::M0, &[m0, Operand::Const((!mask).into())], false);
+        self.b.scalar(S::Or, Width::W32, Uni::M0, &[m0, bits], false);
     }
 }

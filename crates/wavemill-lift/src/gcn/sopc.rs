@@ -41,10 +41,8 @@ impl Lifter {
 
     /// Puts the four VGPR index enables (a constant) into M0.
     pub(super) fn set_gpr_index_enables(&mut self, enables: Operand) {
-        let shifted = match enables {
-            Operand::Const(bits) => Operand::Const((bits & 0xf) << 12),
-            other => other,
-        };
-        self.set_gpr_index(shifted, 0xf000);
+        if let Operand::Const(bits) = enables {
+            self.set_gpr_index(Operand::Const(bits << 12), 0xf000);
+        }
     }
 }
