@@ -50,11 +50,11 @@ pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt
     let low = value as u16;
     let small = is_inline_int(i64::from(value as i32));
     let ambiguous = match reading {
-        Reading::Int16 => small,
         Reading::Float16 => {
             is_inline_int(i64::from(low as i16)) || is_inline_float(|float| float.f16_bits() == low)
         }
-        Reading::Any32 => small || is_inline_float(|float| float.f32_bits() == value),
+        // LLVM looks at all 32 bits for 16-bit integers, too.
+        Reading::Int16 | Reading::Any32 => small || is_inline_float(|float| float.f32_bits() == value),
         Reading::Int64 => is_inline_int(i64::from(value)),
         Reading::Float64 => {
             // LLVM writes these by value, without `lit`.
@@ -76,11 +76,15 @@ pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt
     }
 }
 
-/// Writes an immediate field as LLVM writes plain 32-bit immediates: small integers in decimal, others in hexadecimal.
+/// Writes an immediate field as LLVM writes plain 32-bit immediates: by value where it is an inline constant's, else in
+/// hexadecimal.
 pub(super) fn immediate(out: &mut impl Write, value: u32) -> fmt::Result {
-    match is_inline_int(i64::from(value as i32)) {
-        true => write!(out, "{}", value as i32),
-        false => write!(out, "{value:#x}"),
+    if is_inline_int(i64::from(value as i32)) {
+        return write!(out, "{}", value as i32);
+    }
+    match InlineFloat::ALL.iter().find(|float| float.f32_bits() == value) {
+        Some(&float) => inline_float(out, float, Reading::Any32),
+        None => write!(out, "{value:#x}"),
     }
 }
 

@@ -343,8 +343,14 @@ impl<W: Write> Printer<'_, W> {
     }
 
     fn matrix_modifiers(&mut self) -> fmt::Result {
+        let scaled = self.encoding == Encoding::MaiScaled;
+        if scaled {
+            // The bytes of the scale registers, written as half selections with a third that does not exist.
+            self.bits("op_sel", self.modifiers.op_sel, 3, 0)?;
+            self.bits("op_sel_hi", self.modifiers.op_sel_hi, 3, 7)?;
+        }
         self.count(self.modifiers.cbsz, "cbsz")?;
-        self.count(self.modifiers.abid, "abid")?;
+        self.count(if scaled { 0 } else { self.modifiers.abid }, "abid")?;
         let doubles = self.row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
         if doubles && self.target >= Target::Gfx942 {
             return self.bits("neg", self.modifiers.blgp, 3, 0);
@@ -473,12 +479,12 @@ fn is_integer(elem: Elem) -> bool {
 fn reading(row: &Row, spec: &OperandSpec) -> Reading {
     let scalar = matches!(row.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk);
     match (spec.ty.elem, spec.ty.elem.bits()) {
+        (Elem::F64, _) => Reading::Float64,
         (elem, bits) if spec.ty.count > 1 => match (elem.is_float(), bits, spec.ty.bits()) {
             // Packed integers beyond 32 bits take 64-bit constants, all other packed values one of 32 bits.
             (false, ..32, 64) => Reading::Int64,
             _ => Reading::Any32,
         },
-        (Elem::F64, _) => Reading::Float64,
         (Elem::F16, _) => Reading::Float16,
         // Scalar instructions read 32 bits; LLVM writes literals of bfloat16 operands in full.
         (_, 16) if scalar || spec.ty.elem == Elem::Bf16 => Reading::Any32,

@@ -80,6 +80,33 @@ const LITERAL: u8 = 32;
 const SDWA: u128 = 249;
 const DPP: u128 = 250;
 
+const VOP1_SDWA: &[Field] = &[
+    F("vdst", 17, 8),
+    F("src0", 32, 8),
+    F("dst_sel", 40, 3),
+    F("dst_unused", 43, 2),
+    F("clamp", 45, 1),
+    F("omod", 46, 2),
+    F("src0_sel", 48, 3),
+    F("src0_sext", 51, 1),
+    F("src0_neg", 52, 1),
+    F("src0_abs", 53, 1),
+    F("bit54", 54, 1),
+    F("s0", 55, 1),
+    F("bits56", 56, 8),
+];
+
+const DS: &[Field] = &[
+    F("offset0", 0, 8),
+    F("offset1", 8, 8),
+    F("gds", 16, 1),
+    F("acc", 25, 1),
+    F("addr", 32, 8),
+    F("data0", 40, 8),
+    F("data1", 48, 8),
+    F("vdst", 56, 8),
+];
+
 /// Every format, one entry per escape of the source field.
 pub(crate) const FORMATS: &[Format] = &[
     Format {
@@ -199,21 +226,15 @@ pub(crate) const FORMATS: &[Format] = &[
         fixed: 0x7e00_0000 | SDWA,
         mask: 0xfe00_01ff,
         opcode: &[F("op", 9, 8)],
-        fields: &[
-            F("vdst", 17, 8),
-            F("src0", 32, 8),
-            F("dst_sel", 40, 3),
-            F("dst_unused", 43, 2),
-            F("clamp", 45, 1),
-            F("omod", 46, 2),
-            F("src0_sel", 48, 3),
-            F("src0_sext", 51, 1),
-            F("src0_neg", 52, 1),
-            F("src0_abs", 53, 1),
-            F("bit54", 54, 1),
-            F("s0", 55, 1),
-            F("bits56", 56, 8),
-        ],
+        fields: VOP1_SDWA,
+    },
+    // Conversions that write whole registers want DST_SEL to say so.
+    Format {
+        name: "vop1_sdwa_dword",
+        fixed: 0x0600_7e00_0000 | SDWA,
+        mask: 0x0700_fe00_01ff,
+        opcode: &[F("op", 9, 8)],
+        fields: VOP1_SDWA,
     },
     Format {
         name: "vop1_dpp",
@@ -333,11 +354,11 @@ pub(crate) const FORMATS: &[Format] = &[
             F("neg", 61, 3),
         ],
     },
-    // The same words again, filled as MAI.
+    // The same words again, filled as MAI, with vector registers as the first two sources.
     Format {
         name: "mai",
-        fixed: 0xd380_0000,
-        mask: 0xff80_0000,
+        fixed: 0x0002_0100_d380_0000,
+        mask: 0x0002_0100_ff80_0000,
         opcode: &[F("op", 16, 7)],
         fields: &[
             F("vdst", 0, 8),
@@ -351,11 +372,12 @@ pub(crate) const FORMATS: &[Format] = &[
             F("blgp", 61, 3),
         ],
     },
-    // A load-scale word pair (opcode 44) and the matrix instruction that it belongs to.
+    // A load-scale word pair (opcode 44) and the matrix instruction that it belongs to, whose ABID is 1 and whose first two
+    // sources are vector registers.
     Format {
         name: "mai_scaled",
-        fixed: 0xd380_0000_0000_0000_d3ac_0000,
-        mask: 0xff80_0000_0000_0000_ffff_0000,
+        fixed: 0x0002_0100_d380_0800_0000_0000_d3ac_0000,
+        mask: 0x0002_0100_ff80_7800_0000_0000_ffff_0000,
         opcode: &[F("op", 80, 7)],
         fields: &[
             F("prefix_low", 0, 8),
@@ -366,7 +388,6 @@ pub(crate) const FORMATS: &[Format] = &[
             F("prefix_high", 59, 5),
             F("vdst", 64, 8),
             F("cbsz", 72, 3),
-            F("abid", 75, 4),
             F("acc_cd", 79, 1),
             F("src0", 96, 9),
             F("src1", 105, 9),
@@ -375,22 +396,9 @@ pub(crate) const FORMATS: &[Format] = &[
             F("blgp", 125, 3),
         ],
     },
-    Format {
-        name: "ds",
-        fixed: 0xd800_0000,
-        mask: 0xfc00_0000,
-        opcode: &[F("op", 17, 8)],
-        fields: &[
-            F("offset0", 0, 8),
-            F("offset1", 8, 8),
-            F("gds", 16, 1),
-            F("acc", 25, 1),
-            F("addr", 32, 8),
-            F("data0", 40, 8),
-            F("data1", 48, 8),
-            F("vdst", 56, 8),
-        ],
-    },
+    Format { name: "ds", fixed: 0xd800_0000, mask: 0xfc00_0000, opcode: &[F("op", 17, 8)], fields: DS },
+    // Some instructions exist only with the GDS bit.
+    Format { name: "ds_gds", fixed: 0xd801_0000, mask: 0xfc01_0000, opcode: &[F("op", 17, 8)], fields: DS },
     Format {
         name: "mubuf",
         fixed: 0xe000_0000,

@@ -1,0 +1,112 @@
+//! The text of every instruction in every encoding, pinned: what the comparison with LLVM has proved stays so where LLVM
+//! is not installed, and a change of any text shows in review.
+
+use std::fmt::{self, Write};
+
+use wavemill_asm::gcn::{print, print_with};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Form, Format, Inst, Op, Row, decode};
+use wavemill_oracle::{Filler, Span};
+
+/// How many fillings may be refused before a form counts as impossible to fill.
+const TRIES: usize = 2000;
+
+/// A word of `form` on `target` that decodes, the same in every run and independent of all other forms.
+fn example(form: &Form, target: Target) -> Inst {
+    let name = form.op.row().name();
+    let seed =
+        name.bytes().chain(form.encoding.name().bytes()).fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+    let fields = form.encoding.fields().iter().filter(|field| field.targets.contains(target));
+    let spans: Vec<Span> = fields.map(|field| Span { lo: field.lo, width: field.width }).collect();
+    let mut filler = Filler::new(seed);
+    (0..TRIES)
+        .filter_map(|_| decode(target, &filler.fill(form.value, form.fixed, &spans)).ok())
+        .find(|inst| inst.op() == form.op && inst.encoding() == form.encoding)
+        .unwrap_or_else(|| panic!("no filling of {name} ({}) on {target} decodes", form.encoding.name()))
+}
+
+fn text(inst: &Inst) -> String {
+    let mut text = String::new();
+    print(&mut text, inst).expect("a String takes any text");
+    text
+}
+
+/// The texts of all rows of a format: per form, on the oldest and the newest target that have it.
+fn texts(format: Format) -> String {
+    let mut all = String::new();
+    for form in Op::ALL.iter().map(|op| op.row()).filter(|row| row.format == format).flat_map(Row::forms) {
+        let mut targets: Vec<Target> = form.targets.iter().collect();
+        targets.dedup();
+        let (first, last) = (targets[0], targets[targets.len() - 1]);
+        let (old, new) = (text(&example(form, first)), text(&example(form, last)));
+        let encoding = form.encoding.name();
+        if old == new {
+            writeln!(all, "{encoding:12} {first}-{last} {new}").expect("a String takes any text");
+        } else {
+            writeln!(all, "{encoding:12} {first}        {old}").expect("a String takes any text");
+            writeln!(all, "{encoding:12} {last}        {new}").expect("a String takes any text");
+        }
+    }
+    all
+}
+
+#[test]
+fn texts_are_pinned() {
+    for &format in Format::ALL {
+        insta::assert_snapshot!(format.name(), texts(format));
+    }
+}
+
+#[test]
+fn texts_stand_on_one_line_without_stray_blanks() {
+    for form in Op::ALL.iter().flat_map(|op| op.row().forms()) {
+        for target in form.targets.iter() {
+            let text = text(&example(form, target));
+            assert!(!text.contains(['\n', '\t']) && text.trim() == text, "[{text}]");
+            assert!(text.starts_with(form.op.row().mnemonic(target)), "[{text}]");
+        }
+    }
+}
+
+fn branch(distance: i16) -> Inst {
+    let [low, high] = distance.to_le_bytes();
+    decode(Target::Gfx942, &[low, high, 0x82, 0xbf]).expect("s_branch")
+}
+
+#[test]
+fn branches_take_names_from_the_caller() {
+    let names = |out: &mut dyn Write, distance: i16| match distance {
+        -2 => out.write_str("loop").map(|()| true),
+        _ => Ok(false),
+    };
+    let with_names = |inst: &Inst| {
+        let mut text = String::new();
+        print_with(&mut text, inst, &names).expect("a String takes any text");
+        text
+    };
+    assert_eq!(with_names(&branch(-2)), "s_branch loop");
+    assert_eq!(with_names(&branch(-3)), "s_branch 65533");
+    assert_eq!(text(&branch(5)), "s_branch 5");
+}
+
+/// A sink with room for some bytes.
+struct Room(usize);
+
+impl Write for Room {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+#[test]
+fn errors_of_the_sink_are_handed_on() {
+    let inst = branch(1);
+    let length = text(&inst).len();
+    assert!(print(&mut Room(length), &inst).is_ok());
+    for room in 0..length {
+        assert!(print(&mut Room(room), &inst).is_err(), "{room} bytes");
+    }
+}
