@@ -205,7 +205,12 @@ impl Compiler<'_> {
             h.imm = pick(inst.attrs.src[0]) | pick(inst.attrs.src[1]) << 1;
             h
         } else {
-            self.prepared(inst, widths.map(Source::bits))?
+            let mut sources = widths.map(Source::bits);
+            if op == IntOp::Select {
+                // It moves bits, but may change their sign as if they were an f32.
+                sources = [Source::float(FloatType::F32); 3];
+            }
+            self.prepared(inst, sources)?
         };
         let rows = self.all_rows(&h, inst.source_rows());
         h.run = int::int_handler(op, self.tier, rows, inst.attrs.clamp).ok_or(Unsupported)?;
@@ -329,13 +334,7 @@ impl Compiler<'_> {
     /// The operation with its selects, DPP and source modifiers taken care of.
     fn prepared(&mut self, inst: &Inst, sources: [Source; 3]) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
-        let exec = h.mask;
-        if let Some(dpp) = inst.attrs.dpp {
-            let i = usize::from(dpp.source);
-            let dwords = sources.get(i).ok_or(Unsupported)?.dwords;
-            h.src[i] = self.dpp(&h, dpp, exec, dwords)?;
-            h.mask = STEP_MASK;
-        }
+        self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
         for (i, m) in inst.attrs.src.iter().enumerate() {
             if inst.src[i].is_none() {
                 continue;
@@ -376,6 +375,7 @@ impl Compiler<'_> {
     /// A packed operation on two halves: the halves that the selects name, put into place, signs flipped.
     fn prepared_packed(&mut self, inst: &Inst) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
+        self.permute(inst, &mut h, [1; 3])?;
         let float = matches!(inst.op, Op::Float(..));
         for (i, m) in inst.attrs.src.iter().enumerate() {
             if inst.src[i].is_none() {
@@ -392,6 +392,16 @@ impl Compiler<'_> {
             }
         }
         Ok(h)
+    }
+
+    /// The lane permutation of a source, if there is one; it narrows the mask of the operation.
+    fn permute(&mut self, inst: &Inst, h: &mut HostOp, dwords: [u16; 3]) -> Result<(), Unsupported> {
+        let Some(dpp) = inst.attrs.dpp else { return Ok(()) };
+        let i = usize::from(dpp.source);
+        let dwords = *dwords.get(i).ok_or(Unsupported)?;
+        h.src[i] = self.dpp(h, dpp, h.mask, dwords)?;
+        h.mask = STEP_MASK;
+        Ok(())
     }
 
     fn dpp(&mut self, h: &HostOp, dpp: DppCtrl, exec: u32, dwords: u16) -> Result<u32, Unsupported> {

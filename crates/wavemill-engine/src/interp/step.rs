@@ -183,7 +183,7 @@ pub(super) fn dpp_source(ctrl: u32, n: usize) -> Option<usize> {
         0x140 => row + 15 - within,
         0x141 => (n & 0x38) + 7 - (n & 7),
         0x142 => (n > 15).then_some(row.wrapping_sub(1))?,
-        0x143 => (n > 31).then_some((n & 0x20) - 1)?,
+        0x143 => (n > 31).then_some(31)?,
         0x150..=0x15f => row + k,
         _ => return None,
     })

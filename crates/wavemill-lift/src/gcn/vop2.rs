@@ -66,7 +66,7 @@ impl Lifter {
             O::VDot2cI32I16 => v.onto_dst().int(I::Dot2I16),
             O::VDot4cI32I8 => v.onto_dst().int(I::Dot4I8),
             O::VDot8cI32I4 => v.onto_dst().int(I::Dot8I4),
-            O::VPkFmacF16 if plain_halves(&v) && v.attrs.dpp.is_none() => {
+            O::VPkFmacF16 if plain_halves(&v) => {
                 let mut v = v.onto_dst();
                 for m in &mut v.attrs.src {
                     m.hi_sel = true;
