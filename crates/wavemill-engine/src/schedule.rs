@@ -16,9 +16,9 @@ use crate::memory::MemoryMap;
 use crate::regs::{RegisterCounts, Registers};
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
-const SLICE: u64 = 1 << 18;
+const SLICE: u64 = 1 << 14;
 /// Slices that a workgroup runs before the next resident one does, if others wait.
-const QUANTUM: u32 = 16;
+const QUANTUM: u32 = 8;
 
 /// Puts waves into their initial state.
 pub trait WaveInit: Sync {
