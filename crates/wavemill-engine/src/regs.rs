@@ -16,6 +16,8 @@ pub(crate) const DUMP: u32 = 720;
 const ROWS: u32 = 1024;
 /// Rows behind the IR temporaries that the interpreter's own steps use.
 pub(crate) const STEP_ROWS: u32 = 12;
+/// Rows that results for registers which the wave has not go to: as many as an operation can write.
+const DUMP_ROWS: u32 = 4;
 
 /// How many registers a wave has; decides where its rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -28,7 +30,7 @@ pub struct RegisterCounts {
 
 impl RegisterCounts {
     fn rows(self) -> u32 {
-        u32::from(self.vgprs) + u32::from(self.accs) + u32::from(Row::TEMPS) + STEP_ROWS + 1
+        u32::from(self.vgprs) + u32::from(self.accs) + u32::from(Row::TEMPS) + STEP_ROWS + DUMP_ROWS
     }
 
     /// Bytes of a register file.

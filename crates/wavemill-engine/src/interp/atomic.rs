@@ -1,16 +1,378 @@
 //! Read-modify-write operations on memory.
+//!
+//! Global memory is shared with other host threads: its atomics are host atomics. LDS and private memory belong to
+//! waves that run on one host thread at a time: a plain read, modification and write is enough.
 
-use wavemill_ir::{AtomicOp, Space, Width};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use super::control;
-use super::hostop::Handler;
+use wavemill_float as exact;
+use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
+
+use super::address::{LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space};
+use super::body::{lane_mask, scalar32, scalar64};
+use super::control::leave;
+use super::hostop::{Ctx, Exit, Handler, HostOp};
+use super::mem::{for_lanes, read_dword, write_dword};
+use crate::LANES;
+use crate::fault::Access;
+use crate::raw;
+use crate::regs::{DUMP, ROW_BYTES, uni_offset};
+
+/// What an atomic stores, from the old value, its datum, and its second datum (comparand or addend).
+pub(super) trait AtomicFn: 'static {
+    /// Whether the operation reads a second datum.
+    const SECOND: bool = false;
+    /// On 32 bits.
+    fn narrow(old: u32, data: u32, second: u32) -> u32;
+    /// On 64 bits.
+    fn wide(old: u64, data: u64, second: u64) -> u64;
+    /// The host's own instruction on 32 bits, if it has one: the old value.
+    #[inline(always)]
+    fn host_narrow(_cell: &AtomicU32, _data: u32) -> Option<u32> {
+        None
+    }
+    /// The host's own instruction on 64 bits.
+    #[inline(always)]
+    fn host_wide(_cell: &AtomicU64, _data: u64) -> Option<u64> {
+        None
+    }
+}
+
+/// Declares integer operations that mean the same on both widths; `second` where there is a second datum, `host` with
+/// the method of host atomics that does it.
+macro_rules! integer_fns {
+    ($($name:ident ($($second:ident)?) $(host $method:ident)? |$old:ident, $data:ident, $next:ident, $Int:ident, $Signed:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl AtomicFn for $name {
+            $(const SECOND: bool = integer_fns!(@$second);)?
+            #[inline(always)]
+            #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
+            fn narrow($old: u32, $data: u32, $next: u32) -> u32 {
+                type $Int = u32;
+                type $Signed = i32;
+                $code
+            }
+            #[inline(always)]
+            #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
+            fn wide($old: u64, $data: u64, $next: u64) -> u64 {
+                type $Int = u64;
+                type $Signed = i64;
+                $code
+            }
+            $(
+                #[inline(always)]
+                fn host_narrow(cell: &AtomicU32, data: u32) -> Option<u32> {
+                    Some(cell.$method(data, SeqCst))
+                }
+                #[inline(always)]
+                fn host_wide(cell: &AtomicU64, data: u64) -> Option<u64> {
+                    Some(cell.$method(data, SeqCst))
+                }
+            )?
+        }
+    )*};
+    (@second) => { true };
+}
+
+integer_fns! {
+    Swap () host swap |old, data, next, Int, Signed| data;
+    CmpSwap (second) |old, data, cmp, Int, Signed| if old == cmp { data } else { old };
+    Add () host fetch_add |old, data, next, Int, Signed| old.wrapping_add(data);
+    Sub () host fetch_sub |old, data, next, Int, Signed| old.wrapping_sub(data);
+    Rsub () |old, data, next, Int, Signed| data.wrapping_sub(old);
+    MinI () |old, data, next, Int, Signed| (old as Signed).min(data as Signed) as Int;
+    MinU () |old, data, next, Int, Signed| old.min(data);
+    MaxI () |old, data, next, Int, Signed| (old as Signed).max(data as Signed) as Int;
+    MaxU () |old, data, next, Int, Signed| old.max(data);
+    And () host fetch_and |old, data, next, Int, Signed| old & data;
+    Or () host fetch_or |old, data, next, Int, Signed| old | data;
+    Xor () host fetch_xor |old, data, next, Int, Signed| old ^ data;
+    IncWrap () |old, data, next, Int, Signed| if old >= data { 0 } else { old + 1 };
+    DecWrap () |old, data, next, Int, Signed| if old == 0 || old > data { data } else { old - 1 };
+    MaskOr (second) |old, data, next, Int, Signed| (old & !data) | next;
+    Wrap (second) |old, data, next, Int, Signed| {
+        if old >= data { old - data } else { old.wrapping_add(next) }
+    };
+}
+
+/// A float operation of the scalar library, denormals kept, rounded to nearest (*modelled*: the manuals leave open
+/// which part of MODE memory atomics follow).
+fn float(op: FloatOp, ty: FloatType, a: u64, b: u64) -> u64 {
+    exact::float_op(op, ty, [a, b, 0], FpEnv::DEFAULT).unwrap_or(a)
+}
+
+/// Declares float operations: code on the type of the width.
+macro_rules! float_fns {
+    ($($name:ident ($($second:ident)?) |$ty:ident, $old:ident, $data:ident, $next:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl AtomicFn for $name {
+            $(const SECOND: bool = integer_fns!(@$second);)?
+            #[allow(unused_variables, reason = "an operation uses what it needs")]
+            fn narrow(old: u32, data: u32, next: u32) -> u32 {
+                let ($ty, $old, $data, $next) = (FloatType::F32, u64::from(old), u64::from(data), u64::from(next));
+                ($code) as u32
+            }
+            #[allow(unused_variables, reason = "an operation uses what it needs")]
+            fn wide($old: u64, $data: u64, $next: u64) -> u64 {
+                let $ty = FloatType::F64;
+                $code
+            }
+        }
+    )*};
+}
+
+float_fns! {
+    AddF () |ty, old, data, next| float(FloatOp::Add, ty, old, data);
+    MinF () |ty, old, data, next| float(FloatOp::Min, ty, old, data);
+    MaxF () |ty, old, data, next| float(FloatOp::Max, ty, old, data);
+    CmpSwapF (second) |ty, old, data, cmp| {
+        if exact::compare(CmpPred::Eq, ty, old, cmp, FpEnv::DEFAULT) { data } else { old }
+    };
+    PkAddF16 () |ty, old, data, next| float(FloatOp::Add, FloatType::PkF16, old, data);
+    PkAddBf16 () |ty, old, data, next| {
+        // f32 has more than twice the precision of bf16: rounding twice is rounding once.
+        let half = |shift: u32| {
+            let [a, b] = [old, data]
+                .map(|x| exact::convert::<exact::Bf16, exact::F32>(x >> shift & 0xffff, FpEnv::DEFAULT));
+            let sum = float(FloatOp::Add, FloatType::F32, a, b);
+            exact::convert::<exact::F32, exact::Bf16>(sum, FpEnv::DEFAULT) << shift
+        };
+        half(0) | half(16)
+    };
+}
+
+/// Performs the operation on memory that only this host thread has; returns the old value.
+#[inline(always)]
+unsafe fn own<F: AtomicFn, const WIDE: bool>(p: LanePtr, data: u64, second: u64) -> u64 {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        let old = u64::from(read_dword(p, 0));
+        if WIDE {
+            let old = old | u64::from(read_dword(p, 1)) << 32;
+            let new = F::wide(old, data, second);
+            write_dword(p, 0, new as u32);
+            write_dword(p, 1, (new >> 32) as u32);
+            old
+        } else {
+            write_dword(p, 0, F::narrow(old as u32, data as u32, second as u32));
+            old
+        }
+    }
+}
+
+/// Performs the operation on global memory; returns the old value.
+#[inline(always)]
+unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u64) -> u64 {
+    // Guest memory is little-endian.
+    // SAFETY: resolved for the access's size and aligned to it; guest memory is only touched as `raw` does it.
+    unsafe {
+        if WIDE {
+            let cell = AtomicU64::from_ptr(p.cast());
+            if cfg!(target_endian = "little")
+                && let Some(old) = F::host_wide(cell, data)
+            {
+                return old;
+            }
+            let next = |old: u64| Some(F::wide(u64::from_le(old), data, second).to_le());
+            let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
+            u64::from_le(old)
+        } else {
+            let (data, second) = (data as u32, second as u32);
+            let cell = AtomicU32::from_ptr(p.cast());
+            if cfg!(target_endian = "little")
+                && let Some(old) = F::host_narrow(cell, data)
+            {
+                return u64::from(old);
+            }
+            let next = |old: u32| Some(F::narrow(u32::from_le(old), data, second).to_le());
+            let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
+            u64::from(u32::from_le(old))
+        }
+    }
+}
+
+/// A lane's datum in source `i`, `skip` cells behind its first one.
+#[inline(always)]
+unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip: usize, lane: usize) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if is_row(op, i) {
+            let first = (*op).src[i] as usize + skip * ROW_BYTES as usize + 4 * lane;
+            let cell =
+                |k: usize| u64::from(((*ctx).base.add(first + k * ROW_BYTES as usize) as *const u32).read());
+            if WIDE { cell(0) | cell(1) << 32 } else { cell(0) }
+        } else if WIDE {
+            scalar64(ctx, op, i)
+        } else {
+            u64::from(scalar32(ctx, op, i))
+        }
+    }
+}
+
+/// Where a lane's atomic goes.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
+    Nowhere,
+    /// LDS or private memory.
+    Own(LanePtr),
+    /// Global memory.
+    Shared(*mut u8),
+}
+
+/// Performs a lane's operation and returns the old value. `data` is the source with the datum; the second one is in
+/// source 3, or `follows` cells behind the first.
+#[inline(always)]
+pub(super) unsafe fn perform<F: AtomicFn, const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    data: usize,
+    follows: usize,
+    place: Place,
+    lane: usize,
+) {
+    // SAFETY: the place is valid for the access's size, the contract of handlers holds.
+    unsafe {
+        let value = datum::<WIDE>(ctx, op, data, 0, lane);
+        let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, follows, lane) } else { 0 };
+        let old = match place {
+            Place::Nowhere => 0,
+            Place::Own(p) => own::<F, WIDE>(p, value, second),
+            Place::Shared(p) => shared::<F, WIDE>(p, value, second),
+        };
+        if (*op).dst != DUMP {
+            let cell = (*ctx).base.add((*op).dst as usize + 4 * lane);
+            cell.cast::<u32>().write(old as u32);
+            if WIDE {
+                cell.add(ROW_BYTES as usize).cast::<u32>().write((old >> 32) as u32);
+            }
+        }
+    }
+}
+
+/// Leaves with the lanes whose address is not a multiple of the size, if there are any.
+#[inline(always)]
+pub(super) unsafe fn misaligned(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    mask: u64,
+    size: u32,
+    address: impl Fn(usize) -> u64,
+) -> bool {
+    let mut bad = 0;
+    for_lanes(mask, |lane| bad |= u64::from(!address(lane).is_multiple_of(u64::from(size))) << lane);
+    if bad == 0 {
+        return false;
+    }
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*ctx).refused.clear();
+        for_lanes(bad, |lane| (*ctx).refused.push((lane as u8, address(lane))));
+        leave(ctx, Exit::Misaligned { pc: (*op).pc, size });
+    }
+    true
+}
+
+unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `resolve` vouches for host memory.
+    unsafe {
+        let size = if WIDE { 8 } else { 4 };
+        let mask = lane_mask(ctx, op);
+        if misaligned(ctx, op, mask, size, |lane| lane_address::<SPACE>(ctx, op, lane)) {
+            return std::ptr::null_mut();
+        }
+        let mut lanes = [NOWHERE; LANES];
+        let mut sink = Sink::new();
+        if !resolve::<SPACE>(ctx, op, size, Access::Atomic, &mut sink, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        if SPACE != space::LDS {
+            (*ctx).unordered_store = true;
+        }
+        for_lanes(mask, |lane| {
+            let p = lanes[lane];
+            let place = if sink.holds(p) {
+                Place::Nowhere
+            } else if p.own {
+                Place::Own(p)
+            } else {
+                Place::Shared(p.ptr)
+            };
+            perform::<F, WIDE>(ctx, op, 2, 0, place, lane);
+        });
+        HostOp::next(op)
+    }
+}
+
+/// Chooses the handler once the type of the operation is known.
+pub(super) trait PickAtomic {
+    /// The handler for an operation.
+    fn pick<F: AtomicFn>(self) -> Option<Handler>;
+}
+
+/// The handler that `with` picks for the type of the operation.
+pub(super) fn pick(op: AtomicOp, with: impl PickAtomic) -> Option<Handler> {
+    macro_rules! table {
+        ($($name:ident)*) => {
+            match op {
+                $(AtomicOp::$name => with.pick::<$name>(),)*
+            }
+        };
+    }
+    table! {
+        Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
+        AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
+    }
+}
+
+/// Atomics on the spaces of loads and stores.
+struct InSpace(Space, Width);
+
+impl PickAtomic for InSpace {
+    fn pick<F: AtomicFn>(self) -> Option<Handler> {
+        Some(match (self.0, self.1) {
+            (Space::Global, Width::W32) => run::<F, false, { space::GLOBAL }>,
+            (Space::Global, Width::W64) => run::<F, true, { space::GLOBAL }>,
+            (Space::Flat, Width::W32) => run::<F, false, { space::FLAT }>,
+            (Space::Flat, Width::W64) => run::<F, true, { space::FLAT }>,
+            (Space::Lds, Width::W32) => run::<F, false, { space::LDS }>,
+            (Space::Lds, Width::W64) => run::<F, true, { space::LDS }>,
+            // No target has them.
+            (Space::Scratch, _) => return None,
+        })
+    }
+}
 
 /// The handler of an atomic.
-pub(super) fn handler(_op: AtomicOp, _space: Space, _width: Width) -> Option<Handler> {
-    None
+pub(super) fn handler(op: AtomicOp, s: Space, w: Width) -> Option<Handler> {
+    pick(op, InSpace(s, w))
+}
+
+unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the counter is inside LDS.
+    unsafe {
+        let mask = lane_mask(ctx, op);
+        if mask == 0 {
+            return HostOp::next(op);
+        }
+        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
+        let at = u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3;
+        let mut old = 0;
+        if at.checked_add(4).is_some_and(|end| end <= u64::from((*ctx).lds_size)) {
+            let p = (*ctx).lds.add(at as usize);
+            old = raw::load_u32(p);
+            let n = mask.count_ones();
+            raw::store_u32(p, if APPEND { old.wrapping_add(n) } else { old.wrapping_sub(n) });
+        }
+        let dst = (*ctx).base.add((*op).dst as usize) as *mut u32;
+        if (*op).dst != DUMP {
+            for_lanes(mask, |lane| dst.add(lane).write(old));
+        }
+        HostOp::next(op)
+    }
 }
 
 /// The handler of `ds_append` and `ds_consume`.
-pub(super) fn append_handler(_append: bool) -> Handler {
-    control::unsupported
+pub(super) fn append_handler(is_append: bool) -> Handler {
+    if is_append { append::<true> } else { append::<false> }
 }

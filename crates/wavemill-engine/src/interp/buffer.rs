@@ -1,21 +1,410 @@
-//! Accesses through buffer resources.
+//! Accesses through buffer resources (Vega ISA 8.1).
+//!
+//! The resource is four uniform cells; each lane's offset and index are checked against it dword by dword: a load out
+//! of range reads 0, a store or atomic out of range does nothing. What is in range must also lie in an allocation, or
+//! the access faults.
 
 use wavemill_ir::{AtomicOp, BufferAddr, MemType, Width};
 
-use super::control;
-use super::hostop::Handler;
+use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
+use super::atomic::{AtomicFn, PickAtomic, Place, misaligned, perform, pick};
+use super::body::{lane_mask, scalar32};
+use super::control::leave;
+use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
+use super::mem::{bytes, data, dwords, for_lanes, read_narrow, ty, with_type, write_narrow};
+use crate::LANES;
+use crate::fault::{Access, FaultSpace};
+use crate::raw;
+use crate::regs::ROW_BYTES;
+
+/// Bytes of an element of a swizzled buffer; the resource has no field for it on these targets.
+const ELEMENT: u64 = 4;
+
+/// How offsets are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Range {
+    /// They are not: private memory.
+    Unchecked,
+    /// The end of each component against the number of bytes.
+    Bytes(u64),
+    /// The index against the number of records.
+    Records(u64),
+}
+
+/// A buffer resource, decoded (Vega ISA 8.1.5), with what the instruction adds for all lanes.
+#[derive(Clone, Copy, Debug)]
+struct Resource {
+    /// Base and uniform offset.
+    base: u64,
+    stride: u64,
+    /// Lanes per swizzled stripe; 0: linear.
+    index_stride: u64,
+    /// Each lane adds its number to the index.
+    add_lane: bool,
+    range: Range,
+}
+
+impl Resource {
+    /// Decodes the four dwords for an access with or without an index.
+    fn decode(words: [u32; 4], idxen: bool) -> Resource {
+        let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
+        let add_lane = words[3] >> 23 & 1 != 0;
+        let swizzled = words[1] >> 31 != 0;
+        let mut stride = u64::from(words[1] >> 16 & 0x3fff);
+        let records = u64::from(words[2]);
+        // Without an index the range of private memory is not checked; combinations that the manual leaves undefined
+        // count as raw without a stride and as structured with one.
+        let range = if add_lane && !idxen {
+            Range::Unchecked
+        } else if stride == 0 || (!idxen && !swizzled) {
+            Range::Bytes(records)
+        } else {
+            Range::Records(records)
+        };
+        if add_lane {
+            // The data format field holds more bits of the stride.
+            stride |= u64::from(words[3] >> 15 & 0xf) << 14;
+        }
+        let index_stride = if swizzled { 8 << (words[3] >> 21 & 3) } else { 0 };
+        Resource { base, stride, index_stride, add_lane, range }
+    }
+
+    /// Address of a component of `size` bytes; `None` if it is out of range.
+    #[inline(always)]
+    fn address(&self, index: u64, offset: u64, size: u64) -> Option<u64> {
+        let within = match self.range {
+            Range::Unchecked => true,
+            Range::Bytes(n) => offset + size <= n,
+            Range::Records(n) => index < n,
+        };
+        if !within {
+            return None;
+        }
+        let displacement = if self.index_stride == 0 {
+            self.stride * index + offset
+        } else {
+            let (outer, inner) = (index / self.index_stride, index % self.index_stride);
+            let (element, rest) = (offset / ELEMENT, offset % ELEMENT);
+            (outer * self.stride + element * ELEMENT) * self.index_stride + inner * ELEMENT + rest
+        };
+        let address = self.base.wrapping_add(displacement);
+        // Accesses of dwords ignore the two low bits.
+        Some(if size >= 4 { address & !3 } else { address })
+    }
+}
+
+#[inline(always)]
+unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
+    // SAFETY: the contract of handlers: the source is four uniform cells.
+    unsafe {
+        let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
+        let mut r = Resource::decode([0, 1, 2, 3].map(|n| cells.add(n).read()), IDXEN);
+        if !is_absent(op, 2) {
+            r.base = r.base.wrapping_add(u64::from(scalar32(ctx, op, 2)));
+        }
+        r
+    }
+}
+
+/// A lane's part of the address: dword `n` of source 0.
+#[inline(always)]
+unsafe fn part(ctx: *mut Ctx, op: *mut HostOp, n: u32, lane: usize) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if is_row(op, 0) { u64::from(row(ctx, op, 0, n)[lane]) } else { u64::from(scalar32(ctx, op, 0)) }
+    }
+}
+
+/// Index and offset of a lane.
+#[inline(always)]
+unsafe fn indices<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    lane: usize,
+) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let index = if IDXEN { part(ctx, op, 0, lane) } else { 0 };
+        let offset = if OFFEN { part(ctx, op, u32::from(IDXEN), lane) } else { 0 };
+        let lane = if r.add_lane { lane as u64 } else { 0 };
+        (index + lane, offset + u64::from((*op).imm as u32))
+    }
+}
+
+/// Host memory of the components of all lanes; null where they are out of range.
+type Components<const N: usize> = [[*mut u8; N]; LANES];
+
+/// Finds the memory of all active lanes: `N` components of `size` bytes each. `false`: some lane was refused, and the
+/// exit is set.
+#[inline(always)]
+unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+    lanes: &mut Components<N>,
+) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let mut refused = None;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for (k, p) in lanes[lane].iter_mut().enumerate() {
+                *p = std::ptr::null_mut();
+                let offset = offset + u64::from(size) * k as u64;
+                if let Some(address) = r.address(index, offset, u64::from(size)) {
+                    *p = global(ctx, op, address, u64::from(size));
+                    if p.is_null() {
+                        refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
+                        break;
+                    }
+                }
+            }
+        });
+        if refused.is_some() {
+            leave(
+                ctx,
+                Exit::Memory { pc: (*op).pc, access, space: FaultSpace::Global, size: size * N as u32 },
+            );
+            return false;
+        }
+        true
+    }
+}
+
+/// Host memory of a whole row when all lanes are active and access consecutive dwords; null otherwise. This is how
+/// private memory is spilled to: the same offset in all lanes of a resource that is swizzled over 64 lanes.
+#[inline(always)]
+unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut u8 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if IDXEN || lane_mask(ctx, op) != !0 || (OFFEN && !is_row(op, 0)) {
+            return std::ptr::null_mut();
+        }
+        let r = resource::<IDXEN>(ctx, op);
+        let spill = r.add_lane && r.index_stride == 64;
+        let linear = !r.add_lane && r.index_stride == 0;
+        if OFFEN {
+            // From lane to lane the offset stays, or grows by a dword.
+            let offsets = row(ctx, op, 0, 0);
+            let step = if spill { 0 } else { 4 };
+            let mut different = 0;
+            for (i, x) in offsets.iter().enumerate() {
+                different |= x.wrapping_sub(offsets[0]) ^ (step * i as u32);
+            }
+            // Offsets do not wrap around.
+            if different != 0 || offsets[0] > u32::MAX - 256 {
+                return std::ptr::null_mut();
+            }
+        } else if !spill {
+            return std::ptr::null_mut();
+        }
+        if !spill && !linear {
+            return std::ptr::null_mut();
+        }
+        let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
+        let size = if linear { 256 } else { 4 };
+        if offset & 3 != 0 {
+            return std::ptr::null_mut();
+        }
+        match r.address(index, offset, size) {
+            Some(address) => global(ctx, op, address, 256),
+            None => std::ptr::null_mut(),
+        }
+    }
+}
+
+#[inline(always)]
+fn pointer(p: *mut u8) -> LanePtr {
+    LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false }
+}
+
+/// What a load out of range reads.
+static ZERO: [u8; 4] = [0; 4];
+
+/// The components of an access of a type: dwords, or one narrow value.
+#[inline(always)]
+unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    access: Access,
+    lanes: &mut Components<N>,
+) -> bool {
+    let size = if TYPE < ty::DWORD1 { bytes(TYPE) } else { 4 };
+    // SAFETY: the contract of handlers.
+    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, size, access, lanes) }
+}
+
+unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    #[inline(always)]
+    unsafe fn components<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+        ctx: *mut Ctx,
+        op: *mut HostOp,
+    ) -> *mut HostOp {
+        // SAFETY: the contract of handlers; `locate` vouches for host memory.
+        unsafe {
+            let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
+            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Load, &mut lanes) {
+                return std::ptr::null_mut();
+            }
+            let dst = (*ctx).base.add((*op).dst as usize);
+            for_lanes(lane_mask(ctx, op), |lane| {
+                for (k, p) in lanes[lane].iter().enumerate() {
+                    let cell = dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                    cell.write(if TYPE < ty::DWORD1 {
+                        let from = if p.is_null() { ZERO.as_ptr().cast_mut() } else { *p };
+                        read_narrow::<TYPE>(pointer(from), cell.read())
+                    } else if p.is_null() {
+                        0
+                    } else {
+                        raw::load_u32(*p)
+                    });
+                }
+            });
+            HostOp::next(op)
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        if TYPE == ty::DWORD1 {
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op);
+            if !p.is_null() {
+                raw::copy_row((*ctx).base.add((*op).dst as usize), p);
+                return HostOp::next(op);
+            }
+        }
+        match dwords(TYPE) {
+            1 => components::<TYPE, OFFEN, IDXEN, 1>(ctx, op),
+            2 => components::<TYPE, OFFEN, IDXEN, 2>(ctx, op),
+            3 => components::<TYPE, OFFEN, IDXEN, 3>(ctx, op),
+            _ => components::<TYPE, OFFEN, IDXEN, 4>(ctx, op),
+        }
+    }
+}
+
+unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    #[inline(always)]
+    unsafe fn components<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+        ctx: *mut Ctx,
+        op: *mut HostOp,
+    ) -> *mut HostOp {
+        // SAFETY: the contract of handlers; `locate` vouches for host memory.
+        unsafe {
+            let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
+            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
+                return std::ptr::null_mut();
+            }
+            for_lanes(lane_mask(ctx, op), |lane| {
+                for (k, p) in lanes[lane].iter().enumerate().filter(|(_, p)| !p.is_null()) {
+                    let value = data(ctx, op, 3, k, lane);
+                    if TYPE < ty::DWORD1 {
+                        write_narrow::<TYPE>(pointer(*p), value);
+                    } else {
+                        raw::store_u32(*p, value);
+                    }
+                }
+            });
+            HostOp::next(op)
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        (*ctx).unordered_store = true;
+        if TYPE == ty::DWORD1 && is_row(op, 3) {
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op);
+            if !p.is_null() {
+                raw::copy_row(p, (*ctx).base.add((*op).src[3] as usize));
+                return HostOp::next(op);
+            }
+        }
+        match dwords(TYPE) {
+            1 => components::<TYPE, OFFEN, IDXEN, 1>(ctx, op),
+            2 => components::<TYPE, OFFEN, IDXEN, 2>(ctx, op),
+            3 => components::<TYPE, OFFEN, IDXEN, 3>(ctx, op),
+            _ => components::<TYPE, OFFEN, IDXEN, 4>(ctx, op),
+        }
+    }
+}
+
+unsafe fn atomic<F: AtomicFn, const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `locate` vouches for host memory.
+    unsafe {
+        let size = if WIDE { 8 } else { 4 };
+        let mask = lane_mask(ctx, op);
+        let r = resource::<IDXEN>(ctx, op);
+        let address = |lane: usize| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            r.address(index, offset, u64::from(size)).unwrap_or(0)
+        };
+        if misaligned(ctx, op, mask, size, address) {
+            return std::ptr::null_mut();
+        }
+        let mut lanes: Components<1> = [[std::ptr::null_mut()]; LANES];
+        if !locate::<OFFEN, IDXEN, 1>(ctx, op, size, Access::Atomic, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        (*ctx).unordered_store = true;
+        for_lanes(mask, |lane| {
+            let [p] = lanes[lane];
+            let place = if p.is_null() { Place::Nowhere } else { Place::Shared(p) };
+            perform::<F, WIDE>(ctx, op, 3, if WIDE { 2 } else { 1 }, place, lane);
+        });
+        HostOp::next(op)
+    }
+}
+
+/// Calls a generic function with constants for the address form.
+macro_rules! with_address {
+    ($addr:expr, $t:expr, $f:ident) => {
+        match ($addr.offen, $addr.idxen) {
+            (false, false) => with_type!($t, $f, false, false),
+            (true, false) => with_type!($t, $f, true, false),
+            (false, true) => with_type!($t, $f, false, true),
+            (true, true) => with_type!($t, $f, true, true),
+        }
+    };
+}
 
 /// The handler of a buffer load.
-pub(super) fn load_handler(_t: MemType, _addr: BufferAddr) -> Handler {
-    control::unsupported
+pub(super) fn load_handler(t: MemType, addr: BufferAddr) -> Handler {
+    with_address!(addr, t, load)
 }
 
 /// The handler of a buffer store.
-pub(super) fn store_handler(_t: MemType, _addr: BufferAddr) -> Handler {
-    control::unsupported
+pub(super) fn store_handler(t: MemType, addr: BufferAddr) -> Handler {
+    with_address!(addr, t, store)
+}
+
+/// Atomics through a resource.
+struct InBuffer(Width, BufferAddr);
+
+impl PickAtomic for InBuffer {
+    fn pick<F: AtomicFn>(self) -> Option<Handler> {
+        Some(match (self.0, self.1.offen, self.1.idxen) {
+            (Width::W32, false, false) => atomic::<F, false, false, false>,
+            (Width::W32, true, false) => atomic::<F, false, true, false>,
+            (Width::W32, false, true) => atomic::<F, false, false, true>,
+            (Width::W32, true, true) => atomic::<F, false, true, true>,
+            (Width::W64, false, false) => atomic::<F, true, false, false>,
+            (Width::W64, true, false) => atomic::<F, true, true, false>,
+            (Width::W64, false, true) => atomic::<F, true, false, true>,
+            (Width::W64, true, true) => atomic::<F, true, true, true>,
+        })
+    }
 }
 
 /// The handler of a buffer atomic.
-pub(super) fn atomic_handler(_op: AtomicOp, _width: Width, _addr: BufferAddr) -> Option<Handler> {
-    None
+pub(super) fn atomic_handler(op: AtomicOp, width: Width, addr: BufferAddr) -> Option<Handler> {
+    pick(op, InBuffer(width, addr))
 }

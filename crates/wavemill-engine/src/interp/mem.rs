@@ -1,7 +1,5 @@
 //! Loads and stores of the flat, global, scratch and LDS spaces.
 
-use std::mem::MaybeUninit;
-
 use wavemill_ir::{MemType, Space};
 
 use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space};
@@ -89,7 +87,7 @@ unsafe fn private_byte(p: LanePtr, n: u32) -> *mut u8 {
 }
 
 #[inline(always)]
-unsafe fn write_dword(p: LanePtr, k: usize, value: u32) {
+pub(super) unsafe fn write_dword(p: LanePtr, k: usize, value: u32) {
     // SAFETY: resolved for the access's size.
     unsafe {
         if p.misaligned == ALIGNED {
@@ -279,10 +277,4 @@ pub(super) fn store_handler(s: Space, t: MemType) -> Handler {
         Space::Lds => with_type!(t, store, { space::LDS }),
         Space::Scratch => with_type!(t, store, { space::SCRATCH }),
     }
-}
-
-/// A zeroed array on the stack that is filled at once.
-#[inline(always)]
-pub(super) fn uninit_lanes() -> MaybeUninit<[u32; LANES]> {
-    MaybeUninit::uninit()
 }

@@ -14,32 +14,32 @@ use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Un
 /// Address of the only block.
 const START: u64 = 0x1000;
 /// Registers of the wave.
-pub const COUNTS: RegisterCounts = RegisterCounts { vgprs: 256, accs: 0 };
+pub(crate) const COUNTS: RegisterCounts = RegisterCounts { vgprs: 256, accs: 0 };
 
 /// The state that a wave starts with, and what surrounds it.
 #[derive(Clone, Debug, Default)]
-pub struct Setup {
+pub(crate) struct Setup {
     /// Rows.
-    pub rows: Vec<(Row, [u32; 64])>,
+    pub(crate) rows: Vec<(Row, [u32; 64])>,
     /// Uniform cells.
-    pub cells: Vec<(Uni, u32)>,
+    pub(crate) cells: Vec<(Uni, u32)>,
     /// EXEC.
-    pub exec: u64,
+    pub(crate) exec: u64,
     /// Bytes of LDS.
-    pub lds_size: u32,
+    pub(crate) lds_size: u32,
     /// Bytes of private memory of a lane.
-    pub scratch_size: u32,
+    pub(crate) scratch_size: u32,
     /// Workgroups.
-    pub workgroups: u32,
+    pub(crate) workgroups: u32,
     /// Waves of each.
-    pub waves: u32,
+    pub(crate) waves: u32,
     /// Host threads.
-    pub threads: usize,
+    pub(crate) threads: usize,
 }
 
 impl Setup {
     /// One wave with the given EXEC.
-    pub fn one_wave(exec: u64) -> Setup {
+    pub(crate) fn one_wave(exec: u64) -> Setup {
         Setup { exec, workgroups: 1, waves: 1, threads: 1, ..Setup::default() }
     }
 }
@@ -71,7 +71,7 @@ impl WaveInit for Init<'_> {
 }
 
 /// Runs the operations as one block that ends as given.
-pub fn run_block(
+pub(crate) fn run_block(
     insts: &[Inst],
     terminator: Terminator,
     setup: &Setup,
@@ -102,7 +102,12 @@ pub fn run_block(
 }
 
 /// Runs the operations on one wave and returns its registers.
-pub fn registers_after(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> WaveSnapshot {
+pub(crate) fn registers_after(
+    insts: &[Inst],
+    setup: &Setup,
+    memory: &GuestMemory,
+    tier: Tier,
+) -> WaveSnapshot {
     match fault_of(insts, setup, memory, tier) {
         Fault { cause: FaultCause::Trap(2), snapshot, .. } => *snapshot,
         other => panic!("unexpected fault: {:?}", other.cause),
@@ -110,7 +115,7 @@ pub fn registers_after(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier
 }
 
 /// Runs the operations on one wave and returns the fault: a trap behind the last one if nothing else.
-pub fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> Fault {
+pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> Fault {
     let end = Terminator::Trap { id: 2, next: START };
     match run_block(insts, end, setup, memory, tier) {
         Err(RunError::Fault(fault)) => *fault,
@@ -119,7 +124,7 @@ pub fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier)
 }
 
 /// The tiers of this host. Those that it has not are named, so that nobody takes them for tested.
-pub fn tiers() -> Vec<Tier> {
+pub(crate) fn tiers() -> Vec<Tier> {
     let (here, missing): (Vec<Tier>, Vec<Tier>) = Tier::ALL.into_iter().partition(|t| t.is_available());
     for t in missing {
         eprintln!("not run on tier {t}: this host has not its instructions");
@@ -128,29 +133,29 @@ pub fn tiers() -> Vec<Tier> {
 }
 
 /// An operation under EXEC.
-pub fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
+pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
     let mut sources = [Operand::None; 4];
     sources[..src.len()].copy_from_slice(src);
     Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Exec, pc_offset: 0 }
 }
 
 /// A VGPR as an operand.
-pub fn v(n: u16) -> Operand {
+pub(crate) fn v(n: u16) -> Operand {
     Operand::Row(Row::vgpr(n))
 }
 
 /// An SGPR as an operand.
-pub fn s(n: u16) -> Operand {
+pub(crate) fn s(n: u16) -> Operand {
     Operand::Uni(Uni(n))
 }
 
 /// Reproducible random numbers (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     /// The next one.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -158,12 +163,12 @@ impl Random {
     }
 
     /// One below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
     /// One of them.
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 }

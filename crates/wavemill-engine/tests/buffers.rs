@@ -1,0 +1,302 @@
+//! Accesses through buffer resources.
+
+mod common;
+
+use common::{Random, Setup, fault_of, inst, registers_after, s, tiers, v};
+use wavemill_engine::{Access, FaultCause, GuestMemory, Tier};
+use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
+
+/// The fields of a resource that matter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fields {
+    base: u64,
+    stride: u64,
+    records: u32,
+    swizzle: bool,
+    /// 8 << this.
+    index_stride: u32,
+    add_tid: bool,
+}
+
+impl Fields {
+    fn words(self) -> [u32; 4] {
+        let stride = self.stride as u32;
+        [
+            self.base as u32,
+            (self.base >> 32) as u32 | (stride & 0x3fff) << 16 | u32::from(self.swizzle) << 31,
+            self.records,
+            // With add_tid the data format holds bits 17:14 of the stride, otherwise any format will do.
+            self.index_stride << 21
+                | u32::from(self.add_tid) << 23
+                | if self.add_tid { (stride >> 14 & 15) << 15 } else { 4 << 15 },
+        ]
+    }
+
+    /// Bytes from base + uniform offset to the dword, by the manual's formulas; `None` if it is out of range.
+    fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64) -> Option<u64> {
+        if !(self.add_tid && !idxen) {
+            let structured = self.stride != 0 && (idxen || self.swizzle);
+            let inside =
+                if structured { index < self.records.into() } else { offset + size <= self.records.into() };
+            if !inside {
+                return None;
+            }
+        }
+        Some(if self.swizzle {
+            let lanes = 8u64 << self.index_stride;
+            ((index / lanes) * self.stride + offset / 4 * 4) * lanes + (index % lanes) * 4 + offset % 4
+        } else {
+            index * self.stride + offset
+        })
+    }
+}
+
+const SIZE: usize = 64 * 1024;
+
+fn filled(memory: &GuestMemory) -> (u64, Vec<u8>) {
+    let mut random = Random(11);
+    let buffer = memory.allocate("buffer", SIZE as u64, 256).unwrap();
+    let bytes: Vec<u8> = (0..SIZE).map(|_| random.next() as u8).collect();
+    memory.write(buffer, &bytes).unwrap();
+    (buffer, bytes)
+}
+
+fn with_resource(setup: &mut Setup, f: Fields, soffset: u32) {
+    for (i, w) in f.words().into_iter().enumerate() {
+        setup.cells.push((Uni(4 + i as u16), w));
+    }
+    setup.cells.push((Uni(8), soffset));
+}
+
+/// A random resource and access that stay inside the memory.
+struct Trial {
+    fields: Fields,
+    addr: BufferAddr,
+    index: [u32; 64],
+    offset: [u32; 64],
+    imm: u32,
+    soffset: u32,
+    exec: u64,
+}
+
+impl Trial {
+    fn new(random: &mut Random, base: u64) -> Trial {
+        let fields = Fields {
+            base: base + 256 * random.below(4) as u64,
+            stride: random.pick(&[0, 0, 4, 16, 20]),
+            records: random.pick(&[0, 1, 37, 64, 500, 0x3000]),
+            swizzle: random.below(3) == 0,
+            index_stride: random.below(4) as u32,
+            add_tid: random.below(3) == 0,
+        };
+        let rising = random.below(3) == 0;
+        let first = 4 * random.below(32) as u32;
+        Trial {
+            fields,
+            addr: BufferAddr { offen: random.below(2) == 0, idxen: random.below(2) == 0 },
+            index: std::array::from_fn(|l| if rising { l as u32 } else { random.below(70) as u32 }),
+            offset: std::array::from_fn(|l| {
+                if rising {
+                    first + 4 * l as u32
+                } else {
+                    random.below(if first == 0 { 600 } else { 1 }) as u32
+                }
+            }),
+            imm: random.pick(&[0, 4, 12, 255]),
+            soffset: random.pick(&[0, 64, 1000]),
+            exec: [!0, !0, random.next(), 1][random.below(4)],
+        }
+    }
+
+    fn setup(&self) -> Setup {
+        let mut setup = Setup::one_wave(self.exec);
+        with_resource(&mut setup, self.fields, self.soffset);
+        let both = self.addr.offen && self.addr.idxen;
+        let first = if self.addr.idxen { self.index } else { self.offset };
+        setup.rows.push((Row::vgpr(0), first));
+        setup.rows.push((Row::vgpr(1), if both { self.offset } else { [77; 64] }));
+        setup
+    }
+
+    /// Offset in the buffer of a component of a lane.
+    fn place(&self, buffer: u64, lane: usize, at: u64, size: u64) -> Option<usize> {
+        let index = if self.addr.idxen { u64::from(self.index[lane]) } else { 0 };
+        let index = index + if self.fields.add_tid { lane as u64 } else { 0 };
+        let offset = if self.addr.offen { u64::from(self.offset[lane]) } else { 0 };
+        let offset = offset + u64::from(self.imm) + at;
+        let d = self.fields.displacement(self.addr.idxen, index, offset, size)?;
+        let address = self.fields.base + u64::from(self.soffset) + d;
+        let address = if size == 4 { address & !3 } else { address };
+        Some((address - buffer) as usize)
+    }
+
+    fn operands(&self, data: Operand) -> [Operand; 4] {
+        let none = !self.addr.offen && !self.addr.idxen;
+        [if none { Operand::None } else { v(0) }, s(4), s(8), data]
+    }
+
+    fn attrs(&self) -> Attrs {
+        Attrs { imm: self.imm as i32, ..Attrs::default() }
+    }
+}
+
+#[test]
+fn loads_follow_the_resource() {
+    let memory = GuestMemory::new();
+    let (buffer, bytes) = filled(&memory);
+    let mut random = Random(12);
+    let types = [
+        MemType::Dwords(1),
+        MemType::Dwords(1),
+        MemType::Dwords(2),
+        MemType::Dwords(3),
+        MemType::Dwords(4),
+        MemType::U8,
+        MemType::I8,
+        MemType::U16,
+        MemType::I16,
+        MemType::D16HiB16,
+    ];
+    for n in 0..3000 {
+        let trial = Trial::new(&mut random, buffer);
+        let ty = random.pick(&types);
+        let mut setup = trial.setup();
+        setup.rows.push((Row::vgpr(8), [0x1234_5678; 64]));
+        let load = inst(Op::BufferLoad(ty, trial.addr), v(8), &trial.operands(Operand::None), trial.attrs());
+        let after = registers_after(&[load], &setup, &memory, Tier::detect());
+        for lane in 0..64 {
+            for k in 0..usize::from(ty.dwords()) {
+                let size = if let MemType::Dwords(_) = ty { 4 } else { u64::from(ty.bytes()) };
+                let raw = trial.place(buffer, lane, 4 * k as u64, size).map_or(0, |at| {
+                    let mut b = [0; 4];
+                    b[..size as usize].copy_from_slice(&bytes[at..at + size as usize]);
+                    u32::from_le_bytes(b)
+                });
+                let old = if k == 0 { 0x1234_5678 } else { 0 };
+                let want = match ty {
+                    _ if trial.exec >> lane & 1 == 0 => old,
+                    MemType::I8 => raw as u8 as i8 as i32 as u32,
+                    MemType::I16 => raw as u16 as i16 as i32 as u32,
+                    MemType::D16HiB16 => raw << 16 | 0x5678,
+                    _ => raw,
+                };
+                let got = after.vgprs[8 + k][lane];
+                assert_eq!(got, want, "trial {n}: dword {k} of lane {lane}, {load} of {:?}", trial.fields);
+            }
+        }
+    }
+}
+
+#[test]
+fn stores_and_atomics_follow_the_resource() {
+    let memory = GuestMemory::new();
+    let (buffer, mut bytes) = filled(&memory);
+    let mut random = Random(13);
+    for n in 0..2000 {
+        let trial = Trial::new(&mut random, buffer);
+        let ty = random.pick(&[
+            MemType::Dwords(1),
+            MemType::Dwords(2),
+            MemType::Dwords(4),
+            MemType::U8,
+            MemType::U16,
+        ]);
+        let mut setup = trial.setup();
+        let data: [[u32; 64]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
+        for (k, row) in data.iter().enumerate() {
+            setup.rows.push((Row::vgpr(8 + k as u16), *row));
+        }
+        let atomic = n % 3 == 0;
+        let op = if atomic {
+            Op::BufferAtomic(AtomicOp::CmpSwap, Width::W32, trial.addr)
+        } else {
+            Op::BufferStore(ty, trial.addr)
+        };
+        // Half of the comparands match.
+        if atomic {
+            let old: [u32; 64] = std::array::from_fn(|lane| match trial.place(buffer, lane, 0, 4) {
+                Some(at) if lane % 2 == 0 => u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()),
+                _ => 5,
+            });
+            setup.rows.push((Row::vgpr(9), old));
+        }
+        let comparands = setup.rows.last().map_or([0; 64], |r| r.1);
+        let dst = if atomic { v(16) } else { Operand::None };
+        let one = inst(op, dst, &trial.operands(v(8)), trial.attrs());
+        let after = registers_after(&[one], &setup, &memory, Tier::detect());
+        for lane in (0..64).filter(|l| trial.exec >> l & 1 != 0) {
+            if atomic {
+                let at = trial.place(buffer, lane, 0, 4);
+                let old = at.map_or(0, |at| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+                assert_eq!(after.vgprs[16][lane], old, "trial {n}: old value of lane {lane}, {one}");
+                if let Some(at) = at.filter(|_| old == comparands[lane]) {
+                    bytes[at..at + 4].copy_from_slice(&data[0][lane].to_le_bytes());
+                }
+                continue;
+            }
+            let size = if let MemType::Dwords(_) = ty { 4 } else { ty.bytes() as usize };
+            for k in 0..usize::from(ty.dwords()) {
+                if let Some(at) = trial.place(buffer, lane, 4 * k as u64, size as u64) {
+                    bytes[at..at + size].copy_from_slice(&data[k][lane].to_le_bytes()[..size]);
+                }
+            }
+        }
+        let mut now = vec![0; SIZE];
+        memory.read(buffer, &mut now).unwrap();
+        let wrong = now.iter().zip(&bytes).position(|(a, b)| a != b);
+        assert_eq!(wrong, None, "trial {n}: {one} of {:?}", trial.fields);
+    }
+}
+
+/// What compilers emit for private memory: a dword at the same offset of each lane is one row of memory.
+#[test]
+fn spills_are_rows() {
+    let memory = GuestMemory::new();
+    let buffer = memory.allocate("scratch", 64 * 256, 256).unwrap();
+    let fields = Fields { base: buffer, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
+    let value: [u32; 64] = std::array::from_fn(|l| 1000 + l as u32);
+    for tier in tiers() {
+        for exec in [!0, 0x00ff_ff00_1234_5678] {
+            let mut setup = Setup::one_wave(exec);
+            with_resource(&mut setup, fields, 512);
+            setup.rows = vec![(Row::vgpr(0), value), (Row::vgpr(1), [16; 64])];
+            let none = BufferAddr { offen: false, idxen: false };
+            let offen = BufferAddr { offen: true, idxen: false };
+            let at = |imm| Attrs { imm, ..Attrs::default() };
+            let dword = MemType::Dwords(1);
+            let insts: [Inst; 3] = [
+                inst(Op::BufferStore(dword, none), Operand::None, &[Operand::None, s(4), s(8), v(0)], at(20)),
+                inst(Op::BufferLoad(dword, offen), v(2), &[v(1), s(4), s(8)], at(4)),
+                inst(Op::BufferLoad(MemType::U8, none), v(3), &[Operand::None, s(4), s(8)], at(21)),
+            ];
+            memory.write(buffer, &[0; 64 * 256]).unwrap();
+            let after = registers_after(&insts, &setup, &memory, tier);
+            let mut row = [0; 256];
+            memory.read(buffer + 512 + 5 * 256, &mut row).unwrap();
+            for lane in 0..64 {
+                let want = if exec >> lane & 1 != 0 { value[lane] } else { 0 };
+                assert_eq!(u32::from_le_bytes(row[4 * lane..4 * lane + 4].try_into().unwrap()), want);
+                assert_eq!(after.vgprs[2][lane], want);
+                assert_eq!(after.vgprs[3][lane], want >> 8 & 0xff);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_access_in_range_but_outside_memory_faults() {
+    let memory = GuestMemory::new();
+    let buffer = memory.allocate("short", 64, 256).unwrap();
+    let fields = Fields { base: buffer, records: 1000, ..Fields::default() };
+    let mut setup = Setup::one_wave(0b1111);
+    with_resource(&mut setup, fields, 0);
+    setup.rows.push((Row::vgpr(0), std::array::from_fn(|l| 30 * l as u32)));
+    let offen = BufferAddr { offen: true, idxen: false };
+    let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
+    let fault = fault_of(&[load], &setup, &memory, Tier::detect());
+    let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
+        panic!("{:?}", fault.cause)
+    };
+    // Two low address bits are ignored: lane 2 reads at 60, lane 3 at 88.
+    assert_eq!(lanes.iter().map(|l| (l.lane, l.address - buffer)).collect::<Vec<_>>(), [(3, 88)]);
+}
