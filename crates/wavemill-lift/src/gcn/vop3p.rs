@@ -43,7 +43,14 @@ impl Lifter {
             O::VDot4U32U8 => self.whole_sources(v).int(I::Dot4U8),
             O::VDot8I32I4 => self.whole_sources(v).int(I::Dot8I4),
             O::VDot8U32U4 => self.whole_sources(v).int(I::Dot8U4),
-            O::VPkMovB32 => v.int(I::PkMov),
+            O::VPkMovB32 => {
+                // Each source gives one dword: the selects of the high result mean nothing.
+                let mut v = v;
+                for m in &mut v.attrs.src {
+                    m.hi_sel = false;
+                }
+                v.int(I::PkMov)
+            }
             O::VAccvgprReadB32 | O::VAccvgprWriteB32 => v.whole().int(I::Mov),
             // V_MAD_MIX* of gfx900 round twice.
             _ => return Lifted::Unsupported,

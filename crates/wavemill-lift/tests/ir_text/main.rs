@@ -11,13 +11,18 @@ use wavemill_isa::Target;
 use wavemill_oracle::{Failed, Suite, Tool, assemble};
 
 /// Case files by name.
-const CASES: [(&str, &str); 6] = [
+const CASES: [(&str, &str); 11] = [
     ("scalar_alu", include_str!("cases/scalar_alu.txt")),
     ("scalar_memory", include_str!("cases/scalar_memory.txt")),
     ("flat", include_str!("cases/flat.txt")),
     ("flat_cdna", include_str!("cases/flat_cdna.txt")),
     ("ds", include_str!("cases/ds.txt")),
     ("mubuf", include_str!("cases/mubuf.txt")),
+    ("vector_alu", include_str!("cases/vector_alu.txt")),
+    ("vector_alu_vop3", include_str!("cases/vector_alu_vop3.txt")),
+    ("vector_alu_sdwa_dpp", include_str!("cases/vector_alu_sdwa_dpp.txt")),
+    ("vector_alu_packed", include_str!("cases/vector_alu_packed.txt")),
+    ("vector_alu_cdna", include_str!("cases/vector_alu_cdna.txt")),
 ];
 
 /// The target of a case file and its instructions: words and text.
