@@ -10,6 +10,7 @@ mod forms;
 #[path = "src/gcn"]
 mod gcn {
     pub mod encoding;
+    pub mod fields;
     pub mod vocabulary;
 }
 #[path = "build/table.rs"]
@@ -52,6 +53,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/target.rs");
     println!("cargo::rerun-if-changed=src/gcn/vocabulary.rs");
     println!("cargo::rerun-if-changed=src/gcn/encoding.rs");
+    println!("cargo::rerun-if-changed=src/gcn/fields.rs");
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut rows = Vec::new();

@@ -14,6 +14,11 @@
 //! (`f32`, `f16x2`) with an access mark in front where the column's own (destinations are written, all else is read)
 //! is wrong: `+` read and written, `~` memory atomic with optional return, `r:` and `w:`. `a:` before all that says
 //! that the register is always an accumulation VGPR.
+//!
+//! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
+//! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
+//! value and negation where these are not the floating-point ones. `@TARGETS` limits an attribute. `note:` ends the line
+//! with a remark.
 
 use crate::gcn::vocabulary::{
     Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,

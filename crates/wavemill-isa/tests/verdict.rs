@@ -44,6 +44,9 @@ enum Reason {
     WideLiteral,
     /// Reserved code 3 of DST_UNUSED, which LLVM prints as 0 (Vega ISA 13.3.7).
     ReservedDstUnused,
+    /// Reserved DPP permutation, or one that 64-bit operands cannot have; LLVM's assembler refuses them too
+    /// (Vega ISA 12.19.1 and 13.3.9).
+    ReservedDpp,
     /// LLVM takes the reserved bit 25 of DS, or NV of FLAT, for the accumulation bit that these targets do not have
     /// (Vega ISA 13.5.1, 13.8.1).
     NoAccBit,
@@ -100,6 +103,8 @@ fn excuse(space: Space, word: &[u8; 16], ours: &Result<Inst, DecodeError>, llvm:
                 Some(Reason::ReadOnlyDestination)
             } else if field == Some(FieldId::DstUnused) && word[5] >> 3 & 3 == 3 {
                 Some(Reason::ReservedDstUnused)
+            } else if field == Some(FieldId::DppCtrl) || text.contains("_dpp ") {
+                Some(Reason::ReservedDpp)
             } else if *size == 12 {
                 Some(Reason::WideLiteral)
             } else {

@@ -4,8 +4,8 @@ use super::encoding::{Encoding, FieldId, SRC_DPP, SRC_SDWA, Space};
 use super::inst::Inst;
 use super::operand::Operand;
 use super::resolve::Words;
-use super::row::{FORMS, NO_FORM, OPCODES, Op};
-use super::vocabulary::Role;
+use super::row::{FORMS, NO_FORM, OPCODES, Op, OperandSpec};
+use super::vocabulary::{Elem, Role};
 use crate::target::Target;
 use core::fmt;
 
@@ -176,6 +176,23 @@ pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<In
     Ok(Inst { words, form: index, target, size: size as u8 })
 }
 
+/// Whether a DPP permutation exists (Vega ISA 13.3.9). CDNA 2 adds the broadcast of a lane in each row, the only one
+/// for 64-bit operands (CDNA3 ISA 13.3.9).
+fn dpp_ctrl_exists(view: &Words<'_>, ctrl: u32) -> bool {
+    let operands = view.form.op.row().operands;
+    let wide = |spec: &OperandSpec| spec.ty.bits() == 64 && spec.ty.elem != Elem::Mask;
+    if operands.is_empty() {
+        return true;
+    }
+    match ctrl {
+        0x150..=0x15F => view.target.has_unified_vgprs(),
+        _ if operands.iter().any(wide) => false,
+        0..=0xFF | 0x101..=0x10F | 0x111..=0x11F | 0x121..=0x12F => true,
+        0x130 | 0x134 | 0x138 | 0x13C | 0x140..=0x143 => true,
+        _ => false,
+    }
+}
+
 /// The field at fault if fields that are legal by themselves hold reserved codes or do not go together.
 fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
     let used = |id| {
@@ -186,6 +203,9 @@ fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
             let reserved =
                 [(FieldId::DstSel, 7), (FieldId::DstUnused, 3), (FieldId::Src0Sel, 7), (FieldId::Src1Sel, 7)];
             reserved.into_iter().find(|&(id, code)| used(id) && view.get(id) == code).map(|(id, _)| id)
+        }
+        Encoding::Vop1Dpp | Encoding::Vop2Dpp => {
+            (!dpp_ctrl_exists(view, view.get(FieldId::DppCtrl))).then_some(FieldId::DppCtrl)
         }
         // What goes to LDS has no data registers (Vega ISA 8.1.9).
         Encoding::Mubuf | Encoding::Flat if view.moves_to_lds() => {

@@ -7,6 +7,7 @@ mod builder;
 mod decode;
 mod effects;
 mod encoding;
+mod fields;
 mod inst;
 mod modifiers;
 mod operand;
