@@ -89,6 +89,12 @@ fn text(inst: &Inst) -> String {
 const WINDOW: usize = 4;
 
 impl FaultReport {
+    /// Whether the kernel did nothing wrong: Wavemill does not implement the instruction.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.fault.cause, FaultCause::Instruction(FaultKind::Unsupported))
+    }
+
     pub(crate) fn new(kernel: &Kernel, fault: Fault, map: &MemoryMap) -> Self {
         let device = &kernel.module.device;
         let region = device.code.region(fault.pc);
