@@ -377,9 +377,7 @@ impl<W: Write> Printer<'_, W> {
     fn dpp_modifiers(&mut self) -> fmt::Result {
         let Some(dpp) = self.modifiers.dpp else { return Ok(()) };
         self.out.write_str(" ")?;
-        let vector = |spec: &&OperandSpec| spec.ty.elem != Elem::Mask;
-        let wide = self.row.operands.iter().filter(vector).any(|spec| spec.ty.dwords() == 2);
-        special::dpp_control(self.out, dpp.ctrl, self.target, wide)?;
+        special::dpp_control(self.out, dpp.ctrl, self.target)?;
         write!(self.out, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
         self.bit(dpp.bound_ctrl, "bound_ctrl:1")
     }
@@ -488,7 +486,7 @@ fn reading(row: &Row, spec: &OperandSpec) -> Reading {
         (Elem::F16, _) => Reading::Float16,
         // Scalar instructions read 32 bits; LLVM writes literals of bfloat16 operands in full.
         (_, 16) if scalar || spec.ty.elem == Elem::Bf16 => Reading::Any32,
-        // An integer beside an f16 value (an exponent, a class mask) is written as that is.
+        // Beside an f16 value, an exponent or class mask counts as f16, too (Vega ISA 12.9).
         (_, 16) if row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F16) => Reading::Float16,
         (_, 16) => Reading::Int16,
         (elem, 64) if elem != Elem::Mask => Reading::Int64,

@@ -11,7 +11,7 @@ fn find(names: Names, number: u16) -> Option<&'static str> {
     names.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }
 
-/// Hardware registers of `s_getreg` and `s_setreg` (Vega ISA 5.1).
+/// Hardware registers of `s_getreg` and `s_setreg` (Vega ISA 5.8).
 const HARDWARE_REGISTERS: Names = &[
     (1, "HW_REG_MODE"),
     (2, "HW_REG_STATUS"),
@@ -27,7 +27,7 @@ const HARDWARE_REGISTERS: Names = &[
     (19, "HW_REG_TMA_HI"),
 ];
 
-/// Hardware registers that CDNA 3 has besides (LLVM; MI300 ISA).
+/// Hardware registers that CDNA 3 has besides (AMDGPUUsage; CDNA3 ISA 3.12).
 const HARDWARE_REGISTERS_CDNA3: Names = &[
     (20, "HW_REG_XCC_ID"),
     (21, "HW_REG_SQ_PERF_SNAPSHOT_DATA"),
@@ -36,7 +36,7 @@ const HARDWARE_REGISTERS_CDNA3: Names = &[
     (24, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"),
 ];
 
-/// Messages of `s_sendmsg` (Vega ISA 4.7, AMDGPUUsage for 9 and 10).
+/// Messages of `s_sendmsg` (Vega ISA 12.5.1; AMDGPUUsage for 9 and 10).
 const MESSAGES: Names = &[
     (1, "MSG_INTERRUPT"),
     (2, "MSG_GS"),
@@ -63,7 +63,7 @@ const MESSAGE_GS_DONE: u16 = 3;
 const MESSAGE_SYSTEM: u16 = 15;
 const GS_NOP: u16 = 0;
 
-/// Data formats of typed buffer instructions (Vega ISA 8.1.9), by number.
+/// Data formats of typed buffer instructions (Vega ISA 13.6.1), by number.
 const DATA_FORMATS: [&str; 16] = [
     "INVALID",
     "8",
@@ -83,14 +83,14 @@ const DATA_FORMATS: [&str; 16] = [
     "RESERVED_15",
 ];
 
-/// Number formats of typed buffer instructions (Vega ISA 8.1.9), by number.
+/// Number formats of typed buffer instructions (Vega ISA 13.6.1), by number.
 const NUMBER_FORMATS: [&str; 8] =
     ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
 
 /// What a typed buffer instruction means when its text names no format: data format 8, number format UNORM.
 const DEFAULT_FORMAT: (u8, u8) = (1, 0);
 
-/// The bits of `s_set_gpr_idx_mode` and `s_set_gpr_idx_on`, lowest first (Vega ISA 4.5).
+/// The bits of `s_set_gpr_idx_mode` and `s_set_gpr_idx_on`, lowest first (Vega ISA 6.6.1).
 const INDEX_MODES: [&str; 4] = ["SRC0", "SRC1", "SRC2", "DST"];
 
 /// `s_waitcnt`: the counters that it waits for (Vega ISA 4.4). A counter at its maximum is not waited for and not written,
@@ -240,7 +240,7 @@ pub(super) fn buffer_format(out: &mut impl Write, data: u8, number: u8) -> fmt::
     out.write_str("]")
 }
 
-/// An export target (Vega ISA 11.2).
+/// An export target (Vega ISA 13.9.1).
 pub(super) fn export_target(out: &mut impl Write, value: u32) -> fmt::Result {
     match value {
         0..=7 => write!(out, "mrt{value}"),
@@ -252,24 +252,19 @@ pub(super) fn export_target(out: &mut impl Write, value: u32) -> fmt::Result {
     }
 }
 
-/// The lane pattern of a DPP instruction (Vega ISA 13.3.10; CDNA 2 and later also broadcast a lane of each row).
+/// The lane pattern of a DPP instruction (Vega ISA 13.3.9; CDNA3 ISA 13.3.9 for the broadcast).
 ///
-/// The 64-bit operations of CDNA 2 and later (`wide`) can only do that broadcast. Patterns that do not exist are written
-/// as the notes that LLVM writes.
-pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target, wide: bool) -> fmt::Result {
-    let broadcast = matches!(value, 0x150..=0x15f) && target.has_unified_vgprs();
+/// The decoder lets no other through, except where there are no operands to move: there LLVM writes a note.
+pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target) -> fmt::Result {
+    let count = value & 0xf;
     match value {
-        _ if broadcast => write!(out, "row_newbcast:{}", value & 0xf),
-        _ if wide && target.has_unified_vgprs() => {
-            out.write_str(" /* DP ALU dpp only supports row_newbcast */")
-        }
         0..=0xff => {
             let lane = |index: u16| value >> (2 * index) & 3;
             write!(out, "quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3))
         }
-        0x101..=0x10f => write!(out, "row_shl:{}", value & 0xf),
-        0x111..=0x11f => write!(out, "row_shr:{}", value & 0xf),
-        0x121..=0x12f => write!(out, "row_ror:{}", value & 0xf),
+        0x101..=0x10f => write!(out, "row_shl:{count}"),
+        0x111..=0x11f => write!(out, "row_shr:{count}"),
+        0x121..=0x12f => write!(out, "row_ror:{count}"),
         0x130 => out.write_str("wave_shl:1"),
         0x134 => out.write_str("wave_rol:1"),
         0x138 => out.write_str("wave_shr:1"),
@@ -278,15 +273,15 @@ pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target, wide
         0x141 => out.write_str("row_half_mirror"),
         0x142 => out.write_str("row_bcast:15"),
         0x143 => out.write_str("row_bcast:31"),
+        0x150..=0x15f if target.has_unified_vgprs() => write!(out, "row_newbcast:{count}"),
         0x150..=0x15f => {
             out.write_str(" /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */")
         }
-        0x160..=0x16f => out.write_str("/* row_xmask is not supported on ASICs earlier than GFX10 */"),
         _ => out.write_str("/* Invalid dpp_ctrl value */"),
     }
 }
 
-/// Which parameter an interpolation moves (Vega ISA 12.12).
+/// Which parameter an interpolation moves (Vega ISA 12.11).
 pub(super) fn interpolation_slot(out: &mut impl Write, value: u32) -> fmt::Result {
     match value {
         0 => out.write_str("p10"),

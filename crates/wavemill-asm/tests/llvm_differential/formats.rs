@@ -107,6 +107,53 @@ const DS: &[Field] = &[
     F("vdst", 56, 8),
 ];
 
+const VOP2_DPP: &[Field] = &[
+    F("vsrc1", 9, 8),
+    F("vdst", 17, 8),
+    F("src0", 32, 8),
+    F("dpp_ctrl", 40, 9),
+    F("bits49", 49, 2),
+    F("bound_ctrl", 51, 1),
+    F("src0_neg", 52, 1),
+    F("src0_abs", 53, 1),
+    F("src1_neg", 54, 1),
+    F("src1_abs", 55, 1),
+    F("bank_mask", 56, 4),
+    F("row_mask", 60, 4),
+];
+
+const VOP1_DPP: &[Field] = &[
+    F("vdst", 17, 8),
+    F("src0", 32, 8),
+    F("dpp_ctrl", 40, 9),
+    F("bits49", 49, 2),
+    F("bound_ctrl", 51, 1),
+    F("src0_neg", 52, 1),
+    F("src0_abs", 53, 1),
+    F("src1_neg", 54, 1),
+    F("src1_abs", 55, 1),
+    F("bank_mask", 56, 4),
+    F("row_mask", 60, 4),
+];
+
+const MIMG: &[Field] = &[
+    F("bits1", 1, 7),
+    F("dmask", 8, 4),
+    F("unorm", 12, 1),
+    F("glc", 13, 1),
+    F("da", 14, 1),
+    F("a16", 15, 1),
+    F("tfe", 16, 1),
+    F("lwe", 17, 1),
+    F("slc", 25, 1),
+    F("vaddr", 32, 8),
+    F("vdata", 40, 8),
+    F("srsrc", 48, 5),
+    F("ssamp", 53, 5),
+    F("bits58", 58, 5),
+    F("d16", 63, 1),
+];
+
 /// Every format, one entry per escape of the source field.
 pub(crate) const FORMATS: &[Format] = &[
     Format {
@@ -194,25 +241,14 @@ pub(crate) const FORMATS: &[Format] = &[
             F("s1", 63, 1),
         ],
     },
+    Format { name: "vop2_dpp", fixed: DPP, mask: 0x8000_01ff, opcode: &[F("op", 25, 6)], fields: VOP2_DPP },
+    // The broadcast of a lane in each row, which is all that 64-bit operations have.
     Format {
-        name: "vop2_dpp",
-        fixed: DPP,
-        mask: 0x8000_01ff,
+        name: "vop2_dpp_row",
+        fixed: 0x1_5000_0000_0000 | DPP,
+        mask: 0x1_f000_8000_01ff,
         opcode: &[F("op", 25, 6)],
-        fields: &[
-            F("vsrc1", 9, 8),
-            F("vdst", 17, 8),
-            F("src0", 32, 8),
-            F("dpp_ctrl", 40, 9),
-            F("bits49", 49, 2),
-            F("bound_ctrl", 51, 1),
-            F("src0_neg", 52, 1),
-            F("src0_abs", 53, 1),
-            F("src1_neg", 54, 1),
-            F("src1_abs", 55, 1),
-            F("bank_mask", 56, 4),
-            F("row_mask", 60, 4),
-        ],
+        fields: VOP2_DPP,
     },
     Format {
         name: "vop1",
@@ -241,19 +277,15 @@ pub(crate) const FORMATS: &[Format] = &[
         fixed: 0x7e00_0000 | DPP,
         mask: 0xfe00_01ff,
         opcode: &[F("op", 9, 8)],
-        fields: &[
-            F("vdst", 17, 8),
-            F("src0", 32, 8),
-            F("dpp_ctrl", 40, 9),
-            F("bits49", 49, 2),
-            F("bound_ctrl", 51, 1),
-            F("src0_neg", 52, 1),
-            F("src0_abs", 53, 1),
-            F("src1_neg", 54, 1),
-            F("src1_abs", 55, 1),
-            F("bank_mask", 56, 4),
-            F("row_mask", 60, 4),
-        ],
+        fields: VOP1_DPP,
+    },
+    // The broadcast of a lane in each row, which is all that 64-bit operations have.
+    Format {
+        name: "vop1_dpp_row",
+        fixed: 0x1_5000_0000_0000 | 0x7e00_0000 | DPP,
+        mask: 0x1_f000_fe00_01ff,
+        opcode: &[F("op", 9, 8)],
+        fields: VOP1_DPP,
     },
     Format {
         name: "vopc",
@@ -447,23 +479,15 @@ pub(crate) const FORMATS: &[Format] = &[
         fixed: 0xf000_0000,
         mask: 0xfc00_0000,
         opcode: &[F("op", 18, 7), F("opm", 0, 1)],
-        fields: &[
-            F("bits1", 1, 7),
-            F("dmask", 8, 4),
-            F("unorm", 12, 1),
-            F("glc", 13, 1),
-            F("da", 14, 1),
-            F("a16", 15, 1),
-            F("tfe", 16, 1),
-            F("lwe", 17, 1),
-            F("slc", 25, 1),
-            F("vaddr", 32, 8),
-            F("vdata", 40, 8),
-            F("srsrc", 48, 5),
-            F("ssamp", 53, 5),
-            F("bits58", 58, 5),
-            F("d16", 63, 1),
-        ],
+        fields: MIMG,
+    },
+    // Data at the last registers, where the width of the tuple decides.
+    Format {
+        name: "mimg_last",
+        fixed: 0xf800_f000_0000,
+        mask: 0xf800_fc00_0000,
+        opcode: &[F("op", 18, 7), F("opm", 0, 1)],
+        fields: MIMG,
     },
     flat("flat", 0),
     flat("scratch", 1),
