@@ -1,0 +1,347 @@
+//! DS.
+
+use wavemill_ir::Uni;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
+
+use super::common::{Machine, home_words};
+use super::reference::{Data, MASKS, Numbers, active, column, set_rows};
+
+const TARGET: Target = Target::Gfx906;
+const LDS: usize = 4096;
+
+/// VGPRs of the tests.
+const ADDRESS: u32 = 4;
+const DATA: u32 = 8;
+const RESULT: u32 = 16;
+/// Where each lane's 64 bytes are, for the code around the tested instruction.
+const OWN: u32 = 30;
+
+/// Fills LDS with the contents: each lane writes 64 bytes, four dwords at a time, from VGPRs that come from buffer 0.
+fn filled() -> Vec<u32> {
+    let mut code = Vec::new();
+    for n in 0..4 {
+        let load = [(F::Vdst, 24), (F::Vaddr, OWN), (F::Saddr, 90), (F::Offset, 16 * n)];
+        code.extend(home_words(TARGET, Op::GlobalLoadDwordx4, &load));
+        code.extend(home_words(
+            TARGET,
+            Op::DsWriteB128,
+            &[(F::Data0, 24), (F::Addr, OWN), (F::Offset0, 16 * n)],
+        ));
+    }
+    code
+}
+
+/// Copies LDS back to buffer 0.
+fn dumped() -> Vec<u32> {
+    let mut code = Vec::new();
+    for n in 0..4 {
+        code.extend(home_words(
+            TARGET,
+            Op::DsReadB128,
+            &[(F::Vdst, 24), (F::Addr, OWN), (F::Offset0, 16 * n)],
+        ));
+        let store = [(F::Vdata, 24), (F::Vaddr, OWN), (F::Saddr, 90), (F::Offset, 16 * n)];
+        code.extend(home_words(TARGET, Op::GlobalStoreDwordx4, &store));
+    }
+    code
+}
+
+/// What one instruction did.
+struct Done {
+    /// LDS before and after.
+    before: Vec<u8>,
+    after: Vec<u8>,
+    /// The four result registers before and after.
+    old: Vec<[u32; 64]>,
+    result: Vec<[u32; 64]>,
+}
+
+/// Runs one DS instruction on random LDS contents and registers: `addresses` in the address register, `data` from
+/// DATA on.
+fn run(code: &[u32], exec: u64, m0: u32, addresses: [usize; 64], data: &[[u32; 64]]) -> Done {
+    let mut numbers = Numbers(7);
+    let mut machine = Machine::new(TARGET);
+    machine.lds_size = LDS as u32;
+    machine.buffers = vec![numbers.bytes(LDS)];
+    let old: Vec<_> = (0..4).map(|_| numbers.row()).collect();
+    let set_mask = [0xbefe_0160]; // s_mov_b64 exec, s[96:97]
+    let set_all = [0xbefe_01c1]; // s_mov_b64 exec, -1
+    let program = [&filled()[..], &set_mask, code, &set_all, &dumped()].concat();
+    let outcome = machine.run(&program, |regs, buffers| {
+        regs.set_uni64(Uni(90), buffers[0]);
+        regs.set_uni64(Uni(96), exec);
+        regs.set_uni(Uni::M0, m0);
+        set_rows(regs, OWN as u16, &[std::array::from_fn(|lane| 64 * lane as u32)]);
+        set_rows(regs, ADDRESS as u16, &[addresses.map(|a| a as u32)]);
+        set_rows(regs, DATA as u16, data);
+        set_rows(regs, RESULT as u16, &old);
+    });
+    Done {
+        before: machine.buffers[0].clone(),
+        after: outcome.buffers[0].clone(),
+        old,
+        result: outcome.wave.vgprs[RESULT as usize..RESULT as usize + 4].to_vec(),
+    }
+}
+
+/// Loads or stores with one address.
+fn moves(op: MemOp) -> Vec<(Op, Data)> {
+    let single = |name: &str| {
+        !name.contains('2')
+            || name.ends_with("b32") && !name.contains("2_") && !name.contains("2st64")
+            || name.ends_with("b128")
+    };
+    let rows = Op::ALL.iter().filter(|o| {
+        let row = o.row();
+        row.format == Format::Ds
+            && row.targets.contains(TARGET)
+            && row.memory.first().is_some_and(|m| m.op == op)
+            && single(row.name())
+            && !row.name().contains("addtid")
+    });
+    rows.map(|o| (*o, Data::of(o.row().name()).expect("a kind of data"))).collect()
+}
+
+#[test]
+fn loads() {
+    let mut numbers = Numbers(11);
+    let loads = moves(MemOp::Load);
+    assert_eq!(loads.len(), 14);
+    for (op, data) in loads {
+        let code = home_words(TARGET, op, &[(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Offset1, 1)]);
+        for exec in MASKS {
+            let addresses = numbers.offsets(LDS - 256 - 16, 1);
+            let done = run(&code, exec, 0, addresses, &[]);
+            assert!(done.before == done.after);
+            for lane in 0..64 {
+                let mut expected = column(&done.old, lane);
+                if active(exec, lane) {
+                    let loaded = data.load(&done.before[addresses[lane] + 256..][..data.bytes], &expected);
+                    expected[..loaded.len()].copy_from_slice(&loaded);
+                }
+                assert_eq!(column(&done.result, lane), expected, "{op} lane {lane}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stores() {
+    let mut numbers = Numbers(12);
+    let stores = moves(MemOp::Store);
+    assert_eq!(stores.len(), 8);
+    for (op, data) in stores {
+        let code = home_words(TARGET, op, &[(F::Data0, DATA), (F::Addr, ADDRESS), (F::Offset0, 5)]);
+        for exec in MASKS {
+            let addresses = numbers.offsets(LDS - 32, 1);
+            let values: Vec<_> = (0..4).map(|_| numbers.row()).collect();
+            let done = run(&code, exec, 0, addresses, &values);
+            let mut expected = done.before;
+            for lane in (0..64).filter(|lane| active(exec, *lane)) {
+                let bytes = data.store(&column(&values, lane));
+                expected[addresses[lane] + 5..][..bytes.len()].copy_from_slice(&bytes);
+            }
+            assert!(done.after == expected, "{op} exec {exec:#x}");
+        }
+    }
+}
+
+/// The forms with two offsets: bytes of an element, and of the unit in which offsets count.
+const PAIRS: [(usize, usize, Op, Op); 4] = [
+    (4, 4, Op::DsRead2B32, Op::DsWrite2B32),
+    (8, 8, Op::DsRead2B64, Op::DsWrite2B64),
+    (4, 256, Op::DsRead2st64B32, Op::DsWrite2st64B32),
+    (8, 512, Op::DsRead2st64B64, Op::DsWrite2st64B64),
+];
+
+#[test]
+fn loads_of_two_places() {
+    let mut numbers = Numbers(13);
+    for (bytes, unit, op, _) in PAIRS {
+        for [first, second] in [[0, 1], [3, 2], [2, 2]] {
+            for exec in MASKS {
+                let fields = [
+                    (F::Vdst, RESULT),
+                    (F::Addr, ADDRESS),
+                    (F::Offset0, first as u32),
+                    (F::Offset1, second as u32),
+                ];
+                let code = home_words(TARGET, op, &fields);
+                let addresses = numbers.offsets(LDS - 4 * 512, 4);
+                let done = run(&code, exec, 0, addresses, &[]);
+                for lane in 0..64 {
+                    let mut expected = column(&done.old, lane);
+                    if active(exec, lane) {
+                        let element = |n: usize| &done.before[addresses[lane] + n * unit..][..bytes];
+                        let loaded = [element(first), element(second)].concat();
+                        for (n, value) in loaded.chunks(4).enumerate() {
+                            expected[n] = u32::from_le_bytes(value.try_into().expect("four bytes"));
+                        }
+                    }
+                    assert_eq!(column(&done.result, lane), expected, "{op} {first} {second} lane {lane}");
+                }
+            }
+        }
+    }
+}
+
+/// The address register may be any part of the result.
+#[test]
+fn loads_of_two_places_over_their_address() {
+    for (bytes, unit, op, _) in PAIRS {
+        for part in 0..bytes as u32 / 2 {
+            let fields = [(F::Vdst, ADDRESS - part), (F::Addr, ADDRESS), (F::Offset0, 1), (F::Offset1, 2)];
+            let mut code = home_words(TARGET, op, &fields);
+            // Where the other tests have their result.
+            for n in 0..4 {
+                code.push(0x7e00_0300 | (RESULT + n) << 17 | (ADDRESS - part + n)); // v_mov_b32
+            }
+            let addresses = std::array::from_fn(|lane| 16 * (63 - lane));
+            let done = run(&code, !0, 0, addresses, &[]);
+            for (lane, address) in addresses.into_iter().enumerate() {
+                let element = |n: usize| &done.before[address + n * unit..][..bytes];
+                let now: Vec<u8> = column(&done.result, lane).iter().flat_map(|v| v.to_le_bytes()).collect();
+                assert_eq!(
+                    now[..2 * bytes],
+                    [element(1), element(2)].concat(),
+                    "{op} part {part} lane {lane}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn stores_to_two_places() {
+    let mut numbers = Numbers(14);
+    for (bytes, unit, _, op) in PAIRS {
+        for [first, second] in [[0, 1], [3, 2], [2, 2]] {
+            for exec in MASKS {
+                let fields = [
+                    (F::Addr, ADDRESS),
+                    (F::Data0, DATA),
+                    (F::Data1, DATA + 2),
+                    (F::Offset0, first as u32),
+                    (F::Offset1, second as u32),
+                ];
+                let code = home_words(TARGET, op, &fields);
+                let addresses = numbers.offsets(LDS - 4 * 512, 4);
+                let values: Vec<_> = (0..4).map(|_| numbers.row()).collect();
+                let done = run(&code, exec, 0, addresses, &values);
+                let mut expected = done.before;
+                let dwords = bytes / 4;
+                // All lanes store the first element before any stores the second; equal offsets are one store.
+                let offsets = if first == second { vec![(first, 0)] } else { vec![(first, 0), (second, 2)] };
+                for (offset, from) in offsets {
+                    for lane in (0..64).filter(|lane| active(exec, *lane)) {
+                        let bytes: Vec<u8> =
+                            (from..from + dwords).flat_map(|n| values[n][lane].to_le_bytes()).collect();
+                        expected[addresses[lane] + offset * unit..][..bytes.len()].copy_from_slice(&bytes);
+                    }
+                }
+                assert!(done.after == expected, "{op} {first} {second} exec {exec:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn addresses_from_lane_numbers() {
+    let mut numbers = Numbers(15);
+    let read = home_words(TARGET, Op::DsReadAddtidB32, &[(F::Vdst, RESULT), (F::Offset0, 8)]);
+    let write = home_words(TARGET, Op::DsWriteAddtidB32, &[(F::Data0, DATA), (F::Offset0, 8)]);
+    for exec in MASKS {
+        // Only the low half of M0 counts.
+        let done = run(&read, exec, 0xffff_0020, [0; 64], &[]);
+        for lane in 0..64 {
+            let at = 0x20 + 8 + 4 * lane;
+            let loaded = u32::from_le_bytes(done.before[at..at + 4].try_into().expect("four bytes"));
+            let expected = if active(exec, lane) { loaded } else { done.old[0][lane] };
+            assert_eq!(done.result[0][lane], expected);
+        }
+        let values = numbers.row();
+        let done = run(&write, exec, 0x40, [0; 64], &[values]);
+        let mut expected = done.before;
+        for lane in (0..64).filter(|lane| active(exec, *lane)) {
+            expected[0x48 + 4 * lane..][..4].copy_from_slice(&values[lane].to_le_bytes());
+        }
+        assert!(done.after == expected);
+    }
+}
+
+#[test]
+fn accesses_outside_lds() {
+    let read = home_words(TARGET, Op::DsReadB32, &[(F::Vdst, RESULT), (F::Addr, ADDRESS)]);
+    let addresses = std::array::from_fn(|lane| if lane % 2 == 0 { LDS + 4 * lane } else { 4 * lane });
+    let done = run(&read, !0, 0, addresses, &[]);
+    for (lane, at) in addresses.into_iter().enumerate() {
+        let expected = match done.before.get(at..at + 4) {
+            Some(bytes) => u32::from_le_bytes(bytes.try_into().expect("four bytes")),
+            None => 0,
+        };
+        assert_eq!(done.result[0][lane], expected, "lane {lane}");
+    }
+    let write = home_words(TARGET, Op::DsWriteB32, &[(F::Data0, DATA), (F::Addr, ADDRESS)]);
+    let done = run(&write, !0, 0, [LDS; 64], &[[5; 64]]);
+    assert!(done.after == done.before, "stores go nowhere");
+}
+
+#[test]
+fn pushing_and_pulling_between_lanes() {
+    let mut numbers = Numbers(16);
+    let fields = [(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Data0, DATA), (F::Offset0, 4)];
+    let push = home_words(TARGET, Op::DsPermuteB32, &fields);
+    let pull = home_words(TARGET, Op::DsBpermuteB32, &fields);
+    for exec in MASKS {
+        let values = numbers.row();
+        let lanes = numbers.offsets(256, 1);
+        let target = |lane: usize| (lanes[lane] + 4) / 4 % 64;
+        let pushed = run(&push, exec, 0, lanes, &[values]);
+        let pulled = run(&pull, exec, 0, lanes, &[values]);
+        for lane in 0..64 {
+            let source = (0..64).filter(|from| active(exec, *from) && target(*from) == lane).next_back();
+            let (mut push, mut pull) = (pushed.old[0][lane], pulled.old[0][lane]);
+            if active(exec, lane) {
+                push = source.map_or(0, |from| values[from]);
+                pull = if active(exec, target(lane)) { values[target(lane)] } else { 0 };
+            }
+            assert_eq!(pushed.result[0][lane], push, "push, lane {lane}");
+            assert_eq!(pulled.result[0][lane], pull, "pull, lane {lane}");
+        }
+        assert!(pushed.before == pushed.after);
+    }
+}
+
+#[test]
+fn swizzles() {
+    // Patterns with the lane that feeds lane `i`, as the manual's examples spell them out.
+    let patterns: [(u32, fn(usize) -> usize); 8] = [
+        (0x80e4, |i| i),                      // quad_perm 0,1,2,3
+        (0x801b, |i| i & !3 | (3 - i % 4)),   // quad_perm 3,2,1,0
+        (0x8000, |i| i & !3),                 // quad_perm 0,0,0,0
+        (0x041f, |i| i ^ 1),                  // swap neighbours
+        (0x7c1f, |i| i & 32 | (31 - i % 32)), // mirror 32
+        (0x00a0, |i| i & 32 | 5),             // broadcast lane 5
+        (0xc020, |i| i & 32 | (i + 1) % 32),  // rotate left by one
+        (0xc440, |i| i & 32 | (i + 30) % 32), // rotate right by two
+    ];
+    let values: [u32; 64] = std::array::from_fn(|lane| 500 + lane as u32);
+    for (pattern, source) in patterns {
+        let fields =
+            [(F::Vdst, RESULT), (F::Addr, DATA), (F::Offset0, pattern & 0xff), (F::Offset1, pattern >> 8)];
+        let code = home_words(TARGET, Op::DsSwizzleB32, &fields);
+        for exec in MASKS {
+            let done = run(&code, exec, 0, [0; 64], &[values]);
+            for lane in 0..64 {
+                let from = source(lane);
+                let expected = match (active(exec, lane), active(exec, from)) {
+                    (false, _) => done.old[0][lane],
+                    (true, false) => 0,
+                    (true, true) => values[from],
+                };
+                assert_eq!(done.result[0][lane], expected, "pattern {pattern:#x} lane {lane}");
+            }
+        }
+    }
+}

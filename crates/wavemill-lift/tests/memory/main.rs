@@ -1,0 +1,9 @@
+//! Memory instructions run on a wave, against references that work lane by lane on plain byte arrays.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod flat;
+mod lds;
+mod reference;
+mod scalar;
