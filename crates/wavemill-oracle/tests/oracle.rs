@@ -1,8 +1,11 @@
 //! The oracles answer, survive crashes, and say when they are absent.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use wavemill_oracle::{Failed, Filler, LlvmOracle, Span, SplitMix64, Suite, Tool, Verdict, assemble};
+use wavemill_oracle::{
+    Failed, Filler, LlvmOracle, REQUIRE_VARIABLE, Span, SplitMix64, Suite, Tool, Verdict, assemble, objdump,
+};
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
@@ -15,6 +18,7 @@ fn main() -> ExitCode {
         );
         Ok(())
     });
+    suite.test("an absent oracle skips visibly, or fails where it is required", absent_oracle);
     suite.oracle_test("disassembles", &[Tool::LibLlvm], disassembles);
     suite.oracle_test("survives a crash", &[Tool::LibLlvm], survives_a_crash);
     suite.oracle_test("batches keep their order", &[Tool::LibLlvm], batches_keep_their_order);
@@ -23,7 +27,41 @@ fn main() -> ExitCode {
         Ok(())
     });
     suite.oracle_test("assembles", &[Tool::LlvmMc], assembles);
+    suite.oracle_test("dumps objects", &[Tool::LlvmObjdump], dumps_objects);
     suite.run()
+}
+
+/// Runs one test of this binary again, with a library that is not there.
+fn absent_oracle() -> Result<(), Failed> {
+    let run = |required: &str| {
+        std::process::Command::new(std::env::current_exe()?)
+            .args(["disassembles"])
+            .env("WAVEMILL_LIBLLVM", "/no/such/library.so")
+            .env(REQUIRE_VARIABLE, required)
+            .output()
+    };
+    let skipped = run("0")?;
+    let text = String::from_utf8_lossy(&skipped.stdout).into_owned();
+    assert!(skipped.status.success(), "{text}");
+    assert!(text.contains("... ignored") && text.contains("[skipped: libLLVM 22 is not installed"), "{text}");
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("oracle tests skipped: ") && last.contains("libLLVM 22 is not installed"),
+        "{last}"
+    );
+    let failed = run("1")?;
+    let text = String::from_utf8_lossy(&failed.stdout).into_owned();
+    assert!(!failed.status.success() && text.contains("... FAILED"), "{text}");
+    Ok(())
+}
+
+fn dumps_objects() -> Result<(), Failed> {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942");
+    let text = objdump(&kernels.join("flat.co"), &["-d"])?;
+    assert!(text.contains("s_endpgm"), "{text}");
+    let absent = objdump(&kernels.join("no-such-object.co"), &["-d"]);
+    assert!(absent.is_err_and(|error| error.to_string().contains("no-such-object.co")));
+    Ok(())
 }
 
 fn fillings() -> Result<(), Failed> {
