@@ -4,68 +4,27 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod reference;
+#[path = "../common/vector.rs"]
+mod vector;
 
 use common::{EDGES, EDGES64, MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
+use vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place};
 use wavemill_engine::Registers;
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{
-    Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, Special, State, Type,
-};
+use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, State};
 
-/// Lanes that run.
-const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;
-/// Carries and other masks that are read.
-const CARRY: u64 = 0x3c5a_9966_f0f0_1234;
-/// First VGPRs of the sources and of the destination.
-const SOURCE_VGPRS: [u8; 3] = [0, 4, 8];
-const DST_VGPR: u8 = 12;
-/// SGPR pair that carries are read from, and that masks are written to.
-const CARRY_SGPR: u8 = 20;
-const MASK_SGPR: u8 = 24;
-
-/// xorshift64*, so that every run tests the same values.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+/// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes anything.
+fn integer(random: &mut Random) -> u64 {
+    let r = random.next();
+    let edge = |n: u64| u64::from(EDGES[n as usize % EDGES.len()]);
+    match r & 7 {
+        0..=2 => edge(r >> 8) | edge(r >> 16) << 32,
+        3 | 4 => EDGES64[(r >> 8) as usize % EDGES64.len()],
+        5 => (edge(r >> 8) & 0xffff) | (edge(r >> 16) & 0xffff) << 16 | edge(r >> 24) << 32,
+        _ => random.next(),
     }
-
-    /// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes anything.
-    fn value(&mut self) -> u64 {
-        let r = self.next();
-        let edge = |n: u64| u64::from(EDGES[n as usize % EDGES.len()]);
-        match r & 7 {
-            0..=2 => edge(r >> 8) | edge(r >> 16) << 32,
-            3 | 4 => EDGES64[(r >> 8) as usize % EDGES64.len()],
-            5 => (edge(r >> 8) & 0xffff) | (edge(r >> 16) & 0xffff) << 16 | edge(r >> 24) << 32,
-            _ => self.next(),
-        }
-    }
-}
-
-/// The operand for a place, from its role and type.
-fn place(role: Role, ty: Type, encoding: Encoding) -> Option<Operand> {
-    let vgpr = |first| Operand::Vgpr { first, dwords: ty.dwords() };
-    let wide_encoding = matches!(encoding, Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3p);
-    Some(match role {
-        Role::Vdst => vgpr(DST_VGPR),
-        Role::Src0 => vgpr(SOURCE_VGPRS[0]),
-        Role::Src1 => vgpr(SOURCE_VGPRS[1]),
-        Role::Src2 if ty.elem == Elem::Mask && !wide_encoding => {
-            Operand::Special { reg: Special::VccLo, dwords: 2 }
-        }
-        Role::Src2 if ty.elem == Elem::Mask => Operand::Sgpr { first: CARRY_SGPR, dwords: 2 },
-        Role::Src2 => vgpr(SOURCE_VGPRS[2]),
-        Role::Sdst if wide_encoding => Operand::Sgpr { first: MASK_SGPR, dwords: 2 },
-        Role::Sdst => Operand::Special { reg: Special::VccLo, dwords: 2 },
-        _ => return None,
-    })
 }
 
 /// The instruction in an encoding, with modifiers that change nothing but the clamp; `None` if the encoding has no
@@ -84,7 +43,7 @@ fn build(target: Target, op: Op, encoding: Encoding, clamp: bool) -> Option<Inst
         builder = builder.operand(spec.role, operand);
     }
     let form = op.row().form(target, encoding).expect("the target has the form");
-    let modifiers = Modifiers { clamp, ..Modifiers::plain(form) };
+    let modifiers = Modifiers { clamp, ..identity(form) };
     match builder.modifiers(modifiers).finish() {
         Ok(inst) => Some(inst),
         Err(error) => panic!("{op} as {} on {}: {error}", encoding.name(), target.name()),
@@ -102,7 +61,7 @@ impl Inputs {
         for pair in rows.chunks_exact_mut(2) {
             let [low, high] = pair else { unreachable!("pairs") };
             for (l, h) in low.iter_mut().zip(high) {
-                let value = random.value();
+                let value = integer(random);
                 (*l, *h) = (value as u32, (value >> 32) as u32);
             }
         }
@@ -139,9 +98,10 @@ fn check(target: Target, inst: &Inst, reference: &Reference, clamp: bool, random
         let mut mask = 0u64;
         for lane in 0..64 {
             let source = |role, n: usize| {
-                row.operand(role)
-                    .filter(|spec| spec.ty.elem != Elem::Mask)
-                    .map_or(0, |spec| inputs.value(SOURCE_VGPRS[n], spec.ty.dwords(), lane))
+                row.operand(role).filter(|spec| spec.ty.elem != Elem::Mask).map_or(0, |spec| {
+                    let lane = if n == 0 { first_source_lane(inst.form(), lane) } else { lane };
+                    inputs.value(SOURCE_VGPRS[n], spec.ty.dwords(), lane)
+                })
             };
             let old = inputs.value(DST_VGPR, result_dwords, lane);
             let sources = Sources {

@@ -1,0 +1,137 @@
+//! Numbers for float tests, and the mode as the tests read it.
+
+use wavemill_engine::Registers;
+use wavemill_ir::{FpEnv, Round, Row as IrRow, Uni};
+use wavemill_isa::gcn::{Elem, Role, Row, Type};
+
+use crate::common::EDGES;
+use crate::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
+
+/// Instructions with a constant behind them, which have a test of their own.
+pub const WITH_LITERAL: [&str; 6] =
+    ["v_madmk_f32", "v_fmamk_f32", "v_madak_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"];
+
+/// The mode of f32 operations (`shift` 0) or of f16 and f64 ones (`shift` 2).
+pub fn env(mode: u32, shift: u32) -> FpEnv {
+    let bit = |n: u32| mode >> n & 1 != 0;
+    FpEnv {
+        round: [Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero]
+            [(mode >> shift & 3) as usize],
+        denorm_in: bit(4 + shift),
+        denorm_out: bit(5 + shift),
+        dx10_clamp: bit(8),
+        ieee: bit(9),
+        fp16_ovfl: bit(23),
+    }
+}
+
+/// A float of `bits` bits with `mantissa` mantissa bits: special values, NaNs with payloads, denormals, numbers near
+/// one, anything.
+fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {
+    let r = random.next();
+    let sign = (r & 1) << (bits - 1);
+    let exponent_mask = (1u64 << (bits - 1 - mantissa)) - 1;
+    let bias = exponent_mask >> 1;
+    let fraction = (r >> 8) & ((1 << mantissa) - 1);
+    let make = |exponent: u64, fraction: u64| sign | exponent << mantissa | fraction;
+    match r >> 1 & 15 {
+        0 => make(0, 0),
+        1 => make(0, 1),
+        2 => make(0, fraction),
+        3 => make(1, 0),
+        4 => make(exponent_mask, 0),
+        // Quiet and signalling NaNs.
+        5 => make(exponent_mask, 1 << (mantissa - 1) | fraction),
+        6 => make(exponent_mask, fraction & !(1 << (mantissa - 1)) | 1),
+        7 => make(exponent_mask - 1, (1 << mantissa) - 1),
+        8 => make(bias, 0),
+        9..=12 => make((bias + (r >> 60)).wrapping_sub(8), fraction),
+        _ => random.next() & (u64::MAX >> (64 - bits)),
+    }
+}
+
+/// A value of the type, in the low bits.
+pub fn value(ty: Type, random: &mut Random) -> u64 {
+    let element = |random: &mut Random| match ty.elem {
+        Elem::F16 => float(16, 10, random),
+        Elem::Bf16 => float(16, 7, random),
+        Elem::F32 => float(32, 23, random),
+        Elem::F64 => float(64, 52, random),
+        _ => {
+            let r = random.next();
+            match r & 3 {
+                0 => u64::from(EDGES[(r >> 8) as usize % EDGES.len()]),
+                // Exponents.
+                1 | 2 => ((r >> 8) % 80).wrapping_sub(40) & 0xffff_ffff,
+                _ => r >> 32,
+            }
+        }
+    };
+    (0..u32::from(ty.count)).fold(0, |v, n| match ty.elem.bits() * n {
+        at @ 0..64 => v | element(random) << at,
+        _ => v,
+    })
+}
+
+/// Values of the registers before the instruction.
+pub struct Inputs {
+    rows: [[u32; 64]; 16],
+}
+
+impl Inputs {
+    /// Values of the types that the instruction reads; registers are full even if the type is not.
+    pub fn new(row: &Row, random: &mut Random) -> Inputs {
+        let mut rows = [[0; 64]; 16];
+        let places = [
+            (Role::Src0, SOURCE_VGPRS[0]),
+            (Role::Src1, SOURCE_VGPRS[1]),
+            (Role::Src2, SOURCE_VGPRS[2]),
+            (Role::Vdst, DST_VGPR),
+        ];
+        for (role, first) in places {
+            let Some(spec) = row.operand(role) else { continue };
+            for lane in 0..64 {
+                let mut v = value(spec.ty, random);
+                if spec.ty.bits() < 32 {
+                    v |= random.next() << spec.ty.bits();
+                }
+                rows[usize::from(first)][lane] = v as u32;
+                rows[usize::from(first) + 1][lane] = (v >> 32) as u32;
+            }
+        }
+        Inputs { rows }
+    }
+
+    /// The value of one or two registers in a lane.
+    pub fn value(&self, first: u8, dwords: u8, lane: usize) -> u64 {
+        (0..dwords).fold(0, |v, d| v | u64::from(self.rows[usize::from(first + d)][lane]) << (32 * d))
+    }
+
+    /// Other values for some registers.
+    pub fn fill(&mut self, registers: &[u8], f: impl Fn(&mut Random) -> u32, random: &mut Random) {
+        for register in registers {
+            for lane in &mut self.rows[usize::from(*register)] {
+                *lane = f(random);
+            }
+        }
+    }
+
+    /// Makes a pair of registers equal to another one in some lanes.
+    pub fn repeat(&mut self, from: u8, to: u8, random: &mut Random) {
+        for lane in (0..64).filter(|_| random.next() & 3 == 0).collect::<Vec<_>>() {
+            for d in 0..2 {
+                self.rows[usize::from(to) + d][lane] = self.rows[usize::from(from) + d][lane];
+            }
+        }
+    }
+
+    /// Puts the values into a wave.
+    pub fn set(&self, regs: &mut Registers) {
+        for (n, row) in self.rows.iter().enumerate() {
+            regs.set_row(IrRow::vgpr(n as u16), row);
+        }
+        regs.set_uni64(Uni(u16::from(CARRY_SGPR)), CARRY);
+        regs.set_uni64(Uni::VCC, CARRY);
+        regs.set_uni64(Uni::EXEC, EXEC);
+    }
+}
