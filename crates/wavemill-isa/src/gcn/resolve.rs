@@ -115,7 +115,9 @@ impl Words<'_> {
                 !(written && code >= 128) && (code != SRC_LITERAL || literal_index(encoding).is_some());
             scalar_operand(code, dwords, self.words, encoding).filter(|_| legal).ok_or(id)
         };
-        let vector = |first, acc| vector_operand(first, dwords, acc).ok_or(id);
+        // The number of image data registers follows from DMASK, not from the opcode: no tuple is too long.
+        let strict = spec.ty.elem != Elem::Texel;
+        let vector = |first, acc| vector_operand(first, dwords, acc, strict).ok_or(id);
         let acc = spec.accvgpr || self.acc_bank(role);
         Ok(Some(match (id, encoding) {
             (F::Offset, _) => return self.scalar_offset().map(Some),
@@ -210,9 +212,10 @@ pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
 }
 
 /// Vector registers from `first`. A VGPR tuple may reach beyond v255: that is an encoding with a defined meaning, the
-/// one of a register out of range (Vega ISA 3.6.1).
-fn vector_operand(first: u32, dwords: u8, acc: bool) -> Option<Operand> {
-    if acc && first + u32::from(dwords) > 256 {
+/// one of a register out of range (Vega ISA 3.6.1). Where the opcode gives the length, tuples of accumulation VGPRs
+/// end within the file, as LLVM has it.
+fn vector_operand(first: u32, dwords: u8, acc: bool, strict: bool) -> Option<Operand> {
+    if acc && strict && first + u32::from(dwords) > 256 {
         return None;
     }
     let first = first as u8;
