@@ -12,10 +12,14 @@ use crate::info::InfoArgs;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    everything went well
-  2    the command line makes no sense
-  3    a file cannot be read, or is not what it should be";
+  1    an expectation (--expect) did not hold
+  2    the command line or launch file makes no sense
+  3    a file cannot be read, or is not what it should be
+  4    the kernel faulted: an illegal access, a trap, a jump to nowhere
+  5    the kernel reached an instruction that Wavemill does not implement
+  124  the kernel was stopped at --max-instructions";
 
-/// Disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
+/// Run, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES, after_long_help = EXIT_CODES)]
@@ -26,6 +30,9 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run a kernel
+    #[command(after_help = crate::run::HELP)]
+    Run(Box<crate::run::RunArgs>),
     /// Disassemble kernels and functions
     #[command(after_help = "\
 Examples:
@@ -46,6 +53,7 @@ Examples:
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
+        Command::Run(args) => crate::run::run(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),
     };

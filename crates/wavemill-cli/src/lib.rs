@@ -5,6 +5,7 @@ mod dis;
 mod failure;
 mod info;
 mod input;
+mod run;
 
 pub use command::main;
 pub use dis::objdump::write_object as write_objdump;

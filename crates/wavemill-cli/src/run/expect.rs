@@ -1,0 +1,195 @@
+//! Comparing results with what they should be.
+
+use std::path::Path;
+
+use super::element::{Element, Number};
+use super::fill::Fill;
+use super::text::{Grouped, Plural};
+use super::view::{self, Shape, View};
+use crate::failure::Failure;
+
+/// How far a float may be off: it is right if any one of the bounds holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tolerance {
+    pub abs: f64,
+    pub rel: f64,
+    pub ulp: u64,
+}
+
+impl std::str::FromStr for Tolerance {
+    type Err = Failure;
+
+    /// Reads `abs=1e-6,rel=1e-5,ulp=2`, any of them.
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        let mut tolerance = Tolerance::default();
+        for part in text.split(',') {
+            let bad = || {
+                Failure::usage(format!(
+                    "`{part}` is no tolerance; expected abs=1e-6, rel=1e-5 or ulp=2, with commas between"
+                ))
+            };
+            let (key, value) = part.split_once('=').ok_or_else(bad)?;
+            let bound = || value.trim().parse().ok().filter(|bound: &f64| *bound >= 0.0).ok_or_else(bad);
+            match key.trim() {
+                "abs" => tolerance.abs = bound()?,
+                "rel" => tolerance.rel = bound()?,
+                "ulp" => tolerance.ulp = value.trim().parse().map_err(|_| bad())?,
+                _ => return Err(bad()),
+            }
+        }
+        Ok(tolerance)
+    }
+}
+
+impl Tolerance {
+    fn allows(&self, element: Element, expected: &[u8], found: &[u8]) -> bool {
+        match (element.get(expected), element.get(found)) {
+            (Number::Float(expected_value), Number::Float(value)) => {
+                let off = (expected_value - value).abs();
+                expected_value == value
+                    || expected_value.is_nan() && value.is_nan()
+                    || off <= self.abs
+                    || off <= self.rel * expected_value.abs() && off.is_finite()
+                    || element.ulps(expected, found).is_some_and(|ulps| ulps <= self.ulp)
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// An expectation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expectation {
+    /// Name of the buffer.
+    pub buffer: String,
+    /// What is between the brackets.
+    slice: Option<String>,
+    contents: Fill,
+    pub tolerance: Tolerance,
+}
+
+/// Wrong elements that a message shows.
+const SHOWN: usize = 10;
+
+impl Expectation {
+    /// Reads `y=ref.npy` or `y[:4]=[0,2,4,6]`; `base` is the folder that file names are relative to.
+    pub(crate) fn parse(text: &str, base: &Path, tolerance: Tolerance) -> Result<Self, Failure> {
+        let fail =
+            || Failure::usage(format!("`{text}` is no expectation; expected y=ref.npy or 'y[:4]=[0,2,4,6]'"));
+        let (what, contents) = text.split_once('=').ok_or_else(fail)?;
+        let (buffer, slice) = view::split(what)?;
+        let contents = contents.trim();
+        let is_file = contents.ends_with(".npy") || contents.ends_with(".bin");
+        let contents = match is_file && !contents.starts_with('@') {
+            true => Fill::File(base.join(contents)),
+            false => Fill::parse(contents, base)?,
+        };
+        Ok(Expectation { buffer: buffer.to_owned(), slice: slice.map(str::to_owned), contents, tolerance })
+    }
+
+    /// Prepares the comparison with a buffer of that shape, before the kernel runs.
+    pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
+        let view = View::parse(shape, self.slice.as_deref())?;
+        let expected = self.contents.bytes(shape.element, view.indices.len() as u64)?;
+        Ok(Prepared { shape: shape.clone(), view, expected, tolerance: self.tolerance })
+    }
+}
+
+/// An expectation with its numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    shape: Shape,
+    view: View,
+    expected: Vec<u8>,
+    tolerance: Tolerance,
+}
+
+impl Prepared {
+    pub(crate) fn buffer(&self) -> &str {
+        &self.shape.name
+    }
+
+    /// Compares the contents of the buffer; what is wrong with them, or how many elements are right.
+    pub(crate) fn check(&self, bytes: &[u8]) -> Result<String, String> {
+        let (element, size) = (self.shape.element, self.shape.element.bytes());
+        let mut wrong = Vec::new();
+        let mut count = 0u64;
+        for (expected, &index) in self.expected.chunks_exact(size).zip(&self.view.indices) {
+            let at = index as usize * size;
+            let found = &bytes[at..at + size];
+            if !self.tolerance.allows(element, expected, found) {
+                count += 1;
+                if wrong.len() < SHOWN {
+                    wrong.push((index, expected, found));
+                }
+            }
+        }
+        let (name, all) = (&self.shape.name, self.view.indices.len() as u64);
+        if count == 0 {
+            return Ok(format!("{name}: {} as expected", Plural(all, "element")));
+        }
+        let verb = if count == 1 { "is" } else { "are" };
+        let mut message = format!("{name}: {} of {} {verb} wrong", Grouped(count), Plural(all, "element"));
+        for (index, expected, found) in &wrong {
+            let place = view::place(*index, &self.shape.dims);
+            message += &format!(
+                "\n  {name}{place}: expected {}, found {}",
+                element.text(expected),
+                element.text(found)
+            );
+            if let (true, Some(ulps)) = (element.is_float(), element.ulps(expected, found)) {
+                message += &format!(" ({} ulp off)", Grouped(ulps));
+            }
+        }
+        match count - wrong.len() as u64 {
+            0 => {}
+            more => message += &format!("\n  and {} more", Grouped(more)),
+        }
+        Err(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, tolerance: &str, values: &[f32]) -> Result<String, String> {
+        let tolerance = if tolerance.is_empty() { Tolerance::default() } else { tolerance.parse().unwrap() };
+        let expectation = Expectation::parse(text, Path::new(""), tolerance).unwrap();
+        let shape = Shape { name: "y".to_owned(), element: Element::F32, dims: vec![values.len() as u64] };
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        expectation.prepare(&shape).unwrap().check(&bytes)
+    }
+
+    #[test]
+    fn bounds() {
+        let off = 1.0f32.next_up();
+        for (tolerance, holds) in [
+            ("", false),
+            ("ulp=1", true),
+            ("ulp=0", false),
+            ("abs=1e-6", true),
+            ("rel=1.2e-7", true),
+            ("rel=1e-8", false),
+            ("abs=0,rel=0,ulp=1", true),
+        ] {
+            assert_eq!(check("y=1", tolerance, &[1.0, off]).is_ok(), holds, "{tolerance}");
+        }
+        assert!(check("y=[nan,-0.0,inf]", "", &[-f32::NAN, 0.0, f32::INFINITY]).is_ok());
+        assert!(check("y=inf", "rel=1", &[1.0]).is_err());
+        assert!(check("y=nan", "abs=1,ulp=9", &[1.0]).is_err());
+        for bad in ["", "abs", "abs=x", "abs=-1", "abs=nan", "eps=1", "ulp=0.5"] {
+            assert!(bad.parse::<Tolerance>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_the_slice_counts() {
+        assert_eq!(check("y[:2]=iota", "", &[0.0, 1.0, 7.0]), Ok("y: 2 elements as expected".to_owned()));
+        let message = check("y=iota", "", &[0.0, 2.0, 7.0]).unwrap_err();
+        assert!(
+            message.starts_with("y: 2 of 3 elements are wrong\n  y[1]: expected 1.0, found 2.0 ("),
+            "{message}"
+        );
+    }
+}

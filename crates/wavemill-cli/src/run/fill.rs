@@ -1,0 +1,308 @@
+//! What a buffer or a value begins with, and what it is expected to end with.
+
+use std::path::{Path, PathBuf};
+
+use super::element::{Element, Number};
+use super::npy;
+use super::text::Plural;
+use crate::failure::Failure;
+use crate::input;
+
+/// Contents of a buffer, as the user describes them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fill {
+    /// `zeros`, `ones`, or a number for every element.
+    Constant(String),
+    /// `iota(start,step)`: start, start + step, ...
+    Iota { start: String, step: String },
+    /// `random(seed)` or `random(seed,low,high)`.
+    Random { seed: u64, range: Option<(String, String)> },
+    /// Numbers, one for each element.
+    List(Vec<String>),
+    /// `@file`: `.npy`, or raw little-endian bytes.
+    File(PathBuf),
+}
+
+/// What is accepted, for messages.
+pub(crate) const EXPECTED: &str = "zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH), a number, [1,2,3], or @file.npy";
+
+impl Fill {
+    /// Reads a description; `base` is the folder that file names are relative to.
+    pub(crate) fn parse(text: &str, base: &Path) -> Result<Fill, Failure> {
+        let text = text.trim();
+        let bad =
+            || Failure::usage(format!("`{text}` does not say what the contents are; expected {EXPECTED}"));
+        if let Some(path) = text.strip_prefix('@') {
+            return match path.is_empty() {
+                true => Err(bad()),
+                false => Ok(Fill::File(base.join(path))),
+            };
+        }
+        let (word, arguments) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            Some((word, arguments)) => (word, arguments.split(',').map(str::trim).collect()),
+            None => (text, Vec::new()),
+        };
+        match (word, &arguments[..]) {
+            ("zeros", []) => return Ok(Fill::Constant("0".to_owned())),
+            ("ones", []) => return Ok(Fill::Constant("1".to_owned())),
+            ("iota", arguments) if arguments.len() <= 2 => {
+                let number =
+                    |index: usize, default: &str| (*arguments.get(index).unwrap_or(&default)).to_owned();
+                return Ok(Fill::Iota { start: number(0, "0"), step: number(1, "1") });
+            }
+            ("random", [seed, range @ ..]) if range.is_empty() || range.len() == 2 => {
+                let seed = match Element::U64.number(seed)? {
+                    Number::Int(seed) => u64::try_from(seed).ok(),
+                    Number::Float(_) => None,
+                };
+                let seed =
+                    seed.ok_or_else(|| Failure::usage(format!("`{text}`: the seed must fit into 64 bits")))?;
+                let range =
+                    range.first_chunk::<2>().map(|[low, high]| ((*low).to_owned(), (*high).to_owned()));
+                return Ok(Fill::Random { seed, range });
+            }
+            ("random", []) => {
+                return Err(Failure::usage(format!(
+                    "`{text}` needs a seed, so that every run is the same: random(1)"
+                )));
+            }
+            _ => {}
+        }
+        let list = text.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
+        let list = match list {
+            Some(None) => return Err(bad()),
+            Some(Some(inside)) => Some(inside),
+            None if text.contains(',') => Some(text),
+            None => None,
+        };
+        if let Some(list) = list {
+            let numbers = list.split(',').map(str::trim).filter(|n| !n.is_empty());
+            return Ok(Fill::List(numbers.map(str::to_owned).collect()));
+        }
+        let numeric = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+        match numeric || matches!(text, "inf" | "nan" | "NaN") {
+            true => Ok(Fill::Constant(text.to_owned())),
+            false => Err(bad()),
+        }
+    }
+
+    /// The file, if the contents come from one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Fill::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The bytes of `count` elements.
+    pub(crate) fn bytes(&self, element: Element, count: u64) -> Result<Vec<u8>, Failure> {
+        let size = usize::try_from(count).ok().and_then(|count| count.checked_mul(element.bytes()));
+        let size = size.filter(|size| *size <= isize::MAX as usize);
+        let Some(size) = size else {
+            return Err(Failure::usage(format!("{} do not fit into memory", element.count(count))));
+        };
+        let mut out = Vec::new();
+        if out.try_reserve_exact(size).is_err() {
+            return Err(Failure::usage(format!("{} do not fit into memory", element.count(count))));
+        }
+        match self {
+            Fill::Constant(text) => {
+                element.put(element.number(text)?, &mut out)?;
+                // Nothing is left of an empty buffer but the check of its number.
+                let one = std::mem::take(&mut out);
+                match one.iter().all(|byte| *byte == 0) {
+                    true => out = vec![0; size],
+                    false => out = one.repeat(size / element.bytes()),
+                }
+            }
+            Fill::Iota { start, step } => {
+                let (start, step) = (element.number(start)?, element.number(step)?);
+                for index in 0..count {
+                    let number = match (start, step) {
+                        (Number::Int(start), Number::Int(step)) => {
+                            Number::Int(start + step * i128::from(index))
+                        }
+                        (Number::Float(start), Number::Float(step)) => {
+                            Number::Float(start + step * index as f64)
+                        }
+                        // Both were read as the same type.
+                        (start, _) => start,
+                    };
+                    let result = element.put(number, &mut out);
+                    result.map_err(|failure| failure.within(format_args!("element {index} of iota")))?;
+                }
+            }
+            Fill::Random { seed, range } => random(element, count, *seed, range.as_ref(), &mut out)?,
+            Fill::List(texts) => {
+                if texts.len() as u64 != count {
+                    let given = Plural(texts.len() as u64, "number");
+                    return Err(Failure::usage(format!("{given} given for {}", element.count(count))));
+                }
+                for text in texts {
+                    element.put(element.number(text)?, &mut out)?;
+                }
+            }
+            Fill::File(path) => {
+                let (found, _, bytes) = read_file(path, Some(element))?;
+                if found != element {
+                    return Err(Failure::input(format!(
+                        "`{}` holds {}, but {} was declared",
+                        path.display(),
+                        found.name(),
+                        element.name()
+                    )));
+                }
+                if bytes.len() != size {
+                    let found = element.count((bytes.len() / element.bytes()) as u64);
+                    return Err(Failure::input(format!(
+                        "`{}` holds {found} ({} bytes), but {count} ({size} bytes) were declared",
+                        path.display(),
+                        bytes.len(),
+                    )));
+                }
+                return Ok(bytes);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Type, shape and bytes of a file. Raw files are of the type that is expected of them.
+pub(crate) fn read_file(
+    path: &Path,
+    expected: Option<Element>,
+) -> Result<(Element, Vec<u64>, Vec<u8>), Failure> {
+    let data = input::open(path)?;
+    let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    if is_npy {
+        let array = npy::read(&data)
+            .map_err(|why| Failure::input(format!("cannot read `{}`: {why}", path.display())))?;
+        return Ok((array.element, array.shape, array.bytes));
+    }
+    let Some(element) = expected else {
+        return Err(Failure::usage(format!("`{}` is raw bytes; say of which type they are", path.display())));
+    };
+    if !data.len().is_multiple_of(element.bytes()) {
+        return Err(Failure::input(format!(
+            "`{}` has {} bytes, which is no multiple of the {} bytes of an {}",
+            path.display(),
+            data.len(),
+            element.bytes(),
+            element.name()
+        )));
+    }
+    Ok((element, vec![(data.len() / element.bytes()) as u64], data.to_vec()))
+}
+
+/// SplitMix64: small, fast, and the same everywhere (Steele, Lea and Flood 2014).
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// At least 0 and less than 1, in steps of 2^-53.
+    fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Integers over the whole range of the type or from `low` to `high`, both included; floats from 0 or `low` up to but
+/// without 1 or `high`, before they are rounded to the type.
+fn random(
+    element: Element,
+    count: u64,
+    seed: u64,
+    range: Option<&(String, String)>,
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    let mut generator = SplitMix64(seed);
+    let range = match range {
+        Some((low, high)) => Some((element.number(low)?, element.number(high)?)),
+        None => None,
+    };
+    for _ in 0..count {
+        match (element.is_float(), range) {
+            (true, None) => element.put(Number::Float(generator.fraction()), out)?,
+            (true, Some((Number::Float(low), Number::Float(high)))) if low <= high => {
+                element.put(Number::Float(low + generator.fraction() * (high - low)), out)?;
+            }
+            (false, None) => out.extend(&generator.next().to_le_bytes()[..element.bytes()]),
+            (false, Some((Number::Int(low), Number::Int(high)))) if low <= high => {
+                let span = (high - low).unsigned_abs() + 1;
+                // The bias of the remainder is below 2^-64 of the span's share for spans of up to 64 bits.
+                let wide = u128::from(generator.next()) << 64 | u128::from(generator.next());
+                element.put(Number::Int(low + (wide % span) as i128), out)?;
+            }
+            _ => {
+                return Err(Failure::usage(
+                    "the range of `random` is empty: its low end is above its high end",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(text: &str, element: Element, count: u64) -> Result<Vec<u8>, String> {
+        let fill = Fill::parse(text, Path::new("")).map_err(|failure| failure.message)?;
+        fill.bytes(element, count).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn contents() {
+        for (text, wanted) in [
+            ("zeros", Some([0, 0, 0, 0])),
+            ("ones", Some([1, 1, 1, 1])),
+            ("0x10", Some([16, 16, 16, 16])),
+            ("iota", Some([0, 1, 2, 3])),
+            ("iota(5)", Some([5, 6, 7, 8])),
+            ("iota(9, -3)", Some([9, 6, 3, 0])),
+            ("[1, 2, 3, 4]", Some([1, 2, 3, 4])),
+            ("4,3,2,1", Some([4, 3, 2, 1])),
+            ("1,2,3", None),
+            ("iota(254)", None),
+            ("iota(0,1,2)", None),
+            ("random", None),
+            ("random(x)", None),
+            ("random(1,9,3)", None),
+            ("zeroes", None),
+            ("[1,2,3", None),
+            ("256", None),
+            ("@", None),
+        ] {
+            let found = fill(text, Element::U8, 4);
+            assert_eq!(found.as_deref().ok(), wanted.as_ref().map(|wanted| &wanted[..]), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn random_numbers_are_reproducible_and_in_range() {
+        let words = fill("random(7)", Element::U32, 1000).unwrap();
+        assert_eq!(words, fill("random(7)", Element::U32, 1000).unwrap());
+        assert_ne!(words, fill("random(8)", Element::U32, 1000).unwrap());
+        // The reference implementation's first output for the seed 0.
+        assert_eq!(fill("random(0)", Element::U64, 1).unwrap(), 0xe220_a839_7b1d_cdaf_u64.to_le_bytes());
+        for (low, high, element) in [(-2, 2, Element::I8), (-2, 2, Element::F32)] {
+            let bytes = fill(&format!("random(3,{low},{high})"), element, 1000).unwrap();
+            let mut seen = [false; 5];
+            for one in bytes.chunks(element.bytes()) {
+                let value = match element.get(one) {
+                    Number::Int(value) => value as f64,
+                    Number::Float(value) => value,
+                };
+                assert!(value >= f64::from(low) && value <= f64::from(high), "{value}");
+                seen[(value.round() + 2.0) as usize] = true;
+            }
+            assert_eq!(seen, [true; 5]);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Sizes of grids and workgroups.
+
+use std::fmt;
+use std::str::FromStr;
+
+use wavemill::Kernel;
+
+use super::text::{Extent, Grouped};
+use crate::failure::Failure;
+
+/// A size in one to three dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// The dimensions that are not given are 1.
+    pub n: [u64; 3],
+    /// How many were given.
+    pub dims: u16,
+}
+
+impl Size {
+    pub(crate) fn from_list(list: &[u64]) -> Result<Size, Failure> {
+        let fail = |what: &str| Err(Failure::usage(format!("{list:?} is no size: {what}")));
+        if list.is_empty() || list.len() > 3 {
+            return fail("expected one to three numbers");
+        }
+        if let Some(n) = list.iter().find(|n| **n == 0 || **n > u64::from(u32::MAX)) {
+            return fail(&format!("{n} is not between 1 and {}", u32::MAX));
+        }
+        let mut n = [1; 3];
+        n[..list.len()].copy_from_slice(list);
+        Ok(Size { n, dims: list.len() as u16 })
+    }
+
+    /// Numbers that may be zero, for offsets.
+    pub(crate) fn offset(text: &str) -> Result<[u64; 3], Failure> {
+        let list = numbers(text)?;
+        match list.len() {
+            1..=3 => Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))),
+            _ => Err(Failure::usage(format!(
+                "`{text}` is no offset; expected one to three numbers: X, X,Y or X,Y,Z"
+            ))),
+        }
+    }
+
+    /// The size in numbers of 32 bits, which it has been checked to fit.
+    fn words(&self) -> [u32; 3] {
+        self.n.map(|n| n as u32)
+    }
+}
+
+fn numbers(text: &str) -> Result<Vec<u64>, Failure> {
+    let part = |part: &str| part.trim().replace('_', "").parse().ok();
+    let list: Option<Vec<u64>> = text.split([',', 'x', 'X']).map(part).collect();
+    list.ok_or_else(|| {
+        Failure::usage(format!("`{text}` is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16"))
+    })
+}
+
+impl FromStr for Size {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        Size::from_list(&numbers(text)?)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Extent(&self.n[..usize::from(self.dims)]).fmt(f)
+    }
+}
+
+/// How the user gave the size of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GridSize {
+    Workgroups(Size),
+    WorkItems(Size),
+}
+
+/// Grid and workgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub grid: GridSize,
+    pub block: Size,
+}
+
+impl Geometry {
+    /// Completes what the user said with what the kernel demands.
+    ///
+    /// # Errors
+    /// If it is not complete, or the kernel cannot be launched so.
+    pub(crate) fn of(
+        kernel: &Kernel,
+        grid: Option<Size>,
+        global: Option<Size>,
+        block: Option<Size>,
+    ) -> Result<Geometry, Failure> {
+        let grid = match (grid, global) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::usage(
+                    "both --grid (workgroups) and --global-size (work-items) are given; one is enough",
+                ));
+            }
+            (Some(size), None) => GridSize::Workgroups(size),
+            (None, Some(size)) => GridSize::WorkItems(size),
+            (None, None) => {
+                return Err(Failure::usage("the size of the grid is not given")
+                    .help("Add --grid N (workgroups) or --global-size N (work-items)."));
+            }
+        };
+        let max = kernel.max_workgroup_size();
+        let required = kernel.required_workgroup_size().map(|n| Size { n: n.map(u64::from), dims: 3 });
+        let block = match (block, required) {
+            (Some(block), Some(required)) if block.n != required.n => {
+                return Err(Failure::usage(format!(
+                    "a workgroup of {block} work-items was asked for, but `{}` was compiled for {required} only",
+                    kernel.name()
+                ))
+                .help(format!("Leave --block out, or say --block {required}.")));
+            }
+            (Some(block), _) => block,
+            (None, Some(required)) => required,
+            (None, None) => {
+                return Err(Failure::usage("the size of a workgroup is not given").help(format!(
+                    "Add --block N (work-items of a workgroup, {max} at most for this kernel)."
+                )));
+            }
+        };
+        let items = block.n.iter().fold(1u64, |all, n| all.saturating_mul(*n));
+        if items > u64::from(max) {
+            return Err(Failure::usage(format!(
+                "a workgroup of {block} has {} work-items, but `{}` takes {max} at most",
+                Grouped(items),
+                kernel.name()
+            )));
+        }
+        let geometry = Geometry { grid, block };
+        match geometry.work_items().iter().position(|n| *n > u64::from(u32::MAX)) {
+            Some(d) => Err(Failure::usage(format!(
+                "{} work-items in {}; {} are possible at most",
+                Grouped(geometry.work_items()[d]),
+                ["X", "Y", "Z"][d],
+                Grouped(u64::from(u32::MAX))
+            ))),
+            None => Ok(geometry),
+        }
+    }
+
+    fn work_items(&self) -> [u64; 3] {
+        match self.grid {
+            GridSize::WorkItems(size) => size.n,
+            GridSize::Workgroups(size) => std::array::from_fn(|d| size.n[d].saturating_mul(self.block.n[d])),
+        }
+    }
+
+    /// Dimensions that the kernel sees.
+    pub(crate) fn dims(&self) -> u16 {
+        let (GridSize::Workgroups(size) | GridSize::WorkItems(size)) = self.grid;
+        let trimmed =
+            (1..=self.block.dims).rev().find(|d| self.block.n[usize::from(*d) - 1] > 1).unwrap_or(1);
+        size.dims.max(trimmed)
+    }
+
+    /// The launch with this geometry.
+    pub(crate) fn apply<'a>(&self, launch: wavemill::Launch<'a>) -> wavemill::Launch<'a> {
+        let launch = launch.workgroup_size(self.block.words()).dims(self.dims());
+        match self.grid {
+            GridSize::Workgroups(size) => launch.workgroups(size.words()),
+            GridSize::WorkItems(size) => launch.global_size(size.n),
+        }
+    }
+}
+
+/// `4x1x1 workgroups x 256 = 1,024 work-items`
+impl fmt::Display for Geometry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = self.work_items();
+        let groups: [u64; 3] = std::array::from_fn(|d| items[d].div_ceil(self.block.n[d]));
+        let total = items.iter().fold(1u128, |all, n| all * u128::from(*n));
+        let block_dims = self.block.n.iter().rposition(|n| *n > 1).map_or(1, |last| last + 1);
+        let partial = (0..3).any(|d| !items[d].is_multiple_of(self.block.n[d]));
+        write!(f, "{} workgroups x {}", Extent(&groups), Extent(&self.block.n[..block_dims]))?;
+        match u64::try_from(total) {
+            Ok(total) => write!(f, " = {} work-items", Grouped(total))?,
+            Err(_) => write!(f, " = {total} work-items")?,
+        }
+        if partial { write!(f, " (the last workgroups are partial)") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let size = |n, dims| Some(Size { n, dims });
+        for (text, wanted) in [
+            ("4", size([4, 1, 1], 1)),
+            ("4,2", size([4, 2, 1], 2)),
+            ("4x2X3", size([4, 2, 3], 3)),
+            ("1_024", size([1024, 1, 1], 1)),
+            ("0", None),
+            ("-1", None),
+            ("4294967296", None),
+            ("1,2,3,4", None),
+            ("", None),
+            ("four", None),
+        ] {
+            assert_eq!(text.parse::<Size>().ok(), wanted, "{text}");
+        }
+        assert_eq!(Size::offset("0,7").unwrap(), [0, 7, 0]);
+    }
+
+    #[test]
+    fn echo() {
+        let show = |grid: GridSize, block: &str| Geometry { grid, block: block.parse().unwrap() }.to_string();
+        let size = |text: &str| text.parse().unwrap();
+        assert_eq!(show(GridSize::Workgroups(size("4")), "256"), "4x1x1 workgroups x 256 = 1,024 work-items");
+        assert_eq!(
+            show(GridSize::WorkItems(size("100x50")), "16x16"),
+            "7x4x1 workgroups x 16x16 = 5,000 work-items (the last workgroups are partial)"
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! The command line of `wavemill run`, and how it goes together with a launch file.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use wavemill::{RunOptions, TargetId, Tier};
+
+use super::expect::{Expectation, Tolerance};
+use super::geometry::Size;
+use super::launch_file::{ExpectText, LaunchFile, SizeText};
+use super::output::Output;
+use super::spec::ArgSpec;
+use crate::failure::Failure;
+use crate::input;
+
+pub(crate) const HELP: &str = "\
+Arguments of the kernel:
+  name:type[count]=contents   a buffer: y:f32[1024]=zeros, img:u8[480,640,3]=@photo.npy
+  name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
+  name=local:bytes            a __local pointer (dynamic LDS): tmp=local:4096
+  name=&other                 the same buffer once more
+  name=bytes:00ff, @file.bin  a structure by value
+Types are i8 to i64, u8 to u64, f16, bf16, f32, f64. Contents are zeros, ones, iota, iota(START,STEP),
+random(SEED), random(SEED,LOW,HIGH), a number, [1,2,3], @file.npy or @file.bin (raw, little-endian).
+Where the code object tells names and types, n=1024 is enough; otherwise arguments go by position.
+
+Examples:
+  wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros x:f32[1024]=iota a:f32=2 n:i32=1024 --print 'y[:4]'
+  wavemill run k.co --kernel scale          show the kernel's parameters and a complete line to copy
+  wavemill run k.co --init=k.toml           write a launch file to fill in
+  wavemill run examples/mandelbrot.toml     run a launch file
+  wavemill run k.co ... --expect 'y=@ref.npy' --tolerance rel=1e-6 --out y=y.npy --stats
+
+Results go to the standard output, everything else to the standard error.
+
+Exit codes: 0 fine; 1 an expectation failed; 2 usage; 3 bad input file; 4 the kernel faulted;
+5 unsupported instruction; 124 stopped at --max-instructions";
+
+/// Options of `wavemill run`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Launch file (.toml), code object, offload bundle, or host program or library with GPU code in it
+    pub file: PathBuf,
+    /// Arguments of the kernel: name:type[count]=contents
+    #[arg(value_name = "ARGUMENT", allow_negative_numbers = true)]
+    pub args: Vec<String>,
+    /// The kernel, by its name in the code object or in the source; not needed if there is only one
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Size of the grid in workgroups: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE")]
+    pub grid: Option<String>,
+    /// Size of the grid in work-items: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE", conflicts_with = "grid")]
+    pub global_size: Option<String>,
+    /// Size of a workgroup in work-items: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE")]
+    pub block: Option<String>,
+    /// First global id (OpenCL's global work offset): X, X,Y or X,Y,Z
+    #[arg(long, value_name = "OFFSET")]
+    pub offset: Option<String>,
+    /// Bytes of LDS beyond what the kernel declares (HIP's third launch parameter)
+    #[arg(long, value_name = "BYTES")]
+    pub dynamic_lds: Option<u32>,
+    /// Target to run on, such as gfx942; not needed if the file has code for one only
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    pub target: Option<TargetId>,
+    /// Print a buffer or a part of it: y, 'y[:4]', 'y[10:20:2]', 'y[0,:4]'; 'y[:4]:x' in hexadecimal
+    #[arg(long, value_name = "VIEW")]
+    pub print: Vec<String>,
+    /// Write a buffer to a file: y=y.npy, y=y.bin, y=y.png; y=y.png,range=0:1,palette=heat (or gray, steps)
+    #[arg(long, value_name = "VIEW=FILE")]
+    pub out: Vec<String>,
+    /// Compare a buffer with what it should be: y=ref.npy, 'y[:4]=[0,2,4,6]', 'y=iota(0,2)'
+    #[arg(long, value_name = "VIEW=CONTENTS")]
+    pub expect: Vec<String>,
+    /// How far floats may be off, any of: abs=1e-6,rel=1e-5,ulp=2 (without it they must be equal)
+    #[arg(long, value_name = "BOUNDS")]
+    pub tolerance: Option<String>,
+    /// Tell how many instructions ran and how fast
+    #[arg(long)]
+    pub stats: bool,
+    /// Host threads; all cores by default
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
+    #[arg(long, value_name = "TIER")]
+    pub tier: Option<String>,
+    /// Stop after that many instructions of all waves together
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    /// Run workgroups in order on one thread, with clocks that count instructions
+    #[arg(long)]
+    pub deterministic: bool,
+    /// Write a launch file for the kernel instead of running it; to the standard output without a name
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub init: Option<PathBuf>,
+}
+
+/// Everything that a run was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    /// The code object.
+    pub object: PathBuf,
+    /// Whether a launch file named it.
+    pub from_launch_file: bool,
+    pub target: Option<TargetId>,
+    pub kernel: Option<String>,
+    pub grid: Option<Size>,
+    pub global_size: Option<Size>,
+    pub block: Option<Size>,
+    pub offset: [u64; 3],
+    pub dynamic_lds: u32,
+    pub args: Vec<ArgSpec>,
+    pub print: Vec<String>,
+    pub out: Vec<Output>,
+    pub expect: Vec<Expectation>,
+    pub stats: bool,
+    pub options: RunOptions,
+}
+
+fn parse<T: FromStr<Err = Failure>>(option: &str, text: Option<&String>) -> Result<Option<T>, Failure> {
+    text.map(|text| text.parse()).transpose().map_err(|failure: Failure| failure.within(option))
+}
+
+fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let found = Tier::ALL.into_iter().find(|tier| tier.name() == text.as_str());
+    let tier = found.ok_or_else(|| {
+        Failure::usage(format!(
+            "there is no tier `{text}`; expected {}",
+            Tier::ALL.map(Tier::name).join(", ")
+        ))
+    })?;
+    match tier.is_available() {
+        true => Ok(Some(tier)),
+        false => Err(Failure::usage(format!(
+            "this host cannot run the tier {text}; its best is {}",
+            Tier::detect()
+        ))),
+    }
+}
+
+impl Job {
+    /// Reads the command line, and the launch file if it names one. What the command line says wins.
+    pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
+        let here = Path::new("");
+        let is_launch_file =
+            args.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+        let (file, base) = match is_launch_file {
+            true => (Some(LaunchFile::read(&args.file)?), args.file.parent().unwrap_or(here)),
+            false => (None, here),
+        };
+        let in_file = |failure: Failure| failure.within(args.file.display());
+        let file = file.unwrap_or_default();
+        let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
+        let mut job = Job {
+            object: args.file.clone(),
+            from_launch_file: is_launch_file,
+            target: args.target.clone(),
+            kernel: args.kernel.clone(),
+            grid: parse("--grid", args.grid.as_ref())?,
+            global_size: parse("--global-size", args.global_size.as_ref())?,
+            block: parse("--block", args.block.as_ref())?,
+            offset: [0; 3],
+            dynamic_lds: args.dynamic_lds.unwrap_or(0),
+            args: args.args.iter().map(|text| ArgSpec::parse(text, here)).collect::<Result<_, _>>()?,
+            print: args.print.clone(),
+            out: args.out.iter().map(|text| Output::parse(text, here)).collect::<Result<_, _>>()?,
+            expect: Vec::new(),
+            stats: args.stats,
+            options: RunOptions {
+                threads: args.threads,
+                tier: tier(args.tier.as_ref())?,
+                max_instructions: args.max_instructions,
+                deterministic: args.deterministic,
+                ..RunOptions::default()
+            },
+        };
+        if let Some(text) = &args.offset {
+            job.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
+        }
+        for text in &args.expect {
+            job.expect.push(Expectation::parse(text, here, tolerance.unwrap_or_default())?);
+        }
+        if is_launch_file {
+            job.add(&file, base, args, tolerance).map_err(in_file)?;
+        }
+        Ok(job)
+    }
+
+    /// Adds what the launch file says.
+    fn add(
+        &mut self,
+        file: &LaunchFile,
+        base: &Path,
+        args: &RunArgs,
+        tolerance: Option<Tolerance>,
+    ) -> Result<(), Failure> {
+        if let (None, Some(target)) = (&self.target, &file.target) {
+            self.target =
+                Some(input::parse_target(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
+        }
+        let mut object = file.object.clone();
+        if object.contains("{target}") {
+            let target = self.target.as_ref().ok_or_else(|| {
+                Failure::usage(format!("`{object}` depends on the target, and none is given"))
+                    .help("Say --target gfx942, or write target = \"gfx942\".")
+            })?;
+            object = object.replace("{target}", &target.processor.name());
+        }
+        self.object = base.join(object);
+        self.kernel = self.kernel.take().or_else(|| file.kernel.clone());
+        let size = |text: &Option<SizeText>| text.as_ref().map(SizeText::size).transpose();
+        if self.grid.is_none() && self.global_size.is_none() {
+            self.grid = size(&file.grid)?;
+            self.global_size = size(&file.global_size)?;
+        }
+        self.block = match self.block {
+            None => size(&file.block)?,
+            block => block,
+        };
+        if let (None, Some(offset)) = (&args.offset, &file.offset) {
+            self.offset = match offset {
+                SizeText::One(x) => [*x, 0, 0],
+                SizeText::List(list) if list.len() <= 3 => {
+                    std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))
+                }
+                SizeText::List(_) => return Err(Failure::usage("offset: expected one to three numbers")),
+                SizeText::Text(text) => Size::offset(text)?,
+            };
+        }
+        if args.dynamic_lds.is_none() {
+            self.dynamic_lds = file.dynamic_lds.unwrap_or(0);
+        }
+        self.merge_arguments(file, base)?;
+        self.print.splice(0..0, file.print.iter().cloned());
+        for text in &file.out {
+            self.out.push(Output::parse(text, base)?);
+        }
+        let own: Option<Tolerance> = parse("tolerance", file.tolerance.as_ref())?;
+        for expectation in &file.expect {
+            let (text, special) = match expectation {
+                ExpectText::Plain(text) => (text, None),
+                ExpectText::WithTolerance { that, tolerance } => (that, Some(tolerance.parse()?)),
+            };
+            let tolerance = tolerance.or(special).or(own).unwrap_or_default();
+            self.expect.push(Expectation::parse(text, base, tolerance)?);
+        }
+        self.stats |= file.stats;
+        self.options.deterministic |= file.deterministic;
+        if self.options.threads.is_none() {
+            let zero = || Failure::usage("threads: expected 1 or more");
+            self.options.threads = file.threads.map(|n| NonZeroUsize::new(n).ok_or_else(zero)).transpose()?;
+        }
+        if self.options.tier.is_none() {
+            self.options.tier = tier(file.tier.as_ref())?;
+        }
+        self.options.max_instructions = self.options.max_instructions.or(file.max_instructions);
+        Ok(())
+    }
+
+    /// Arguments of the command line replace those of the launch file with the same name.
+    fn merge_arguments(&mut self, file: &LaunchFile, base: &Path) -> Result<(), Failure> {
+        let mut merged = Vec::with_capacity(file.args.len());
+        for text in &file.args {
+            let argument = ArgSpec::parse(text, base)?;
+            let replacing = |own: &ArgSpec| own.name.is_some() && own.name == argument.name;
+            match self.args.iter().position(replacing) {
+                Some(index) => merged.push(self.args.remove(index)),
+                None => merged.push(argument),
+            }
+        }
+        merged.append(&mut self.args);
+        self.args = merged;
+        Ok(())
+    }
+}

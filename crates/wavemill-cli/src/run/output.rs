@@ -1,0 +1,282 @@
+//! Results in files.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::element::Number;
+use super::npy;
+use super::view::{self, Shape, View};
+use crate::failure::Failure;
+
+/// A result to be written to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Output {
+    /// Name of the buffer.
+    pub buffer: String,
+    slice: Option<String>,
+    file: PathBuf,
+    kind: Kind,
+    /// Values from here (black) to there (white) are drawn.
+    range: Option<(f64, f64)>,
+    palette: Palette,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Raw,
+    Npy,
+    Png,
+}
+
+/// Colours for numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Palette {
+    /// Black to white.
+    #[default]
+    Gray,
+    /// Black over red and yellow to white.
+    Heat,
+    /// Colours that go around ever more slowly; the top of the range is black. For counts of steps.
+    Steps,
+}
+
+impl FromStr for Palette {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        match text {
+            "gray" => Ok(Palette::Gray),
+            "heat" => Ok(Palette::Heat),
+            "steps" => Ok(Palette::Steps),
+            _ => Err(Failure::usage(format!("there is no palette `{text}`; expected gray, heat or steps"))),
+        }
+    }
+}
+
+impl Palette {
+    /// The colour of a value in a range.
+    fn colour(self, value: f64, (low, high): (f64, f64)) -> [u8; 3] {
+        const HEAT: &[[f64; 3]] = &[[0.0; 3], [200.0, 0.0, 0.0], [255.0, 200.0, 0.0], [255.0; 3]];
+        const WHEEL: &[[f64; 3]] = &[
+            [8.0, 16.0, 84.0],
+            [28.0, 110.0, 190.0],
+            [226.0, 246.0, 250.0],
+            [252.0, 178.0, 40.0],
+            [132.0, 40.0, 18.0],
+        ];
+        if value.is_nan() {
+            return [255, 0, 255];
+        }
+        let part = if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+        match self {
+            Palette::Gray => [(part * 255.0).round() as u8; 3],
+            Palette::Heat => blend(HEAT, part * (HEAT.len() - 1) as f64),
+            Palette::Steps if value >= high => [0; 3],
+            Palette::Steps => blend(WHEEL, (1.0 + (value - low).max(0.0)).ln() * 1.25),
+        }
+    }
+}
+
+/// The colour at a place of a list of colours, which begins again behind its end.
+fn blend(stops: &[[f64; 3]], place: f64) -> [u8; 3] {
+    let (from, part) = (place.floor(), place.fract());
+    let a = stops[from as usize % stops.len()];
+    let b = stops[(from as usize + 1) % stops.len()];
+    // At the very end of a list that does not go around, `part` is zero.
+    std::array::from_fn(|c| (a[c] + (b[c] - a[c]) * part).round() as u8)
+}
+
+impl Output {
+    /// Reads `y=file.npy` or `y=file.png,range=0:1,palette=heat`; `base` is the folder that file names are relative to.
+    pub(crate) fn parse(text: &str, base: &Path) -> Result<Self, Failure> {
+        let fail = || {
+            Failure::usage(format!(
+                "`{text}` is no output; expected y=file.npy, y=file.bin or y=file.png, where y is a buffer"
+            ))
+        };
+        let (what, mut file) = text.split_once('=').ok_or_else(fail)?;
+        let (buffer, slice) = view::split(what)?;
+        let mut range = None;
+        let mut palette = Palette::default();
+        while let Some((rest, option)) = file.rsplit_once(',') {
+            match option.split_once('=') {
+                Some(("range", value)) => {
+                    let ends =
+                        value.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                    range = Some(ends.ok_or_else(|| {
+                        Failure::usage(format!(
+                            "`{value}` is no range; expected range=LOW:HIGH, such as range=0:1"
+                        ))
+                    })?);
+                }
+                Some(("palette", value)) => palette = value.parse()?,
+                _ => break,
+            }
+            file = rest;
+        }
+        let extension =
+            Path::new(file).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let kind = match extension.as_str() {
+            "npy" => Kind::Npy,
+            "png" => Kind::Png,
+            "bin" | "raw" | "dat" => Kind::Raw,
+            _ => {
+                return Err(Failure::usage(format!(
+                    "`{file}`: the name says the format; expected it to end in .npy, .bin (raw bytes) or .png"
+                )));
+            }
+        };
+        let slice = slice.map(str::to_owned);
+        Ok(Output { buffer: buffer.to_owned(), slice, file: base.join(file), kind, range, palette })
+    }
+
+    /// Makes sure, before the kernel runs, that a buffer of that shape can be written so.
+    pub(crate) fn check(&self, shape: &Shape) -> Result<(), Failure> {
+        let view = View::parse(shape, self.slice.as_deref())?;
+        if self.kind == Kind::Png {
+            self.layout(shape, &view)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a buffer's contents.
+    pub(crate) fn write(&self, shape: &Shape, bytes: &[u8]) -> Result<String, Failure> {
+        let view = View::parse(shape, self.slice.as_deref())?;
+        let size = shape.element.bytes();
+        let part = |index: &u64| &bytes[*index as usize * size..][..size];
+        let bytes: Vec<u8> = view.indices.iter().flat_map(part).copied().collect();
+        let file = match self.kind {
+            Kind::Raw => bytes,
+            Kind::Npy => npy::write(shape.element, &view.shape, &bytes),
+            Kind::Png => self.picture(shape, &view, &bytes)?,
+        };
+        let path = self.file.display().to_string();
+        std::fs::write(&self.file, file).map_err(|error| Failure::output(&format!("`{path}`"), &error))?;
+        Ok(path)
+    }
+
+    /// Height, width and channels of a picture.
+    fn layout(&self, shape: &Shape, view: &View) -> Result<(u32, u32, usize), Failure> {
+        use super::element::Element::{U8, U32};
+        let refuse = |what: &str| {
+            Err(Failure::usage(format!(
+                "`{}` cannot be a picture: {what}; expected u8[height,width], u8[height,width,3], u8[height,width,4], \
+                 u32[height,width] with red in the lowest byte, or any other type [height,width] with range=LOW:HIGH",
+                self.buffer
+            )))
+        };
+        let (height, width, channels) = match (view.shape[..].first_chunk::<2>(), view.shape.get(2)) {
+            (Some(&[height, width]), None) => (height, width, 1),
+            (Some(&[height, width]), Some(&channels)) if view.shape.len() == 3 => (height, width, channels),
+            _ => return refuse(&format!("its shape is {:?}", view.shape)),
+        };
+        let channels = match (shape.element, channels, self.range) {
+            (_, 1, Some(_)) => 3,
+            (U8, 1, None) => 1,
+            (U8, 3 | 4, None) => channels as usize,
+            (U32, 1, None) => 4,
+            (_, _, Some(_)) => return refuse("a range goes with one number for each pixel"),
+            (element, 1, None) => {
+                return refuse(&format!("the range of its {} values is not given", element.name()));
+            }
+            (element, _, None) => {
+                return refuse(&format!("it has {channels} numbers of {} for each pixel", element.name()));
+            }
+        };
+        match (u32::try_from(height), u32::try_from(width)) {
+            (Ok(height @ 1..), Ok(width @ 1..)) => Ok((height, width, channels)),
+            _ => refuse(&format!("it would have {width} x {height} pixels")),
+        }
+    }
+
+    fn picture(&self, shape: &Shape, view: &View, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+        let (height, width, channels) = self.layout(shape, view)?;
+        let pixels = match self.range {
+            None => bytes.to_vec(),
+            Some(range) => {
+                let value = |bytes: &[u8]| match shape.element.get(bytes) {
+                    Number::Int(value) => value as f64,
+                    Number::Float(value) => value,
+                };
+                let values = bytes.chunks_exact(shape.element.bytes());
+                values.flat_map(|bytes| self.palette.colour(value(bytes), range)).collect()
+            }
+        };
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, width, height);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_color(match channels {
+            1 => png::ColorType::Grayscale,
+            3 => png::ColorType::Rgb,
+            _ => png::ColorType::Rgba,
+        });
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&pixels)?;
+            writer.finish()
+        });
+        written.map_err(|error| {
+            Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer))
+        })?;
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::element::Element;
+    use super::*;
+
+    fn layout(text: &str, element: Element, dims: &[u64]) -> Result<(u32, u32, usize), String> {
+        let output = Output::parse(text, Path::new("")).map_err(|failure| failure.message)?;
+        let shape = Shape { name: "y".to_owned(), element, dims: dims.to_vec() };
+        let view = View::parse(&shape, output.slice.as_deref()).unwrap();
+        output.layout(&shape, &view).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn pictures() {
+        for (text, element, dims, wanted) in [
+            ("y=a.png", Element::U8, &[2, 3][..], Some((2, 3, 1))),
+            ("y=a.png", Element::U8, &[2, 3, 3], Some((2, 3, 3))),
+            ("y=a.png", Element::U8, &[2, 3, 4], Some((2, 3, 4))),
+            ("y=a.png", Element::U8, &[2, 3, 2], None),
+            ("y=a.png", Element::U32, &[2, 3], Some((2, 3, 4))),
+            ("y=a.png", Element::F32, &[2, 3], None),
+            ("y=a.png,range=0:1", Element::F32, &[2, 3], Some((2, 3, 3))),
+            ("y=a.png,range=0:1,palette=heat", Element::F16, &[2, 3], Some((2, 3, 3))),
+            ("y=a.png,range=0:1,palette=red", Element::F16, &[2, 3], None),
+            ("y[0]=a.png", Element::U8, &[5, 2, 3], Some((2, 3, 1))),
+            ("y=a.png", Element::U8, &[6], None),
+            ("y=a.png", Element::U8, &[0, 3], None),
+            ("y=a.jpg", Element::U8, &[2, 3], None),
+            ("y", Element::U8, &[2, 3], None),
+        ] {
+            let found = layout(text, element, dims);
+            assert_eq!(found.as_ref().ok(), wanted.as_ref(), "{text} {dims:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn colours() {
+        assert_eq!(Palette::Gray.colour(0.5, (0.0, 1.0)), [128; 3]);
+        assert_eq!(Palette::Gray.colour(7.0, (0.0, 1.0)), [255; 3]);
+        assert_eq!(Palette::Heat.colour(0.0, (0.0, 1.0)), [0; 3]);
+        assert_eq!(Palette::Heat.colour(1.0, (0.0, 1.0)), [255; 3]);
+        assert_eq!(Palette::Steps.colour(100.0, (0.0, 100.0)), [0; 3]);
+        assert_ne!(Palette::Steps.colour(99.0, (0.0, 100.0)), [0; 3]);
+    }
+
+    #[test]
+    fn pixels_survive() {
+        let output = Output::parse("y=a.png", Path::new("")).unwrap();
+        let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: vec![2, 2, 3] };
+        let bytes: Vec<u8> = (0..12).map(|n| n * 20).collect();
+        let view = View::parse(&shape, None).unwrap();
+        let file = output.picture(&shape, &view, &bytes).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut pixels = vec![0; 12];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height, info.color_type), (2, 2, png::ColorType::Rgb));
+        assert_eq!(pixels, bytes);
+    }
+}

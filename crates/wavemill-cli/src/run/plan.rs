@@ -1,0 +1,349 @@
+//! Which argument goes to which parameter, and of which type it is.
+
+use wavemill::{Kernel, Parameter, ParameterKind};
+
+use super::element::{Element, SourceType};
+use super::fill::{self, Fill};
+use super::signature;
+use super::spec::{ArgSpec, Init};
+use super::text::{Plural, closest};
+use super::view::Shape;
+use crate::failure::Failure;
+
+/// An argument of the launch, in the order of the parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Planned {
+    /// A buffer with its first contents.
+    Buffer { shape: Shape, bytes: Vec<u8> },
+    /// The buffer that the argument of that number has.
+    Same(usize),
+    /// A value.
+    Value(Vec<u8>),
+    /// Dynamic LDS of that size.
+    Local(u32),
+}
+
+/// What is known of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// Name in the metadata, or else what messages call it.
+    pub name: String,
+    /// Whether the name is the metadata's.
+    pub named: bool,
+    /// Type in the source.
+    pub source: Option<SourceType>,
+    /// The same, as spelled there.
+    pub type_name: Option<String>,
+    pub kind: ParameterKind,
+    pub size: u32,
+    pub read_only: bool,
+}
+
+/// What the code object says about the parameters of a kernel; `None` if it says nothing.
+pub(crate) fn parameters(kernel: &Kernel) -> Option<Vec<Known>> {
+    if !kernel.has_metadata() {
+        return None;
+    }
+    let types = kernel.parameter_types().unwrap_or_default();
+    let known = |(index, parameter): (usize, Parameter)| {
+        let type_name = parameter.type_name.clone().or_else(|| types.get(index).cloned());
+        Known {
+            named: parameter.name.is_some(),
+            name: parameter.name.unwrap_or_else(|| format!("arg{index}")),
+            source: type_name.as_deref().map(SourceType::parse),
+            type_name,
+            kind: parameter.kind,
+            size: parameter.size,
+            read_only: parameter.read_only,
+        }
+    };
+    Some(kernel.parameters().into_iter().enumerate().map(known).collect())
+}
+
+/// Sorts the arguments to the parameters: those with a parameter's name go there, the others to the places left, in
+/// order.
+///
+/// # Errors
+/// Unknown and doubled names, too many arguments.
+pub(crate) fn assign<'a>(
+    parameters: &[Known],
+    arguments: &'a [ArgSpec],
+) -> Result<Vec<Option<&'a ArgSpec>>, Failure> {
+    let mut places: Vec<Option<&ArgSpec>> = vec![None; parameters.len()];
+    let mut rest = Vec::new();
+    for argument in arguments {
+        let named = |name: &String| parameters.iter().position(|p| p.named && p.name == *name);
+        match argument.name.as_ref().and_then(named) {
+            Some(index) => {
+                if places[index].replace(argument).is_some() {
+                    let name = &parameters[index].name;
+                    return Err(Failure::usage(format!("argument `{name}` is given more than once")));
+                }
+            }
+            None => rest.push(argument),
+        }
+    }
+    let all_named = parameters.iter().all(|parameter| parameter.named);
+    let mut free = places.iter_mut().filter(|place| place.is_none());
+    for argument in rest {
+        if let Some(name) = argument.name.as_ref().filter(|_| all_named) {
+            let names = parameters.iter().map(|parameter| parameter.name.as_str());
+            let hint = closest(name, names.clone())
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let names: Vec<&str> = names.collect();
+            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Failure::usage(format!("the kernel has no parameter `{name}`; it has {has}{hint}")));
+        }
+        match free.next() {
+            Some(place) => *place = Some(argument),
+            None => {
+                return Err(Failure::usage(format!(
+                    "the kernel takes {}, {} were given; `{}` is left over",
+                    Plural(parameters.len() as u64, "argument"),
+                    arguments.len(),
+                    argument.text
+                )));
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// The arguments of the launch. All parameters have one.
+///
+/// # Errors
+/// Types that are not known or do not fit, contents that do not fit.
+pub(crate) fn plan(parameters: &[Known], arguments: &[&ArgSpec]) -> Result<Vec<Planned>, Failure> {
+    let mut planned: Vec<Planned> = Vec::with_capacity(arguments.len());
+    for (index, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+        let one = match &argument.init {
+            Init::Same(name) => same(parameters, arguments, index, name, &planned),
+            _ => plan_one(parameter, argument),
+        };
+        planned.push(one.map_err(|failure| failure.within(format_args!("argument `{}`", argument.text)))?);
+    }
+    Ok(planned)
+}
+
+fn same(
+    parameters: &[Known],
+    arguments: &[&ArgSpec],
+    index: usize,
+    name: &str,
+    planned: &[Planned],
+) -> Result<Planned, Failure> {
+    let called = |i: &usize| parameters[*i].name == name || arguments[*i].name.as_deref() == Some(name);
+    let mut found = (0..index).find(called);
+    if let Some(Planned::Same(first)) = found.and_then(|found| planned.get(found)) {
+        found = Some(*first);
+    }
+    match found.filter(|found| matches!(planned.get(*found), Some(Planned::Buffer { .. }))) {
+        Some(found) => Ok(Planned::Same(found)),
+        None => Err(Failure::usage(format!("there is no buffer `{name}` before it"))),
+    }
+}
+
+fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
+    match (&parameter.kind, &argument.init) {
+        (ParameterKind::Local, Init::Local(size)) => Ok(Planned::Local(*size)),
+        (ParameterKind::Local, _) => Err(Failure::usage(format!(
+            "parameter `{}` is dynamic LDS; expected its size in bytes: {}=local:4096",
+            parameter.name, parameter.name
+        ))),
+        (ParameterKind::Buffer, Init::Local(_)) => Err(Failure::usage(format!(
+            "parameter `{}` is a buffer in global memory, not LDS",
+            parameter.name
+        ))),
+        (ParameterKind::Buffer, _) => buffer(parameter, argument),
+        (ParameterKind::Value, Init::Local(_)) => {
+            Err(Failure::usage(format!("parameter `{}` is a value, not LDS", parameter.name)))
+        }
+        (ParameterKind::Value, Init::Bytes(bytes)) => sized(parameter, bytes.clone()),
+        (ParameterKind::Value, _) => {
+            if argument.pointer || parameter.source.is_some_and(|source| source.pointer) {
+                return buffer(parameter, argument);
+            }
+            value(parameter, argument)
+        }
+        (ParameterKind::Other(what), _) => Err(Failure::usage(format!(
+            "parameter `{}` is a `{what}`, which Wavemill does not set up",
+            parameter.name
+        ))),
+        _ => Err(Failure::usage(format!("parameter `{}` is of a kind that is not known", parameter.name))),
+    }
+}
+
+fn sized(parameter: &Known, bytes: Vec<u8>) -> Result<Planned, Failure> {
+    match bytes.len() == parameter.size as usize {
+        true => Ok(Planned::Value(bytes)),
+        false => Err(Failure::usage(format!(
+            "parameter `{}` has {}, but the value has {}",
+            parameter.name,
+            Plural(u64::from(parameter.size), "byte"),
+            bytes.len()
+        ))),
+    }
+}
+
+/// A type that contradicts the source is a slip more often than not.
+fn check_type(parameter: &Known, element: Element, pointer: bool) -> Result<(), Failure> {
+    let Some(known) = parameter.source.and_then(|source| source.element) else { return Ok(()) };
+    // Bytes may be anything.
+    let bytes = pointer && known.bytes() == 1;
+    if bytes
+        || known.is_float() == element.is_float()
+            && known.bytes() == element.bytes()
+            && same_float(known, element)
+    {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "parameter `{}` is `{}` in the source, which is {}, but {} was given",
+        parameter.name,
+        parameter.type_name.as_deref().unwrap_or_default(),
+        known.name(),
+        element.name()
+    )))
+}
+
+fn same_float(a: Element, b: Element) -> bool {
+    !a.is_float() || a == b
+}
+
+fn unknown_type(parameter: &Known, example: &str) -> Failure {
+    let why = match &parameter.type_name {
+        Some(name) => format!("the source calls it `{name}`"),
+        None => format!("the code object says {} only", Plural(u64::from(parameter.size), "byte")),
+    };
+    Failure::usage(format!(
+        "the type of parameter `{}` is not known ({why}) and not given; expected {}:TYPE{example}, where TYPE is one of {}",
+        parameter.name,
+        parameter.name,
+        Element::ALL.map(Element::name).join(", ")
+    ))
+}
+
+fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
+    let name = argument.name.clone().filter(|_| !parameter.named).unwrap_or_else(|| parameter.name.clone());
+    let source = parameter.source.and_then(|source| source.element);
+    let mut element = argument.element.or(source);
+    if let Some(element) = argument.element {
+        check_type(parameter, element, true)?;
+    }
+    let zeros = Fill::Constant("0".to_owned());
+    let contents = match &argument.init {
+        Init::Fill(contents) => contents,
+        Init::Bytes(bytes) => {
+            let element = Element::U8;
+            let shape = Shape { name, element, dims: vec![bytes.len() as u64] };
+            return Ok(Planned::Buffer { shape, bytes: bytes.clone() });
+        }
+        _ => &zeros,
+    };
+    if let (Some(path), None) = (contents.file(), &argument.dims) {
+        // The file knows how much there is, and a NumPy file of which type.
+        let (found, dims, bytes) = fill::read_file(path, element)?;
+        if let Some(element) = element.filter(|element| *element != found) {
+            return Err(Failure::input(format!(
+                "`{}` holds {}, but the buffer is of {}",
+                path.display(),
+                found.name(),
+                element.name()
+            )));
+        }
+        return Ok(Planned::Buffer { shape: Shape { name, element: found, dims }, bytes });
+    }
+    if let (None, Some(path)) = (element, contents.file()) {
+        element = Some(fill::read_file(path, None)?.0);
+    }
+    let element = element.ok_or_else(|| unknown_type(parameter, "[COUNT]=..."))?;
+    let dims = match (&argument.dims, contents) {
+        (Some(dims), _) => dims.clone(),
+        (None, Fill::List(values)) => vec![values.len() as u64],
+        (None, _) => {
+            return Err(Failure::usage(format!(
+                "parameter `{}` is a buffer; how many elements has it? expected {}:{}[COUNT]=...",
+                parameter.name,
+                parameter.name,
+                element.name()
+            )));
+        }
+    };
+    let shape = Shape { name, element, dims };
+    let bytes = contents.bytes(element, shape.count())?;
+    Ok(Planned::Buffer { shape, bytes })
+}
+
+fn value(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
+    let name = &parameter.name;
+    let Init::Fill(contents) = &argument.init else {
+        return Err(Failure::usage(format!("parameter `{name}` is a value; expected {name}:TYPE=VALUE")));
+    };
+    if let Some(element) = argument.element {
+        check_type(parameter, element, false)?;
+    }
+    if let (Some(path), None) = (contents.file(), argument.element) {
+        // A structure.
+        return sized(parameter, crate::input::open(path)?.to_vec());
+    }
+    // The source's type wins where both say it: they agree but for the sign, and the user's literal is meant so.
+    let element = argument.element.or_else(|| parameter.source.and_then(|source| source.element));
+    let element = element.ok_or_else(|| unknown_type(parameter, "=..."))?;
+    let count: u64 = match (&argument.dims, contents) {
+        (Some(dims), _) => dims.iter().product(),
+        (None, Fill::List(values)) => values.len() as u64,
+        (None, _) => 1,
+    };
+    let total = count.saturating_mul(element.bytes() as u64);
+    if argument.dims.is_some() && parameter.size == 8 {
+        // Some compilers call pointers values of eight bytes.
+        if total == 8 {
+            return Err(Failure::usage(format!(
+                "parameter `{name}` has 8 bytes: they may be the {} itself or a pointer to it; write {}*[{count}] \
+                 for a buffer, or bytes:... for the value",
+                element.count(count),
+                element.name()
+            )));
+        }
+        return buffer(parameter, argument);
+    }
+    if total != u64::from(parameter.size) {
+        return Err(Failure::usage(format!(
+            "parameter `{name}` has {}{}, but {} have {total}",
+            Plural(u64::from(parameter.size), "byte"),
+            match signature::type_of_size(parameter.size) {
+                Some(types) if count == 1 => format!(" (as {types})"),
+                _ => String::new(),
+            },
+            element.count(count),
+        )));
+    }
+    sized(parameter, contents.bytes(element, count)?)
+}
+
+/// The parameters that hand-written code without metadata has: those that the arguments make up, all of a known type,
+/// each aligned to its size.
+///
+/// # Errors
+/// Arguments that do not say their type.
+pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
+    let one = |(index, argument): (usize, &ArgSpec)| {
+        let (kind, size) = match (&argument.init, argument.element, &argument.dims) {
+            (Init::Local(_), ..) => (ParameterKind::Local, 4),
+            (Init::Same(_), ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
+            (Init::Bytes(bytes), ..) => (ParameterKind::Value, bytes.len() as u32),
+            (_, _, Some(_)) => (ParameterKind::Buffer, 8),
+            (_, Some(_), None) if argument.pointer => (ParameterKind::Buffer, 8),
+            (_, Some(element), None) => (ParameterKind::Value, element.bytes() as u32),
+            (_, None, None) => {
+                return Err(Failure::usage(format!(
+                    "argument `{}`: the code object has no metadata, so the type of every argument must be given",
+                    argument.text
+                )));
+            }
+        };
+        let name = argument.name.clone().unwrap_or_else(|| format!("arg{index}"));
+        Ok(Known { named: false, name, source: None, type_name: None, kind, size, read_only: false })
+    };
+    arguments.iter().enumerate().map(one).collect()
+}

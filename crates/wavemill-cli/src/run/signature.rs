@@ -1,0 +1,129 @@
+//! What a kernel takes, and a complete command line or launch file for it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use wavemill::{Kernel, ParameterKind};
+
+use super::plan::Known;
+use super::spec::ArgSpec;
+use super::text::quoted;
+
+/// The element types of a size, for hints.
+pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
+    match size {
+        1 => Some("i8 or u8"),
+        2 => Some("i16, u16, f16 or bf16"),
+        4 => Some("i32, u32 or f32"),
+        8 => Some("i64, u64 or f64"),
+        _ => None,
+    }
+}
+
+/// The parameters as a table.
+pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
+    let name = kernel.demangled_name().unwrap_or_else(|| kernel.name().to_owned());
+    let mut out = format!("Parameters of {name}:\n");
+    if parameters.is_empty() {
+        out += "  none\n";
+    }
+    let widest = |text: fn(&Known) -> &str| parameters.iter().map(|p| text(p).len()).max().unwrap_or(0);
+    let names = widest(|p| &p.name);
+    let types = widest(|p| p.type_name.as_deref().unwrap_or("?"));
+    for parameter in parameters {
+        let ty = parameter.type_name.as_deref().unwrap_or("?");
+        let what = match &parameter.kind {
+            ParameterKind::Buffer if parameter.read_only => "buffer, only read".to_owned(),
+            ParameterKind::Buffer => "buffer".to_owned(),
+            ParameterKind::Local => "dynamic LDS".to_owned(),
+            ParameterKind::Value => format!("value of {} bytes", parameter.size),
+            ParameterKind::Other(what) => format!("{what} (not supported)"),
+            _ => "?".to_owned(),
+        };
+        let _ = writeln!(out, "  {:names$}  {ty:types$}  {what}", parameter.name);
+    }
+    out
+}
+
+/// An argument to fill in for a parameter: complete where its type is known.
+fn template(parameter: &Known) -> String {
+    let name = &parameter.name;
+    let element = parameter.source.and_then(|source| source.element);
+    let pointer = parameter.kind == ParameterKind::Buffer || parameter.source.is_some_and(|s| s.pointer);
+    match (&parameter.kind, element) {
+        (ParameterKind::Local, _) => format!("{name}=local:4096"),
+        (_, Some(element)) if pointer => format!("{name}:{}[1024]=zeros", element.name()),
+        (_, None) if pointer => format!("{name}:TYPE[1024]=zeros"),
+        (_, Some(element)) => format!("{name}:{}=1", element.name()),
+        (_, None) => match type_of_size(parameter.size) {
+            Some(_) => format!("{name}:TYPE=1"),
+            None => format!("{name}=@{name}.bin"),
+        },
+    }
+}
+
+/// The arguments that are there, and templates for those that are missing.
+pub(crate) fn complete(parameters: &[Known], places: &[Option<&ArgSpec>]) -> Vec<String> {
+    let one = |(parameter, place): (&Known, &Option<&ArgSpec>)| match place {
+        Some(argument) => argument.text.clone(),
+        None => template(parameter),
+    };
+    parameters.iter().zip(places).map(one).collect()
+}
+
+/// A command line that runs the kernel.
+pub(crate) fn line(file: &Path, kernel: &str, geometry: &str, arguments: &[String]) -> String {
+    let mut out = format!("wavemill run {}", quoted(&file.display().to_string()));
+    let _ = write!(out, " --kernel {} {geometry}", quoted(kernel));
+    for argument in arguments {
+        let _ = write!(out, " {}", quoted(argument));
+    }
+    out
+}
+
+/// What is left to fill in.
+pub(crate) fn placeholders(arguments: &[String]) -> &'static str {
+    match arguments.iter().any(|argument| argument.contains(":TYPE")) {
+        true => " (put a type such as f32 or i32 in place of each TYPE)",
+        false => "",
+    }
+}
+
+/// A launch file for the kernel.
+pub(crate) fn launch_file(
+    file: &Path,
+    kernel: &Kernel,
+    parameters: &[Known],
+    arguments: &[String],
+) -> String {
+    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let (global, block) = match kernel.required_workgroup_size() {
+        Some(size) => (
+            "grid = [1, 1, 1]",
+            format!("block = {size:?}  # the only size that the kernel was compiled for"),
+        ),
+        None => ("grid = 4", format!("block = {}", kernel.max_workgroup_size().min(256))),
+    };
+    let mut out = String::from("# Launch file for `wavemill run`. Paths are relative to this file.\n");
+    let _ = writeln!(out, "object = {}", quote(&file.display().to_string()));
+    let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
+    if let Some(name) = kernel.demangled_name() {
+        let _ = writeln!(out, "# {name}");
+    }
+    let _ = writeln!(out, "{global}  # workgroups; or global_size = work-items");
+    let _ = writeln!(out, "{block}  # work-items of a workgroup\n");
+    out += "# name:type[count]=contents. Contents: zeros, ones, iota, iota(START,STEP), random(SEED), a number,\n";
+    out += "# [1,2,3], @file.npy, @file.bin.\n";
+    out += "args = [\n";
+    for (parameter, argument) in parameters.iter().zip(arguments) {
+        let ty = parameter.type_name.as_deref().unwrap_or("type not known");
+        let _ = writeln!(out, "    {},  # {ty}", quote(argument));
+    }
+    out += "]\n\n";
+    let buffer = parameters.iter().rev().find(|p| p.kind == ParameterKind::Buffer && !p.read_only);
+    let name = buffer.map_or("y", |parameter| &parameter.name);
+    let _ = writeln!(out, "print = [{}]", quote(&format!("{name}[:4]")));
+    let _ = writeln!(out, "# out = [{}]", quote(&format!("{name}={name}.npy")));
+    let _ = writeln!(out, "# expect = [{}]", quote(&format!("{name}=@expected.npy")));
+    out
+}

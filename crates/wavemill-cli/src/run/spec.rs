@@ -1,0 +1,204 @@
+//! Arguments as the user writes them: `name:type[count]=contents`.
+
+use std::path::Path;
+
+use super::element::Element;
+use super::fill::Fill;
+use crate::failure::Failure;
+
+/// The form of an argument, for messages.
+pub(crate) const FORM: &str =
+    "name:type[count]=contents, such as y:f32[1024]=zeros, n:i32=1024 or tmp=local:4096";
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ArgSpec {
+    /// As the user wrote it.
+    pub text: String,
+    pub name: Option<String>,
+    pub element: Option<Element>,
+    /// `f32*[2]`: certainly a buffer.
+    pub pointer: bool,
+    pub dims: Option<Vec<u64>>,
+    pub init: Init,
+}
+
+/// What an argument is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Init {
+    /// Nothing was said: zeros for a buffer.
+    Open,
+    Fill(Fill),
+    /// `local:SIZE`: dynamic LDS.
+    Local(u32),
+    /// `&name`: the same buffer as another argument.
+    Same(String),
+    /// `bytes:00ff`: the bytes of a structure.
+    Bytes(Vec<u8>),
+}
+
+/// Whether a text can be a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || "_.$".contains(c))
+}
+
+/// Numbers between brackets: `[64,32]`, without the brackets.
+fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
+    let one = |part: &str| {
+        let part = part.trim().replace('_', "");
+        match part.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => part.parse().ok(),
+        }
+    };
+    let dims: Option<Vec<u64>> = text.split(',').map(one).collect();
+    let dims = dims.filter(|dims| dims.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).is_some());
+    dims.ok_or_else(|| Failure::usage(format!("[{text}] is no size; expected [1024] or [64,64]")))
+}
+
+impl Init {
+    fn parse(text: &str, base: &Path) -> Result<Init, Failure> {
+        let text = text.trim();
+        if let Some(size) = text.strip_prefix("local:") {
+            let fail = || Failure::usage(format!("`{size}` is no size in bytes; expected local:4096"));
+            return size.trim().replace('_', "").parse().map(Init::Local).map_err(|_| fail());
+        }
+        if let Some(name) = text.strip_prefix('&') {
+            return Ok(Init::Same(name.trim().to_owned()));
+        }
+        if let Some(digits) = text.strip_prefix("bytes:") {
+            let fail = || {
+                Failure::usage(format!(
+                    "`{digits}` are no bytes; expected pairs of hexadecimal digits: bytes:00ff"
+                ))
+            };
+            let digits: Vec<u32> = digits
+                .chars()
+                .filter(|c| *c != '_')
+                .map(|c| c.to_digit(16))
+                .collect::<Option<_>>()
+                .ok_or_else(fail)?;
+            return match digits.len().is_multiple_of(2) {
+                true => {
+                    Ok(Init::Bytes(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()))
+                }
+                false => Err(fail()),
+            };
+        }
+        Fill::parse(text, base).map(Init::Fill)
+    }
+}
+
+impl ArgSpec {
+    /// Reads an argument; `base` is the folder that file names are relative to.
+    pub(crate) fn parse(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
+        Self::read(text.trim(), base)
+            .map_err(|failure| failure.within(format_args!("argument `{}`", text.trim())))
+    }
+
+    fn read(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
+        let mut spec = ArgSpec {
+            text: text.to_owned(),
+            name: None,
+            element: None,
+            pointer: false,
+            dims: None,
+            init: Init::Open,
+        };
+        let declared = match text.split_once('=') {
+            Some((declared, init)) => {
+                spec.init = Init::parse(init, base)?;
+                declared.trim()
+            }
+            None => text,
+        };
+        let declares = text.contains('=')
+            || !declared.starts_with("local:") && !declared.starts_with("bytes:") && declared.contains(':')
+            || declared.ends_with(']') && declared.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if !declares {
+            // A value by position, of the type that the metadata says.
+            spec.init = Init::parse(text, base)?;
+            return Ok(spec);
+        }
+        let (head, dims) = match declared.strip_suffix(']') {
+            Some(rest) => {
+                let Some((head, dims)) = rest.split_once('[') else {
+                    return Err(Failure::usage(format!("there is no `[` before the `]`; expected {FORM}")));
+                };
+                (head.trim(), Some(parse_dims(dims)?))
+            }
+            None => (declared, None),
+        };
+        spec.dims = dims;
+        let (name, ty) = match head.split_once(':') {
+            Some((name, ty)) => (name.trim(), Some(ty.trim())),
+            // A type by itself stands for an argument by position.
+            None if Element::from_name(head.trim_end_matches('*')).is_some() => ("", Some(head)),
+            None => (head, None),
+        };
+        if let Some(ty) = ty {
+            let plain = ty.strip_suffix('*');
+            spec.pointer = plain.is_some();
+            spec.element = Some(Element::parse(plain.unwrap_or(ty).trim())?);
+        }
+        if !name.is_empty() {
+            if !is_name(name) {
+                return Err(Failure::usage(format!("`{name}` is no name; expected {FORM}")));
+            }
+            spec.name = Some(name.to_owned());
+        }
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> ArgSpec {
+        ArgSpec::parse(text, Path::new("base")).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    #[test]
+    fn every_form() {
+        let spec = parse("y:f32[64,32]=zeros");
+        assert_eq!(spec.name.as_deref(), Some("y"));
+        assert_eq!((spec.element, spec.dims), (Some(Element::F32), Some(vec![64, 32])));
+        assert_eq!(spec.init, Init::Fill(Fill::Constant("0".to_owned())));
+        let spec = parse("f64[8]");
+        assert_eq!((spec.name, spec.element, spec.init), (None, Some(Element::F64), Init::Open));
+        let spec = parse("y[8]=@in.npy");
+        assert_eq!((spec.name.as_deref(), spec.element), (Some("y"), None));
+        assert_eq!(spec.init, Init::Fill(Fill::File("base/in.npy".into())));
+        assert!(parse("p:u8*[2]=1,2").pointer);
+        assert_eq!(parse("-5").init, Init::Fill(Fill::Constant("-5".to_owned())));
+        assert_eq!(parse("n=5").name.as_deref(), Some("n"));
+        assert_eq!(parse("u32=5").element, Some(Element::U32));
+        assert_eq!(parse("tmp=local:4096").init, Init::Local(4096));
+        assert_eq!(parse("local:64").init, Init::Local(64));
+        assert_eq!(parse("b=&a").init, Init::Same("a".to_owned()));
+        assert_eq!(parse("s=bytes:00_ff").init, Init::Bytes(vec![0, 255]));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "",
+            "y:",
+            "y:f33=1",
+            "y]=1",
+            "y:f32[x]=1",
+            "y:f32[=1",
+            "1y:f32=1",
+            "y y=1",
+            "local:many",
+            "s=bytes:0",
+            "s=bytes:zz",
+            "y:f32[4294967296,4294967297]=0",
+            "hello",
+        ] {
+            assert!(ArgSpec::parse(text, Path::new("")).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Numbers and names for people.
+
+use std::fmt;
+
+/// A number with commas between groups of three digits.
+pub(crate) struct Grouped(pub u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let mut text = String::new();
+        for (index, digit) in digits.chars().enumerate() {
+            if index != 0 && (digits.len() - index).is_multiple_of(3) {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        f.pad(&text)
+    }
+}
+
+/// A count with its noun: `1 element`, `1,024 elements`.
+pub(crate) struct Plural(pub u64, pub &'static str);
+
+impl fmt::Display for Plural {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", Grouped(self.0), self.1, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+/// `NxMxK`.
+pub(crate) struct Extent<'a, T>(pub &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Extent<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, n) in self.0.iter().enumerate() {
+            write!(f, "{}{n}", if index == 0 { "" } else { "x" })?;
+        }
+        Ok(())
+    }
+}
+
+/// The name that the user most likely meant.
+pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = 1 + name.len() / 4;
+    let scored = names.into_iter().map(|other| (distance(name, other), other));
+    scored.filter(|(distance, _)| *distance <= limit).min().map(|(_, other)| other)
+}
+
+/// Number of characters to insert, delete or replace to get from one text to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let cost = (diagonal + usize::from(from != *to)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], cost);
+        }
+    }
+    row[b.len()]
+}
+
+/// Quotes a word for a shell, if it needs quotes.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for (n, text) in [(0, "0"), (999, "999"), (1024, "1,024"), (1_234_567, "1,234,567")] {
+            assert_eq!(Grouped(n).to_string(), text);
+        }
+        assert_eq!(Plural(1, "element").to_string(), "1 element");
+        assert_eq!(Extent(&[4, 1, 1]).to_string(), "4x1x1");
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(closest("vectoradd", ["vector_add", "mandelbrot"]), Some("vector_add"));
+        assert_eq!(closest("x", ["vector_add", "mandelbrot"]), None);
+        assert_eq!(quoted("y:f32[4]=zeros"), "'y:f32[4]=zeros'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("a:f32=2"), "a:f32=2");
+    }
+}

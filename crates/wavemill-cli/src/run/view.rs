@@ -1,0 +1,211 @@
+//! Parts of a buffer: `y`, `y[:4]`, `y[10:20:2]`, `y[0,:4]`.
+
+use super::element::Element;
+use super::text::{Extent, Plural};
+use crate::failure::Failure;
+
+/// A buffer's declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub name: String,
+    pub element: Element,
+    pub dims: Vec<u64>,
+}
+
+impl Shape {
+    pub(crate) fn count(&self) -> u64 {
+        self.dims.iter().product()
+    }
+}
+
+/// Some elements of a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct View {
+    /// Numbers of the elements in the buffer, in order.
+    pub indices: Vec<u64>,
+    /// Shape of the part; dimensions with a single index are left out.
+    pub shape: Vec<u64>,
+}
+
+/// Splits `y[0,:4]` into the name and what is between the brackets.
+pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), Failure> {
+    match text.trim().split_once('[') {
+        None => Ok((text.trim(), None)),
+        Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
+            Some(inside) => Ok((name.trim(), Some(inside))),
+            None => Err(Failure::usage(format!("`{}` has no `]` at its end", text.trim()))),
+        },
+    }
+}
+
+impl View {
+    /// The part of a buffer between the brackets; all of it without brackets.
+    pub(crate) fn parse(shape: &Shape, inside: Option<&str>) -> Result<View, Failure> {
+        let parts: Vec<&str> = inside.map_or(Vec::new(), |inside| inside.split(',').collect());
+        if parts.len() > shape.dims.len() {
+            let declared = Extent(&shape.dims);
+            return Err(Failure::usage(format!(
+                "`{}` has {} ({declared}), but {} indices were given",
+                shape.name,
+                Plural(shape.dims.len() as u64, "dimension"),
+                parts.len()
+            )));
+        }
+        let mut view = View { indices: vec![0], shape: Vec::new() };
+        for (d, &size) in shape.dims.iter().enumerate() {
+            let (range, kept) = match parts.get(d) {
+                Some(part) => range(shape, part.trim(), size)?,
+                None => ((0..size).collect(), true),
+            };
+            if kept {
+                view.shape.push(range.len() as u64);
+            }
+            let rows = view.indices.iter();
+            view.indices = rows.flat_map(|row| range.iter().map(move |index| row * size + index)).collect();
+        }
+        Ok(view)
+    }
+}
+
+/// The indices that a part of a slice names, and whether it is a range.
+fn range(shape: &Shape, part: &str, size: u64) -> Result<(Vec<u64>, bool), Failure> {
+    let name = &shape.name;
+    let bad = || {
+        Failure::usage(format!(
+            "`{part}` is no index into `{name}`; expected a number or a slice such as :4, 10:20 or 0:100:10"
+        ))
+    };
+    let outside = |index: i64| {
+        Failure::usage(format!(
+            "index {index} is outside of `{name}`, which has {} there",
+            Plural(size, "element")
+        ))
+    };
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| bad());
+    // Negative indices count from the end.
+    let place = |index: i64, most: u64| {
+        let from_end = if index < 0 { size.checked_sub(index.unsigned_abs()) } else { Some(index as u64) };
+        from_end.filter(|place| *place <= most).ok_or_else(|| outside(index))
+    };
+    let fields: Vec<&str> = part.split(':').collect();
+    if let [index] = fields[..] {
+        let index = number(index)?;
+        let Some(last) = size.checked_sub(1) else { return Err(outside(index)) };
+        return Ok((vec![place(index, last)?], false));
+    }
+    if fields.len() > 3 {
+        return Err(bad());
+    }
+    let field = |index: usize| fields.get(index).map(|text| text.trim()).filter(|text| !text.is_empty());
+    let start = field(0).map_or(Ok(0), |text| place(number(text)?, size))?;
+    let end = field(1).map_or(Ok(size), |text| place(number(text)?, size))?;
+    let step = field(2).map_or(Ok(1), number)?;
+    let step = usize::try_from(step).ok().filter(|step| *step > 0);
+    let step = step.ok_or_else(|| Failure::usage(format!("`{part}`: the step must be 1 or more")))?;
+    Ok(((start..end).step_by(step).collect(), true))
+}
+
+/// Longest line of printed values.
+const WIDTH: usize = 100;
+
+/// The values of a part as text: on one line if they fit, else in rows that begin with the index of their first value.
+pub(crate) fn format(title: &str, shape: &Shape, view: &View, bytes: &[u8], hex: bool) -> String {
+    let size = shape.element.bytes();
+    let value = |index: u64| {
+        let at = index as usize * size;
+        let bytes = &bytes[at..at + size];
+        if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) }
+    };
+    let values: Vec<String> = view.indices.iter().map(|index| value(*index)).collect();
+    if view.shape.is_empty() {
+        return format!("{title} = {}\n", values.concat());
+    }
+    let length: usize = title.len() + 5 + values.iter().map(|value| value.len() + 2).sum::<usize>();
+    if view.shape.len() == 1 && length <= WIDTH {
+        return format!("{title} = [{}]\n", values.join(", "));
+    }
+    let places: Vec<String> = view.indices.iter().map(|index| place(*index, &shape.dims)).collect();
+    let widest = values.iter().map(String::len).max().unwrap_or(0);
+    let margin = places.iter().map(String::len).max().unwrap_or(0);
+    let per_line = (WIDTH.saturating_sub(margin + 4) / (widest + 2)).max(1);
+    // A power of two is easier to count.
+    let per_line = 1 << per_line.ilog2();
+    let row = view.shape.last().copied().unwrap_or(1).max(1) as usize;
+    let mut out = format!("{title} =\n");
+    for (row_values, row_places) in values.chunks(row).zip(places.chunks(row)) {
+        for (line, places) in row_values.chunks(per_line).zip(row_places.chunks(per_line)) {
+            out += &format!("  {:>margin$}", places[0]);
+            for value in line {
+                out += &format!("  {value:>widest$}");
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The indices of an element in every dimension: `[3]`, `[0,3]`.
+pub(crate) fn place(index: u64, dims: &[u64]) -> String {
+    let mut rest = index;
+    let mut parts: Vec<String> = Vec::with_capacity(dims.len());
+    for size in dims.iter().rev() {
+        parts.push((rest % size.max(&1)).to_string());
+        rest /= size.max(&1);
+    }
+    parts.reverse();
+    format!("[{}]", parts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(dims: &[u64], inside: &str) -> Result<(Vec<u64>, Vec<u64>), String> {
+        let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: dims.to_vec() };
+        match View::parse(&shape, Some(inside)) {
+            Ok(view) => Ok((view.indices, view.shape)),
+            Err(failure) => Err(failure.message),
+        }
+    }
+
+    #[test]
+    fn slices() {
+        for (dims, inside, indices, shape) in [
+            (&[10][..], ":4", &[0, 1, 2, 3][..], &[4][..]),
+            (&[10], "2:8:3", &[2, 5], &[2]),
+            (&[10], "-2:", &[8, 9], &[2]),
+            (&[10], "-1", &[9], &[]),
+            (&[10], "5:5", &[], &[0]),
+            (&[3, 4], "1", &[4, 5, 6, 7], &[4]),
+            (&[3, 4], ":,1", &[1, 5, 9], &[3]),
+            (&[3, 4], "0,:2", &[0, 1], &[2]),
+            (&[2, 2, 2], ":,0,1", &[1, 5], &[2]),
+        ] {
+            assert_eq!(view(dims, inside), Ok((indices.to_vec(), shape.to_vec())), "{dims:?} [{inside}]");
+        }
+        for (dims, inside) in [
+            (&[10][..], "10"),
+            (&[10], "-11"),
+            (&[10], ":11"),
+            (&[10], "::0"),
+            (&[10], "::-1"),
+            (&[10], "a"),
+            (&[10], "1:2:3:4"),
+            (&[10], "1,2"),
+            (&[0], "0"),
+            (&[10], ""),
+        ] {
+            assert!(view(dims, inside).is_err(), "{dims:?} [{inside}]");
+        }
+    }
+
+    #[test]
+    fn long_values_come_in_rows() {
+        let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: vec![2, 40] };
+        let bytes: Vec<u8> = (0..80).collect();
+        let all = View::parse(&shape, None).unwrap();
+        let text = format("y", &shape, &all, &bytes, false);
+        assert_eq!(text.lines().count(), 1 + 2 * 3);
+        assert!(text.contains("\n  [1,16]  56  57"), "{text}");
+    }
+}
