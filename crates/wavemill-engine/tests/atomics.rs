@@ -94,99 +94,91 @@ fn every_operation_in_every_place() {
     let mut random = Random(7);
     // Their handlers are the same on every tier.
     let tier = Tier::detect();
-    {
-        for op in AtomicOp::ALL {
-            for width in [Width::W32, Width::W64] {
-                let wide = width == Width::W64;
-                if wide && matches!(op, AtomicOp::PkAddF16 | AtomicOp::PkAddBf16) {
-                    continue;
+    for op in AtomicOp::ALL {
+        for width in [Width::W32, Width::W64] {
+            let wide = width == Width::W64;
+            if wide && matches!(op, AtomicOp::PkAddF16 | AtomicOp::PkAddBf16) {
+                continue;
+            }
+            for place in
+                [Place::Global, Place::GlobalWithBase, Place::FlatToGlobal, Place::FlatToLds, Place::Lds]
+            {
+                let size = if wide { 8 } else { 4 };
+                let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
+                let memory = GuestMemory::new();
+                let buffer = memory.allocate("words", 1024, 256).unwrap();
+                let exec = random.next() | random.next();
+                let mut setup = Setup { lds_size: 1024, ..Setup::one_wave(exec) };
+                let slots: [usize; 64] = std::array::from_fn(|_| random.below(WORDS));
+                let base = match place {
+                    Place::Global | Place::FlatToGlobal => buffer,
+                    Place::FlatToLds => LDS_APERTURE,
+                    Place::GlobalWithBase | Place::Lds => 0,
+                };
+                let address = slots.map(|n| base + (size * n) as u64);
+                let data: [u64; 64] = std::array::from_fn(|_| value(&mut random, *op) & mask);
+                let second: [u64; 64] = std::array::from_fn(|_| value(&mut random, *op) & mask);
+                let mut words: [u64; WORDS] = std::array::from_fn(|_| value(&mut random, *op) & mask);
+                for (first, values) in [(0, &address), (2, &data), (4, &second)] {
+                    setup.rows.push((Row::vgpr(first), values.map(|x| x as u32)));
+                    setup.rows.push((Row::vgpr(first + 1), values.map(|x| (x >> 32) as u32)));
                 }
-                for place in
-                    [Place::Global, Place::GlobalWithBase, Place::FlatToGlobal, Place::FlatToLds, Place::Lds]
-                {
-                    let size = if wide { 8 } else { 4 };
-                    let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
-                    let memory = GuestMemory::new();
-                    let buffer = memory.allocate("words", 1024, 256).unwrap();
-                    let exec = random.next() | random.next();
-                    let mut setup = Setup { lds_size: 1024, ..Setup::one_wave(exec) };
-                    let slots: [usize; 64] = std::array::from_fn(|_| random.below(WORDS));
-                    let base = match place {
-                        Place::Global | Place::FlatToGlobal => buffer,
-                        Place::FlatToLds => LDS_APERTURE,
-                        Place::GlobalWithBase | Place::Lds => 0,
+                // LDS gets its words from rows 8 and 9, lanes 0..16.
+                let in_lds = matches!(place, Place::Lds | Place::FlatToLds);
+                let low: [u32; 64] = std::array::from_fn(|l| words.get(l).map_or(0, |w| *w as u32));
+                let high: [u32; 64] = std::array::from_fn(|l| words.get(l).map_or(0, |w| (*w >> 32) as u32));
+                setup.rows.push((Row::vgpr(8), low));
+                setup.rows.push((Row::vgpr(9), high));
+                setup.rows.push((Row::vgpr(10), std::array::from_fn(|l| (size * l) as u32)));
+                setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
+                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()[..size].to_vec()).collect();
+                memory.write(buffer, &bytes).unwrap();
+                let space = match place {
+                    Place::Global | Place::GlobalWithBase => Space::Global,
+                    Place::FlatToGlobal | Place::FlatToLds => Space::Flat,
+                    Place::Lds => Space::Lds,
+                };
+                let ty = MemType::Dwords(if wide { 2 } else { 1 });
+                let uniform = if place == Place::GlobalWithBase { s(0) } else { Operand::None };
+                let plain = Attrs::default();
+                let mut insts = Vec::new();
+                if in_lds {
+                    let fill =
+                        inst(Op::Store(Space::Lds, ty), Operand::None, &[v(10), Operand::None, v(8)], plain);
+                    insts.push(Inst { mask: LaneMask::All, ..fill });
+                }
+                let sources = [v(0), uniform, v(2), v(4)];
+                insts.push(inst(Op::Atomic(*op, space, width), v(6), &sources, plain));
+                if in_lds {
+                    let read = inst(Op::Load(Space::Lds, ty), v(12), &[v(10)], plain);
+                    insts.push(Inst { mask: LaneMask::All, ..read });
+                }
+                let after = registers_after(&insts, &setup, &memory, tier);
+                let what = format!("{op:?} {width:?} {place:?} on {tier}");
+                for lane in 0..64 {
+                    let active = exec >> lane & 1 != 0;
+                    let slot = slots[lane];
+                    let old = if active { words[slot] } else { 0 };
+                    assert_eq!(after.vgprs[6][lane], old as u32, "old value of lane {lane}: {what}");
+                    if wide {
+                        assert_eq!(after.vgprs[7][lane], (old >> 32) as u32, "high, lane {lane}: {what}");
+                    }
+                    if active {
+                        words[slot] = model(*op, wide, words[slot], data[lane], second[lane]);
+                    }
+                }
+                let mut bytes = vec![0; size * WORDS];
+                memory.read(buffer, &mut bytes).unwrap();
+                for (n, word) in words.iter().enumerate() {
+                    let got = if in_lds {
+                        let high = if wide { after.vgprs[13][n] } else { 0 };
+                        u64::from(after.vgprs[12][n]) | u64::from(high) << 32
+                    } else {
+                        let mut b = [0; 8];
+                        b[..size].copy_from_slice(&bytes[size * n..size * (n + 1)]);
+                        u64::from_le_bytes(b)
                     };
-                    let address = slots.map(|n| base + (size * n) as u64);
-                    let data: [u64; 64] = std::array::from_fn(|_| value(&mut random, *op) & mask);
-                    let second: [u64; 64] = std::array::from_fn(|_| value(&mut random, *op) & mask);
-                    let mut words: [u64; WORDS] = std::array::from_fn(|_| value(&mut random, *op) & mask);
-                    for (first, values) in [(0, &address), (2, &data), (4, &second)] {
-                        setup.rows.push((Row::vgpr(first), values.map(|x| x as u32)));
-                        setup.rows.push((Row::vgpr(first + 1), values.map(|x| (x >> 32) as u32)));
-                    }
-                    // LDS gets its words from rows 8 and 9, lanes 0..16.
-                    let in_lds = matches!(place, Place::Lds | Place::FlatToLds);
-                    let low: [u32; 64] = std::array::from_fn(|l| words.get(l).map_or(0, |w| *w as u32));
-                    let high: [u32; 64] =
-                        std::array::from_fn(|l| words.get(l).map_or(0, |w| (*w >> 32) as u32));
-                    setup.rows.push((Row::vgpr(8), low));
-                    setup.rows.push((Row::vgpr(9), high));
-                    setup.rows.push((Row::vgpr(10), std::array::from_fn(|l| (size * l) as u32)));
-                    setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
-                    let bytes: Vec<u8> =
-                        words.iter().flat_map(|w| w.to_le_bytes()[..size].to_vec()).collect();
-                    memory.write(buffer, &bytes).unwrap();
-                    let space = match place {
-                        Place::Global | Place::GlobalWithBase => Space::Global,
-                        Place::FlatToGlobal | Place::FlatToLds => Space::Flat,
-                        Place::Lds => Space::Lds,
-                    };
-                    let ty = MemType::Dwords(if wide { 2 } else { 1 });
-                    let uniform = if place == Place::GlobalWithBase { s(0) } else { Operand::None };
-                    let plain = Attrs::default();
-                    let mut insts = Vec::new();
-                    if in_lds {
-                        let fill = inst(
-                            Op::Store(Space::Lds, ty),
-                            Operand::None,
-                            &[v(10), Operand::None, v(8)],
-                            plain,
-                        );
-                        insts.push(Inst { mask: LaneMask::All, ..fill });
-                    }
-                    let sources = [v(0), uniform, v(2), v(4)];
-                    insts.push(inst(Op::Atomic(*op, space, width), v(6), &sources, plain));
-                    if in_lds {
-                        let read = inst(Op::Load(Space::Lds, ty), v(12), &[v(10)], plain);
-                        insts.push(Inst { mask: LaneMask::All, ..read });
-                    }
-                    let after = registers_after(&insts, &setup, &memory, tier);
-                    let what = format!("{op:?} {width:?} {place:?} on {tier}");
-                    for lane in 0..64 {
-                        let active = exec >> lane & 1 != 0;
-                        let slot = slots[lane];
-                        let old = if active { words[slot] } else { 0 };
-                        assert_eq!(after.vgprs[6][lane], old as u32, "old value of lane {lane}: {what}");
-                        if wide {
-                            assert_eq!(after.vgprs[7][lane], (old >> 32) as u32, "high, lane {lane}: {what}");
-                        }
-                        if active {
-                            words[slot] = model(*op, wide, words[slot], data[lane], second[lane]);
-                        }
-                    }
-                    let mut bytes = vec![0; size * WORDS];
-                    memory.read(buffer, &mut bytes).unwrap();
-                    for (n, word) in words.iter().enumerate() {
-                        let got = if in_lds {
-                            let high = if wide { after.vgprs[13][n] } else { 0 };
-                            u64::from(after.vgprs[12][n]) | u64::from(high) << 32
-                        } else {
-                            let mut b = [0; 8];
-                            b[..size].copy_from_slice(&bytes[size * n..size * (n + 1)]);
-                            u64::from_le_bytes(b)
-                        };
-                        assert_eq!(got, *word, "word {n}: {what}");
-                    }
+                    assert_eq!(got, *word, "word {n}: {what}");
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 
 use super::Tier;
 use super::hostop::{CONST, Ctx, FLAGS, Handler, HostOp, UNIFORM};
-use super::simd::{CHUNK, CHUNKS, Portable, Simd};
+use super::simd::{CHUNK, CHUNKS, Lanes, Portable, Simd};
 
 /// Generic code of a handler.
 pub(super) trait Body: 'static {
@@ -108,6 +108,13 @@ impl Chunks {
         // SAFETY: rows are 256 bytes; a broadcast has stride 0.
         unsafe { S::load(self.ptr.add(c * self.stride)) }
     }
+
+    /// Chunk `c` of the source as an array.
+    #[inline(always)]
+    pub(super) unsafe fn lanes<S: Simd>(self, c: usize) -> Lanes {
+        // SAFETY: as above.
+        unsafe { S::to_lanes(self.get::<S>(c)) }
+    }
 }
 
 /// Dword `dword` of source `i`, whatever it is. With `ROWS` the caller promises that it is a row.
@@ -151,19 +158,23 @@ pub(super) unsafe fn store_chunk<S: Simd>(dst: *mut u8, c: usize, mask: u64, v: 
     }
 }
 
-/// Runs `f` for all chunks, once for a full mask and once for a partial one, so that the full case has no masking.
-#[inline(always)]
-pub(super) unsafe fn each_chunk(mask: u64, mut f: impl FnMut(usize, u64)) {
-    if mask == !0 {
-        for c in 0..CHUNKS {
-            f(c, !0);
+/// Runs the body for all chunks, with code of its own for a full mask, so that the full case has no masking.
+///
+/// A macro and not a function that takes a closure: a closure that the compiler does not inline is compiled without
+/// the tier's instructions, and then every vector operation in it is a call.
+macro_rules! each_chunk {
+    ($lanes:expr, |$i:ident, $mask:ident| $body:block) => {{
+        let lanes: u64 = $lanes;
+        if lanes == !0 {
+            let $mask = !0u64;
+            for $i in 0..$crate::interp::simd::CHUNKS $body
+        } else {
+            let $mask = lanes;
+            for $i in 0..$crate::interp::simd::CHUNKS $body
         }
-    } else {
-        for c in 0..CHUNKS {
-            f(c, mask);
-        }
-    }
+    }};
 }
+pub(super) use each_chunk;
 
 /// A function of up to three 32-bit operands on a chunk.
 pub(super) trait ChunkFn: 'static {
@@ -190,7 +201,7 @@ impl<F: ChunkFn, const ROWS: bool> Body for Elementwise<F, ROWS> {
             let c = if F::SOURCES > 2 { chunks::<S, ROWS>(ctx, op, 2, 0, &mut s2) } else { a };
             let dst = (*ctx).base.add((*op).dst as usize);
             let imm = (*op).imm;
-            each_chunk(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(lane_mask(ctx, op), |i, mask| {
                 let v = F::apply::<S>(a.get::<S>(i), b.get::<S>(i), c.get::<S>(i), imm);
                 store_chunk::<S>(dst, i, mask, v);
             });

@@ -457,7 +457,7 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
             let mask = lane_mask(ctx, op);
             let dst = (*ctx).base.add((*op).dst as usize);
             let mut out = 0;
-            each_chunk(mask, |i, mask| {
+            each_chunk!(mask, |i, mask| {
                 let (x, y) = (a.get::<S>(i), b.get::<S>(i));
                 let cin = (carry_in >> (CHUNK * i)) as u32 & 0xffff;
                 let one = if IN { S::select(cin, S::splat(1), S::splat(0)) } else { S::splat(0) };
@@ -495,7 +495,7 @@ impl<const ROWS: bool> Body for Select<ROWS> {
             let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
             let bits = scalar64(ctx, op, 2);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(lane_mask(ctx, op), |i, mask| {
                 let m = (bits >> (CHUNK * i)) as u32 & 0xffff;
                 store_chunk::<S>(dst, i, mask, S::select(m, b.get::<S>(i), a.get::<S>(i)));
             });
@@ -516,7 +516,7 @@ impl<const HIGH: bool> Body for MaskCount<HIGH> {
             let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
             let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(lane_mask(ctx, op), |i, mask| {
                 let (x, y) = (S::to_lanes(a.get::<S>(i)), S::to_lanes(b.get::<S>(i)));
                 let mut r = [0; CHUNK];
                 for l in 0..CHUNK {

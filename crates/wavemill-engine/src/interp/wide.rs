@@ -40,8 +40,10 @@ impl<F: WideFn> Body for Wide<F> {
             };
             let mask = lane_mask(ctx, op);
             let mut out = 0u64;
-            each_chunk(mask, |i, mask| {
-                let [al, ahl, bl, bhl, cl, chl] = [a, ah, b, bh, c, ch].map(|x| S::to_lanes(x.get::<S>(i)));
+            each_chunk!(mask, |i, mask| {
+                let (al, ahl) = (a.lanes::<S>(i), ah.lanes::<S>(i));
+                let (bl, bhl) = (b.lanes::<S>(i), bh.lanes::<S>(i));
+                let (cl, chl) = (c.lanes::<S>(i), ch.lanes::<S>(i));
                 let (mut lo, mut hi) = ([0; CHUNK], [0; CHUNK]);
                 for l in 0..CHUNK {
                     let (r, bit) = F::apply(
@@ -150,10 +152,13 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
                 sums[k] = chunks::<S, false>(ctx, op, 2, k, splat);
             }
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk(lane_mask(ctx, op), |i, mask| {
-                let [l, h, r] = [low, high, reference].map(|x| S::to_lanes(x.get::<S>(i)));
+            each_chunk!(lane_mask(ctx, op), |i, mask| {
+                let (l, h, r) = (low.lanes::<S>(i), high.lanes::<S>(i), reference.lanes::<S>(i));
                 // All sums are read before the first is written: the destination may be a source.
-                let mut new = sums.map(|x| S::to_lanes(x.get::<S>(i)));
+                let mut new = [[0; CHUNK]; 4];
+                for (sum, old) in new.iter_mut().zip(sums) {
+                    *sum = old.lanes::<S>(i);
+                }
                 for (k, sum) in new.iter_mut().enumerate() {
                     for n in 0..CHUNK {
                         let a = u64::from(l[n]) | u64::from(h[n]) << 32;
@@ -183,7 +188,7 @@ impl Body for PkMov {
             let a = chunks::<S, false>(ctx, op, 0, (select & 1) as usize, &mut s0);
             let b = chunks::<S, false>(ctx, op, 1, (select >> 1 & 1) as usize, &mut s1);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(lane_mask(ctx, op), |i, mask| {
                 let (lo, hi) = (a.get::<S>(i), b.get::<S>(i));
                 store_chunk::<S>(dst, i, mask, lo);
                 store_chunk::<S>(dst.add(256), i, mask, hi);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use wavemill_ir::{CmpPred, FloatType, FpEnv};
 
 use super::Fast;
-use super::single::{Signs, flush};
+use super::single::{Operands, Signs};
 use crate::interp::Tier;
 use crate::interp::body::{Body, Splat, chunks, handler, lane_mask, write64};
 use crate::interp::hostop::{Ctx, HostOp};
@@ -63,13 +63,10 @@ impl<R: Relation, const ROWS: bool, const MODS: bool, const FLUSH: bool, const S
             let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
             let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
             let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
-            let prepare = |i: usize, v: S::V| {
-                let v = if MODS { signs.apply(i, v) } else { v };
-                if FLUSH { flush::<S>(v) } else { v }
-            };
+            let s = Operands { rows: [a, b, a], signs };
             let mut bits = 0;
             for i in 0..CHUNKS {
-                let (x, y) = (prepare(0, a.get::<S>(i)), prepare(1, b.get::<S>(i)));
+                let (x, y) = (s.get::<MODS, FLUSH>(0, i), s.get::<MODS, FLUSH>(1, i));
                 let holds = if SWAP { R::single::<S>(y, x) } else { R::single::<S>(x, y) };
                 bits |= u64::from(holds) << (CHUNK * i);
             }

@@ -8,7 +8,7 @@ use wavemill_ir::{FloatOp, FpEnv};
 use super::{Arithmetic, Fast, lanes};
 use crate::LANES;
 use crate::interp::Tier;
-use crate::interp::body::{Body, Splat, chunks, handler, lane_mask, store_chunk};
+use crate::interp::body::{Body, Chunks, Splat, chunks, handler, lane_mask, store_chunk};
 use crate::interp::hostop::{Ctx, HostOp};
 use crate::interp::mem::for_lanes;
 use crate::interp::simd::{CHUNK, CHUNKS, Simd};
@@ -39,12 +39,24 @@ pub(in crate::interp) trait SingleFn: 'static {
 
 /// Denormals become zeros of their sign.
 #[inline(always)]
-pub(super) unsafe fn flush<S: Simd>(a: S::V) -> S::V {
+unsafe fn flush<S: Simd>(a: S::V) -> S::V {
     // SAFETY: the contract of `Simd`.
     unsafe {
         let denormal = S::eq(S::and(a, S::splat(0x7f80_0000)), S::splat(0));
         S::select(denormal, S::and(a, S::splat(0x8000_0000)), a)
     }
+}
+
+/// Bits that `abs` (bit 0) leaves.
+#[inline(always)]
+const fn keep(mods: i32) -> u32 {
+    if mods & 1 != 0 { 0x7fff_ffff } else { !0 }
+}
+
+/// Bits that `neg` (bit 1) flips.
+#[inline(always)]
+const fn flip(mods: i32) -> u32 {
+    if mods & 2 != 0 { 0x8000_0000 } else { 0 }
 }
 
 /// Sign-bit modifiers of the sources, from the immediate.
@@ -57,13 +69,11 @@ pub(super) struct Signs<S: Simd> {
 impl<S: Simd> Signs<S> {
     #[inline(always)]
     pub(super) unsafe fn new(imm: i32) -> Self {
-        let abs = |i: u32| if imm >> (2 * i) & 1 != 0 { 0x7fff_ffff } else { !0 };
-        let neg = |i: u32| if imm >> (2 * i + 1) & 1 != 0 { 0x8000_0000 } else { 0 };
         // SAFETY: the contract of `Simd`.
         unsafe {
             Signs {
-                keep: [S::splat(abs(0)), S::splat(abs(1)), S::splat(abs(2))],
-                flip: [S::splat(neg(0)), S::splat(neg(1)), S::splat(neg(2))],
+                keep: [S::splat(keep(imm)), S::splat(keep(imm >> 2)), S::splat(keep(imm >> 4))],
+                flip: [S::splat(flip(imm)), S::splat(flip(imm >> 2)), S::splat(flip(imm >> 4))],
             }
         }
     }
@@ -72,6 +82,46 @@ impl<S: Simd> Signs<S> {
     pub(super) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe { S::xor(S::and(a, self.keep[i]), self.flip[i]) }
+    }
+}
+
+/// The sources of a row operation. Its functions are methods: closures might be compiled without the tier's
+/// instructions.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<S: Simd> {
+    pub(super) rows: [Chunks; 3],
+    pub(super) signs: Signs<S>,
+}
+
+impl<S: Simd> Operands<S> {
+    /// Chunk `i` of source `n`, with its modifiers.
+    #[inline(always)]
+    pub(super) unsafe fn get<const MODS: bool, const FLUSH: bool>(&self, n: usize, i: usize) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let v = self.rows[n].get::<S>(i);
+            let v = if MODS { self.signs.apply(n, v) } else { v };
+            if FLUSH { flush::<S>(v) } else { v }
+        }
+    }
+
+    /// Chunk `i` of the result, and its lanes with NaN sources if that is what the operation checks.
+    #[inline(always)]
+    unsafe fn chunk<F: SingleFn, const MODS: bool, const FLUSH: bool>(&self, i: usize) -> (S::V, u32) {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let x = self.get::<MODS, FLUSH>(0, i);
+            let y = if F::SOURCES > 1 { self.get::<MODS, FLUSH>(1, i) } else { x };
+            let z = if F::SOURCES > 2 { self.get::<MODS, FLUSH>(2, i) } else { x };
+            let r = F::apply::<S>(x, y, z);
+            let r = if FLUSH { flush::<S>(r) } else { r };
+            let bad = match F::CHECK {
+                Check::Sources if F::SOURCES > 2 => S::unordered(x, y) | S::unordered(z, z),
+                Check::Sources => S::unordered(x, y),
+                _ => 0,
+            };
+            (r, bad)
+        }
     }
 }
 
@@ -88,28 +138,11 @@ unsafe fn compute<S: Simd, F: SingleFn, const ROWS: bool, const MODS: bool, cons
         let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
         let b = if F::SOURCES > 1 { chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1) } else { a };
         let c = if F::SOURCES > 2 { chunks::<S, ROWS>(ctx, op, 2, 0, &mut s2) } else { a };
-        let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
-        let prepare = |i: usize, v: S::V| {
-            if i >= F::SOURCES {
-                return v;
-            }
-            let v = if MODS { signs.apply(i, v) } else { v };
-            if FLUSH { flush::<S>(v) } else { v }
-        };
-        let one = |i: usize| {
-            let x = prepare(0, a.get::<S>(i));
-            let y = if F::SOURCES > 1 { prepare(1, b.get::<S>(i)) } else { x };
-            let z = if F::SOURCES > 2 { prepare(2, c.get::<S>(i)) } else { x };
-            let r = F::apply::<S>(x, y, z);
-            let r = if FLUSH { flush::<S>(r) } else { r };
-            let bad = match F::CHECK {
-                Check::Sources if F::SOURCES > 2 => S::unordered(x, y) | S::unordered(z, z),
-                Check::Sources => S::unordered(x, y),
-                _ => 0,
-            };
-            (r, bad)
-        };
-        let [(r0, b0), (r1, b1), (r2, b2), (r3, b3)] = [one(0), one(1), one(2), one(3)];
+        let s = Operands { rows: [a, b, c], signs: Signs::<S>::new(if MODS { (*op).imm } else { 0 }) };
+        let (r0, b0) = s.chunk::<F, MODS, FLUSH>(0);
+        let (r1, b1) = s.chunk::<F, MODS, FLUSH>(1);
+        let (r2, b2) = s.chunk::<F, MODS, FLUSH>(2);
+        let (r3, b3) = s.chunk::<F, MODS, FLUSH>(3);
         let r = [r0, r1, r2, r3];
         let bad = if F::CHECK == Check::Result {
             // One test for two chunks; which lanes they are is found out when there are some.
@@ -120,8 +153,8 @@ unsafe fn compute<S: Simd, F: SingleFn, const ROWS: bool, const MODS: bool, cons
         } else {
             [b0, b1, b2, b3]
         };
-        let bad = (0..CHUNKS).fold(0, |bits, i| bits | u64::from(bad[i]) << (CHUNK * i));
-        (r, bad & mask)
+        let [b0, b1, b2, b3] = bad.map(u64::from);
+        (r, (b0 | b1 << CHUNK | b2 << (2 * CHUNK) | b3 << (3 * CHUNK)) & mask)
     }
 }
 
