@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
 use crate::fault::{Fault, WaveSnapshot};
-use crate::interp::{BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
+use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
 use crate::regs::{RegisterCounts, Registers};
 
@@ -75,18 +75,26 @@ pub struct RunOptions {
     pub tier: Option<Tier>,
     /// Guest instructions of all waves together after which the run is stopped.
     pub max_instructions: Option<u64>,
+    /// Count how often each block is entered ([`RunStats::block_counts`]); costs a little time.
+    pub count_blocks: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { threads: None, tier: None, max_instructions: None, deterministic: false }
+        RunOptions {
+            threads: None,
+            tier: None,
+            max_instructions: None,
+            count_blocks: false,
+            deterministic: false,
+        }
     }
 }
 
 /// What a run did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStats {
     /// Guest instructions of all waves.
     pub instructions: u64,
@@ -100,6 +108,8 @@ pub struct RunStats {
     pub tier: Tier,
     /// Blocks compiled by the thread that compiled most.
     pub blocks: usize,
+    /// How often each block was entered, sorted by address; empty unless the options asked for it.
+    pub block_counts: Vec<BlockCount>,
 }
 
 /// A wave that had not ended when a run was stopped.
@@ -264,6 +274,7 @@ struct Run<'a> {
     left: AtomicI64,
     limit: Option<u64>,
     deterministic: bool,
+    count_blocks: bool,
     tier: Tier,
 }
 
@@ -289,7 +300,15 @@ pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> 
             running: 0,
             fault: None,
             live: Vec::new(),
-            stats: RunStats { instructions: 0, workgroups: 0, waves: 0, threads, tier, blocks: 0 },
+            stats: RunStats {
+                instructions: 0,
+                workgroups: 0,
+                waves: 0,
+                threads,
+                tier,
+                blocks: 0,
+                block_counts: Vec::new(),
+            },
         }),
         wake: Condvar::new(),
         stop: AtomicBool::new(false),
@@ -298,6 +317,7 @@ pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> 
         ),
         limit: options.max_instructions,
         deterministic: options.deterministic,
+        count_blocks: options.count_blocks,
         tier,
     };
     if threads == 1 {
@@ -326,7 +346,8 @@ pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> 
 
 impl Run<'_> {
     fn work(&self) {
-        let mut interp = Interpreter::new(self.tier, self.grid.registers, self.grid.source);
+        let mut interp =
+            Interpreter::new(self.tier, self.grid.registers, self.grid.source, self.count_blocks);
         let mut retired = 0;
         while let Some(mut group) = self.take() {
             let before: u64 = group.waves.iter().map(|w| w.retired).sum();
@@ -336,6 +357,13 @@ impl Run<'_> {
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
+        for c in interp.block_counts() {
+            let all = &mut shared.stats.block_counts;
+            match all.binary_search_by_key(&(c.pc, c.mode), |b| (b.pc, b.mode)) {
+                Ok(at) => all[at].entered += c.entered,
+                Err(at) => all.insert(at, c),
+            }
+        }
         shared.stats.blocks = shared.stats.blocks.max(interp.block_count());
     }
 

@@ -60,7 +60,8 @@ impl Code {
         (bytes, n)
     }
 
-    fn block(&self, map: &MemoryMap, pc: u64, mode: u32) -> Arc<Block> {
+    /// The block at an address under a value of MODE.
+    pub(crate) fn block(&self, map: &MemoryMap, pc: u64, mode: u32) -> Arc<Block> {
         if let Some(block) = self.blocks.read().unwrap_or_else(|e| e.into_inner()).get(&(pc, mode)) {
             return block.clone();
         }

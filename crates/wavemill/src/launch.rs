@@ -9,6 +9,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
+use crate::mix::InstructionMix;
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
 use crate::state::InitialState;
@@ -39,7 +40,7 @@ impl<T: Plain> From<T> for Arg {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchStats {
     /// Numbers of the engine.
     pub run: RunStats,
@@ -49,6 +50,8 @@ pub struct LaunchStats {
     pub work_items: u64,
     /// Workgroups that were resident at once, at most.
     pub resident: u32,
+    /// Kinds of the executed instructions, if the options asked to count blocks.
+    pub mix: Option<InstructionMix>,
 }
 
 /// A launch of a kernel over a grid.
@@ -353,6 +356,7 @@ impl<'a> Launch<'a> {
         };
         match run(&grid, &self.options) {
             Ok(run) => Ok(LaunchStats {
+                mix: self.options.count_blocks.then(|| InstructionMix::of(device, &map, &run.block_counts)),
                 run,
                 workgroups,
                 work_items: geometry.global_size.iter().product(),
@@ -428,7 +432,7 @@ fn resident(
         + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
     let waves_per_simd = (chip.vgprs_per_simd / vgprs.max(1)).clamp(1, chip.waves_per_simd);
     let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
-    let by_lds = if lds == 0 { u32::MAX } else { (chip.lds / lds).max(1) };
+    let by_lds = chip.lds.checked_div(lds).map_or(u32::MAX, |n| n.max(1));
     let on_chip = u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units);
     let per_group = scratch_per_wave * u64::from(waves);
     let by_scratch = MAX_SCRATCH.checked_div(per_group).unwrap_or(u64::MAX);

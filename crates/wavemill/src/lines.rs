@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gimli::{Dwarf, EndianSlice, LittleEndian, Reader as _, SectionId};
+use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _};
 
 use crate::report::SourceLocation;

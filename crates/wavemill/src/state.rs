@@ -154,20 +154,19 @@ impl InitialState {
     fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
         let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
         let [nx, ny, _] = size.map(|n| n.max(1));
-        let mut ids = [[0u32; LANES]; 3];
-        for lane in 0..LANES {
-            let n = wave * LANES as u32 + lane as u32;
-            ids[0][lane] = n % nx;
-            ids[1][lane] = n / nx % ny;
-            ids[2][lane] = n / nx / ny;
-        }
+        let flat = |lane: usize| wave * LANES as u32 + lane as u32;
+        let ids: [[u32; LANES]; 3] = [
+            std::array::from_fn(|lane| flat(lane) % nx),
+            std::array::from_fn(|lane| flat(lane) / nx % ny),
+            std::array::from_fn(|lane| flat(lane) / nx / ny),
+        ];
         if self.packed_ids() {
             // X in bits 9:0, Y in 19:10, Z in 29:20; X alone where the kernel asks for no more.
             let mut packed = ids[0];
             for (d, shift) in [(1, 10), (2, 20)] {
                 if dims > d {
-                    for lane in 0..LANES {
-                        packed[lane] |= (ids[d][lane] & 0x3ff) << shift;
+                    for (lane, id) in packed.iter_mut().zip(ids[d]) {
+                        *lane |= (id & 0x3ff) << shift;
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! Developer chores: fixtures, generated pages, benches against peers.
 
+mod bench;
 mod compare_objdump;
 
 use std::process::ExitCode;
@@ -12,11 +13,14 @@ use clap::Parser;
 enum Chore {
     /// Compare `wavemill dis --format objdump` with llvm-objdump-22 on all code objects in files and folders
     CompareObjdump(compare_objdump::Options),
+    /// Time the kernels in `kernels/` on this machine and print a table
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
+        Chore::Bench(options) => bench::run(&options),
     };
     match result {
         Ok(code) => code,

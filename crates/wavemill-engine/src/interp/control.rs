@@ -43,6 +43,15 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
     }
 }
 
+/// Counts how often a block is entered, in `k[0]`; stands in front of a block when a run counts.
+pub(super) unsafe fn count(_ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*op).k[0] += 1;
+        HostOp::next(op)
+    }
+}
+
 /// Unconditional jump to target 0.
 pub(super) unsafe fn jump(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.

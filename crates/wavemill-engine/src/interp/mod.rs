@@ -105,6 +105,17 @@ pub trait BlockSource: Sync {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
 }
 
+/// How often the waves of a run entered a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct BlockCount {
+    /// Guest address of the block.
+    pub pc: u64,
+    /// The bits of MODE that the block was lifted under.
+    pub mode: u32,
+    /// Number of times that a wave entered it.
+    pub entered: u64,
+}
+
 /// A wave between runs of the interpreter.
 #[derive(Debug)]
 pub(crate) struct Wave {
@@ -151,6 +162,7 @@ pub(crate) struct Interpreter<'a> {
     counts: RegisterCounts,
     source: &'a dyn BlockSource,
     blocks: HashMap<(u64, u32), Box<Code>>,
+    counting: bool,
 }
 
 impl fmt::Debug for Interpreter<'_> {
@@ -160,9 +172,14 @@ impl fmt::Debug for Interpreter<'_> {
 }
 
 impl<'a> Interpreter<'a> {
-    pub(crate) fn new(tier: Tier, counts: RegisterCounts, source: &'a dyn BlockSource) -> Self {
+    pub(crate) fn new(
+        tier: Tier,
+        counts: RegisterCounts,
+        source: &'a dyn BlockSource,
+        counting: bool,
+    ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
-        Interpreter { tier, counts, source, blocks: HashMap::new() }
+        Interpreter { tier, counts, source, blocks: HashMap::new(), counting }
     }
 
     /// Number of blocks compiled.
@@ -170,12 +187,20 @@ impl<'a> Interpreter<'a> {
         self.blocks.len()
     }
 
+    /// How often each block was entered, by address and mode; empty unless the interpreter counts.
+    pub(crate) fn block_counts(&self) -> impl Iterator<Item = BlockCount> + '_ {
+        self.blocks.iter().filter(|_| self.counting).map(|((pc, mode), code)| {
+            let entered = code.ops.first().map_or(0, |op| op.k[0]);
+            BlockCount { pc: *pc, mode: *mode, entered }
+        })
+    }
+
     fn entry(&mut self, pc: u64, mode: u32) -> *mut hostop::HostOp {
-        let (tier, counts, source) = (self.tier, self.counts, self.source);
+        let (tier, counts, source, counting) = (self.tier, self.counts, self.source, self.counting);
         let code = self
             .blocks
             .entry((pc, mode & MODE_KEY))
-            .or_insert_with(|| Box::new(compile(&source.block(pc, mode), tier, counts)));
+            .or_insert_with(|| Box::new(compile(&source.block(pc, mode), tier, counts, counting)));
         code.ops.as_mut_ptr()
     }
 

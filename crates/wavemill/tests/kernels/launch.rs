@@ -7,13 +7,13 @@ use wavemill_kernels::{Case, Target, Value, fixture};
 
 /// How a case is run.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
-    pub threads: usize,
-    pub tier: Tier,
+pub(crate) struct Way {
+    pub(crate) threads: usize,
+    pub(crate) tier: Tier,
 }
 
 impl Way {
-    pub fn options(self) -> RunOptions {
+    pub(crate) fn options(self) -> RunOptions {
         RunOptions {
             threads: NonZeroUsize::new(self.threads),
             tier: Some(self.tier),
@@ -25,7 +25,7 @@ impl Way {
 }
 
 /// Contents of all buffers after a launch, in argument order, and what the launch did.
-pub fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+pub(crate) fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = fixture(target, case.object).unwrap_or_else(|| panic!("no fixture {}", case.object));
     let device = Device::for_object(object)?;
     let module = Module::load(&device, object)?;
