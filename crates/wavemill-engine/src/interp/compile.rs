@@ -40,10 +40,14 @@ struct Compiler<'a> {
 /// Reasons why an operation cannot be compiled.
 struct Unsupported;
 
-/// Compiles a block for a tier and register counts.
-pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts) -> Code {
+/// Compiles a block for a tier and register counts; with `counting`, its first operation counts entries.
+pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts, counting: bool) -> Code {
     let mut c =
         Compiler { tier, counts, block, ops: Vec::new(), infos: Vec::new(), pc: block.start, step_rows: 0 };
+    if counting {
+        let op = c.host(control::count);
+        c.ops.push(op);
+    }
     for inst in &block.insts {
         c.pc = block.start + u64::from(inst.pc_offset);
         c.step_rows = 0;
