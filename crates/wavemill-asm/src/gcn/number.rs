@@ -93,3 +93,31 @@ pub(super) fn signed_hex(out: &mut impl Write, value: i32) -> fmt::Result {
     let sign = if value < 0 { "-" } else { "" };
     write!(out, "{sign}{:#x}", value.unsigned_abs())
 }
+
+/// Writes a small number in decimal. Register numbers are most of a text's digits, and this takes a fraction of the time of
+/// the formatting machinery.
+pub(super) fn decimal(out: &mut impl Write, value: u16) -> fmt::Result {
+    let mut digits = [b'0'; 5];
+    let (mut start, mut rest) = (digits.len() - 1, value);
+    while rest >= 10 {
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        start -= 1;
+    }
+    digits[start] = b'0' + rest as u8;
+    out.write_str(std::str::from_utf8(&digits[start..]).map_err(|_| fmt::Error)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal;
+
+    #[test]
+    fn decimal_is_the_plain_number() {
+        for value in 0..=u16::MAX {
+            let mut text = String::new();
+            assert!(decimal(&mut text, value).is_ok());
+            assert_eq!(text, value.to_string());
+        }
+    }
+}

@@ -201,10 +201,16 @@ impl<W: Write> Printer<'_, W> {
             // Constants are not registers; `value` has written them.
             _ => return Ok(()),
         };
-        match dwords {
-            1 => write!(self.out, "{name}{first}"),
-            _ => write!(self.out, "{name}[{first}:{}]", u16::from(first) + u16::from(dwords) - 1),
+        let first = u16::from(first);
+        self.out.write_str(name)?;
+        if dwords == 1 {
+            return number::decimal(self.out, first);
         }
+        self.out.write_str("[")?;
+        number::decimal(self.out, first)?;
+        self.out.write_str(":")?;
+        number::decimal(self.out, first + u16::from(dwords).saturating_sub(1))?;
+        self.out.write_str("]")
     }
 
     fn immediate(&mut self, spec: &OperandSpec, value: i32) -> fmt::Result {
@@ -230,7 +236,11 @@ impl<W: Write> Printer<'_, W> {
 
     /// Writes ` name` if the bit is set.
     fn bit(&mut self, bit: bool, name: &str) -> fmt::Result {
-        if bit { write!(self.out, " {name}") } else { Ok(()) }
+        if !bit {
+            return Ok(());
+        }
+        self.out.write_str(" ")?;
+        self.out.write_str(name)
     }
 
     /// Writes ` name:value` in decimal if the value is not 0.
