@@ -8,23 +8,23 @@ use super::common::{Machine, home_words};
 use super::reference::{Data, MASKS, Numbers, active, column, set_rows};
 
 const TARGET: Target = Target::Gfx906;
-const LDS: usize = 4096;
+pub(super) const LDS: usize = 4096;
 
 /// VGPRs of the tests.
-const ADDRESS: u32 = 4;
-const DATA: u32 = 8;
-const RESULT: u32 = 16;
+pub(super) const ADDRESS: u32 = 4;
+pub(super) const DATA: u32 = 8;
+pub(super) const RESULT: u32 = 16;
 /// Where each lane's 64 bytes are, for the code around the tested instruction.
 const OWN: u32 = 30;
 
 /// Fills LDS with the contents: each lane writes 64 bytes, four dwords at a time, from VGPRs that come from buffer 0.
-fn filled() -> Vec<u32> {
+fn filled(target: Target) -> Vec<u32> {
     let mut code = Vec::new();
     for n in 0..4 {
         let load = [(F::Vdst, 24), (F::Vaddr, OWN), (F::Saddr, 90), (F::Offset, 16 * n)];
-        code.extend(home_words(TARGET, Op::GlobalLoadDwordx4, &load));
+        code.extend(home_words(target, Op::GlobalLoadDwordx4, &load));
         code.extend(home_words(
-            TARGET,
+            target,
             Op::DsWriteB128,
             &[(F::Data0, 24), (F::Addr, OWN), (F::Offset0, 16 * n)],
         ));
@@ -33,41 +33,55 @@ fn filled() -> Vec<u32> {
 }
 
 /// Copies LDS back to buffer 0.
-fn dumped() -> Vec<u32> {
+fn dumped(target: Target) -> Vec<u32> {
     let mut code = Vec::new();
     for n in 0..4 {
         code.extend(home_words(
-            TARGET,
+            target,
             Op::DsReadB128,
             &[(F::Vdst, 24), (F::Addr, OWN), (F::Offset0, 16 * n)],
         ));
         let store = [(F::Vdata, 24), (F::Vaddr, OWN), (F::Saddr, 90), (F::Offset, 16 * n)];
-        code.extend(home_words(TARGET, Op::GlobalStoreDwordx4, &store));
+        code.extend(home_words(target, Op::GlobalStoreDwordx4, &store));
     }
     code
 }
 
 /// What one instruction did.
-struct Done {
+pub(super) struct Done {
     /// LDS before and after.
-    before: Vec<u8>,
-    after: Vec<u8>,
+    pub(super) before: Vec<u8>,
+    pub(super) after: Vec<u8>,
     /// The four result registers before and after.
-    old: Vec<[u32; 64]>,
-    result: Vec<[u32; 64]>,
+    pub(super) old: Vec<[u32; 64]>,
+    pub(super) result: Vec<[u32; 64]>,
 }
 
 /// Runs one DS instruction on random LDS contents and registers: `addresses` in the address register, `data` from
 /// DATA on.
 fn run(code: &[u32], exec: u64, m0: u32, addresses: [usize; 64], data: &[[u32; 64]]) -> Done {
+    let contents = Numbers(7).bytes(LDS);
+    run_on(TARGET, code, exec, m0, addresses, data, contents)
+}
+
+/// The same on another target, with these contents of LDS.
+pub(super) fn run_on(
+    target: Target,
+    code: &[u32],
+    exec: u64,
+    m0: u32,
+    addresses: [usize; 64],
+    data: &[[u32; 64]],
+    contents: Vec<u8>,
+) -> Done {
     let mut numbers = Numbers(7);
-    let mut machine = Machine::new(TARGET);
+    let mut machine = Machine::new(target);
     machine.lds_size = LDS as u32;
-    machine.buffers = vec![numbers.bytes(LDS)];
+    machine.buffers = vec![contents];
     let old: Vec<_> = (0..4).map(|_| numbers.row()).collect();
     let set_mask = [0xbefe_0160]; // s_mov_b64 exec, s[96:97]
     let set_all = [0xbefe_01c1]; // s_mov_b64 exec, -1
-    let program = [&filled()[..], &set_mask, code, &set_all, &dumped()].concat();
+    let program = [&filled(target)[..], &set_mask, code, &set_all, &dumped(target)].concat();
     let outcome = machine.run(&program, |regs, buffers| {
         regs.set_uni64(Uni(90), buffers[0]);
         regs.set_uni64(Uni(96), exec);

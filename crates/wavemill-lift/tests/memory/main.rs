@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod atomic;
+mod buffer;
 mod flat;
 mod lds;
 mod reference;
