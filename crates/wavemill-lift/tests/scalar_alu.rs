@@ -182,7 +182,7 @@ fn reference(name: &str, x: In) -> Option<Out> {
         "s_bfe_u64" => nz64(field(a, bu, 64, false)),
         "s_bfe_i64" => nz64(field(a, bu, 64, true)),
         "s_absdiff_i32" => nz32(ai.wrapping_sub(bi).wrapping_abs() as u32),
-        "s_mul_hi_u32" => plain(u64::from(au) * u64::from(bu) >> 32),
+        "s_mul_hi_u32" => plain((u64::from(au) * u64::from(bu)) >> 32),
         "s_mul_hi_i32" => plain((i64::from(ai) * i64::from(bi)) as u64 >> 32),
         "s_lshl1_add_u32" => shift_add(x, 1),
         "s_lshl2_add_u32" => shift_add(x, 2),

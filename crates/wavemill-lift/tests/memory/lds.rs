@@ -128,10 +128,10 @@ fn loads() {
             let addresses = numbers.offsets(LDS - 256 - 16, 1);
             let done = run(&code, exec, 0, addresses, &[]);
             assert!(done.before == done.after);
-            for lane in 0..64 {
+            for (lane, address) in addresses.into_iter().enumerate() {
                 let mut expected = column(&done.old, lane);
                 if active(exec, lane) {
-                    let loaded = data.load(&done.before[addresses[lane] + 256..][..data.bytes], &expected);
+                    let loaded = data.load(&done.before[address + 256..][..data.bytes], &expected);
                     expected[..loaded.len()].copy_from_slice(&loaded);
                 }
                 assert_eq!(column(&done.result, lane), expected, "{op} lane {lane}");
@@ -184,10 +184,10 @@ fn loads_of_two_places() {
                 let code = home_words(TARGET, op, &fields);
                 let addresses = numbers.offsets(LDS - 4 * 512, 4);
                 let done = run(&code, exec, 0, addresses, &[]);
-                for lane in 0..64 {
+                for (lane, address) in addresses.into_iter().enumerate() {
                     let mut expected = column(&done.old, lane);
                     if active(exec, lane) {
-                        let element = |n: usize| &done.before[addresses[lane] + n * unit..][..bytes];
+                        let element = |n: usize| &done.before[address + n * unit..][..bytes];
                         let loaded = [element(first), element(second)].concat();
                         for (n, value) in loaded.chunks(4).enumerate() {
                             expected[n] = u32::from_le_bytes(value.try_into().expect("four bytes"));
@@ -314,7 +314,7 @@ fn pushing_and_pulling_between_lanes() {
         let pushed = run(&push, exec, 0, lanes, &[values]);
         let pulled = run(&pull, exec, 0, lanes, &[values]);
         for lane in 0..64 {
-            let source = (0..64).filter(|from| active(exec, *from) && target(*from) == lane).next_back();
+            let source = (0..64).rfind(|from| active(exec, *from) && target(*from) == lane);
             let (mut push, mut pull) = (pushed.old[0][lane], pulled.old[0][lane]);
             if active(exec, lane) {
                 push = source.map_or(0, |from| values[from]);
@@ -329,16 +329,18 @@ fn pushing_and_pulling_between_lanes() {
 
 #[test]
 fn swizzles() {
-    // Patterns with the lane that feeds lane `i`, as the manual's examples spell them out.
-    let patterns: [(u32, fn(usize) -> usize); 8] = [
-        (0x80e4, |i| i),                      // quad_perm 0,1,2,3
-        (0x801b, |i| i & !3 | (3 - i % 4)),   // quad_perm 3,2,1,0
-        (0x8000, |i| i & !3),                 // quad_perm 0,0,0,0
-        (0x041f, |i| i ^ 1),                  // swap neighbours
-        (0x7c1f, |i| i & 32 | (31 - i % 32)), // mirror 32
-        (0x00a0, |i| i & 32 | 5),             // broadcast lane 5
-        (0xc020, |i| i & 32 | (i + 1) % 32),  // rotate left by one
-        (0xc440, |i| i & 32 | (i + 30) % 32), // rotate right by two
+    /// The lane that feeds a lane.
+    type Source = fn(usize) -> usize;
+    // As the manual's examples spell them out.
+    let patterns: [(u32, Source); 8] = [
+        (0x80e4, |i| i),                        // quad_perm 0,1,2,3
+        (0x801b, |i| i & !3 | (3 - i % 4)),     // quad_perm 3,2,1,0
+        (0x8000, |i| i & !3),                   // quad_perm 0,0,0,0
+        (0x041f, |i| i ^ 1),                    // swap neighbours
+        (0x7c1f, |i| i & 32 | (31 - i % 32)),   // mirror 32
+        (0x00a0, |i| i & 32 | 5),               // broadcast lane 5
+        (0xc020, |i| i & 32 | ((i + 1) % 32)),  // rotate left by one
+        (0xc440, |i| i & 32 | ((i + 30) % 32)), // rotate right by two
     ];
     let values: [u32; 64] = std::array::from_fn(|lane| 500 + lane as u32);
     for (pattern, source) in patterns {

@@ -14,8 +14,10 @@ const DATA: u32 = 40;
 const BASE: u32 = 4;
 const OFFSET: u32 = 20;
 
-/// Address forms: fields, value of the register, resulting byte offset from the base.
-fn forms() -> Vec<(Vec<(F, u32)>, u32, usize)> {
+/// An address form: fields, value of the register, resulting byte offset from the base.
+type Form = (Vec<(F, u32)>, u32, usize);
+
+fn forms() -> Vec<Form> {
     let minus_8 = (1 << 21) - 8;
     vec![
         (vec![(F::Imm, 1), (F::Offset, 256)], 0, 256),
