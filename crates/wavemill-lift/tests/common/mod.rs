@@ -196,6 +196,7 @@ impl Machine {
             tier: Some(tier),
             max_instructions: Some(1 << 20),
             deterministic: true,
+            ..RunOptions::default()
         };
         match run(&grid, &options) {
             Err(RunError::Fault(fault)) if fault.cause == FaultCause::Trap(ENDED) => {
