@@ -85,7 +85,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if let Some(name) = &args.kernel
         && !found
     {
-        return Err(Failure::input(format!("{file}: there is no kernel or function `{name}`"))
+        return Err(Failure::usage(format!("{file}: there is no kernel or function `{name}`"))
             .help(format!("`wavemill info {file}` lists the kernels.")));
     }
     out.flush()?;
@@ -106,7 +106,7 @@ fn each_object(
         if let Some(wanted) = target {
             let found = CodeObject::parse(bytes).map_err(failed)?.target().clone();
             if found.fit(wanted).is_none() {
-                return Err(Failure::input(format!("the code object is for {found}, not for {wanted}")));
+                return Err(Failure::usage(format!("the code object is for {found}, not for {wanted}")));
             }
         }
         return each(None, bytes);

@@ -17,12 +17,10 @@ pub(crate) struct LaunchFile {
     /// The target, unless the command line has another one.
     pub target: Option<String>,
     pub kernel: Option<String>,
-    #[serde(alias = "global_size")]
     pub global_size: Option<SizeText>,
     pub grid: Option<SizeText>,
     pub block: Option<SizeText>,
     pub offset: Option<SizeText>,
-    #[serde(alias = "dynamic_lds")]
     pub dynamic_lds: Option<u32>,
     pub args: Vec<String>,
     pub print: Vec<String>,
@@ -32,7 +30,6 @@ pub(crate) struct LaunchFile {
     pub stats: bool,
     pub threads: Option<usize>,
     pub tier: Option<String>,
-    #[serde(alias = "max_instructions")]
     pub max_instructions: Option<u64>,
     pub deterministic: bool,
 }

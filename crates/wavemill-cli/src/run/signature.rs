@@ -110,7 +110,7 @@ pub(crate) fn launch_file(
     if let Some(name) = kernel.demangled_name() {
         let _ = writeln!(out, "# {name}");
     }
-    let _ = writeln!(out, "{global}  # workgroups; or global_size = work-items");
+    let _ = writeln!(out, "{global}  # workgroups; or global-size = work-items");
     let _ = writeln!(out, "{block}  # work-items of a workgroup\n");
     out += "# name:type[count]=contents. Contents: zeros, ones, iota, iota(START,STEP), random(SEED), a number,\n";
     out += "# [1,2,3], @file.npy, @file.bin.\n";

@@ -1,0 +1,45 @@
+//! Runs the built command in a folder of its own.
+#![allow(dead_code, unreachable_pub, reason = "every test program uses its part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder for a test, with copies of some of the project's code objects.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// An empty folder.
+    pub fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // It may be there from an earlier run.
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// Copies a code object out of `kernels/bin` into the folder.
+    pub fn object(&self, target: &str, name: &str) {
+        let from = repository().join("kernels/bin").join(target).join(format!("{name}.co"));
+        self.file(&format!("{name}.co"), std::fs::read(from).unwrap());
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.0.join(name), contents).unwrap();
+    }
+
+    /// Runs the command.
+    pub fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_wavemill"))
+            .args(args)
+            .current_dir(&self.0)
+            .env_remove("COLUMNS")
+            .output()
+            .unwrap()
+    }
+}
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}

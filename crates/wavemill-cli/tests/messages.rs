@@ -1,0 +1,163 @@
+//! What the command says when something is wrong: every message is read here before users read it.
+
+mod common;
+
+use common::Folder;
+
+/// One folder for all cases, with good and bad files.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for object in ["vector_add", "reduction", "sgemm"] {
+        folder.object("gfx942", object);
+    }
+    let good = std::fs::read(folder.0.join("vector_add.co")).unwrap();
+    folder.file("truncated.co", &good[..good.len() / 3]);
+    folder.file("empty.co", "");
+    folder.file("kernel.cl", "// adds two vectors\nkernel void add(global float *a) {}\n");
+    folder.file("notes.txt", "nothing but text\n");
+    folder.file("host", host_elf());
+    folder.file("five.bin", [0; 5]);
+    folder.file("eight.bin", [0; 8]);
+    folder.file("bad.npy", b"\x93NUMPY\x01\x00\xff\xff");
+    std::fs::create_dir(folder.0.join("somewhere")).unwrap();
+    folder.file("syntax.toml", "object = \"vector_add.co\"\ngrid = 4\nblock = [256\nargs = []\n");
+    folder.file("key.toml", "object = \"vector_add.co\"\ngrid = 4\nblok = 256\n");
+    folder.file("type.toml", "object = \"vector_add.co\"\ngrid = 4\nargs = \"a:f32[4]=zeros\"\n");
+    folder.file("size.toml", "object = \"vector_add.co\"\ngrid = -4\n");
+    folder.file("object.toml", "grid = 4\n");
+    folder.file("nothing.toml", "object = \"nothing.co\"\n");
+    folder.file("target.toml", "object = \"{target}/vector_add.co\"\n");
+    folder.file(
+        "short.toml",
+        "object = \"vector_add.co\"\ngrid = 1\nblock = 64\nargs = [\"a:f32[64]=iota\"]\n",
+    );
+    folder
+}
+
+/// The header of an ELF file for x86-64 with nothing behind it.
+fn host_elf() -> Vec<u8> {
+    let mut header = vec![0; 64];
+    header[..8].copy_from_slice(b"\x7fELF\x02\x01\x01\x00");
+    for (at, value) in [(16, 3), (18, 62), (20, 1), (52, 64)] {
+        header[at] = value;
+    }
+    header
+}
+
+/// Good arguments of vector_add.
+const GOOD: [&str; 4] = ["a:f32[64]=iota", "b:f32[64]=iota", "c:f32[64]=zeros", "n:u32=64"];
+
+const LAUNCH: [&str; 4] = ["--grid", "1", "--block", "64"];
+
+#[test]
+fn wrong_input() {
+    let folder = folder("messages");
+    let vector_add = |more: &[&'static str]| [&["run", "vector_add.co"][..], &LAUNCH, more].concat();
+    let with = |index: usize, argument: &'static str| {
+        let mut args = GOOD;
+        args[index] = argument;
+        vector_add(&args)
+    };
+    let good = |more: &[&'static str]| vector_add(&[&GOOD[..], more].concat());
+    let launched = |more: &[&'static str]| [&["run", "vector_add.co"][..], &GOOD, more].concat();
+    let cases: Vec<(&str, Vec<&str>)> = vec![
+        ("no_such_file", vec!["run", "vectoradd.co"]),
+        ("directory", vec!["info", "somewhere"]),
+        ("text", vec!["info", "notes.txt"]),
+        ("source", vec!["run", "kernel.cl"]),
+        ("empty", vec!["dis", "empty.co"]),
+        ("truncated", vec!["run", "truncated.co"]),
+        ("host_without_gpu_code", vec!["info", "host"]),
+        ("no_command", vec!["ruin"]),
+        ("no_option", good(&["--prnt", "c"])),
+        ("unknown_kernel", vec!["run", "vector_add.co", "--kernel", "vectoradd"]),
+        ("kernel_not_given", vec!["run", "reduction.co"]),
+        ("all_arguments_missing", vec!["run", "vector_add.co"]),
+        ("some_arguments_missing", vector_add(&["n=64", "b:f32[64]=random(1)"])),
+        ("arguments_missing_in_launch_file", vec!["run", "short.toml"]),
+        ("unknown_argument", with(1, "bb:f32[64]=iota")),
+        ("doubled_argument", good(&["n=3"])),
+        ("left_over_argument", good(&["7"])),
+        ("value_of_wrong_type", with(3, "n:f32=64")),
+        ("value_of_wrong_size", with(3, "n:u64=64")),
+        ("buffer_of_wrong_type", with(0, "a:i32[64]=iota")),
+        ("value_for_a_buffer", with(0, "a=64")),
+        ("unknown_type", with(0, "a:float[64]=iota")),
+        ("out_of_range", with(3, "n:u32=4294967296")),
+        ("negative_for_unsigned", with(3, "n=-1")),
+        ("float_for_integer", with(3, "n=1.5")),
+        ("float_too_large", with(0, "a[64]=1e39")),
+        ("hexadecimal_float", with(0, "a[64]=0x3f800000")),
+        ("unknown_contents", with(0, "a[64]=zeroes")),
+        ("random_without_seed", with(0, "a[64]=random")),
+        ("bad_count", with(0, "a[sixty]=zeros")),
+        ("wrong_number_of_values", with(0, "a[64]=[1,2,3]")),
+        ("file_of_wrong_size", with(0, "a[64]=@eight.bin")),
+        ("file_of_half_elements", with(0, "a=@five.bin")),
+        ("damaged_npy", with(0, "a=@bad.npy")),
+        ("missing_data_file", with(0, "a=@data.npy")),
+        ("same_as_nothing", with(1, "b=&x")),
+        ("no_argument_at_all", with(0, "?")),
+        ("local_for_a_buffer", with(0, "a=local:64")),
+        ("bad_slice", good(&["--print", "c[1:2:3:4]"])),
+        ("slice_outside", good(&["--print", "c[:100]"])),
+        ("too_many_indices", good(&["--print", "c[0,0]"])),
+        ("print_of_no_buffer", good(&["--print", "n"])),
+        ("out_without_format", good(&["--out", "c=c.jpg"])),
+        ("picture_of_a_line", good(&["--out", "c=c.png,range=0:1"])),
+        ("expect_of_wrong_size", good(&["--expect", "c=[1,2]"])),
+        ("bad_tolerance", good(&["--expect", "c=zeros", "--tolerance", "1e-6"])),
+        ("no_grid", launched(&["--block", "64"])),
+        ("no_block", launched(&["--grid", "1"])),
+        ("block_too_large", launched(&["--grid", "1", "--block", "32x32"])),
+        ("bad_size", launched(&["--grid", "many", "--block", "64"])),
+        ("size_of_zero", launched(&["--grid", "0", "--block", "64"])),
+        ("grid_twice", launched(&["--grid", "1", "--global-size", "64", "--block", "64"])),
+        (
+            "block_not_as_compiled",
+            vec![
+                "run", "sgemm.co", "--grid", "1", "--block", "64", "a[4]", "b[4]", "c[4]", "m=2", "n=2",
+                "k=2", "1", "0",
+            ],
+        ),
+        ("wrong_target", good(&["--target", "gfx906"])),
+        ("no_such_target", good(&["--target", "gfx999"])),
+        ("no_such_tier", good(&["--tier", "sse"])),
+        ("toml_syntax", vec!["run", "syntax.toml"]),
+        ("toml_unknown_key", vec!["run", "key.toml"]),
+        ("toml_wrong_type", vec!["run", "type.toml"]),
+        ("toml_wrong_size", vec!["run", "size.toml"]),
+        ("toml_without_object", vec!["run", "object.toml"]),
+        ("toml_with_missing_object", vec!["run", "nothing.toml"]),
+        ("toml_without_target", vec!["run", "target.toml"]),
+        ("dis_unknown_kernel", vec!["dis", "vector_add.co", "--kernel", "nothing"]),
+        ("dis_wrong_target", vec!["dis", "vector_add.co", "--target", "gfx906"]),
+    ];
+    let mut all = String::new();
+    for (name, args) in &cases {
+        let output = folder.run(args);
+        let code = output.status.code();
+        assert!(matches!(code, Some(2 | 3)), "{name}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{name}");
+        let shown: Vec<_> = args
+            .iter()
+            .map(|arg| if arg.contains(['[', '&', '?']) { format!("'{arg}'") } else { (*arg).to_owned() })
+            .collect();
+        all += &format!("# {name}\n$ wavemill {}\n", shown.join(" "));
+        all += &String::from_utf8_lossy(&output.stderr);
+        all += &format!("[exit code {}]\n\n", code.unwrap_or(-1));
+    }
+    insta::assert_snapshot!("wrong_input", all);
+}
+
+#[test]
+fn help_pages() {
+    let folder = Folder::new("help");
+    for page in [&["--help"][..], &["run", "--help"], &["dis", "--help"], &["info", "--help"]] {
+        let output = folder.run(page);
+        assert!(output.status.success());
+        insta::assert_snapshot!(page.join("_").replace("--", ""), String::from_utf8_lossy(&output.stdout));
+    }
+    let version = folder.run(&["--version"]);
+    assert_eq!(String::from_utf8_lossy(&version.stdout), format!("wavemill {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,284 @@
+//! `wavemill run` from the command line to the results.
+
+mod common;
+
+use std::process::Output;
+
+use common::{Folder, repository};
+use wavemill_object::CodeObject;
+
+const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs the command and expects an exit code.
+fn expect(folder: &Folder, code: i32, args: &[&str]) -> Output {
+    let output = folder.run(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}{}", out(&output), err(&output));
+    output
+}
+
+#[test]
+fn adds_vectors_on_every_target() {
+    for target in TARGETS {
+        let folder = Folder::new(&format!("add_{target}"));
+        folder.object(target, "vector_add");
+        let line = [
+            "run",
+            "vector_add.co",
+            "--grid",
+            "4",
+            "--block",
+            "256",
+            "a:f32[1000]=iota",
+            "b:f32[1000]=iota(0.5,2)",
+            "c:f32[1000]=zeros",
+            "n:i32=1000",
+            "--print",
+            "c[:4]",
+            "--print",
+            "c[998:]:x",
+            "--expect",
+            "c=iota(0.5,3)",
+            "--stats",
+        ];
+        let output = expect(&folder, 0, &line);
+        let wanted = "c[:4] = [0.5, 3.5, 6.5, 9.5]\nc[998:] = [0x453b2800, 0x453b5800]\nc: 1,000 elements as expected\n";
+        assert_eq!(out(&output), wanted);
+        assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
+        assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
+    }
+}
+
+#[test]
+fn arguments_go_by_name_or_position() {
+    let folder = Folder::new("positions");
+    folder.object("gfx942", "vector_add");
+    let run = |args: &[&str]| {
+        let line = ["run", "vector_add.co", "--global-size", "60", "--block", "64", "--print", "c[-2:]"];
+        out(&expect(&folder, 0, &[&line[..], args].concat()))
+    };
+    for args in [
+        &["a[64]=iota", "b[64]=ones", "c[64]", "n=60"][..],
+        &["n=60", "c[64]", "b[64]=1", "a[64]=iota"],
+        &["f32[64]=iota", "f32[64]=ones", "f32[64]", "60"],
+        &["c[64]", "f32[64]=iota", "f32[64]=ones", "u32=0x3c"],
+        &["a[64]=iota", "b:f32*[64]=ones", "c=&a", "n=60", "--print", "a[-2:]"],
+    ] {
+        let text = match args.iter().any(|arg| arg.contains('&')) {
+            // The buffer has two names, of which the first one counts.
+            true => {
+                let line = ["run", "vector_add.co", "--global-size", "60", "--block", "64"];
+                let output = expect(&folder, 0, &[&line[..], args].concat());
+                assert_eq!(out(&output), "a[-2:] = [62.0, 63.0]\n");
+                assert!(err(&output).starts_with("1x1x1 workgroups x 64 = 60 work-items (the last"));
+                continue;
+            }
+            false => run(args),
+        };
+        assert_eq!(text, "c[-2:] = [0.0, 0.0]\n", "{args:?}");
+    }
+}
+
+#[test]
+fn files_go_in_and_out() {
+    let folder = Folder::new("files");
+    folder.object("gfx942", "vector_add");
+    let floats = |values: [f32; 4]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    folder.file("a.bin", floats([1.0, 2.0, 3.0, 4.0]));
+    let line = ["run", "vector_add.co", "--grid", "1", "--block", "4", "a=@a.bin", "n=4"];
+    let first = [
+        &line[..],
+        &["b[2,2]=1", "c[2,2]", "--out", "c=c.npy", "--out", "c=c.bin", "--out", "c=c.png,range=0:5"],
+    ];
+    let output = expect(&folder, 0, &first.concat());
+    assert_eq!(
+        err(&output).lines().skip(1).collect::<Vec<_>>(),
+        ["wrote c.npy", "wrote c.bin", "wrote c.png"]
+    );
+    assert_eq!(std::fs::read(folder.0.join("c.bin")).unwrap(), floats([2.0, 3.0, 4.0, 5.0]));
+    // What was written is read back, with its type and shape.
+    let second = [
+        &line[..],
+        &[
+            "b=@c.npy",
+            "c[4]",
+            "--print",
+            "b",
+            "--print",
+            "b[1,0]",
+            "--expect",
+            "c=[3,5,7,9]",
+            "--expect",
+            "b=c.npy",
+        ],
+    ];
+    let output = expect(&folder, 0, &second.concat());
+    assert_eq!(
+        out(&output),
+        "b =\n  [0,0]  2.0  3.0\n  [1,0]  4.0  5.0\nb[1,0] = 4.0\nc: 4 elements as expected\nb: 4 elements as expected\n"
+    );
+    let mut reader =
+        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(folder.0.join("c.png")).unwrap()))
+            .read_info()
+            .unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.width, info.height), (2, 2));
+    assert_eq!(pixels, [102, 102, 102, 153, 153, 153, 204, 204, 204, 255, 255, 255]);
+}
+
+#[test]
+fn failed_expectations_exit_with_1() {
+    let folder = Folder::new("expectations");
+    folder.object("gfx942", "vector_add");
+    let line =
+        ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]=iota", "b[64]=0.25", "c[64]", "n=64"];
+    let output = expect(
+        &folder,
+        1,
+        &[&line[..], &["--expect", "c=iota(0.25)", "--expect", "c[:3]=[0.25,1,2.5]"]].concat(),
+    );
+    assert_eq!(out(&output), "c: 64 elements as expected\n");
+    let message = err(&output);
+    assert!(
+        message.contains("error: c: 2 of 3 elements are wrong\n  c[1]: expected 1.0, found 1.25 ("),
+        "{message}"
+    );
+    expect(&folder, 0, &[&line[..], &["--expect", "c=iota", "--tolerance", "abs=0.25"]].concat());
+    expect(
+        &folder,
+        1,
+        &[&line[..], &["--expect", "c=iota", "--tolerance", "abs=0.2,rel=0.1,ulp=9"]].concat(),
+    );
+}
+
+#[test]
+fn faults_exit_with_4() {
+    let folder = Folder::new("faults");
+    folder.object("gfx90a", "vector_add");
+    let line =
+        ["run", "vector_add.co", "--grid", "4", "--block", "256", "a[1024]", "b[1024]", "c[1000]", "n=1024"];
+    let output = expect(&folder, 4, &line);
+    let message = err(&output);
+    assert!(message.contains("error: illegal store of 4 bytes at "), "{message}");
+    assert!(message.contains("`c`"), "{message}");
+    assert!(message.contains("kernel       vector_add"), "{message}");
+    assert!(message.contains("global_store_dword"), "{message}");
+}
+
+#[test]
+fn endless_runs_exit_with_124() {
+    let folder = Folder::new("limit");
+    folder.object("gfx942", "mandelbrot");
+    let line = [
+        "run",
+        "mandelbrot.co",
+        "--grid",
+        "1",
+        "--block",
+        "64",
+        "steps:u32[64]",
+        "width=64",
+        "height=1",
+        "left=0",
+        "top=0",
+        "step=0",
+        "limit=0xffffffff",
+        "--max-instructions",
+        "1000000",
+    ];
+    let output = expect(&folder, 124, &line);
+    let message = err(&output);
+    assert!(message.contains("stopped after 1000000 instructions with 1 waves still running"), "{message}");
+    assert!(message.contains("workgroup (0, 0, 0), wave 0 at 0x"), "{message}");
+}
+
+#[test]
+fn unsupported_instructions_exit_with_5() {
+    let folder = Folder::new("unsupported");
+    folder.object("gfx906", "vector_add");
+    let path = folder.0.join("vector_add.co");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let object = CodeObject::parse(&bytes).unwrap();
+    let entry = object.kernels()[0].entry_address;
+    let segment = object.segments().iter().find(|segment| segment.holds(entry, 8)).unwrap();
+    let at = (entry - segment.address + segment.file_offset) as usize;
+    // An export, which only graphics programs do.
+    bytes[at..at + 8].copy_from_slice(&[0x0f, 0, 0, 0xc4, 0, 0, 0, 0]);
+    std::fs::write(&path, &bytes).unwrap();
+    let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
+    let message = err(&expect(&folder, 5, &line));
+    assert!(message.contains("unsupported instruction"), "{message}");
+    assert!(message.contains("exp mrt0"), "{message}");
+}
+
+#[test]
+fn written_launch_files_run() {
+    let folder = Folder::new("init");
+    folder.object("gfx942", "vector_add");
+    let shown = out(&expect(&folder, 0, &["run", "vector_add.co", "--init"]));
+    let output = expect(&folder, 0, &["run", "vector_add.co", "b:f32[1024]=iota", "--init=add.toml"]);
+    assert_eq!(err(&output), "wrote `add.toml`\n");
+    let written = std::fs::read_to_string(folder.0.join("add.toml")).unwrap();
+    assert_eq!(written, shown.replace("b:f32[1024]=zeros", "b:f32[1024]=iota"));
+    insta::assert_snapshot!("launch_file", written);
+    // It is complete, the command line changes parts of it, and its paths are its own.
+    let output = repository_run(&[folder.0.join("add.toml").to_str().unwrap(), "n=4", "--print", "c[:6]"]);
+    assert_eq!(out(&output), "c[:4] = [0.0, 1.0, 2.0, 3.0]\nc[:6] = [0.0, 1.0, 2.0, 3.0, 0.0, 0.0]\n");
+    let again = expect(&folder, 2, &["run", "vector_add.co", "--init=add.toml"]);
+    assert!(err(&again).contains("is there already"), "{}", err(&again));
+}
+
+/// Runs `wavemill run` from the root of the repository.
+fn repository_run(args: &[&str]) -> Output {
+    let output = Folder(repository()).run(&[&["run"][..], args].concat());
+    assert!(output.status.success(), "{args:?}\n{}{}", out(&output), err(&output));
+    output
+}
+
+#[test]
+fn examples_run_on_every_target() {
+    // Copies, so that the picture is not written into the repository.
+    let folder = Folder::new("examples");
+    for example in ["vector_add", "mandelbrot"] {
+        let text = std::fs::read_to_string(repository().join(format!("examples/{example}.toml"))).unwrap();
+        let kernels = repository().join("kernels").canonicalize().unwrap();
+        folder.file(&format!("{example}.toml"), text.replace("../kernels", kernels.to_str().unwrap()));
+    }
+    let mut pictures = Vec::new();
+    for target in TARGETS {
+        let output = expect(&folder, 0, &["run", "vector_add.toml", "--target", target]);
+        assert!(out(&output).contains("c: 1,000 elements as expected"));
+        let output = expect(&folder, 0, &["run", "mandelbrot.toml", "--target", target]);
+        assert!(err(&output).contains("= 786,432 work-items\nwrote mandelbrot.png\n"), "{}", err(&output));
+        pictures.push(std::fs::read(folder.0.join("mandelbrot.png")).unwrap());
+    }
+    assert!(pictures.windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(pictures[0].len() > 10_000);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+    let object = repository().join("kernels/bin/gfx906/sgemm.co");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wavemill"))
+        .arg("dis")
+        .arg(object)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 8];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(err(&output), "");
+    assert!(output.status.success());
+}
