@@ -158,7 +158,7 @@ struct Values {
 impl Values {
     /// `shared`: every four lanes meet in one slot.
     fn new(atomic: &Atomic, shared: bool) -> Values {
-        let mut numbers = Numbers(31);
+        let mut numbers = Numbers::new(31);
         let slots: Vec<u64> = (0..64).map(|_| atomic.value(&mut numbers)).collect();
         let mut values = [0; 64].map(|_| atomic.value(&mut numbers));
         let slot: [usize; 64] = std::array::from_fn(|lane| if shared { lane / 4 } else { 63 - lane });
@@ -295,7 +295,7 @@ fn one_through_address(target: Target, op: Op, atomic: &Atomic, returns: bool, s
     data.truncate(atomic.bytes / 4);
     data.extend(Values::rows(values.second));
     data.resize(4, [0; 64]);
-    let mut numbers = Numbers(33);
+    let mut numbers = Numbers::new(33);
     let old: Vec<_> = (0..4).map(|_| numbers.row()).collect();
     let outcome = machine.run(&code, |regs, buffers| {
         set_exec(regs, exec);
@@ -332,7 +332,7 @@ fn exchanges_of_two_places() {
         (4, 256, Op::DsWrxchg2st64RtnB32),
         (8, 512, Op::DsWrxchg2st64RtnB64),
     ] {
-        let mut numbers = Numbers(35);
+        let mut numbers = Numbers::new(35);
         let contents = numbers.bytes(LDS);
         let data: Vec<_> = (0..4).map(|_| numbers.row()).collect();
         let dwords = bytes as u32 / 4;

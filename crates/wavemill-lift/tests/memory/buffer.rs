@@ -82,7 +82,7 @@ fn set(regs: &mut wavemill_engine::Registers, buffer: u64, form: &Form) {
 
 #[test]
 fn loads() {
-    let mut numbers = Numbers(41);
+    let mut numbers = Numbers::new(41);
     let loads = moves(MemOp::Load);
     assert_eq!(loads.len(), 14);
     for (op, data) in loads {
@@ -124,7 +124,7 @@ fn loads() {
 
 #[test]
 fn stores() {
-    let mut numbers = Numbers(42);
+    let mut numbers = Numbers::new(42);
     let stores = moves(MemOp::Store);
     assert_eq!(stores.len(), 8);
     for (op, data) in stores {
@@ -152,7 +152,7 @@ fn stores() {
 #[test]
 fn accesses_behind_the_end() {
     let mut machine = Machine::new(TARGET);
-    machine.buffers = vec![Numbers(43).bytes(SIZE)];
+    machine.buffers = vec![Numbers::new(43).bytes(SIZE)];
     let even_out =
         |inside: u32, outside: u32| std::array::from_fn(|lane| if lane % 2 == 0 { outside } else { inside });
     for idxen in [false, true] {
@@ -180,7 +180,7 @@ fn accesses_behind_the_end() {
 /// Memory to LDS and LDS to memory, by lane number.
 #[test]
 fn transfers_to_and_from_lds() {
-    let mut numbers = Numbers(44);
+    let mut numbers = Numbers::new(44);
     for exec in MASKS {
         let mut machine = Machine::new(TARGET);
         machine.lds_size = 1024;

@@ -51,7 +51,7 @@ fn check_loaded(
 
 #[test]
 fn global_and_flat_loads() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     for format in [Format::Global, Format::Flat] {
         let loads = moves(format, MemOp::Load);
         assert_eq!(loads.len(), 14);
@@ -96,7 +96,7 @@ fn global_and_flat_loads() {
 
 #[test]
 fn global_and_flat_stores() {
-    let mut numbers = Numbers(2);
+    let mut numbers = Numbers::new(2);
     for format in [Format::Global, Format::Flat] {
         let stores = moves(format, MemOp::Store);
         assert_eq!(stores.len(), 8);
@@ -142,7 +142,7 @@ fn global_and_flat_stores() {
 /// Contiguous addresses, which engines treat apart, with all lanes active.
 #[test]
 fn contiguous_accesses() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::new(3);
     for op in [Op::GlobalLoadDword, Op::GlobalLoadDwordx2, Op::GlobalLoadDwordx3, Op::GlobalLoadDwordx4] {
         let data = Data::of(op.row().name()).expect("a kind of data");
         let fields = [(F::Vdst, DATA), (F::Vaddr, ADDRESS), (F::Saddr, SADDR), (F::Offset, 4)];
@@ -165,7 +165,7 @@ fn contiguous_accesses() {
 /// What is written to private memory is read back from there, with every address form of the target.
 #[test]
 fn scratch_stores_and_loads() {
-    let mut numbers = Numbers(4);
+    let mut numbers = Numbers::new(4);
     const PRIVATE: usize = 256;
     for target in [Target::Gfx906, Target::Gfx942] {
         let stores = moves(Format::Scratch, MemOp::Store);
@@ -279,7 +279,7 @@ fn loads_to_lds_go_by_lane_number() {
         let mut code = home_words(target, op, &fields);
         code.extend(home_words(target, Op::DsReadB128, &[(F::Vdst, 20), (F::Addr, 5)]));
         for exec in MASKS {
-            let mut numbers = Numbers(5);
+            let mut numbers = Numbers::new(5);
             let mut machine = Machine::new(target);
             machine.lds_size = 2048;
             machine.buffers = vec![numbers.bytes(SIZE)];

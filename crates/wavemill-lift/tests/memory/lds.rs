@@ -60,7 +60,7 @@ pub(super) struct Done {
 /// Runs one DS instruction on random LDS contents and registers: `addresses` in the address register, `data` from
 /// DATA on.
 fn run(code: &[u32], exec: u64, m0: u32, addresses: [usize; 64], data: &[[u32; 64]]) -> Done {
-    let contents = Numbers(7).bytes(LDS);
+    let contents = Numbers::new(7).bytes(LDS);
     run_on(TARGET, code, exec, m0, addresses, data, contents)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn run_on(
     data: &[[u32; 64]],
     contents: Vec<u8>,
 ) -> Done {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     let mut machine = Machine::new(target);
     machine.lds_size = LDS as u32;
     machine.buffers = vec![contents];
@@ -119,7 +119,7 @@ fn moves(op: MemOp) -> Vec<(Op, Data)> {
 
 #[test]
 fn loads() {
-    let mut numbers = Numbers(11);
+    let mut numbers = Numbers::new(11);
     let loads = moves(MemOp::Load);
     assert_eq!(loads.len(), 14);
     for (op, data) in loads {
@@ -142,7 +142,7 @@ fn loads() {
 
 #[test]
 fn stores() {
-    let mut numbers = Numbers(12);
+    let mut numbers = Numbers::new(12);
     let stores = moves(MemOp::Store);
     assert_eq!(stores.len(), 8);
     for (op, data) in stores {
@@ -171,7 +171,7 @@ const PAIRS: [(usize, usize, Op, Op); 4] = [
 
 #[test]
 fn loads_of_two_places() {
-    let mut numbers = Numbers(13);
+    let mut numbers = Numbers::new(13);
     for (bytes, unit, op, _) in PAIRS {
         for [first, second] in [[0, 1], [3, 2], [2, 2]] {
             for exec in MASKS {
@@ -228,7 +228,7 @@ fn loads_of_two_places_over_their_address() {
 
 #[test]
 fn stores_to_two_places() {
-    let mut numbers = Numbers(14);
+    let mut numbers = Numbers::new(14);
     for (bytes, unit, _, op) in PAIRS {
         for [first, second] in [[0, 1], [3, 2], [2, 2]] {
             for exec in MASKS {
@@ -262,7 +262,7 @@ fn stores_to_two_places() {
 
 #[test]
 fn addresses_from_lane_numbers() {
-    let mut numbers = Numbers(15);
+    let mut numbers = Numbers::new(15);
     let read = home_words(TARGET, Op::DsReadAddtidB32, &[(F::Vdst, RESULT), (F::Offset0, 8)]);
     let write = home_words(TARGET, Op::DsWriteAddtidB32, &[(F::Data0, DATA), (F::Offset0, 8)]);
     for exec in MASKS {
@@ -303,7 +303,7 @@ fn accesses_outside_lds() {
 
 #[test]
 fn pushing_and_pulling_between_lanes() {
-    let mut numbers = Numbers(16);
+    let mut numbers = Numbers::new(16);
     let fields = [(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Data0, DATA), (F::Offset0, 4)];
     let push = home_words(TARGET, Op::DsPermuteB32, &fields);
     let pull = home_words(TARGET, Op::DsBpermuteB32, &fields);

@@ -2,6 +2,7 @@
 
 use wavemill_engine::Registers;
 use wavemill_ir::{LANES, Row, Uni};
+use wavemill_oracle::SplitMix64;
 
 /// EXEC masks that every test runs under.
 pub(crate) const MASKS: [u64; 4] = [!0, 0, 0x8000_0000_0000_0001, 0x5aa5_0ff0_c33c_3c3c];
@@ -63,17 +64,17 @@ impl Data {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Numbers(pub(crate) u64);
+/// Numbers that look random and are the same in every run.
+#[derive(Debug)]
+pub(crate) struct Numbers(SplitMix64);
 
 impl Numbers {
+    pub(crate) fn new(seed: u64) -> Numbers {
+        Numbers(SplitMix64::new(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.next_u64()
     }
 
     pub(crate) fn bytes(&mut self, n: usize) -> Vec<u8> {

@@ -43,7 +43,7 @@ fn loads() {
         (Op::SLoadDwordx16, 16),
     ];
     let mut machine = Machine::new(TARGET);
-    machine.buffers = vec![Numbers(21).bytes(512)];
+    machine.buffers = vec![Numbers::new(21).bytes(512)];
     for (op, n) in loads {
         for (mut fields, register, at) in forms() {
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
@@ -62,7 +62,7 @@ fn loads() {
 #[test]
 fn a_load_over_its_base() {
     let mut machine = Machine::new(TARGET);
-    machine.buffers = vec![Numbers(22).bytes(64)];
+    machine.buffers = vec![Numbers::new(22).bytes(64)];
     let fields = [(F::Sdata, BASE), (F::Sbase, BASE / 2), (F::Imm, 1), (F::Offset, 16)];
     let outcome = machine.run(&home_words(TARGET, Op::SLoadDwordx4, &fields), |regs, buffers| {
         regs.set_uni64(Uni(BASE as u16), buffers[0]);
@@ -74,7 +74,7 @@ fn a_load_over_its_base() {
 #[test]
 fn scratch_loads_count_their_register_in_64_bytes() {
     let mut machine = Machine::new(TARGET);
-    machine.buffers = vec![Numbers(23).bytes(512)];
+    machine.buffers = vec![Numbers::new(23).bytes(512)];
     let fields = [(F::Sdata, DATA), (F::Sbase, BASE / 2), (F::Offset, OFFSET)];
     let outcome = machine.run(&home_words(TARGET, Op::SScratchLoadDwordx2, &fields), |regs, buffers| {
         regs.set_uni64(Uni(BASE as u16), buffers[0]);
@@ -87,7 +87,7 @@ fn scratch_loads_count_their_register_in_64_bytes() {
 #[test]
 fn buffer_loads_read_zero_behind_the_end() {
     let mut machine = Machine::new(TARGET);
-    machine.buffers = vec![Numbers(24).bytes(256)];
+    machine.buffers = vec![Numbers::new(24).bytes(256)];
     // Raw: records are bytes. With a stride: records of that size.
     for (stride, records, bytes) in [(0, 72, 72), (12, 6, 72), (0, 256, 256)] {
         let fields = [(F::Sdata, DATA), (F::Sbase, BASE / 2), (F::Imm, 1), (F::Offset, 64)];
@@ -111,7 +111,7 @@ fn stores() {
     for (op, n) in [(Op::SStoreDword, 1), (Op::SStoreDwordx2, 2), (Op::SStoreDwordx4, 4)] {
         for (mut fields, register, at) in forms() {
             let mut machine = Machine::new(TARGET);
-            machine.buffers = vec![Numbers(25).bytes(512)];
+            machine.buffers = vec![Numbers::new(25).bytes(512)];
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
             let outcome = machine.run(&home_words(TARGET, op, &fields), |regs, buffers| {
                 regs.set_uni64(Uni(BASE as u16), buffers[0]);

@@ -1,0 +1,49 @@
+//! Whatever decodes lifts to a well-formed block or to a fault, without a panic, under every mode.
+
+mod common;
+
+use common::{CODE, MODE, lift_at};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Op, decode};
+use wavemill_lift::gcn::Context;
+use wavemill_oracle::SplitMix64;
+
+/// Fillings of the free bits of every form.
+const FILLINGS: usize = 40;
+
+#[test]
+fn every_instruction_with_random_operands_lifts_to_a_well_formed_block() {
+    let mut random = SplitMix64::new(1);
+    let mut lifted = 0;
+    for target in Target::ALL {
+        for form in Op::ALL.iter().flat_map(|op| op.row().forms()).filter(|f| f.targets.contains(target)) {
+            for n in 0..FILLINGS {
+                let free = u128::from(random.next_u64()) | u128::from(random.next_u64()) << 64;
+                // Sparse fillings are more often legal.
+                let free =
+                    if n % 2 == 0 { free } else { free & (u128::from(random.next_u64()) << (n % 3 * 32)) };
+                let bits = form.value | (free & !form.fixed);
+                let words: Vec<u32> = (0..4).map(|n| (bits >> (32 * n)) as u32).collect();
+                let Ok(inst) = decode(target, &bits.to_le_bytes()) else { continue };
+                lifted += 1;
+                for mode in [MODE, 0, MODE | 1 << 27, MODE | 1 << 28, !0] {
+                    // Checks the block.
+                    let block = lift_at(&Context { target, mode }, &words[..inst.size() / 4], CODE);
+                    assert!(!block.guest.is_empty());
+                }
+            }
+        }
+    }
+    assert!(lifted > 50_000, "only {lifted} instances are legal");
+}
+
+#[test]
+fn random_bytes_lift_to_well_formed_blocks() {
+    let mut random = SplitMix64::new(2);
+    for target in Target::ALL {
+        for _ in 0..20_000 {
+            let words: Vec<u32> = (0..8).map(|_| random.next_u64() as u32).collect();
+            lift_at(&Context { target, mode: MODE }, &words, CODE);
+        }
+    }
+}
