@@ -8,14 +8,14 @@ use std::fmt::Write as _;
 
 use wavemill_ir::{FaultKind, Terminator, verify};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Form, Format, Op, decode};
+use wavemill_isa::gcn::{FieldId, Form, Format, Op, decode};
 use wavemill_lift::gcn::{Context, lift_block};
 
 /// MODE as kernels start with it: denormals, DX10_CLAMP, IEEE.
 const MODE: u32 = 0x3f0;
 
 /// The bytes of an instance of the form: zeros but for what is fixed, or, where zeros are no legal instance, the first
-/// legal one found by setting single bits.
+/// legal one found by setting up to three bits.
 fn instance(target: Target, form: &Form) -> Option<[u8; 16]> {
     let legal = |words: u128| {
         let bytes = words.to_le_bytes();
@@ -23,9 +23,16 @@ fn instance(target: Target, form: &Form) -> Option<[u8; 16]> {
     };
     let free = form.used & !form.fixed;
     let bits = || (0..128u32).filter(|n| free >> n & 1 != 0).map(|n| 1u128 << n);
+    // The only lane permutation of 64-bit operands.
+    let broadcast = form.encoding.field(target, FieldId::DppCtrl).map_or(0, |field| 0x150u128 << field.lo);
     legal(form.value)
+        .or_else(|| legal(form.value | broadcast))
         .or_else(|| bits().find_map(|a| legal(form.value | a)))
         .or_else(|| bits().find_map(|a| bits().find_map(|b| legal(form.value | a | b))))
+        // 64-bit DPP takes few of the lane permutations.
+        .or_else(|| {
+            bits().find_map(|a| bits().find_map(|b| bits().find_map(|c| legal(form.value | a | b | c))))
+        })
 }
 
 /// Whether the instance has a meaning.

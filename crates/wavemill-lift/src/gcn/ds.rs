@@ -105,6 +105,7 @@ impl Lifter {
             Op::DsSwizzleB32 => self.ds_lane(inst, LaneOp::Swizzle),
             Op::DsPermuteB32 => self.ds_lane(inst, LaneOp::Permute),
             Op::DsBpermuteB32 => self.ds_lane(inst, LaneOp::BackPermute),
+            Op::DsCondxchg32RtnB64 => self.ds_conditional_exchange(inst),
             Op::DsConsume => self.ds_append(inst, false),
             Op::DsAppend => self.ds_append(inst, true),
             op => {
@@ -122,7 +123,7 @@ impl Lifter {
                     }
                     Some(MemOp::Load) => self.ds_load(inst, address),
                     Some(MemOp::Store) => self.ds_store(inst, address, Role::Data0, modifiers.offset),
-                    // Conditional exchange, ordered count, global wave sync.
+                    // Ordered count and global wave sync.
                     _ => Lifted::Unsupported,
                 }
             }
@@ -230,6 +231,27 @@ impl Lifter {
         let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
         let fp = if single { self.fp32() } else { self.fp16_64() };
         Attrs { imm: offset, fp, ..Attrs::default() }
+    }
+
+    /// Each dword of the data whose bit 31 is set replaces, without that bit, its dword in memory; the address is
+    /// aligned to the pair. That is a masked OR whose masks are the sign bits spread out.
+    fn ds_conditional_exchange(&mut self, inst: &Inst) -> Lifted {
+        let [result, register, data] = [Role::Vdst, Role::Addr, Role::Data0].map(|role| self.get(inst, role));
+        let (address, masks, values) = (self.b.row_temp(1), self.b.row_temp(2), self.b.row_temp(2));
+        let constant = |bits: u32| Operand::Const(u64::from(bits));
+        let offset = constant(inst.modifiers().offset as u32);
+        self.int(IntOp::Add, address, [register, offset, Operand::None]);
+        self.int(IntOp::And, address, [address.into(), constant(!7), Operand::None]);
+        for n in 0..2 {
+            let (mask, value) = (masks.plus(n), values.plus(n));
+            self.int(IntOp::Sar, mask, [data.dword(n), constant(31), Operand::None]);
+            self.int(IntOp::And, value, [data.dword(n), constant(0x7fff_ffff), Operand::None]);
+            self.int(IntOp::And, value, [value.into(), mask.into(), Operand::None]);
+        }
+        let op = IrOp::Atomic(AtomicOp::MaskOr, Space::Lds, Width::W64);
+        let sources = [address.into(), Operand::None, masks.into(), values.into()];
+        self.b.push(op, [result, Operand::None], sources, Attrs::default());
+        Lifted::Next
     }
 
     /// An atomic at address A with the data at B, or a store of B's data at A. B is A plus a signed number of dwords:

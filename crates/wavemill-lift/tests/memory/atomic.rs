@@ -405,6 +405,35 @@ fn data_in_lds() {
 }
 
 #[test]
+fn conditional_exchange() {
+    let mut numbers = Numbers::new(36);
+    let contents = numbers.bytes(LDS);
+    let data = [numbers.row(), numbers.row()];
+    let fields = [(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Data0, DATA), (F::Offset0, 9)];
+    let code = home_words(Target::Gfx906, Op::DsCondxchg32RtnB64, &fields);
+    for exec in MASKS {
+        // The low bits of the address do not count; neighbours share a pair.
+        let addresses: [usize; 64] = std::array::from_fn(|lane| 8 * (lane / 2) + lane % 7);
+        let done = lds::run_on(Target::Gfx906, &code, exec, 0, addresses, &data, contents.clone());
+        let mut memory = contents.clone();
+        for lane in 0..64 {
+            let mut expected = column(&done.old, lane);
+            if active(exec, lane) {
+                for (n, row) in data.iter().enumerate() {
+                    let place = &mut memory[((addresses[lane] + 9) & !7) + 4 * n..][..4];
+                    expected[n] = u32::from_le_bytes((&*place).try_into().expect("four bytes"));
+                    if row[lane] >> 31 != 0 {
+                        place.copy_from_slice(&(row[lane] & 0x7fff_ffff).to_le_bytes());
+                    }
+                }
+            }
+            assert_eq!(column(&done.result, lane), expected, "exec {exec:#x} lane {lane}");
+        }
+        assert!(done.after == memory, "exec {exec:#x}");
+    }
+}
+
+#[test]
 fn counters() {
     for (op, step) in [(Op::DsAppend, 1i32), (Op::DsConsume, -1)] {
         let code = home_words(Target::Gfx906, op, &[(F::Vdst, RESULT), (F::Offset0, 8)]);
