@@ -189,6 +189,81 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp,
     }
 }
 
+/// Offsets of the lanes of an access from a host pointer that is good for all active ones.
+pub(super) struct Span {
+    /// Host pointer; null if the general way must be taken (which also reports faults).
+    pub base: *mut u8,
+    /// Byte offset of each lane; those of inactive lanes mean nothing.
+    pub offsets: [u32; LANES],
+}
+
+/// The smallest and the largest of the active lanes' values.
+#[inline(always)]
+fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
+    let (mut low, mut high) = (u32::MAX, 0);
+    if mask == !0 {
+        for lane in lanes {
+            low = low.min(*lane);
+            high = high.max(*lane);
+        }
+    } else {
+        let mut bits = mask;
+        while bits != 0 {
+            let lane = lanes[bits.trailing_zeros() as usize];
+            bits &= bits - 1;
+            low = low.min(lane);
+            high = high.max(lane);
+        }
+    }
+    (low, high)
+}
+
+/// Checks all active lanes of an access of `size` bytes at once: they lie in LDS, or in one allocation.
+#[inline(always)]
+pub(super) unsafe fn span<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> Span {
+    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES] };
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mask = lane_mask(ctx, op);
+        if mask == 0 || !is_row(op, 0) || SPACE == space::SCRATCH {
+            return none;
+        }
+        let imm = (*op).imm;
+        let mut offsets = *row(ctx, op, 0, 0);
+        if SPACE == space::LDS {
+            for offset in &mut offsets {
+                *offset = offset.wrapping_add_signed(imm);
+            }
+            let (_, high) = extremes(&offsets, mask);
+            if u64::from(high) + u64::from(size) > u64::from((*ctx).lds_size) {
+                return none;
+            }
+            return Span { base: (*ctx).lds, offsets };
+        }
+        let base = if is_absent(op, 1) {
+            let hi = row(ctx, op, 0, 1);
+            let first = hi[mask.trailing_zeros() as usize];
+            if extremes(hi, mask) != (first, first) {
+                return none;
+            }
+            u64::from(first) << 32
+        } else {
+            scalar64(ctx, op, 1)
+        };
+        let (low, high) = extremes(&offsets, mask);
+        let start = base.wrapping_add(u64::from(low)).wrapping_add_signed(i64::from(imm));
+        // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
+        let host = global(ctx, op, start, u64::from(high - low) + u64::from(size));
+        if host.is_null() {
+            return none;
+        }
+        for offset in &mut offsets {
+            *offset = offset.wrapping_sub(low);
+        }
+        Span { base: host, offsets }
+    }
+}
+
 /// Guest address of the wave's private memory.
 #[inline(always)]
 pub(super) unsafe fn scratch_base(ctx: *mut Ctx) -> u64 {

@@ -147,8 +147,8 @@ impl Compiler<'_> {
             Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
             Op::MoveRelSource(w) => self.ops.push(self.plain(inst, smem::move_rel_source(w))),
             Op::MoveRelDest(w) => self.ops.push(self.plain(inst, smem::move_rel_dest(w))),
-            Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t))),
-            Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t))),
+            Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
+            Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
             Op::Atomic(op, s, w) => {
                 let run = atomic::handler(op, s, w).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));

@@ -2,9 +2,11 @@
 
 use wavemill_ir::{MemType, Space};
 
-use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space};
-use super::body::{lane_mask, scalar32};
+use super::Tier;
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space, span};
+use super::body::{Body, handler, lane_mask, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use super::simd::Simd;
 use crate::LANES;
 use crate::fault::Access;
 use crate::raw;
@@ -176,6 +178,7 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
     }
 }
 
+#[inline(always)]
 unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
     unsafe {
@@ -195,6 +198,22 @@ unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) 
                 }
                 return HostOp::next(op);
             }
+        }
+        let all = span::<SPACE>(ctx, op, bytes(TYPE));
+        if !all.base.is_null() {
+            for_lanes(lane_mask(ctx, op), |lane| {
+                let p = all.base.add(all.offsets[lane] as usize);
+                let cell = dst.add(4 * lane);
+                if TYPE < ty::DWORD1 {
+                    let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
+                    (cell as *mut u32).write(read_narrow::<TYPE>(p, (cell as *const u32).read()));
+                } else {
+                    for k in 0..dwords(TYPE) {
+                        (cell.add(k * ROW_BYTES as usize) as *mut u32).write(raw::load_u32(p.add(4 * k)));
+                    }
+                }
+            });
+            return HostOp::next(op);
         }
         let mut lanes = [NOWHERE; LANES];
         let mut sink = Sink::new();
@@ -218,6 +237,7 @@ unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) 
     }
 }
 
+#[inline(always)]
 unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -241,6 +261,23 @@ unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp)
                 return HostOp::next(op);
             }
         }
+        let all = span::<SPACE>(ctx, op, bytes(TYPE));
+        if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
+            let src = (*ctx).base.add((*op).src[2] as usize);
+            for_lanes(lane_mask(ctx, op), |lane| {
+                let p = all.base.add(all.offsets[lane] as usize);
+                let cell = src.add(4 * lane);
+                if TYPE < ty::DWORD1 {
+                    let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
+                    write_narrow::<TYPE>(p, (cell as *const u32).read());
+                } else {
+                    for k in 0..dwords(TYPE) {
+                        raw::store_u32(p.add(4 * k), (cell.add(k * ROW_BYTES as usize) as *const u32).read());
+                    }
+                }
+            });
+            return HostOp::next(op);
+        }
         let mut lanes = [NOWHERE; LANES];
         let mut sink = Sink::new();
         if !resolve::<SPACE>(ctx, op, bytes(TYPE), Access::Store, &mut sink, &mut lanes) {
@@ -259,22 +296,52 @@ unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp)
     }
 }
 
+/// Compiles the address arithmetic with the tier's instructions.
+struct Load<const TYPE: u8, const SPACE: u8>;
+
+impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe { load::<TYPE, SPACE>(ctx, op) }
+    }
+}
+
+/// The same for stores.
+struct Store<const TYPE: u8, const SPACE: u8>;
+
+impl<const TYPE: u8, const SPACE: u8> Body for Store<TYPE, SPACE> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe { store::<TYPE, SPACE>(ctx, op) }
+    }
+}
+
+fn tiered_load<const TYPE: u8, const SPACE: u8>(tier: Tier) -> Handler {
+    handler::<Load<TYPE, SPACE>>(tier)
+}
+
+fn tiered_store<const TYPE: u8, const SPACE: u8>(tier: Tier) -> Handler {
+    handler::<Store<TYPE, SPACE>>(tier)
+}
+
 /// The handler of a load.
-pub(super) fn load_handler(s: Space, t: MemType) -> Handler {
+pub(super) fn load_handler(s: Space, t: MemType, tier: Tier) -> Handler {
     match s {
-        Space::Global => with_type!(t, load, { space::GLOBAL }),
-        Space::Flat => with_type!(t, load, { space::FLAT }),
-        Space::Lds => with_type!(t, load, { space::LDS }),
-        Space::Scratch => with_type!(t, load, { space::SCRATCH }),
+        Space::Global => with_type!(t, tiered_load, { space::GLOBAL })(tier),
+        Space::Flat => with_type!(t, tiered_load, { space::FLAT })(tier),
+        Space::Lds => with_type!(t, tiered_load, { space::LDS })(tier),
+        Space::Scratch => with_type!(t, tiered_load, { space::SCRATCH })(tier),
     }
 }
 
 /// The handler of a store.
-pub(super) fn store_handler(s: Space, t: MemType) -> Handler {
+pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
     match s {
-        Space::Global => with_type!(t, store, { space::GLOBAL }),
-        Space::Flat => with_type!(t, store, { space::FLAT }),
-        Space::Lds => with_type!(t, store, { space::LDS }),
-        Space::Scratch => with_type!(t, store, { space::SCRATCH }),
+        Space::Global => with_type!(t, tiered_store, { space::GLOBAL })(tier),
+        Space::Flat => with_type!(t, tiered_store, { space::FLAT })(tier),
+        Space::Lds => with_type!(t, tiered_store, { space::LDS })(tier),
+        Space::Scratch => with_type!(t, tiered_store, { space::SCRATCH })(tier),
     }
 }
