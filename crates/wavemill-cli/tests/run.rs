@@ -265,6 +265,43 @@ fn examples_run_on_every_target() {
 }
 
 #[test]
+fn a_trace_shows_what_each_instruction_changes() {
+    let folder = Folder::new("trace");
+    folder.object("gfx906", "vector_add");
+    let line = [
+        "run",
+        "vector_add.co",
+        "--grid",
+        "3",
+        "--block",
+        "128",
+        "a[384]=iota",
+        "b[384]=1",
+        "c[384]",
+        "n=384",
+        "--print",
+        "c[254:258]",
+        "--trace",
+    ];
+    let all = err(&expect(&folder, 0, &line));
+    let output = expect(&folder, 0, &[&line[..], &["--trace-workgroup", "1", "--trace-wave", "1"]].concat());
+    assert_eq!(out(&output), "c[254:258] = [255.0, 256.0, 257.0, 258.0]\n");
+    let text = err(&output);
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    // Every wave runs the same instructions.
+    assert_eq!(all.lines().count() - 1, 6 * lines.len());
+    assert!(lines.len() > 20, "{text}");
+    assert!(lines.iter().all(|line| line.starts_with("(1,0,0) wave 1  vector_add+0x")), "{text}");
+    let add = lines.iter().find(|line| line.contains("v_add_f32_e32")).expect("it adds floats");
+    // 192 + 1 in lane 0, and so on.
+    assert!(
+        add.contains("={0: 0x43410000, 1: 0x43420000, 2: 0x43430000, 3: 0x43440000, ... 64 lanes}"),
+        "{add}"
+    );
+    assert!(lines[lines.len() - 1].ends_with("s_endpgm"), "{text}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     use std::io::Read as _;
     use std::process::{Command, Stdio};

@@ -7,6 +7,7 @@
 mod fault;
 mod interp;
 mod memory;
+mod observe;
 mod raw;
 mod regs;
 mod schedule;
@@ -17,7 +18,8 @@ pub use memory::{
     Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest, SANDBOX_BASE,
     SCRATCH_APERTURE,
 };
+pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run};
+pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed};
 
 pub(crate) use wavemill_ir::LANES;

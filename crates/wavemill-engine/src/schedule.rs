@@ -13,6 +13,7 @@ use std::sync::{Condvar, Mutex};
 use crate::fault::{Fault, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
+use crate::observe::{Observer, SingleSteps, Step};
 use crate::regs::{RegisterCounts, Registers};
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
@@ -276,6 +277,7 @@ struct Run<'a> {
     deterministic: bool,
     count_blocks: bool,
     tier: Tier,
+    observer: Option<&'a dyn Observer>,
 }
 
 /// Runs the grid.
@@ -283,6 +285,27 @@ struct Run<'a> {
 /// # Errors
 /// [`RunError`] if a wave faults or the instruction limit is reached; memory then holds what was written until then.
 pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> {
+    run_with(grid, options, None)
+}
+
+/// Runs the grid while somebody watches: block by block of one instruction each.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
+    grid: &Grid<'_>,
+    options: &RunOptions,
+    observer: &dyn Observer,
+) -> Result<RunStats, RunError> {
+    let source = SingleSteps(grid.source);
+    run_with(&Grid { source: &source, ..*grid }, options, Some(observer))
+}
+
+fn run_with(
+    grid: &Grid<'_>,
+    options: &RunOptions,
+    observer: Option<&dyn Observer>,
+) -> Result<RunStats, RunError> {
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -319,6 +342,7 @@ pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> 
         deterministic: options.deterministic,
         count_blocks: options.count_blocks,
         tier,
+        observer,
     };
     if threads == 1 {
         run.work();
@@ -445,10 +469,13 @@ impl Run<'_> {
                 if group.states[n] != State::Ready {
                     continue;
                 }
-                let slice = SLICE.min(self.left.load(Relaxed).max(1) as u64);
+                let observer = self.observer.filter(|o| o.watches(group.id, n as u32));
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
-                let exit = interp.run(wave, around, slice);
+                let exit = match observer {
+                    Some(observer) => observe(observer, group.id, n as u32, interp, wave, around),
+                    None => interp.run(wave, around, SLICE.min(self.left.load(Relaxed).max(1) as u64)),
+                };
                 let spent = (wave.retired - before) as i64;
                 let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
                 match exit {
@@ -495,4 +522,23 @@ impl Run<'_> {
         }
         Outcome::Again
     }
+}
+
+/// Runs one instruction of a watched wave.
+fn observe(
+    observer: &dyn Observer,
+    workgroup: [u32; 3],
+    number: u32,
+    interp: &mut Interpreter<'_>,
+    wave: &mut Wave,
+    around: Surroundings<'_>,
+) -> WaveExit {
+    let pc = wave.pc;
+    let before = WaveSnapshot::take(&wave.regs, wave.mode);
+    let exit = interp.run(wave, around, 1);
+    if !matches!(exit, WaveExit::Fault { .. }) {
+        let after = WaveSnapshot::take(&wave.regs, wave.mode);
+        observer.stepped(&Step { workgroup, wave: number, pc, before: &before, after: &after });
+    }
+    exit
 }

@@ -19,6 +19,15 @@ pub(crate) struct Region {
     pub lines: Option<Arc<crate::report::Lines>>,
 }
 
+impl Region {
+    /// The function that holds an address, and the address's offset in it.
+    pub(crate) fn function(&self, pc: u64) -> Option<(&str, u64)> {
+        let index = self.functions.partition_point(|(start, _, _)| *start <= pc).checked_sub(1)?;
+        let (start, end, name) = &self.functions[index];
+        (pc < *end).then(|| (name.as_str(), pc - start))
+    }
+}
+
 /// All code of a device.
 #[derive(Debug)]
 pub(crate) struct Code {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wavemill_engine::{Grid, RegisterCounts, RunError, RunOptions, RunStats, run};
+use wavemill_engine::{Grid, RegisterCounts, RunError, RunOptions, RunStats, run, run_observed};
 use wavemill_isa::Target;
 
 use crate::buffer::{Buffer, Plain, to_bytes};
@@ -13,6 +13,7 @@ use crate::mix::InstructionMix;
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
 use crate::state::InitialState;
+use crate::trace::{Names, Tracer};
 use crate::{ArgumentError, Error, Result};
 
 /// An argument of a launch.
@@ -66,6 +67,7 @@ pub struct Launch<'a> {
     args: Vec<Arg>,
     kernarg: Option<Vec<u8>>,
     options: RunOptions,
+    tracer: Option<&'a dyn Tracer>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +95,7 @@ impl<'a> Launch<'a> {
             args: Vec::new(),
             kernarg: None,
             options: RunOptions::default(),
+            tracer: None,
         }
     }
 
@@ -163,6 +166,13 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Runs one instruction at a time, and tells the tracer of each.
+    #[must_use]
+    pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
+        self.tracer = Some(tracer);
         self
     }
 
@@ -354,7 +364,11 @@ impl<'a> Launch<'a> {
             mode: initial_mode(d),
             resident,
         };
-        match run(&grid, &self.options) {
+        let result = match self.tracer {
+            Some(tracer) => run_observed(&grid, &self.options, &Names { tracer, device, map: &map }),
+            None => run(&grid, &self.options),
+        };
+        match result {
             Ok(run) => Ok(LaunchStats {
                 mix: self.options.count_blocks.then(|| InstructionMix::of(device, &map, &run.block_counts)),
                 run,

@@ -36,6 +36,7 @@ mod mix;
 mod module;
 mod report;
 mod state;
+mod trace;
 
 pub use buffer::{Buffer, Plain};
 pub use device::Device;
@@ -44,5 +45,6 @@ pub use launch::{Arg, Launch, LaunchStats};
 pub use mix::InstructionMix;
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
 pub use report::{FaultReport, SourceLocation};
-pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Tier};
+pub use trace::{TraceStep, Tracer};
+pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Tier, WaveSnapshot};
 pub use wavemill_object::TargetId;

@@ -98,11 +98,8 @@ impl FaultReport {
     pub(crate) fn new(kernel: &Kernel, fault: Fault, map: &MemoryMap) -> Self {
         let device = &kernel.module.device;
         let region = device.code.region(fault.pc);
-        let function = region.as_ref().and_then(|r| {
-            let index = r.functions.partition_point(|(start, _, _)| *start <= fault.pc).checked_sub(1)?;
-            let (start, end, name) = &r.functions[index];
-            (fault.pc < *end).then(|| (name.clone(), fault.pc - start))
-        });
+        let function = region.as_ref().and_then(|r| r.function(fault.pc));
+        let function = function.map(|(name, offset)| (name.to_owned(), offset));
         let decode_at = |pc: u64| {
             let (bytes, n) = device.code.fetch(map, pc);
             decode(device.target, &bytes[..n]).ok()

@@ -37,7 +37,7 @@ impl Size {
         match list.len() {
             1..=3 => Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))),
             _ => Err(Failure::usage(format!(
-                "`{text}` is no offset; expected one to three numbers: X, X,Y or X,Y,Z"
+                "`{text}` is no place in the grid; expected one to three numbers: X, X,Y or X,Y,Z"
             ))),
         }
     }

@@ -12,6 +12,7 @@ mod plan;
 mod signature;
 mod spec;
 mod text;
+mod trace;
 mod view;
 
 use std::borrow::Cow;
@@ -31,6 +32,7 @@ use options::Job;
 use plan::{Known, Planned};
 use spec::ArgSpec;
 use text::{Grouped, Plural, closest};
+use trace::TextTrace;
 use view::{Shape, View};
 
 /// Kernels that a message lists.
@@ -317,6 +319,10 @@ impl Run<'_> {
             true => launch.kernarg(&raw_arguments(&arguments)?),
             false => launch.args(arguments),
         };
+        let trace = TextTrace::of(self.job);
+        if let Some(trace) = &trace {
+            launch = launch.tracer(trace);
+        }
         eprintln!("{}", self.geometry);
         let start = Instant::now();
         let stats = launch.run().map_err(|error| failure(&error))?;

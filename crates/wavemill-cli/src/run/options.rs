@@ -34,6 +34,7 @@ Examples:
   wavemill run k.co --kernel scale        show its parameters and a complete line to copy
   wavemill run k.co --init=k.toml         write a launch file to fill in
   wavemill run examples/mandelbrot.toml   run a launch file
+  wavemill run k.toml --trace --trace-workgroup 3 --trace-wave 0
   wavemill run k.toml --expect y=ref.npy --tolerance rel=1e-6 --out y=y.npy --stats
 
 Results go to the standard output, everything else to the standard error.
@@ -98,6 +99,15 @@ pub(crate) struct RunArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long)]
     pub deterministic: bool,
+    /// Show every instruction that is run, and the registers that it changes, on the standard error
+    #[arg(long)]
+    pub trace: bool,
+    /// Show only the instructions of this workgroup: X, X,Y or X,Y,Z
+    #[arg(long, value_name = "WORKGROUP", requires = "trace")]
+    pub trace_workgroup: Option<String>,
+    /// Show only the instructions of this wave of the workgroups
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub trace_wave: Option<u32>,
     /// Write a launch file for the kernel instead of running it; to the standard output without a name
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub init: Option<PathBuf>,
@@ -122,6 +132,9 @@ pub(crate) struct Job {
     pub out: Vec<Output>,
     pub expect: Vec<Expectation>,
     pub stats: bool,
+    pub trace: bool,
+    pub trace_workgroup: Option<[u64; 3]>,
+    pub trace_wave: Option<u32>,
     pub options: RunOptions,
 }
 
@@ -175,6 +188,9 @@ impl Job {
             out: args.out.iter().map(|text| Output::parse(text, here)).collect::<Result<_, _>>()?,
             expect: Vec::new(),
             stats: args.stats,
+            trace: args.trace,
+            trace_workgroup: None,
+            trace_wave: args.trace_wave,
             options: RunOptions {
                 threads: args.threads,
                 tier: tier(args.tier.as_ref())?,
@@ -185,6 +201,14 @@ impl Job {
         };
         if let Some(text) = &args.offset {
             job.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
+        }
+        if let Some(text) = &args.trace_workgroup {
+            let workgroup = Size::offset(text).map_err(|failure| failure.within("--trace-workgroup"))?;
+            job.trace_workgroup = Some(workgroup);
+        }
+        if args.trace {
+            // On one thread, the lines are in the same order in every run.
+            job.options.threads = Some(NonZeroUsize::MIN);
         }
         for text in &args.expect {
             job.expect.push(Expectation::parse(text, here, tolerance.unwrap_or_default())?);

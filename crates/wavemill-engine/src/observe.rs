@@ -1,0 +1,85 @@
+//! Watching waves instruction by instruction.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wavemill_ir::{Block, Terminator};
+
+use crate::fault::WaveSnapshot;
+use crate::interp::BlockSource;
+
+/// Something that watches waves run. Nothing is slower where nobody watches; a watched run executes one guest
+/// instruction at a time.
+pub trait Observer: Sync + fmt::Debug {
+    /// Whether a wave is watched.
+    fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool;
+
+    /// Called after each instruction of a watched wave that ran without a fault.
+    fn stepped(&self, step: &Step<'_>);
+}
+
+/// An instruction that a wave has run.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Workgroup coordinates.
+    pub workgroup: [u32; 3],
+    /// Wave number in the workgroup.
+    pub wave: u32,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// Registers before it.
+    pub before: &'a WaveSnapshot,
+    /// Registers after it.
+    pub after: &'a WaveSnapshot,
+}
+
+/// Blocks of one guest instruction each: the beginnings of another source's blocks.
+pub(crate) struct SingleSteps<'a>(pub &'a dyn BlockSource);
+
+impl BlockSource for SingleSteps<'_> {
+    fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
+        let block = self.0.block(pc, mode);
+        match block.guest[..] {
+            [_, second, ..] => {
+                let mut first = (*block).clone();
+                first.insts.retain(|inst| inst.pc_offset < second);
+                first.guest.truncate(1);
+                first.size = second;
+                first.terminator = Terminator::Jump(block.start.wrapping_add(u64::from(second)));
+                Arc::new(first)
+            }
+            _ => block,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Uni, Width};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct TwoMoves;
+
+    impl BlockSource for TwoMoves {
+        fn block(&self, pc: u64, _mode: u32) -> Arc<Block> {
+            let mut b = BlockBuilder::new(pc);
+            for (offset, register) in [(0, 3), (8, 4)] {
+                b.begin_guest(offset);
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(register), &[Operand::Const(1)], false);
+            }
+            b.begin_guest(12);
+            Arc::new(b.finish(16, Terminator::End))
+        }
+    }
+
+    #[test]
+    fn a_block_is_cut_behind_its_first_instruction() {
+        let whole = TwoMoves.block(0x1000, 0);
+        let first = SingleSteps(&TwoMoves).block(0x1000, 0);
+        assert_eq!(first.insts, whole.insts[..1]);
+        assert_eq!((&first.guest[..], first.size), (&[0][..], 8));
+        assert_eq!(first.terminator, Terminator::Jump(0x1008));
+    }
+}
