@@ -49,7 +49,7 @@ pub(crate) struct Difference<'a> {
 /// One line of the list.
 pub(crate) struct Entry {
     pub(crate) line: usize,
-    kind: Kind,
+    kinds: Vec<Kind>,
     targets: Vec<String>,
     formats: Vec<String>,
     conditions: Vec<Condition>,
@@ -63,15 +63,13 @@ enum Condition {
     Llvm(String),
     /// Our text contains this.
     Ours(String),
-    /// LLVM's text has a tuple of vector registers that ends beyond register 255.
+    /// Our text has a tuple of vector registers that ends beyond register 255.
     PastLast,
-    /// Ours has one.
-    OursPastLast,
     /// The field is odd.
     Odd(String),
 }
 
-/// Reads the list. Columns: kind, targets, formats, conditions, who is right, manual section, why; separated by `|`.
+/// Reads the list. Columns: kinds, targets, formats, conditions, who is right, manual section, why; separated by `|`.
 pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -80,14 +78,14 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
             continue;
         }
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [kind, targets, formats, conditions, right, section, why] = columns[..] else {
+        let [kinds, targets, formats, conditions, right, section, why] = columns[..] else {
             return Err(format!("line {number}: {} columns instead of 7", columns.len()));
         };
-        let kind = Kind::NAMES
-            .iter()
-            .find(|(name, _)| *name == kind)
-            .map(|(_, kind)| *kind)
-            .ok_or_else(|| format!("line {number}: unknown kind {kind:?}"))?;
+        let named = |name: &str| Kind::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        let kinds = kinds
+            .split(',')
+            .map(|name| named(name).ok_or_else(|| format!("line {number}: unknown kind {name:?}")))
+            .collect::<Result<_, _>>()?;
         if !["ours", "llvm", "either"].contains(&right) {
             return Err(format!("line {number}: the verdict is ours, llvm or either, not {right:?}"));
         }
@@ -103,7 +101,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
             .collect::<Result<_, _>>()?;
         entries.push(Entry {
             line: number,
-            kind,
+            kinds,
             targets: words(targets),
             formats: words(formats),
             conditions,
@@ -124,11 +122,8 @@ fn parse_condition(text: &str) -> Option<Condition> {
     if let Some(field) = text.strip_prefix("odd:") {
         return Some(Condition::Odd(field.to_owned()));
     }
-    if text == "past-v255" {
-        return Some(Condition::PastLast);
-    }
     if text == "ours-past-v255" {
-        return Some(Condition::OursPastLast);
+        return Some(Condition::PastLast);
     }
     let (name, values) = text.split_once('=')?;
     let (name, negated) = match name.strip_suffix('!') {
@@ -149,7 +144,7 @@ impl Entry {
     /// Whether this line explains the difference; counts the use.
     pub(crate) fn explains(&self, difference: &Difference<'_>) -> bool {
         let listed = |list: &[String], name: &str| list.iter().any(|item| item == "*" || item == name);
-        let all = self.kind == difference.kind
+        let all = self.kinds.contains(&difference.kind)
             && listed(&self.targets, difference.target)
             && listed(&self.formats, difference.format.name)
             && self.conditions.iter().all(|condition| match condition {
@@ -162,8 +157,7 @@ impl Entry {
                 Condition::Odd(field) => {
                     difference.format.field(field, difference.word).is_some_and(|value| value % 2 == 1)
                 }
-                Condition::PastLast => past_last(difference.llvm),
-                Condition::OursPastLast => past_last(difference.ours),
+                Condition::PastLast => past_last(difference.ours),
                 Condition::Ours(part) => difference.ours.replace('_', " ").contains(part.as_str()),
             });
         if all {
