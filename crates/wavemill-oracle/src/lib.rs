@@ -19,7 +19,7 @@ mod tools;
 
 pub use disasm::{LlvmOracle, Verdict};
 pub use fill::{Filler, Span, SplitMix64};
-pub use suite::{Failed, REQUIRE_VARIABLE, Suite, oracles_required};
+pub use suite::{Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required};
 pub use tools::{OracleMissing, Tool, assemble, objdump};
 
 /// The target triple that every oracle of this crate is asked about.

@@ -1,5 +1,7 @@
 //! Test suites whose tests may need a tool that is not installed.
 
+use std::fmt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
@@ -97,11 +99,89 @@ impl Suite {
             let mut reasons: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
             reasons.sort();
             reasons.dedup();
-            match reasons.is_empty() {
-                true => println!("oracle tests skipped: 0 of {}", self.oracle_tests),
-                false => println!("oracle tests skipped: {} ({})", self.missing.len(), reasons.join("; ")),
-            }
+            let tally = Tally { skipped: self.missing.len(), of: self.oracle_tests, reasons };
+            println!("{tally}");
+            tally.record();
         }
         conclusion.exit_code()
+    }
+}
+
+/// How many oracle tests were skipped, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Tests that were skipped.
+    pub skipped: usize,
+    /// All tests that need an oracle.
+    pub of: usize,
+    /// Why, sorted, each reason once.
+    pub reasons: Vec<String>,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "oracle tests skipped: {} of {}", self.skipped, self.of)?;
+        if !self.reasons.is_empty() {
+            write!(f, " ({})", self.reasons.join("; "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    /// The folder in which the suites of one build folder leave their tallies, and the name of this binary there.
+    fn place() -> Option<(PathBuf, String)> {
+        let exe = std::env::current_exe().ok()?;
+        // A test binary is target/<profile>/deps/<name>-<hash>.
+        let folder = exe.parent()?.parent()?.join("oracle-tallies");
+        let name = exe.file_stem()?.to_str()?;
+        let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+        Some((folder, name.to_owned()))
+    }
+
+    /// Leaves the tally for [`Tally::total`]. A build folder that cannot be written loses the total, not the test.
+    fn record(&self) {
+        if let Some((folder, name)) = Self::place() {
+            let text = format!("{} {}\n{}", self.skipped, self.of, self.reasons.join("\n"));
+            let _ = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(name), text));
+        }
+    }
+
+    fn parse(text: &str) -> Option<Tally> {
+        let mut lines = text.lines();
+        let (skipped, of) = lines.next()?.split_once(' ')?;
+        let reasons = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        Some(Tally { skipped: skipped.parse().ok()?, of: of.parse().ok()?, reasons })
+    }
+
+    /// The sum over all suites that have run in this build folder, each as of its last run.
+    pub fn total() -> Tally {
+        let mut total = Tally::default();
+        let folder = Self::place().and_then(|(folder, _)| std::fs::read_dir(folder).ok());
+        for entry in folder.into_iter().flatten().flatten() {
+            if let Some(tally) = std::fs::read_to_string(entry.path()).ok().as_deref().and_then(Tally::parse)
+            {
+                total.skipped += tally.skipped;
+                total.of += tally.of;
+                total.reasons.extend(tally.reasons);
+            }
+        }
+        total.reasons.sort();
+        total.reasons.dedup();
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_survives_its_file() {
+        let tally = Tally { skipped: 2, of: 5, reasons: vec!["no llvm-mc-22".into(), "no libLLVM".into()] };
+        let text = format!("{} {}\n{}", tally.skipped, tally.of, tally.reasons.join("\n"));
+        assert_eq!(Tally::parse(&text), Some(tally.clone()));
+        assert_eq!(tally.to_string(), "oracle tests skipped: 2 of 5 (no llvm-mc-22; no libLLVM)");
+        assert_eq!(Tally::parse("x"), None);
     }
 }
