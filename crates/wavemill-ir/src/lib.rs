@@ -18,6 +18,7 @@
 mod attrs;
 mod block;
 mod builder;
+mod format_cvt;
 mod op;
 mod reg;
 mod text;
@@ -26,6 +27,7 @@ mod verify;
 pub use attrs::{Attrs, DppCtrl, DstUnused, FpEnv, Omod, Round, SrcMods, SubDword};
 pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
+pub use format_cvt::{FormatCvt, NumberFormat};
 pub use op::{
     AtomicOp, BufferAddr, CmpPred, CvtOp, FenceScope, FloatOp, FloatType, IntOp, IntType, LaneOp, MemType,
     Op, ScalarOp, Space, StatusReg, Width,

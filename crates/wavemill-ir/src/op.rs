@@ -818,6 +818,10 @@ pub enum Op {
     FloatClass(FloatType),
     /// Varying conversion.
     Cvt(CvtOp),
+    /// Varying conversion to or from a small float format: elements in `src0` (and `src1`), `src2` an f32 whose exponent
+    /// is the scale or none, `src3` a random number or none. `sel` of `src0` says where its elements begin. A result of
+    /// less than a cell leaves the rest of the destination as it is.
+    FormatCvt(crate::FormatCvt),
     /// Movement between lanes.
     Lane(LaneOp),
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;

@@ -69,6 +69,10 @@ impl fmt::Display for OpName {
             }
             Op::FloatClass(t) => write!(f, "class.{}", float(t)),
             Op::Cvt(op) => write!(f, "cvt.{}", op.name()),
+            Op::FormatCvt(c) => {
+                let rounding = if c.stochastic { ".sr" } else { "" };
+                write!(f, "cvt.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
+            }
             Op::Lane(op) => f.write_str(op.name()),
             Op::ScalarLoad(n) => write!(f, "s.load.b{}", 32 * u32::from(n)),
             Op::ScalarBufferLoad(n) => write!(f, "s.buffer_load.b{}", 32 * u32::from(n)),

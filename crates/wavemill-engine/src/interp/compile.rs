@@ -5,13 +5,13 @@
 //! sub-dword writes behind it.
 
 use wavemill_ir::{
-    Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods,
-    SubDword, Terminator, Uni,
+    Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row,
+    SrcMods, SubDword, Terminator, Uni,
 };
 
-use super::float::{FloatInfo, Operands, Source};
+use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, SiteCache, UNIFORM};
-use super::{Tier, atomic, buffer, control, float, int, lane, mem, scalar, smem, status, step};
+use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
@@ -190,6 +190,7 @@ impl Compiler<'_> {
                 self.ops.push(h);
             }
             Op::Float(..) | Op::FloatCmp(..) | Op::FloatClass(_) | Op::Cvt(_) => self.float(inst)?,
+            Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
         }
         Ok(())
     }
@@ -264,6 +265,31 @@ impl Compiler<'_> {
         out.src[0] = h.dst;
         self.ops.push(h);
         self.finish(inst, out, dwords)
+    }
+
+    /// Conversions to and from small float formats. A wave without all of the registers cannot run them.
+    fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
+        let exist = |operand: Operand, n: u16| match operand {
+            Operand::Row(row) => (0..n).all(|d| self.counts.offset(row.plus(d)).is_some()),
+            _ => true,
+        };
+        if !exist(inst.dst[0], cvt.result_dwords())
+            || !inst.src[..2].iter().all(|s| exist(*s, cvt.source_dwords()))
+        {
+            return Err(Unsupported);
+        }
+        let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
+        self.permute(inst, &mut h, [1; 3])?;
+        self.infos.push(Box::new(FloatInfo {
+            op: inst.op,
+            attrs: inst.attrs,
+            sources: [Source::bits(cvt.source_dwords()); 3],
+            result: Outcome { dwords: cvt.result_dwords(), float: None },
+            kernel: None,
+        }));
+        h.float = self.infos.last().map_or(std::ptr::null(), |i| &raw const **i);
+        self.ops.push(h);
+        Ok(())
     }
 
     /// A packed f32 operation is two operations on dwords.

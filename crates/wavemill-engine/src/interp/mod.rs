@@ -8,6 +8,7 @@ mod compile;
 mod control;
 mod cvt;
 mod float;
+mod format_cvt;
 mod hostop;
 mod int;
 mod lane;

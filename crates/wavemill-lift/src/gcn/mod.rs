@@ -2,6 +2,7 @@
 
 mod ds;
 mod flat;
+mod format_cvt;
 mod lifter;
 mod memory;
 mod mubuf;

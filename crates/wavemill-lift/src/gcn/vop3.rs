@@ -92,6 +92,55 @@ impl Lifter {
                 v.attrs.imm = i32::from(inst.modifiers().bitop3);
                 v.int(I::BitOp3)
             }
+            O::VCvtScalef32PkFp8F32
+            | O::VCvtScalef32PkBf8F32
+            | O::VCvtScalef32SrFp8F32
+            | O::VCvtScalef32SrBf8F32
+            | O::VCvtScalef32PkF32Fp8
+            | O::VCvtScalef32PkF32Bf8
+            | O::VCvtScalef32F32Fp8
+            | O::VCvtScalef32F32Bf8
+            | O::VCvtScalef32PkFp4F32
+            | O::VCvtScalef32SrPkFp4F32
+            | O::VCvtScalef32PkF32Fp4
+            | O::VCvtScalef32PkFp8F16
+            | O::VCvtScalef32PkBf8F16
+            | O::VCvtScalef32SrFp8F16
+            | O::VCvtScalef32SrBf8F16
+            | O::VCvtScalef32PkFp8Bf16
+            | O::VCvtScalef32PkBf8Bf16
+            | O::VCvtScalef32SrFp8Bf16
+            | O::VCvtScalef32SrBf8Bf16
+            | O::VCvtScalef32PkF16Fp8
+            | O::VCvtScalef32PkF16Bf8
+            | O::VCvtScalef32F16Fp8
+            | O::VCvtScalef32F16Bf8
+            | O::VCvtScalef32PkFp4F16
+            | O::VCvtScalef32PkFp4Bf16
+            | O::VCvtScalef32SrPkFp4F16
+            | O::VCvtScalef32SrPkFp4Bf16
+            | O::VCvtScalef32PkF16Fp4
+            | O::VCvtScalef32PkBf16Fp4
+            | O::VCvtScalef32_2xpk16Fp6F32
+            | O::VCvtScalef32_2xpk16Bf6F32
+            | O::VCvtScalef32SrPk32Fp6F32
+            | O::VCvtScalef32SrPk32Bf6F32
+            | O::VCvtScalef32Pk32F32Fp6
+            | O::VCvtScalef32Pk32F32Bf6
+            | O::VCvtScalef32Pk32Fp6F16
+            | O::VCvtScalef32Pk32Fp6Bf16
+            | O::VCvtScalef32Pk32Bf6F16
+            | O::VCvtScalef32Pk32Bf6Bf16
+            | O::VCvtScalef32SrPk32Fp6F16
+            | O::VCvtScalef32SrPk32Fp6Bf16
+            | O::VCvtScalef32SrPk32Bf6F16
+            | O::VCvtScalef32SrPk32Bf6Bf16
+            | O::VCvtScalef32Pk32F16Fp6
+            | O::VCvtScalef32Pk32Bf16Fp6
+            | O::VCvtScalef32Pk32F16Bf6
+            | O::VCvtScalef32Pk32Bf16Bf6
+            | O::VCvtScalef32PkBf16Fp8
+            | O::VCvtScalef32PkBf16Bf8 => return self.format_cvt(inst, true),
             O::VAshrPkI8I32 => v.int(I::AsrPkI8),
             O::VAshrPkU8I32 => v.int(I::AsrPkU8),
             O::VCvtPkF16F32 => v.cvt(C::PkF16F32),
@@ -126,6 +175,12 @@ impl Lifter {
             O::VAddI16 => v.int(I::AddI16),
             O::VSubI16 => v.int(I::SubI16),
             O::VPackB32F16 => v.cvt(C::PackF16),
+            O::VCvtPkFp8F32
+            | O::VCvtPkBf8F32
+            | O::VCvtSrFp8F32
+            | O::VCvtSrBf8F32
+            | O::VCvtSrF16F32
+            | O::VCvtSrBf16F32 => return self.format_cvt(inst, false),
             O::VMinimum3F32 => v.float_as(F::Minimum3, FloatType::F32),
             O::VMaximum3F32 => v.float_as(F::Maximum3, FloatType::F32),
             _ => return Lifted::Unsupported,

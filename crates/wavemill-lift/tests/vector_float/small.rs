@@ -1,0 +1,231 @@
+//! Conversions to and from small float formats. What each one does is read from its mnemonic here, and from the types
+//! of its operands where it is lifted.
+
+use wavemill_float::{
+    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, Format, Fp4, Fp6, Fp8, Fp8Fnuz, narrow, narrow_stochastic,
+    scale_exponent, widen,
+};
+use wavemill_ir::{FpEnv, Row as IrRow, Uni};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
+
+use crate::MODES;
+use crate::common::Machine;
+use crate::values::{env, value};
+use crate::vector::{EXEC, Random, first_source_lane, identity};
+
+/// First VGPRs of the sources and of the destination.
+const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
+
+/// A conversion by its mnemonic.
+pub struct Conversion<'a> {
+    scaled: bool,
+    stochastic: bool,
+    interleaved: bool,
+    count: u32,
+    to: &'a str,
+    from: &'a str,
+}
+
+/// The conversion with this mnemonic, if it is one to or from a small format or with stochastic rounding.
+pub fn parse(name: &str) -> Option<Conversion<'_>> {
+    let rest = name.strip_prefix("v_cvt_")?;
+    let (scaled, rest) = rest.strip_prefix("scalef32_").map_or((false, rest), |rest| (true, rest));
+    let (stochastic, rest) = rest.strip_prefix("sr_").map_or((false, rest), |rest| (true, rest));
+    let counts = [("2xpk16_", 32), ("pk32_", 32), ("pk_", 2)];
+    let (prefix, count) = counts.into_iter().find(|(prefix, _)| rest.starts_with(prefix)).unwrap_or(("", 1));
+    let (to, from) = rest[prefix.len()..].split_once('_')?;
+    let small = |name| matches!(name, "fp8" | "bf8" | "fp6" | "bf6" | "fp4");
+    if !small(to) && !small(from) && !stochastic {
+        return None;
+    }
+    let interleaved = prefix == "2xpk16_" || (count == 2 && from == "f32" && !stochastic);
+    Some(Conversion { scaled, stochastic, interleaved, count, to, from })
+}
+
+fn bits(format: &str) -> u32 {
+    match format {
+        "f32" => 32,
+        "f16" | "bf16" => 16,
+        "fp8" | "bf8" => 8,
+        "fp6" | "bf6" => 6,
+        _ => 4,
+    }
+}
+
+fn narrow_to<S: Format>(to: &str, fnuz: bool, x: u64, random: Option<u32>, scale: i32, fp: FpEnv) -> u64 {
+    macro_rules! to {
+        ($d:ty) => {
+            random.map_or_else(
+                || narrow::<S, $d>(x, scale, fp),
+                |r| narrow_stochastic::<S, $d>(x, r, scale, fp),
+            )
+        };
+    }
+    match (to, fnuz) {
+        ("fp8", true) => to!(Fp8Fnuz),
+        ("bf8", true) => to!(Bf8Fnuz),
+        ("fp8", _) => to!(Fp8),
+        ("bf8", _) => to!(Bf8),
+        ("fp6", _) => to!(Fp6),
+        ("bf6", _) => to!(Bf6),
+        ("fp4", _) => to!(Fp4),
+        ("f16", _) => to!(F16),
+        ("bf16", _) => to!(Bf16),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn widen_from<D: Format>(from: &str, fnuz: bool, x: u64, scale: i32, fp: FpEnv) -> u64 {
+    match (from, fnuz) {
+        ("fp8", true) => widen::<Fp8Fnuz, D>(x, scale, fp),
+        ("bf8", true) => widen::<Bf8Fnuz, D>(x, scale, fp),
+        ("fp8", _) => widen::<Fp8, D>(x, scale, fp),
+        ("bf8", _) => widen::<Bf8, D>(x, scale, fp),
+        ("fp6", _) => widen::<Fp6, D>(x, scale, fp),
+        ("bf6", _) => widen::<Bf6, D>(x, scale, fp),
+        ("fp4", _) => widen::<Fp4, D>(x, scale, fp),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One element.
+fn element(c: &Conversion<'_>, target: Target, mode: u32, x: u64, random: u32, scale: i32) -> u64 {
+    let fnuz = target == Target::Gfx942;
+    let random = c.stochastic.then_some(random);
+    let of = |format: &str| env(mode, if format == "f16" { 2 } else { 0 });
+    let fp = FpEnv { denorm_in: of(c.from).denorm_in, ..of(c.to) };
+    match (c.from, c.to) {
+        ("f32", to) => narrow_to::<F32>(to, fnuz, x, random, scale, fp),
+        ("f16", to) => narrow_to::<F16>(to, fnuz, x, random, scale, fp),
+        ("bf16", to) => narrow_to::<Bf16>(to, fnuz, x, random, scale, fp),
+        (from, "f32") => widen_from::<F32>(from, fnuz, x, scale, fp),
+        (from, "f16") => widen_from::<F16>(from, fnuz, x, scale, fp),
+        (from, _) => widen_from::<Bf16>(from, fnuz, x, scale, fp),
+    }
+}
+
+/// Bits `at..at + width` of packed registers of a lane.
+fn field(rows: &[[u32; 64]], first: u8, at: u32, width: u32, lane: usize) -> u64 {
+    (0..width).fold(0, |v, n| {
+        let bit = at + n;
+        v | u64::from(rows[usize::from(first) + bit as usize / 32][lane] >> (bit % 32) & 1) << n
+    })
+}
+
+fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Random) {
+    let row = op.row();
+    let c = parse(row.name()).expect("a conversion");
+    let mut m = identity(row.form(target, encoding).expect("the form"));
+    let source_width = if c.interleaved { 0 } else { c.count * bits(c.from) };
+    let result_width = c.count * bits(c.to);
+    let widens = bits(c.from) < 16;
+    // Which byte of source 0 and of the destination.
+    let (mut from_byte, mut to_byte) = (0, 0);
+    let r = random.next();
+    if encoding == Encoding::Vop3a && row.has(wavemill_isa::gcn::Flag::Opsel, target) {
+        match source_width {
+            8 if widens => m.op_sel |= r as u8 & 3,
+            16 if widens => m.op_sel |= r as u8 & 1,
+            _ => {}
+        }
+        match result_width {
+            8 => m.op_sel |= (r >> 8) as u8 & 0xc,
+            16 => m.op_sel |= (r >> 8) as u8 & 8,
+            _ => {}
+        }
+        from_byte = if source_width == 16 { 2 * u32::from(m.op_sel & 1) } else { u32::from(m.op_sel & 3) };
+        from_byte = if widens { from_byte } else { 0 };
+        to_byte = if result_width < 32 { u32::from(m.op_sel >> 2) } else { 0 };
+    }
+    if let Some(sdwa) = &mut m.sdwa {
+        (sdwa.src0_sel, from_byte) = match (c.count, r & 3) {
+            (1, n) => {
+                ([SdwaSel::Byte0, SdwaSel::Byte1, SdwaSel::Byte2, SdwaSel::Byte3][n as usize], n as u32)
+            }
+            (_, n) => ([SdwaSel::Word0, SdwaSel::Word1][n as usize & 1], 2 * (n as u32 & 1)),
+        };
+    }
+    let mut builder = Inst::build(target, op, encoding).expect("the form").modifiers(m);
+    for spec in row.operands {
+        let (_, first) = PLACES.into_iter().find(|(role, _)| *role == spec.role).expect("a place");
+        builder = builder.operand(spec.role, Operand::Vgpr { first, dwords: spec.ty.dwords() });
+    }
+    let inst = builder.finish().unwrap_or_else(|error| panic!("{op} as {}: {error}", encoding.name()));
+
+    let mut rows = vec![[0u32; 64]; 128];
+    for lane in 0..64 {
+        for (role, first) in PLACES {
+            let Some(spec) = row.operand(role) else { continue };
+            let elements = Type { elem: spec.ty.elem, count: (32 / spec.ty.elem.bits().min(32)) as u8 };
+            for d in 0..spec.ty.dwords() {
+                rows[usize::from(first + d)][lane] = match spec.ty.elem {
+                    Elem::F16 | Elem::Bf16 | Elem::F32 => value(elements, random) as u32,
+                    _ => random.next() as u32,
+                };
+            }
+        }
+    }
+    let operands = row.operands.iter().filter(|s| s.role != Role::Vdst).count();
+    let scale_at = PLACES[operands - 1].1;
+    if c.scaled {
+        for lane in &mut rows[usize::from(scale_at)] {
+            let r = random.next();
+            let exponent = if r & 7 == 0 { r >> 8 & 0xff } else { 119 + (r >> 8 & 15) };
+            *lane = (exponent << 23 | r >> 40 & 0x7f_ffff) as u32;
+        }
+    }
+
+    let mut machine = Machine::new(target);
+    machine.mode = mode;
+    machine.registers.vgprs = 128;
+    let outcome = machine.run(&inst.words()[..inst.size() / 4], |regs, _| {
+        for (n, lanes) in rows.iter().enumerate() {
+            regs.set_row(IrRow::vgpr(n as u16), lanes);
+        }
+        regs.set_uni64(Uni::EXEC, EXEC);
+    });
+    let mut expected = rows.clone();
+    for lane in (0..64).filter(|lane| EXEC >> lane & 1 != 0) {
+        let scale = if c.scaled { scale_exponent(rows[usize::from(scale_at)][lane]) } else { 0 };
+        let mut seed = rows[32][lane];
+        for n in 0..c.count {
+            let (first, index) = if c.interleaved { (32 * (n & 1) as u8, n / 2) } else { (0, n) };
+            let from = if first == 0 { first_source_lane(inst.form(), lane) } else { lane };
+            let x = field(&rows, first, 8 * from_byte + index * bits(c.from), bits(c.from), from);
+            let y = element(&c, target, mode, x, seed, scale);
+            seed = seed << 1 ^ if seed >> 31 != 0 { 197 } else { 0 };
+            for b in 0..bits(c.to) {
+                let at = 8 * to_byte + n * bits(c.to) + b;
+                let cell = &mut expected[96 + at as usize / 32][lane];
+                *cell = *cell & !(1 << (at % 32)) | (y as u32 >> b & 1) << (at % 32);
+            }
+        }
+    }
+    for (n, lanes) in expected.iter().enumerate() {
+        assert_eq!(
+            &outcome.wave.vgprs[n],
+            lanes,
+            "v{n} after {op} as {} on {}, mode {mode:#x}, {m:?}",
+            encoding.name(),
+            target.name()
+        );
+    }
+}
+
+#[test]
+fn small_formats() {
+    let mut random = Random(0x0bad_cafe_dead_10cc);
+    let mut instances = 0;
+    for op in Op::ALL.iter().copied().filter(|op| parse(op.row().name()).is_some()) {
+        for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
+            for encoding in op.row().encodings(target) {
+                for mode in MODES {
+                    check(target, op, encoding, mode, &mut random);
+                    instances += 1;
+                }
+            }
+        }
+    }
+    assert!(instances > 500, "{instances}");
+}
