@@ -86,6 +86,18 @@ impl Fill {
         }
     }
 
+    /// Whether every element has all bits zero, as in a fresh buffer.
+    pub(crate) fn is_zero(&self, element: Element) -> bool {
+        let mut one = Vec::new();
+        match self {
+            Fill::Constant(text) => {
+                element.number(text).and_then(|number| element.put(number, &mut one)).is_ok()
+                    && one.iter().all(|byte| *byte == 0)
+            }
+            _ => false,
+        }
+    }
+
     /// The file, if the contents come from one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
@@ -116,21 +128,7 @@ impl Fill {
                 }
             }
             Fill::Iota { start, step } => {
-                let (start, step) = (element.number(start)?, element.number(step)?);
-                for index in 0..count {
-                    let number = match (start, step) {
-                        (Number::Int(start), Number::Int(step)) => {
-                            Number::Int(start + step * i128::from(index))
-                        }
-                        (Number::Float(start), Number::Float(step)) => {
-                            Number::Float(start + step * index as f64)
-                        }
-                        // Both were read as the same type.
-                        (start, _) => start,
-                    };
-                    let result = element.put(number, &mut out);
-                    result.map_err(|failure| failure.within(format_args!("element {index} of iota")))?;
-                }
+                iota(element, count, element.number(start)?, element.number(step)?, &mut out)?;
             }
             Fill::Random { seed, range } => random(element, count, *seed, range.as_ref(), &mut out)?,
             Fill::List(texts) => {
@@ -192,6 +190,48 @@ pub(crate) fn read_file(
         )));
     }
     Ok((element, vec![(data.len() / element.bytes()) as u64], data.to_vec()))
+}
+
+/// Appends start, start + step, ... Floats are computed in double precision, and then rounded.
+fn iota(element: Element, count: u64, start: Number, step: Number, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let at = |index: u64| match (start, step) {
+        (Number::Int(start), Number::Int(step)) => Number::Int(start + step * i128::from(index)),
+        (Number::Float(start), Number::Float(step)) => Number::Float(start + step * index as f64),
+        // Both were read as the same type.
+        (start, _) => start,
+    };
+    // What grows or falls steadily is in range everywhere if it is at its ends.
+    for index in [0, count.saturating_sub(1)].into_iter().filter(|index| *index < count) {
+        element
+            .put(at(index), &mut Vec::new())
+            .map_err(|failure| failure.within(format_args!("element {index} of iota")))?;
+    }
+    let size = count as usize * element.bytes();
+    match (start, step) {
+        (Number::Int(start), Number::Int(step)) => {
+            let (start, step) = (start as u64, step as u64);
+            let word = |index: u64| start.wrapping_add(step.wrapping_mul(index));
+            match element.bytes() {
+                1 => each(out, size, |index| (word(index) as u8).to_le_bytes()),
+                2 => each(out, size, |index| (word(index) as u16).to_le_bytes()),
+                4 => each(out, size, |index| (word(index) as u32).to_le_bytes()),
+                _ => each(out, size, |index| word(index).to_le_bytes()),
+            }
+        }
+        (Number::Float(start), Number::Float(step)) if element == Element::F32 => {
+            each(out, size, |index| ((start + step * index as f64) as f32).to_le_bytes());
+        }
+        _ => (0..count).try_for_each(|index| element.put(at(index), out))?,
+    }
+    Ok(())
+}
+
+/// Makes `size` bytes out of elements of `N` bytes.
+fn each<const N: usize>(out: &mut Vec<u8>, size: usize, element: impl Fn(u64) -> [u8; N]) {
+    out.resize(size, 0);
+    for (index, bytes) in out.chunks_exact_mut(N).enumerate() {
+        bytes.copy_from_slice(&element(index as u64));
+    }
 }
 
 /// SplitMix64: small, fast, and the same everywhere (Steele, Lea and Flood 2014).
@@ -266,6 +306,7 @@ mod tests {
             ("iota", Some([0, 1, 2, 3])),
             ("iota(5)", Some([5, 6, 7, 8])),
             ("iota(9, -3)", Some([9, 6, 3, 0])),
+            ("iota(0, -1)", None),
             ("[1, 2, 3, 4]", Some([1, 2, 3, 4])),
             ("4,3,2,1", Some([4, 3, 2, 1])),
             ("1,2,3", None),
@@ -282,6 +323,26 @@ mod tests {
             let found = fill(text, Element::U8, 4);
             assert_eq!(found.as_deref().ok(), wanted.as_ref().map(|wanted| &wanted[..]), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn iota_of_every_type() {
+        for element in Element::ALL {
+            let bytes = fill("iota(1,3)", element, 5).unwrap();
+            let texts: Vec<String> = bytes.chunks(element.bytes()).map(|one| element.text(one)).collect();
+            let end = if element.is_float() { ".0" } else { "" };
+            assert_eq!(
+                texts,
+                ["1", "4", "7", "10", "13"].map(|text| format!("{text}{end}")),
+                "{}",
+                element.name()
+            );
+            assert_eq!(fill("iota", element, 0), Ok(Vec::new()));
+        }
+        assert_eq!(
+            fill("iota(0.5,1e38)", Element::F32, 5).unwrap_err(),
+            "element 4 of iota: 4e38 is out of range: f32 holds up to 3.4028235e38"
+        );
     }
 
     #[test]

@@ -209,7 +209,11 @@ fn incomplete(job: &Job, kernel: &Kernel, parameters: &[Known], places: &[Option
         return Failure::usage(message).help(table.trim_end());
     }
     let arguments = signature::complete(parameters, places);
-    let line = signature::line(&job.object, kernel.name(), &geometry_options(job, kernel), &arguments);
+    let mut options = geometry_options(job, kernel);
+    if let Some(target) = &job.target {
+        options = format!("--target {target} {options}");
+    }
+    let line = signature::line(&job.object, kernel.name(), &options, &arguments);
     let hint = signature::placeholders(&arguments);
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
@@ -224,7 +228,7 @@ fn init(
 ) -> Result<(), Failure> {
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
-        let text = signature::launch_file(&job.object, kernel, parameters, &arguments);
+        let text = signature::launch_file(&job.object, job.target.as_ref(), kernel, parameters, &arguments);
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(());
     }
@@ -234,7 +238,7 @@ fn init(
         (true, Some(name)) => Path::new(name).to_path_buf(),
         _ => std::path::absolute(&job.object).unwrap_or_else(|_| job.object.clone()),
     };
-    let text = signature::launch_file(&object, kernel, parameters, &arguments);
+    let text = signature::launch_file(&object, job.target.as_ref(), kernel, parameters, &arguments);
     let name = format!("`{}`", file.display());
     let mut out = match std::fs::File::create_new(file) {
         Ok(out) => out,
@@ -372,9 +376,17 @@ impl Run<'_> {
         for one in planned {
             arguments.push(match one {
                 Planned::Buffer { shape, bytes } => {
+                    let size = shape.size().ok_or_else(|| {
+                        Failure::usage(format!(
+                            "{} do not fit into memory",
+                            shape.element.count(shape.count())
+                        ))
+                    })?;
                     let fill = || {
-                        let buffer = self.device.buffer(&shape.name, bytes.len() as u64)?;
-                        buffer.write_bytes(0, &bytes)?;
+                        let buffer = self.device.buffer(&shape.name, size)?;
+                        if let Some(bytes) = &bytes {
+                            buffer.write_bytes(0, bytes)?;
+                        }
                         Ok(buffer)
                     };
                     let buffer = fill().map_err(|error: Error| {

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 /// An argument of the launch, in the order of the parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Planned {
-    /// A buffer with its first contents.
-    Buffer { shape: Shape, bytes: Vec<u8> },
+    /// A buffer with its first contents; fresh buffers are zero.
+    Buffer { shape: Shape, bytes: Option<Vec<u8>> },
     /// The buffer that the argument of that number has.
     Same(usize),
     /// A value.
@@ -236,7 +236,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
         Init::Bytes(bytes) => {
             let element = Element::U8;
             let shape = Shape { name, element, dims: vec![bytes.len() as u64] };
-            return Ok(Planned::Buffer { shape, bytes: bytes.clone() });
+            return Ok(Planned::Buffer { shape, bytes: Some(bytes.clone()) });
         }
         _ => &zeros,
     };
@@ -251,7 +251,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
                 element.name()
             )));
         }
-        return Ok(Planned::Buffer { shape: Shape { name, element: found, dims }, bytes });
+        return Ok(Planned::Buffer { shape: Shape { name, element: found, dims }, bytes: Some(bytes) });
     }
     if let (None, Some(path)) = (element, contents.file()) {
         element = Some(fill::read_file(path, None)?.0);
@@ -270,7 +270,10 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
         }
     };
     let shape = Shape { name, element, dims };
-    let bytes = contents.bytes(element, shape.count())?;
+    let bytes = match contents.is_zero(element) {
+        true => None,
+        false => Some(contents.bytes(element, shape.count())?),
+    };
     Ok(Planned::Buffer { shape, bytes })
 }
 
@@ -309,13 +312,14 @@ fn value(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
     }
     if total != u64::from(parameter.size) {
         return Err(Failure::usage(format!(
-            "parameter `{name}` has {}{}, but {} have {total}",
+            "parameter `{name}` has {}{}, but {} {} {total}",
             Plural(u64::from(parameter.size), "byte"),
             match signature::type_of_size(parameter.size) {
                 Some(types) if count == 1 => format!(" (as {types})"),
                 _ => String::new(),
             },
             element.count(count),
+            if count == 1 { "has" } else { "have" },
         )));
     }
     sized(parameter, contents.bytes(element, count)?)
@@ -346,4 +350,93 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
         Ok(Known { named: false, name, source: None, type_name: None, kind, size, read_only: false })
     };
     arguments.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn parameter(kind: ParameterKind, size: u32, type_name: Option<&str>) -> Known {
+        Known {
+            name: "p".to_owned(),
+            named: false,
+            source: type_name.map(SourceType::parse),
+            type_name: type_name.map(str::to_owned),
+            kind,
+            size,
+            read_only: false,
+        }
+    }
+
+    fn planned(parameter: &Known, text: &str) -> Result<Planned, String> {
+        let argument = ArgSpec::parse(text, Path::new("")).map_err(|failure| failure.message)?;
+        let mut planned =
+            plan(std::slice::from_ref(parameter), &[&argument]).map_err(|failure| failure.message)?;
+        planned.pop().ok_or_else(String::new)
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        // HIP 5.2 and Triton say no more than this.
+        let value = parameter(ParameterKind::Value, 4, None);
+        assert_eq!(planned(&value, "x:i32=-1"), Ok(Planned::Value(vec![255; 4])));
+        assert_eq!(planned(&value, "x:u16[2]=1,2"), Ok(Planned::Value(vec![1, 0, 2, 0])));
+        assert_eq!(planned(&value, "x=bytes:01020304"), Ok(Planned::Value(vec![1, 2, 3, 4])));
+        let message = planned(&value, "x=7").unwrap_err();
+        let wanted = "the type of parameter `p` is not known (the code object says 4 bytes only)";
+        assert!(message.contains(wanted), "{message}");
+        let message = planned(&value, "x:f64=7").unwrap_err();
+        let wanted = "parameter `p` has 4 bytes (as i32, u32 or f32), but 1 element of f64 has 8";
+        assert!(message.contains(wanted), "{message}");
+        let buffer = parameter(ParameterKind::Buffer, 8, None);
+        assert!(planned(&buffer, "x[4]=zeros").unwrap_err().contains("is not known"));
+        assert!(planned(&parameter(ParameterKind::Buffer, 8, Some("void*")), "x[4]=1").is_err());
+        assert!(planned(&parameter(ParameterKind::Value, 12, Some("struct box")), "x=@none.bin").is_err());
+    }
+
+    #[test]
+    fn eight_bytes_may_be_a_pointer() {
+        let unknown = parameter(ParameterKind::Value, 8, None);
+        assert_eq!(planned(&unknown, "x:u64=1"), Ok(Planned::Value(vec![1, 0, 0, 0, 0, 0, 0, 0])));
+        assert!(matches!(planned(&unknown, "x:f32[4]=ones"), Ok(Planned::Buffer { .. })));
+        assert!(matches!(planned(&unknown, "x:f32*[2]=ones"), Ok(Planned::Buffer { .. })));
+        assert!(planned(&unknown, "x:f32[2]=ones").unwrap_err().contains("write f32*[2] for a buffer"));
+        let pointer = parameter(ParameterKind::Value, 8, Some("float*"));
+        assert!(matches!(planned(&pointer, "x[2]=ones"), Ok(Planned::Buffer { .. })));
+    }
+
+    #[test]
+    fn types_of_the_source_are_used_and_checked() {
+        let floats = parameter(ParameterKind::Buffer, 8, Some("const float*"));
+        let shape = Shape { name: "x".to_owned(), element: Element::F32, dims: vec![2] };
+        let bytes = Some(vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]);
+        assert_eq!(planned(&floats, "x=[1,2]"), Ok(Planned::Buffer { shape: shape.clone(), bytes }));
+        assert_eq!(planned(&floats, "x[2]"), Ok(Planned::Buffer { shape, bytes: None }));
+        assert!(planned(&floats, "x:f16[2]=0").is_err());
+        let count = parameter(ParameterKind::Value, 4, Some("unsigned int"));
+        assert_eq!(planned(&count, "n:i32=-1"), Ok(Planned::Value(vec![255; 4])));
+        assert!(planned(&count, "n=-1").is_err());
+        assert!(planned(&count, "n=local:4").is_err());
+        let bytes = parameter(ParameterKind::Buffer, 8, Some("uchar*"));
+        assert!(matches!(planned(&bytes, "x:f64[2]=0"), Ok(Planned::Buffer { .. })));
+        let lds = parameter(ParameterKind::Local, 4, Some("float*"));
+        assert_eq!(planned(&lds, "local:64"), Ok(Planned::Local(64)));
+        assert!(planned(&lds, "f32[4]=0").is_err());
+        let image = parameter(ParameterKind::Other("image".to_owned()), 8, None);
+        assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("does not set up"));
+    }
+
+    #[test]
+    fn code_without_metadata_takes_what_is_given() {
+        let arguments = ["y:f32[4]=0", "n:i32=3", "z=&y", "s=bytes:0011"];
+        let arguments: Vec<ArgSpec> =
+            arguments.iter().map(|text| ArgSpec::parse(text, Path::new("")).unwrap()).collect();
+        let parameters = invent(&arguments).unwrap();
+        let sizes: Vec<u32> = parameters.iter().map(|parameter| parameter.size).collect();
+        assert_eq!(sizes, [8, 4, 8, 2]);
+        let untyped = ArgSpec::parse("n=3", Path::new("")).unwrap();
+        assert!(invent(&[untyped]).is_err());
+    }
 }

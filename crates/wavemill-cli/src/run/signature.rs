@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wavemill::{Kernel, ParameterKind};
+use wavemill::{Kernel, ParameterKind, TargetId};
 
 use super::plan::Known;
 use super::spec::ArgSpec;
@@ -92,6 +92,7 @@ pub(crate) fn placeholders(arguments: &[String]) -> &'static str {
 /// A launch file for the kernel.
 pub(crate) fn launch_file(
     file: &Path,
+    target: Option<&TargetId>,
     kernel: &Kernel,
     parameters: &[Known],
     arguments: &[String],
@@ -106,6 +107,9 @@ pub(crate) fn launch_file(
     };
     let mut out = String::from("# Launch file for `wavemill run`. Paths are relative to this file.\n");
     let _ = writeln!(out, "object = {}", quote(&file.display().to_string()));
+    if let Some(target) = target {
+        let _ = writeln!(out, "target = {}", quote(&target.to_string()));
+    }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
         let _ = writeln!(out, "# {name}");

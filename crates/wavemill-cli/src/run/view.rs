@@ -16,6 +16,11 @@ impl Shape {
     pub(crate) fn count(&self) -> u64 {
         self.dims.iter().product()
     }
+
+    /// Size in bytes; `None` if no memory could be so large.
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.count().checked_mul(self.element.bytes() as u64).filter(|size| *size <= isize::MAX as u64)
+    }
 }
 
 /// Some elements of a buffer.
