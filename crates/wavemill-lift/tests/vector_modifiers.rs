@@ -416,7 +416,8 @@ fn inline_constants_have_the_format_of_the_operand() {
     let [_, b, _] = rows();
     let one = Operand::Float(InlineFloat::One);
     let half = Operand::Float(InlineFloat::InvTwoPi);
-    let cases: [(&str, Encoding, Operand, fn(u32) -> u32); 5] = [
+    type Case = (&'static str, Encoding, Operand, fn(u32) -> u32);
+    let cases: [Case; 5] = [
         ("v_or_b32", Encoding::Vop2, one, |b| 0x3f80_0000 | b),
         ("v_xor_b32", Encoding::Vop2, Operand::Int(-16), |b| b ^ 0xffff_fff0),
         // A 16-bit integer operation sees the low half of the f32.

@@ -5,21 +5,21 @@
 use wavemill_isa::gcn::{Elem, Encoding, Form, Modifiers, Operand, Role, Special, Type};
 
 /// Lanes that run.
-pub const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;
+pub(crate) const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;
 /// Carries and other masks that are read.
-pub const CARRY: u64 = 0x3c5a_9966_f0f0_1234;
+pub(crate) const CARRY: u64 = 0x3c5a_9966_f0f0_1234;
 /// First VGPRs of the sources and of the destination.
-pub const SOURCE_VGPRS: [u8; 3] = [0, 4, 8];
-pub const DST_VGPR: u8 = 12;
+pub(crate) const SOURCE_VGPRS: [u8; 3] = [0, 4, 8];
+pub(crate) const DST_VGPR: u8 = 12;
 /// SGPR pair that carries are read from, and that masks are written to.
-pub const CARRY_SGPR: u8 = 20;
-pub const MASK_SGPR: u8 = 24;
+pub(crate) const CARRY_SGPR: u8 = 20;
+pub(crate) const MASK_SGPR: u8 = 24;
 
 /// xorshift64*, so that every run tests the same values.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -28,7 +28,7 @@ impl Random {
 }
 
 /// The operand for a place, from its role and type.
-pub fn place(role: Role, ty: Type, encoding: Encoding) -> Option<Operand> {
+pub(crate) fn place(role: Role, ty: Type, encoding: Encoding) -> Option<Operand> {
     let vgpr = |first| Operand::Vgpr { first, dwords: ty.dwords() };
     let wide_encoding = matches!(encoding, Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3p);
     Some(match role {
@@ -56,7 +56,7 @@ fn broadcasts(form: &Form) -> bool {
 }
 
 /// Modifiers that change nothing, as far as the form has such.
-pub fn identity(form: &Form) -> Modifiers {
+pub(crate) fn identity(form: &Form) -> Modifiers {
     let mut m = Modifiers::plain(form);
     if broadcasts(form)
         && let Some(dpp) = &mut m.dpp
@@ -67,6 +67,6 @@ pub fn identity(form: &Form) -> Modifiers {
 }
 
 /// The lane that feeds source 0 of a lane under [`identity`].
-pub fn first_source_lane(form: &Form, lane: usize) -> usize {
+pub(crate) fn first_source_lane(form: &Form, lane: usize) -> usize {
     if broadcasts(form) { lane / 16 * 16 + BROADCAST_LANE } else { lane }
 }

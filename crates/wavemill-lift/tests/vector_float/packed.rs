@@ -11,7 +11,7 @@ use crate::values::{Inputs, env, value};
 use crate::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
 
 /// VOP2 instructions with packed operands.
-pub const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
+pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
 
 const PACKED: [(&str, FloatOp); 12] = [
     ("v_pk_fma_f16", FloatOp::Fma),

@@ -5,22 +5,22 @@ use wavemill_float::{cvt, div_fmas, div_scale, float_op};
 use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, FpEnv};
 
 /// What an instruction reads in a lane, source modifiers applied.
-pub struct Sources {
-    pub s: [u64; 3],
+pub(crate) struct Sources {
+    pub(crate) s: [u64; 3],
     /// The destination before.
-    pub old: u64,
+    pub(crate) old: u64,
     /// The mode of f32 operations.
-    pub single: FpEnv,
+    pub(crate) single: FpEnv,
     /// The mode of f16 and f64 operations.
-    pub double: FpEnv,
+    pub(crate) double: FpEnv,
     /// The lane's bit of VCC.
-    pub vcc: bool,
+    pub(crate) vcc: bool,
 }
 
 /// The result of a lane and its bit of the mask beside it.
-pub struct Outcome {
-    pub bits: u64,
-    pub mask: bool,
+pub(crate) struct Outcome {
+    pub(crate) bits: u64,
+    pub(crate) mask: bool,
 }
 
 impl Sources {
@@ -53,12 +53,12 @@ impl Sources {
     }
 
     /// Inputs flushed as f32, results rounded and flushed as f16 or f64.
-    fn from_single(&self) -> FpEnv {
+    fn single_to_double(&self) -> FpEnv {
         FpEnv { denorm_in: self.single.denorm_in, ..self.double }
     }
 
     /// Inputs flushed as f16 or f64, results rounded and flushed as f32.
-    fn from_double(&self) -> FpEnv {
+    fn double_to_single(&self) -> FpEnv {
         FpEnv { denorm_in: self.double.denorm_in, ..self.single }
     }
 
@@ -77,15 +77,15 @@ fn only(bits: u64) -> Outcome {
 }
 
 /// An instruction and its meaning.
-pub struct Reference {
-    pub name: &'static str,
-    pub apply: fn(&Sources) -> Outcome,
+pub(crate) struct Reference {
+    pub(crate) name: &'static str,
+    pub(crate) apply: fn(&Sources) -> Outcome,
 }
 
 macro_rules! references {
     ($($name:literal |$x:ident| $code:expr;)*) => {
         /// All references.
-        pub const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
+        pub(crate) const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
     };
 }
 
@@ -97,13 +97,13 @@ references! {
     "v_cvt_f32_u32" |x| x.cvt(C::F32U32, x.single);
     "v_cvt_u32_f32" |x| x.cvt(C::U32F32, x.single);
     "v_cvt_i32_f32" |x| x.cvt(C::I32F32, x.single);
-    "v_cvt_f16_f32" |x| x.cvt(C::F16F32, x.from_single());
-    "v_cvt_f32_f16" |x| x.cvt(C::F32F16, x.from_double());
+    "v_cvt_f16_f32" |x| x.cvt(C::F16F32, x.single_to_double());
+    "v_cvt_f32_f16" |x| x.cvt(C::F32F16, x.double_to_single());
     "v_cvt_rpi_i32_f32" |x| x.cvt(C::RpiI32F32, x.single);
     "v_cvt_flr_i32_f32" |x| x.cvt(C::FlrI32F32, x.single);
     "v_cvt_off_f32_i4" |x| x.cvt(C::OffF32I4, x.single);
-    "v_cvt_f32_f64" |x| x.cvt(C::F32F64, x.from_double());
-    "v_cvt_f64_f32" |x| x.cvt(C::F64F32, x.from_single());
+    "v_cvt_f32_f64" |x| x.cvt(C::F32F64, x.double_to_single());
+    "v_cvt_f64_f32" |x| x.cvt(C::F64F32, x.single_to_double());
     "v_cvt_f32_ubyte0" |x| x.cvt(C::F32Ubyte0, x.single);
     "v_cvt_f32_ubyte1" |x| x.cvt(C::F32Ubyte1, x.single);
     "v_cvt_f32_ubyte2" |x| x.cvt(C::F32Ubyte2, x.single);
@@ -208,7 +208,7 @@ references! {
     "v_mad_f16" |x| x.f16(F::Mad, [0, 1, 2]);
     "v_fma_f16" |x| x.f16(F::Fma, [0, 1, 2]);
     "v_div_fixup_f16" |x| x.f16(F::DivFixup, [0, 1, 2]);
-    "v_cvt_pk_f16_f32" |x| x.cvt(C::PkF16F32, x.from_single());
+    "v_cvt_pk_f16_f32" |x| x.cvt(C::PkF16F32, x.single_to_double());
     "v_cvt_pk_bf16_f32" |x| x.cvt(C::PkBf16F32, x.single);
     "v_add_f64" |x| x.f64(F::Add, [0, 1]);
     "v_mul_f64" |x| x.f64(F::Mul, [0, 1]);
@@ -219,7 +219,7 @@ references! {
     "v_trig_preop_f64" |x| x.f64(F::TrigPreop, [0, 1]);
     "v_cvt_pknorm_i16_f32" |x| x.cvt(C::PkNormI16F32, x.single);
     "v_cvt_pknorm_u16_f32" |x| x.cvt(C::PkNormU16F32, x.single);
-    "v_cvt_pkrtz_f16_f32" |x| x.cvt(C::PkRtzF16F32, x.from_single());
+    "v_cvt_pkrtz_f16_f32" |x| x.cvt(C::PkRtzF16F32, x.single_to_double());
     "v_cvt_pknorm_i16_f16" |x| x.cvt(C::PkNormI16F16, x.double);
     "v_cvt_pknorm_u16_f16" |x| x.cvt(C::PkNormU16F16, x.double);
     "v_pack_b32_f16" |x| x.cvt(C::PackF16, x.double);

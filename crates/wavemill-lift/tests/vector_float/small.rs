@@ -18,7 +18,7 @@ use crate::vector::{EXEC, Random, first_source_lane, identity};
 const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
 
 /// A conversion by its mnemonic.
-pub struct Conversion<'a> {
+pub(crate) struct Conversion<'a> {
     scaled: bool,
     stochastic: bool,
     interleaved: bool,
@@ -28,7 +28,7 @@ pub struct Conversion<'a> {
 }
 
 /// The conversion with this mnemonic, if it is one to or from a small format or with stochastic rounding.
-pub fn parse(name: &str) -> Option<Conversion<'_>> {
+pub(crate) fn parse(name: &str) -> Option<Conversion<'_>> {
     let rest = name.strip_prefix("v_cvt_")?;
     let (scaled, rest) = rest.strip_prefix("scalef32_").map_or((false, rest), |rest| (true, rest));
     let (stochastic, rest) = rest.strip_prefix("sr_").map_or((false, rest), |rest| (true, rest));
@@ -154,16 +154,14 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     let inst = builder.finish().unwrap_or_else(|error| panic!("{op} as {}: {error}", encoding.name()));
 
     let mut rows = vec![[0u32; 64]; 128];
-    for lane in 0..64 {
-        for (role, first) in PLACES {
-            let Some(spec) = row.operand(role) else { continue };
-            let elements = Type { elem: spec.ty.elem, count: (32 / spec.ty.elem.bits().min(32)) as u8 };
-            for d in 0..spec.ty.dwords() {
-                rows[usize::from(first + d)][lane] = match spec.ty.elem {
-                    Elem::F16 | Elem::Bf16 | Elem::F32 => value(elements, random) as u32,
-                    _ => random.next() as u32,
-                };
-            }
+    for (role, first) in PLACES {
+        let Some(spec) = row.operand(role) else { continue };
+        let elements = Type { elem: spec.ty.elem, count: (32 / spec.ty.elem.bits().min(32)) as u8 };
+        for lane in rows[usize::from(first)..][..usize::from(spec.ty.dwords())].iter_mut().flatten() {
+            *lane = match spec.ty.elem {
+                Elem::F16 | Elem::Bf16 | Elem::F32 => value(elements, random) as u32,
+                _ => random.next() as u32,
+            };
         }
     }
     let operands = row.operands.iter().filter(|s| s.role != Role::Vdst).count();

@@ -8,11 +8,11 @@ use crate::common::EDGES;
 use crate::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
 
 /// Instructions with a constant behind them, which have a test of their own.
-pub const WITH_LITERAL: [&str; 6] =
+pub(crate) const WITH_LITERAL: [&str; 6] =
     ["v_madmk_f32", "v_fmamk_f32", "v_madak_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"];
 
 /// The mode of f32 operations (`shift` 0) or of f16 and f64 ones (`shift` 2).
-pub fn env(mode: u32, shift: u32) -> FpEnv {
+pub(crate) fn env(mode: u32, shift: u32) -> FpEnv {
     let bit = |n: u32| mode >> n & 1 != 0;
     FpEnv {
         round: [Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero]
@@ -51,7 +51,7 @@ fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {
 }
 
 /// A value of the type, in the low bits.
-pub fn value(ty: Type, random: &mut Random) -> u64 {
+pub(crate) fn value(ty: Type, random: &mut Random) -> u64 {
     let element = |random: &mut Random| match ty.elem {
         Elem::F16 => float(16, 10, random),
         Elem::Bf16 => float(16, 7, random),
@@ -74,13 +74,13 @@ pub fn value(ty: Type, random: &mut Random) -> u64 {
 }
 
 /// Values of the registers before the instruction.
-pub struct Inputs {
+pub(crate) struct Inputs {
     rows: [[u32; 64]; 16],
 }
 
 impl Inputs {
     /// Values of the types that the instruction reads; registers are full even if the type is not.
-    pub fn new(row: &Row, random: &mut Random) -> Inputs {
+    pub(crate) fn new(row: &Row, random: &mut Random) -> Inputs {
         let mut rows = [[0; 64]; 16];
         let places = [
             (Role::Src0, SOURCE_VGPRS[0]),
@@ -90,25 +90,25 @@ impl Inputs {
         ];
         for (role, first) in places {
             let Some(spec) = row.operand(role) else { continue };
-            for lane in 0..64 {
+            let [low, high] = &mut rows[usize::from(first)..][..2] else { unreachable!("two registers") };
+            for (low, high) in low.iter_mut().zip(high) {
                 let mut v = value(spec.ty, random);
                 if spec.ty.bits() < 32 {
                     v |= random.next() << spec.ty.bits();
                 }
-                rows[usize::from(first)][lane] = v as u32;
-                rows[usize::from(first) + 1][lane] = (v >> 32) as u32;
+                (*low, *high) = (v as u32, (v >> 32) as u32);
             }
         }
         Inputs { rows }
     }
 
     /// The value of one or two registers in a lane.
-    pub fn value(&self, first: u8, dwords: u8, lane: usize) -> u64 {
+    pub(crate) fn value(&self, first: u8, dwords: u8, lane: usize) -> u64 {
         (0..dwords).fold(0, |v, d| v | u64::from(self.rows[usize::from(first + d)][lane]) << (32 * d))
     }
 
     /// Other values for some registers.
-    pub fn fill(&mut self, registers: &[u8], f: impl Fn(&mut Random) -> u32, random: &mut Random) {
+    pub(crate) fn fill(&mut self, registers: &[u8], f: impl Fn(&mut Random) -> u32, random: &mut Random) {
         for register in registers {
             for lane in &mut self.rows[usize::from(*register)] {
                 *lane = f(random);
@@ -117,7 +117,7 @@ impl Inputs {
     }
 
     /// Makes a pair of registers equal to another one in some lanes.
-    pub fn repeat(&mut self, from: u8, to: u8, random: &mut Random) {
+    pub(crate) fn repeat(&mut self, from: u8, to: u8, random: &mut Random) {
         for lane in (0..64).filter(|_| random.next() & 3 == 0).collect::<Vec<_>>() {
             for d in 0..2 {
                 self.rows[usize::from(to) + d][lane] = self.rows[usize::from(from) + d][lane];
@@ -126,7 +126,7 @@ impl Inputs {
     }
 
     /// Puts the values into a wave.
-    pub fn set(&self, regs: &mut Registers) {
+    pub(crate) fn set(&self, regs: &mut Registers) {
         for (n, row) in self.rows.iter().enumerate() {
             regs.set_row(IrRow::vgpr(n as u16), row);
         }

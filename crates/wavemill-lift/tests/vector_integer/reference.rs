@@ -1,15 +1,15 @@
 //! What each instruction does to one lane, written from the manual's text in unbounded arithmetic.
 
 /// What an instruction reads in a lane.
-pub struct Sources {
+pub(crate) struct Sources {
     /// The sources, zero-extended.
-    pub s: [u128; 3],
+    pub(crate) s: [u128; 3],
     /// The destination before.
-    pub old: u128,
+    pub(crate) old: u128,
     /// The lane's bit of the mask that is read.
-    pub carry: bool,
+    pub(crate) carry: bool,
     /// The lane number.
-    pub lane: u32,
+    pub(crate) lane: u32,
 }
 
 impl Sources {
@@ -56,14 +56,14 @@ struct Field {
 }
 
 /// The result of a lane: fields from the lowest bit upwards, and the bit of the mask.
-pub struct Outcome {
+pub(crate) struct Outcome {
     fields: Vec<Field>,
-    pub mask: bool,
+    pub(crate) mask: bool,
 }
 
 impl Outcome {
     /// The bits of the result; with `clamp` saturated to the types.
-    pub fn bits(&self, clamp: bool) -> u128 {
+    pub(crate) fn bits(&self, clamp: bool) -> u128 {
         let mut at = 0;
         self.fields.iter().fold(0, |bits, f| {
             let (low, high) = if f.signed {
@@ -155,15 +155,15 @@ fn perm(x: &Sources) -> i128 {
 }
 
 /// An instruction and its meaning.
-pub struct Reference {
-    pub name: &'static str,
-    pub apply: fn(&Sources) -> Outcome,
+pub(crate) struct Reference {
+    pub(crate) name: &'static str,
+    pub(crate) apply: fn(&Sources) -> Outcome,
 }
 
 macro_rules! references {
     ($($name:literal |$x:ident| $code:expr;)*) => {
         /// All references.
-        pub const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
+        pub(crate) const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
     };
 }
 
@@ -180,9 +180,9 @@ references! {
     "v_prng_b32" |x| raw(32, x.u(0, 32) << 1 ^ if x.u(0, 32) >> 31 != 0 { 197 } else { 0 });
     // VOP2.
     "v_mul_i32_i24" |x| integer(32, x.i(0, 24) * x.i(1, 24));
-    "v_mul_hi_i32_i24" |x| raw(32, x.i(0, 24) * x.i(1, 24) >> 32);
+    "v_mul_hi_i32_i24" |x| raw(32, (x.i(0, 24) * x.i(1, 24)) >> 32);
     "v_mul_u32_u24" |x| unsigned(32, x.u(0, 24) * x.u(1, 24));
-    "v_mul_hi_u32_u24" |x| raw(32, x.u(0, 24) * x.u(1, 24) >> 32);
+    "v_mul_hi_u32_u24" |x| raw(32, (x.u(0, 24) * x.u(1, 24)) >> 32);
     "v_min_i32" |x| raw(32, x.i(0, 32).min(x.i(1, 32)));
     "v_max_i32" |x| raw(32, x.i(0, 32).max(x.i(1, 32)));
     "v_min_u32" |x| raw(32, x.u(0, 32).min(x.u(1, 32)));
@@ -221,7 +221,7 @@ references! {
     "v_add_u16" |x| fields(2, 16, false, |k| if k == 0 { x.u(0, 16) + x.u(1, 16) } else { 0 });
     "v_sub_u16" |x| fields(2, 16, false, |k| if k == 0 { x.u(0, 16) - x.u(1, 16) } else { 0 });
     "v_subrev_u16" |x| fields(2, 16, false, |k| if k == 0 { x.u(1, 16) - x.u(0, 16) } else { 0 });
-    "v_mul_lo_u16" |x| raw(32, x.u(0, 16) * x.u(1, 16) & 0xffff);
+    "v_mul_lo_u16" |x| raw(32, (x.u(0, 16) * x.u(1, 16)) & 0xffff);
     "v_lshlrev_b16" |x| raw(32, x.u(1, 16) << x.n(0, 4) & 0xffff);
     "v_lshrrev_b16" |x| raw(32, x.u(1, 16) >> x.n(0, 4));
     "v_ashrrev_i16" |x| raw(32, x.i(1, 16) >> x.n(0, 4) & 0xffff);
@@ -245,7 +245,7 @@ references! {
         raw(32, if width == 0 { 0 } else { signed(field, width) })
     };
     "v_bfi_b32" |x| raw(32, x.u(0, 32) & x.u(1, 32) | !x.u(0, 32) & x.u(2, 32));
-    "v_lerp_u8" |x| fields(4, 8, false, |k| x.uf(0, k, 8) + x.uf(1, k, 8) + (x.uf(2, k, 8) & 1) >> 1);
+    "v_lerp_u8" |x| fields(4, 8, false, |k| (x.uf(0, k, 8) + x.uf(1, k, 8) + (x.uf(2, k, 8) & 1)) >> 1);
     "v_alignbit_b32" |x| raw(32, (x.u(0, 32) << 32 | x.u(1, 32)) >> x.n(2, 5));
     "v_alignbyte_b32" |x| raw(32, (x.u(0, 32) << 32 | x.u(1, 32)) >> (8 * x.n(2, 2)));
     "v_min3_i32" |x| raw(32, x.i(0, 32).min(x.i(1, 32)).min(x.i(2, 32)));
@@ -309,8 +309,8 @@ references! {
         raw(32, part(0) | part(1) << 8)
     };
     "v_mul_lo_u32" |x| raw(32, x.u(0, 32) * x.u(1, 32));
-    "v_mul_hi_u32" |x| raw(32, x.u(0, 32) * x.u(1, 32) >> 32);
-    "v_mul_hi_i32" |x| raw(32, x.i(0, 32) * x.i(1, 32) >> 32);
+    "v_mul_hi_u32" |x| raw(32, (x.u(0, 32) * x.u(1, 32)) >> 32);
+    "v_mul_hi_i32" |x| raw(32, (x.i(0, 32) * x.i(1, 32)) >> 32);
     "v_bcnt_u32_b32" |x| raw(32, count_ones(x.u(0, 32)) + x.u(1, 32));
     "v_mbcnt_lo_u32_b32" |x| {
         let below = (1i128 << x.lane) - 1;
