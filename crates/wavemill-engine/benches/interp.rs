@@ -6,7 +6,10 @@
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
+use cpu_time::ThreadTime;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use wavemill_engine::{
     BlockSource, Grid, GuestMemory, RegisterCounts, Registers, RunOptions, Tier, WaveInit, run,
@@ -173,7 +176,39 @@ impl WaveInit for Init {
     }
 }
 
-fn bench(c: &mut Criterion) {
+/// Processor time of the thread: what else runs on the machine does not count.
+struct OwnTime;
+
+impl Measurement for OwnTime {
+    type Intermediate = ThreadTime;
+    type Value = Duration;
+
+    fn start(&self) -> ThreadTime {
+        ThreadTime::now()
+    }
+
+    fn end(&self, start: ThreadTime) -> Duration {
+        start.elapsed()
+    }
+
+    fn add(&self, a: &Duration, b: &Duration) -> Duration {
+        *a + *b
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        WallTime.to_f64(value)
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
+
+fn bench(c: &mut Criterion<OwnTime>) {
     let memory = GuestMemory::new();
     let map = memory.snapshot();
     for work in [xorshift(), mandelbrot(), sgemm()] {
@@ -203,5 +238,9 @@ fn bench(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, bench);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(OwnTime);
+    targets = bench
+}
 criterion_main!(benches);

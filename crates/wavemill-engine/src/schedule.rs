@@ -68,7 +68,7 @@ impl std::fmt::Debug for Grid<'_> {
 }
 
 /// How to run it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Host threads; `None`: as many as the host has cores.
     pub threads: Option<NonZeroUsize>,
@@ -80,18 +80,6 @@ pub struct RunOptions {
     pub count_blocks: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        RunOptions {
-            threads: None,
-            tier: None,
-            max_instructions: None,
-            count_blocks: false,
-            deterministic: false,
-        }
-    }
 }
 
 /// What a run did.

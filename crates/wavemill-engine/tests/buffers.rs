@@ -34,7 +34,7 @@ impl Fields {
 
     /// Bytes from base + uniform offset to the dword, by the manual's formulas; `None` if it is out of range.
     fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64) -> Option<u64> {
-        if !(self.add_tid && !idxen) {
+        if !self.add_tid || idxen {
             let structured = self.stride != 0 && (idxen || self.swizzle);
             let inside =
                 if structured { index < self.records.into() } else { offset + size <= self.records.into() };
@@ -235,9 +235,9 @@ fn stores_and_atomics_follow_the_resource() {
                 continue;
             }
             let size = if let MemType::Dwords(_) = ty { 4 } else { ty.bytes() as usize };
-            for k in 0..usize::from(ty.dwords()) {
+            for (k, row) in data.iter().enumerate().take(usize::from(ty.dwords())) {
                 if let Some(at) = trial.place(buffer, lane, 4 * k as u64, size as u64) {
-                    bytes[at..at + size].copy_from_slice(&data[k][lane].to_le_bytes()[..size]);
+                    bytes[at..at + size].copy_from_slice(&row[lane].to_le_bytes()[..size]);
                 }
             }
         }

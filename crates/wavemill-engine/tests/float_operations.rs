@@ -1,5 +1,7 @@
 //! Every float operation, comparison, class test and conversion, on every tier, against the scalar library.
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 mod common;
 
 use common::{Random, inst, registers_after, s, tiers, v};
@@ -119,7 +121,7 @@ fn lanes(random: &mut Random, kind: usize) -> [u64; 64] {
     std::array::from_fn(|_| match (kind + random.below(4)) % 4 {
         0 => random.next(),
         1 => (random.next() & 0x800f_ffff_803f_ffff) | 0x3ff0_0000_3f80_0000,
-        _ => random.pick(EDGES) ^ (random.next() & 1) * 0x8000_0000_0000_8000,
+        _ => random.pick(EDGES) ^ ((random.next() & 1) * 0x8000_0000_0000_8000),
     })
 }
 

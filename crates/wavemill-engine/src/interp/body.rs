@@ -187,23 +187,112 @@ pub(super) trait ChunkFn: 'static {
     unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V, imm: i32) -> S::V;
 }
 
-/// Handler body of a [`ChunkFn`]; with `ROWS` all sources are rows.
-pub(super) struct Elementwise<F, const ROWS: bool>(std::marker::PhantomData<F>);
+/// Which sources of an operation are rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shape {
+    /// All.
+    Rows,
+    /// All but the one with this number.
+    Scalar(usize),
+    /// Any.
+    Mixed,
+}
 
-impl<F: ChunkFn, const ROWS: bool> Body for Elementwise<F, ROWS> {
+/// Shapes as constants of generic code; 0, 1 and 2: the source with that number is a scalar, the others are rows.
+pub(super) mod shape {
+    /// All sources are rows.
+    pub(in crate::interp) const ROWS: u8 = 3;
+    /// Any source may be a scalar.
+    pub(in crate::interp) const ANY: u8 = 4;
+}
+
+/// The handlers of an operation for the shapes of its sources.
+#[derive(Clone, Copy)]
+pub(super) struct Shaped {
+    /// For any sources.
+    pub any: Handler,
+    /// If all are rows.
+    pub rows: Handler,
+    /// If all but that one are rows.
+    pub scalar: [Handler; 3],
+}
+
+impl Shaped {
+    /// The same handler for all shapes.
+    pub(super) fn same(any: Handler) -> Shaped {
+        Shaped { any, rows: any, scalar: [any; 3] }
+    }
+
+    /// The handler for the shape.
+    pub(super) fn pick(self, shape: Shape) -> Handler {
+        match shape {
+            Shape::Rows => self.rows,
+            Shape::Scalar(at) => self.scalar.get(at).copied().unwrap_or(self.any),
+            Shape::Mixed => self.any,
+        }
+    }
+}
+
+/// A source whose kind is known as far as `SHAPE` says: chunks of a row, or a scalar that stays in a register.
+#[derive(Clone, Copy)]
+pub(super) struct Source<S: Simd> {
+    chunks: Chunks,
+    scalar: S::V,
+}
+
+impl<S: Simd> Source<S> {
+    /// Source `i` of an operation that reads `count`.
+    #[inline(always)]
+    pub(super) unsafe fn new<const SHAPE: u8>(
+        ctx: *mut Ctx,
+        op: *mut HostOp,
+        i: usize,
+        count: usize,
+        splat: &mut Splat,
+    ) -> Self {
+        // SAFETY: offsets are inside the register file.
+        unsafe {
+            let nothing = Chunks { ptr: std::ptr::null(), stride: 0 };
+            if i >= count {
+                Source { chunks: nothing, scalar: S::splat(0) }
+            } else if i == SHAPE as usize {
+                Source { chunks: nothing, scalar: S::splat(scalar32(ctx, op, i)) }
+            } else if SHAPE == shape::ANY {
+                Source { chunks: chunks::<S, false>(ctx, op, i, 0, splat), scalar: S::splat(0) }
+            } else {
+                Source { chunks: chunks::<S, true>(ctx, op, i, 0, splat), scalar: S::splat(0) }
+            }
+        }
+    }
+
+    /// Chunk `c` of source `i` of an operation that reads `count`; 0 for a source that it does not read.
+    #[inline(always)]
+    pub(super) unsafe fn get<const SHAPE: u8>(self, i: usize, count: usize, c: usize) -> S::V {
+        // SAFETY: rows have all chunks.
+        unsafe { if i >= count || i == SHAPE as usize { self.scalar } else { self.chunks.get::<S>(c) } }
+    }
+}
+
+/// Handler body of a [`ChunkFn`] for sources of a shape.
+pub(super) struct Elementwise<F, const SHAPE: u8>(std::marker::PhantomData<F>);
+
+impl<F: ChunkFn, const SHAPE: u8> Body for Elementwise<F, SHAPE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
         unsafe {
             let (mut s0, mut s1, mut s2) = (Splat::new(), Splat::new(), Splat::new());
-            let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
-            let b = if F::SOURCES > 1 { chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1) } else { a };
-            let c = if F::SOURCES > 2 { chunks::<S, ROWS>(ctx, op, 2, 0, &mut s2) } else { a };
+            let n = F::SOURCES;
+            let a = Source::<S>::new::<SHAPE>(ctx, op, 0, n, &mut s0);
+            let b = Source::<S>::new::<SHAPE>(ctx, op, 1, n, &mut s1);
+            let c = Source::<S>::new::<SHAPE>(ctx, op, 2, n, &mut s2);
             let dst = (*ctx).base.add((*op).dst as usize);
             let imm = (*op).imm;
             each_chunk!(lane_mask(ctx, op), |i, mask| {
-                let v = F::apply::<S>(a.get::<S>(i), b.get::<S>(i), c.get::<S>(i), imm);
-                store_chunk::<S>(dst, i, mask, v);
+                let x = a.get::<SHAPE>(0, n, i);
+                let y = b.get::<SHAPE>(1, n, i);
+                let z = c.get::<SHAPE>(2, n, i);
+                store_chunk::<S>(dst, i, mask, F::apply::<S>(x, y, z, imm));
             });
             HostOp::next(op)
         }

@@ -37,8 +37,8 @@ struct Resource {
     /// Base and uniform offset.
     base: u64,
     stride: u64,
-    /// Lanes per swizzled stripe; 0: linear.
-    index_stride: u64,
+    /// Lanes of a stripe, if the buffer is swizzled.
+    swizzle: Option<u8>,
     /// Each lane adds its number to the index.
     add_lane: bool,
     range: Range,
@@ -65,8 +65,8 @@ impl Resource {
             // The data format field holds more bits of the stride.
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
-        let index_stride = if swizzled { 8 << (words[3] >> 21 & 3) } else { 0 };
-        Resource { base, stride, index_stride, add_lane, range }
+        let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
+        Resource { base, stride, swizzle, add_lane, range }
     }
 
     /// Address of a component of `size` bytes; `None` if it is out of range.
@@ -80,12 +80,14 @@ impl Resource {
         if !within {
             return None;
         }
-        let displacement = if self.index_stride == 0 {
-            self.stride * index + offset
-        } else {
-            let (outer, inner) = (index / self.index_stride, index % self.index_stride);
-            let (element, rest) = (offset / ELEMENT, offset % ELEMENT);
-            (outer * self.stride + element * ELEMENT) * self.index_stride + inner * ELEMENT + rest
+        let displacement = match self.swizzle {
+            None => self.stride * index + offset,
+            Some(lanes) => {
+                let lanes = u64::from(lanes);
+                let (outer, inner) = (index / lanes, index % lanes);
+                let (element, rest) = (offset / ELEMENT, offset % ELEMENT);
+                (outer * self.stride + element * ELEMENT) * lanes + inner * ELEMENT + rest
+            }
         };
         let address = self.base.wrapping_add(displacement);
         // Accesses of dwords ignore the two low bits.
@@ -184,8 +186,8 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
             return std::ptr::null_mut();
         }
         let r = resource::<IDXEN>(ctx, op);
-        let spill = r.add_lane && r.index_stride == 64;
-        let linear = !r.add_lane && r.index_stride == 0;
+        let spill = r.add_lane && r.swizzle == Some(64);
+        let linear = !r.add_lane && r.swizzle.is_none();
         if OFFEN {
             // From lane to lane the offset stays, or grows by a dword.
             let offsets = row(ctx, op, 0, 0);

@@ -9,6 +9,7 @@ use wavemill_ir::{
     SrcMods, SubDword, Terminator, Uni,
 };
 
+use super::body::Shape;
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
@@ -183,7 +184,7 @@ impl Compiler<'_> {
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
                 let mut h = self.prepared(inst, [Source::bits(width_of_int(ty)); 3])?;
-                let rows = self.all_rows(&h, 2);
+                let rows = self.shape(&h, 2) == Shape::Rows;
                 let (run, imm) = int::cmp_handler(pred, ty, tier, rows);
                 h.run = run;
                 h.imm = imm;
@@ -195,8 +196,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn all_rows(&self, op: &HostOp, n: usize) -> bool {
-        op.src[..n].iter().all(|s| s & (FLAGS & !ABSENT) == 0)
+    /// Which of the first `n` sources are rows.
+    fn shape(&self, op: &HostOp, n: usize) -> Shape {
+        let mut scalars = (0..n).filter(|i| op.src[*i] & (FLAGS & !ABSENT) != 0);
+        match (scalars.next(), scalars.next()) {
+            (None, _) => Shape::Rows,
+            (Some(at), None) => Shape::Scalar(at),
+            _ => Shape::Mixed,
+        }
     }
 
     fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
@@ -217,8 +224,8 @@ impl Compiler<'_> {
             }
             self.prepared(inst, sources)?
         };
-        let rows = self.all_rows(&h, inst.source_rows());
-        h.run = int::int_handler(op, self.tier, rows, inst.attrs.clamp).ok_or(Unsupported)?;
+        let shape = self.shape(&h, inst.source_rows());
+        h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
         self.finish(inst, h, op.result_dwords())
     }
 
@@ -237,17 +244,16 @@ impl Compiler<'_> {
                 self.prepared(inst, sources)?
             }
             Operands::Halves => self.prepared_packed(inst)?,
-            Operands::AsTheyAre => self.plain(inst, plan.run),
+            Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
         };
-        let rows = self.all_rows(&h, inst.source_rows());
+        let shape = self.shape(&h, inst.source_rows());
         h.imm = 0;
         h.run = match plan.run_mods {
             Some(run) if modified => {
                 h.imm = float::pack_mods(&inst.attrs.src);
                 run
             }
-            _ if rows => plan.run_rows,
-            _ => plan.run,
+            _ => plan.run.pick(shape),
         };
         self.infos.push(Box::new(FloatInfo {
             op: inst.op,

@@ -71,8 +71,6 @@ pub(super) struct HostOp {
 pub(super) enum Exit {
     /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
     NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
-    /// An indirect jump.
-    Jump { pc: u64 },
     /// The instruction budget is used up; goes on at `pc`.
     Preempted { pc: u64 },
     /// Waits at a barrier; goes on at `pc`.

@@ -6,8 +6,8 @@
 use wavemill_ir::{CmpPred, IntOp, IntType};
 
 use super::body::{
-    Body, ChunkCmp, ChunkFn, Compare, Elementwise, Splat, chunks, each_chunk, handler, lane_mask, scalar64,
-    store_chunk, write64,
+    Body, ChunkCmp, ChunkFn, Compare, Elementwise, Shape, Shaped, Splat, chunks, each_chunk, handler,
+    lane_mask, scalar64, shape as kinds, store_chunk, write64,
 };
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
@@ -103,15 +103,15 @@ chunk_fns! {
     Add |a, b| S::add(a, b);
     Sub |a, b| S::sub(a, b);
     MulLo |a, b| S::mul_lo(a, b);
-    MulHiU |a, b| S::map2(a, b, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
-    MulHiI |a, b| S::map2(a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    MulHiU |a, b| S::map2(a, b, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    MulHiI |a, b| S::map2(a, b, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     MulU24 |a, b| { let m = S::splat(0xff_ffff); S::mul_lo(S::and(a, m), S::and(b, m)) };
     MulI24 |a, b| {
         let n = S::splat(8);
         S::mul_lo(S::sar(S::shl(a, n), n), S::sar(S::shl(b, n), n))
     };
-    MulHiU24 |a, b| S::map2(a, b, |a, b| (u24(a) * u24(b) >> 32) as u32);
-    MulHiI24 |a, b| S::map2(a, b, |a, b| (i24(a) * i24(b) >> 32) as u32);
+    MulHiU24 |a, b| S::map2(a, b, |a, b| ((u24(a) * u24(b)) >> 32) as u32);
+    MulHiI24 |a, b| S::map2(a, b, |a, b| ((i24(a) * i24(b)) >> 32) as u32);
     MadU24 |a, b, c| { let m = S::splat(0xff_ffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
     MadI24 |a, b, c| {
         let n = S::splat(8);
@@ -531,26 +531,39 @@ impl<const HIGH: bool> Body for MaskCount<HIGH> {
     }
 }
 
-fn elementwise<F: ChunkFn>(tier: Tier, rows: bool) -> Handler {
-    if rows { handler::<Elementwise<F, true>>(tier) } else { handler::<Elementwise<F, false>>(tier) }
+/// The handlers of an operation: for rows, and for everything else.
+fn elementwise<F: ChunkFn>(tier: Tier) -> Shaped {
+    let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
+    Shaped { rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), ..Shaped::same(any) }
 }
 
-/// The handler of an integer operation. `rows`: all sources are rows; `clamp`: the result saturates. `None` if the
+/// The same for frequent operations, with handlers of their own for one scalar among rows.
+fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
+    let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
+    let first = handler::<Elementwise<F, 0>>(tier);
+    let second = if F::SOURCES > 1 { handler::<Elementwise<F, 1>>(tier) } else { any };
+    let third = if F::SOURCES > 2 { handler::<Elementwise<F, 2>>(tier) } else { any };
+    Shaped { any, rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), scalar: [first, second, third] }
+}
+
+/// The handler of an integer operation for sources of the shape; `clamp`: the result saturates. `None` if the
 /// combination has no handler.
-pub(super) fn int_handler(op: IntOp, tier: Tier, rows: bool, clamp: bool) -> Option<Handler> {
+pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> Option<Handler> {
     macro_rules! table {
-        ($($name:ident => $f:ty $(, clamp $sat:ident)?;)*) => {
+        (frequent $($hot:ident)*; $($name:ident => $f:ty $(, clamp $sat:ident)?;)*) => {
             match op {
+                $(IntOp::$hot if !clamp => return Some(frequent::<$hot>(tier).pick(shape)),)*
                 $(IntOp::$name => {
-                    $(if clamp { return Some(elementwise::<saturating::$sat>(tier, false)); })?
+                    $(if clamp { return Some(elementwise::<saturating::$sat>(tier).any); })?
                     if clamp { return None; }
-                    return Some(elementwise::<$f>(tier, rows));
+                    return Some(elementwise::<$f>(tier).pick(shape));
                 })*
                 _ => {}
             }
         };
     }
     table! {
+        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3;
         Mov => Mov; Not => Not; And => And; Or => Or; Xor => Xor; Xnor => Xnor;
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
         MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
@@ -602,7 +615,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, rows: bool, clamp: bool) -> Opt
         return None;
     }
     Some(match op {
-        IntOp::Select if rows => handler::<Select<true>>(tier),
+        IntOp::Select if shape == Shape::Rows => handler::<Select<true>>(tier),
         IntOp::Select => handler::<Select<false>>(tier),
         IntOp::MaskCountLo => handler::<MaskCount<false>>(tier),
         IntOp::MaskCountHi => handler::<MaskCount<true>>(tier),

@@ -1,5 +1,7 @@
 //! The interpreter: threaded code over the register files of waves.
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 mod address;
 mod atomic;
 mod body;
@@ -248,7 +250,6 @@ impl<'a> Interpreter<'a> {
                     // SAFETY: `patch` is an operation of this interpreter's code.
                     unsafe { (*patch).target[slot] = op };
                 }
-                Exit::Jump { pc } => op = self.entry(pc, ctx.status.mode),
                 Exit::SetMode { value, offset, width, next } => {
                     let mask = if width >= 32 { !0 } else { ((1u32 << width) - 1) << offset };
                     ctx.status.mode = (ctx.status.mode & !mask) | (value << offset & mask);

@@ -123,8 +123,8 @@ scalar_fns! {
         (ones(a & k) << (b & k), false)
     };
     Mul |N, a, b, c, i| (a.wrapping_mul(b), false);
-    MulHiU |N, a, b, c, i| (a * b >> 32, false);
-    MulHiI |N, a, b, c, i| ((sext::<32>(a) * sext::<32>(b) >> 32) as u64, false);
+    MulHiU |N, a, b, c, i| ((a * b) >> 32, false);
+    MulHiI |N, a, b, c, i| (((sext::<32>(a) * sext::<32>(b)) >> 32) as u64, false);
     BfeU (WIDE = AMOUNT) |N, a, b, c, i| nz::<N>(a >> (b & u64::from(N - 1)) & ones(b >> 16 & 0x7f));
     BfeI (WIDE = AMOUNT) |N, a, b, c, i| {
         let width = b >> 16 & 0x7f;
@@ -168,7 +168,7 @@ scalar_fns! {
     BitClear (WIDE = [false, true]) |N, a, b, c, i| (b & !(1 << (a & u64::from(N - 1))), false);
     BitSet (WIDE = [false, true]) |N, a, b, c, i| (b | 1 << (a & u64::from(N - 1)), false);
     BitReplicate (WIDE = [false, false], WIDE_RESULT = true) |N, a, b, c, i| {
-        ((0..32).fold(0, |r, n| r | (a >> n & 1) * 3 << (2 * n)), false)
+        ((0..32).fold(0, |r, n| r | (((a >> n & 1) * 3) << (2 * n))), false)
     };
     BitTest0 (WIDE = AMOUNT) |N, a, b, c, i| (0, a >> (b & u64::from(N - 1)) & 1 == 0);
     BitTest1 (WIDE = AMOUNT) |N, a, b, c, i| (0, a >> (b & u64::from(N - 1)) & 1 == 1);

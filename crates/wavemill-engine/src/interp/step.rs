@@ -3,7 +3,7 @@
 use wavemill_ir::{DppCtrl, DstUnused, FloatType, SubDword};
 
 use super::Tier;
-use super::body::{Body, ChunkFn, Elementwise, Splat, chunks, handler, lane_mask, store_chunk};
+use super::body::{Body, ChunkFn, Elementwise, Splat, chunks, handler, lane_mask, shape, store_chunk};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp, UNIFORM};
 use super::simd::{CHUNKS, Simd};
 use crate::LANES;
@@ -33,7 +33,7 @@ impl ChunkFn for Extract {
 
 /// Handler and immediate of a sub-dword select.
 pub(super) fn extract(sel: SubDword, sext: bool, tier: Tier) -> (Handler, i32) {
-    (handler::<Elementwise<Extract, false>>(tier), part_code(sel) | i32::from(sext) << 16)
+    (handler::<Elementwise<Extract, { shape::ANY }>>(tier), part_code(sel) | i32::from(sext) << 16)
 }
 
 /// Puts a value (source 1) into a part of the destination (source 0): part as in [`Extract`], what happens to the
@@ -68,7 +68,7 @@ pub(super) fn insert(sel: SubDword, unused: DstUnused, tier: Tier) -> (Handler, 
         DstUnused::Sext => 1,
         DstUnused::Preserve => 2,
     };
-    (handler::<Elementwise<Insert, true>>(tier), part_code(sel) | unused << 16)
+    (handler::<Elementwise<Insert, { shape::ROWS }>>(tier), part_code(sel) | unused << 16)
 }
 
 /// Arranges the halves of a packed source: bit 0: the low result is fed by the high half, bit 1: so is the high one.
@@ -90,7 +90,7 @@ impl ChunkFn for Arrange {
 
 /// Handler of the half arrangement.
 pub(super) fn arrange_halves(tier: Tier) -> Handler {
-    handler::<Elementwise<Arrange, false>>(tier)
+    handler::<Elementwise<Arrange, { shape::ANY }>>(tier)
 }
 
 /// Negates the low (bit 0 of the immediate) and the high (bit 1) one of two packed f16.
@@ -107,7 +107,7 @@ impl ChunkFn for NegateHalves {
 
 /// Handler of the negation of halves.
 pub(super) fn negate_halves(tier: Tier) -> Handler {
-    handler::<Elementwise<NegateHalves, false>>(tier)
+    handler::<Elementwise<NegateHalves, { shape::ANY }>>(tier)
 }
 
 /// Absolute value (bit 0 of the immediate) and negation (bit 1) of a float with the sign at bit `SIGN` of the last
@@ -152,8 +152,8 @@ impl Body for WideFloatMods {
 /// Handler of source modifiers on the sign bit.
 pub(super) fn float_mods(ty: FloatType, tier: Tier) -> Handler {
     match ty {
-        FloatType::F16 | FloatType::PkF16 => handler::<Elementwise<FloatMods<15>, false>>(tier),
-        FloatType::F32 | FloatType::PkF32 => handler::<Elementwise<FloatMods<31>, false>>(tier),
+        FloatType::F16 | FloatType::PkF16 => handler::<Elementwise<FloatMods<15>, { shape::ANY }>>(tier),
+        FloatType::F32 | FloatType::PkF32 => handler::<Elementwise<FloatMods<31>, { shape::ANY }>>(tier),
         FloatType::F64 => handler::<WideFloatMods>(tier),
     }
 }

@@ -7,7 +7,7 @@ use wavemill_ir::{CmpPred, FloatType, FpEnv};
 use super::Fast;
 use super::single::{Operands, Signs};
 use crate::interp::Tier;
-use crate::interp::body::{Body, Splat, chunks, handler, lane_mask, write64};
+use crate::interp::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, write64};
 use crate::interp::hostop::{Ctx, HostOp};
 use crate::interp::simd::{CHUNK, CHUNKS, Simd};
 
@@ -47,26 +47,26 @@ relations! {
     Unordered |a, b| S::unordered(a, b), a.is_nan() | b.is_nan();
 }
 
-/// f32; `ROWS`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands, `NOT` negates.
-struct Single<R, const ROWS: bool, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>(
+/// f32; `SHAPE`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands, `NOT` negates.
+struct Single<R, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>(
     PhantomData<R>,
 );
 
-impl<R: Relation, const ROWS: bool, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>
-    Body for Single<R, ROWS, MODS, FLUSH, SWAP, NOT>
+impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>
+    Body for Single<R, SHAPE, MODS, FLUSH, SWAP, NOT>
 {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
         unsafe {
             let (mut s0, mut s1) = (Splat::new(), Splat::new());
-            let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
-            let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
             let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
-            let s = Operands { rows: [a, b, a], signs };
+            let a = Source::<S>::new::<SHAPE>(ctx, op, 0, 2, &mut s0);
+            let b = Source::<S>::new::<SHAPE>(ctx, op, 1, 2, &mut s1);
+            let s = Operands { sources: [a, b, b], signs };
             let mut bits = 0;
             for i in 0..CHUNKS {
-                let (x, y) = (s.get::<MODS, FLUSH>(0, i), s.get::<MODS, FLUSH>(1, i));
+                let (x, y) = (s.get::<SHAPE, MODS, FLUSH>(0, 2, i), s.get::<SHAPE, MODS, FLUSH>(1, 2, i));
                 let holds = if SWAP { R::single::<S>(y, x) } else { R::single::<S>(x, y) };
                 bits |= u64::from(holds) << (CHUNK * i);
             }
@@ -118,12 +118,15 @@ fn handlers<R: Relation, const SWAP: bool, const NOT: bool>(
     tier: Tier,
 ) -> Option<Fast> {
     Some(match (ty, flush) {
-        (FloatType::F32, false) => Fast {
-            run: handler::<Single<R, false, false, false, SWAP, NOT>>(tier),
-            run_rows: handler::<Single<R, true, false, false, SWAP, NOT>>(tier),
-            run_mods: Some(handler::<Single<R, false, true, false, SWAP, NOT>>(tier)),
-        },
-        (FloatType::F32, true) => Fast::single(handler::<Single<R, false, true, true, SWAP, NOT>>(tier)),
+        (FloatType::F32, false) => {
+            let any = handler::<Single<R, { shape::ANY }, false, false, SWAP, NOT>>(tier);
+            let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP, NOT>>(tier);
+            let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP, NOT>>(tier);
+            Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(mods) }
+        }
+        (FloatType::F32, true) => {
+            Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP, NOT>>(tier))
+        }
         (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP, NOT>>(tier)),
         _ => return None,
     })

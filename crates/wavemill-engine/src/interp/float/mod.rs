@@ -14,6 +14,7 @@ use wavemill_float::{Kernel, convert_kernel, float_kernel};
 use wavemill_ir::{Attrs, CvtOp, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Round, SrcMods};
 
 use super::Tier;
+use super::body::Shaped;
 use super::cvt;
 use super::hostop::Handler;
 
@@ -95,10 +96,8 @@ pub(super) enum Operands {
 
 /// How an operation is compiled.
 pub(super) struct Plan {
-    /// Handler for any sources.
-    pub run: Handler,
-    /// Handler when all sources are rows.
-    pub run_rows: Handler,
+    /// Handlers for sources without modifiers.
+    pub run: Shaped,
     /// Handler that applies source modifiers itself, from [`pack_mods`] in the immediate.
     pub run_mods: Option<Handler>,
     /// What is done before the handler.
@@ -117,9 +116,7 @@ pub(super) struct Plan {
 #[derive(Clone, Copy)]
 pub(super) struct Fast {
     /// As [`Plan::run`].
-    pub run: Handler,
-    /// As [`Plan::run_rows`].
-    pub run_rows: Handler,
+    pub run: Shaped,
     /// As [`Plan::run_mods`].
     pub run_mods: Option<Handler>,
 }
@@ -127,12 +124,12 @@ pub(super) struct Fast {
 impl Fast {
     /// One handler for all cases; it applies source modifiers.
     pub(super) fn single(run: Handler) -> Fast {
-        Fast { run, run_rows: run, run_mods: Some(run) }
+        Fast { run: Shaped::same(run), run_mods: Some(run) }
     }
 
     /// One handler for all cases; it expects source modifiers to be applied.
     pub(super) fn unmodified(run: Handler) -> Fast {
-        Fast { run, run_rows: run, run_mods: None }
+        Fast { run: Shaped::same(run), run_mods: None }
     }
 }
 
@@ -216,16 +213,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     };
     let fast = fast.unwrap_or(Fast::unmodified(slow));
     let output = output(&inst.attrs, result);
-    Some(Plan {
-        run: fast.run,
-        run_rows: fast.run_rows,
-        run_mods: fast.run_mods,
-        operands,
-        sources,
-        result,
-        kernel,
-        output,
-    })
+    Some(Plan { run: fast.run, run_mods: fast.run_mods, operands, sources, result, kernel, output })
 }
 
 fn float_sources(op: FloatOp, ty: FloatType) -> [Source; 3] {

@@ -8,7 +8,7 @@ use wavemill_ir::{FloatOp, FpEnv};
 use super::{Arithmetic, Fast, lanes};
 use crate::LANES;
 use crate::interp::Tier;
-use crate::interp::body::{Body, Chunks, Splat, chunks, handler, lane_mask, store_chunk};
+use crate::interp::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, store_chunk};
 use crate::interp::hostop::{Ctx, HostOp};
 use crate::interp::mem::for_lanes;
 use crate::interp::simd::{CHUNK, CHUNKS, Simd};
@@ -89,17 +89,22 @@ impl<S: Simd> Signs<S> {
 /// instructions.
 #[derive(Clone, Copy)]
 pub(super) struct Operands<S: Simd> {
-    pub(super) rows: [Chunks; 3],
+    pub(super) sources: [Source<S>; 3],
     pub(super) signs: Signs<S>,
 }
 
 impl<S: Simd> Operands<S> {
-    /// Chunk `i` of source `n`, with its modifiers.
+    /// Chunk `i` of source `n` of an operation that reads `count`, with its modifiers.
     #[inline(always)]
-    pub(super) unsafe fn get<const MODS: bool, const FLUSH: bool>(&self, n: usize, i: usize) -> S::V {
+    pub(super) unsafe fn get<const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
+        &self,
+        n: usize,
+        count: usize,
+        i: usize,
+    ) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe {
-            let v = self.rows[n].get::<S>(i);
+            let v = self.sources[n].get::<SHAPE>(n, count, i);
             let v = if MODS { self.signs.apply(n, v) } else { v };
             if FLUSH { flush::<S>(v) } else { v }
         }
@@ -107,12 +112,15 @@ impl<S: Simd> Operands<S> {
 
     /// Chunk `i` of the result, and its lanes with NaN sources if that is what the operation checks.
     #[inline(always)]
-    unsafe fn chunk<F: SingleFn, const MODS: bool, const FLUSH: bool>(&self, i: usize) -> (S::V, u32) {
+    unsafe fn chunk<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
+        &self,
+        i: usize,
+    ) -> (S::V, u32) {
         // SAFETY: the contract of `Simd`.
         unsafe {
-            let x = self.get::<MODS, FLUSH>(0, i);
-            let y = if F::SOURCES > 1 { self.get::<MODS, FLUSH>(1, i) } else { x };
-            let z = if F::SOURCES > 2 { self.get::<MODS, FLUSH>(2, i) } else { x };
+            let x = self.get::<SHAPE, MODS, FLUSH>(0, F::SOURCES, i);
+            let y = if F::SOURCES > 1 { self.get::<SHAPE, MODS, FLUSH>(1, F::SOURCES, i) } else { x };
+            let z = if F::SOURCES > 2 { self.get::<SHAPE, MODS, FLUSH>(2, F::SOURCES, i) } else { x };
             let r = F::apply::<S>(x, y, z);
             let r = if FLUSH { flush::<S>(r) } else { r };
             let bad = match F::CHECK {
@@ -127,7 +135,7 @@ impl<S: Simd> Operands<S> {
 
 /// All chunks of the result, and the lanes that must be computed by the reference.
 #[inline(always)]
-unsafe fn compute<S: Simd, F: SingleFn, const ROWS: bool, const MODS: bool, const FLUSH: bool>(
+unsafe fn compute<S: Simd, F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     mask: u64,
@@ -135,14 +143,15 @@ unsafe fn compute<S: Simd, F: SingleFn, const ROWS: bool, const MODS: bool, cons
     // SAFETY: the contract of `Body`.
     unsafe {
         let (mut s0, mut s1, mut s2) = (Splat::new(), Splat::new(), Splat::new());
-        let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
-        let b = if F::SOURCES > 1 { chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1) } else { a };
-        let c = if F::SOURCES > 2 { chunks::<S, ROWS>(ctx, op, 2, 0, &mut s2) } else { a };
-        let s = Operands { rows: [a, b, c], signs: Signs::<S>::new(if MODS { (*op).imm } else { 0 }) };
-        let (r0, b0) = s.chunk::<F, MODS, FLUSH>(0);
-        let (r1, b1) = s.chunk::<F, MODS, FLUSH>(1);
-        let (r2, b2) = s.chunk::<F, MODS, FLUSH>(2);
-        let (r3, b3) = s.chunk::<F, MODS, FLUSH>(3);
+        let n = F::SOURCES;
+        let a = Source::<S>::new::<SHAPE>(ctx, op, 0, n, &mut s0);
+        let b = Source::<S>::new::<SHAPE>(ctx, op, 1, n, &mut s1);
+        let c = Source::<S>::new::<SHAPE>(ctx, op, 2, n, &mut s2);
+        let s = Operands { sources: [a, b, c], signs: Signs::<S>::new(if MODS { (*op).imm } else { 0 }) };
+        let (r0, b0) = s.chunk::<F, SHAPE, MODS, FLUSH>(0);
+        let (r1, b1) = s.chunk::<F, SHAPE, MODS, FLUSH>(1);
+        let (r2, b2) = s.chunk::<F, SHAPE, MODS, FLUSH>(2);
+        let (r3, b3) = s.chunk::<F, SHAPE, MODS, FLUSH>(3);
         let r = [r0, r1, r2, r3];
         let bad = if F::CHECK == Check::Result {
             // One test for two chunks; which lanes they are is found out when there are some.
@@ -174,19 +183,19 @@ unsafe fn store<S: Simd>(dst: *mut u8, r: &[S::V; CHUNKS], mask: u64) {
     }
 }
 
-/// Handler body of a [`SingleFn`]; `ROWS`: all sources are rows, `MODS`: source modifiers are in the immediate,
+/// Handler body of a [`SingleFn`]; `SHAPE`: which sources are rows, `MODS`: source modifiers are in the immediate,
 /// `FLUSH`: denormals are flushed on both sides.
-struct Single<F, const ROWS: bool, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
+struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
 
-impl<F: SingleFn, const ROWS: bool, const MODS: bool, const FLUSH: bool> Body
-    for Single<F, ROWS, MODS, FLUSH>
+impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
+    for Single<F, SHAPE, MODS, FLUSH>
 {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
         unsafe {
             let mask = lane_mask(ctx, op);
-            let (r, bad) = compute::<S, F, ROWS, MODS, FLUSH>(ctx, op, mask);
+            let (r, bad) = compute::<S, F, SHAPE, MODS, FLUSH>(ctx, op, mask);
             if bad != 0 {
                 // Nothing is written yet: the other handler starts over.
                 return handler::<Repaired<F, FLUSH>>(S::TIER)(ctx, op);
@@ -206,7 +215,7 @@ impl<F: SingleFn, const FLUSH: bool> Body for Repaired<F, FLUSH> {
         // SAFETY: the contract of `Body`.
         unsafe {
             let mask = lane_mask(ctx, op);
-            let (mut r, bad) = compute::<S, F, false, true, FLUSH>(ctx, op, mask);
+            let (mut r, bad) = compute::<S, F, { shape::ANY }, true, FLUSH>(ctx, op, mask);
             let cells = (&raw mut r).cast::<u8>();
             let mut row = [0u32; LANES];
             for (i, v) in r.iter().enumerate() {
@@ -248,18 +257,26 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, row: &mut [u32; LANES
 
 /// The handlers of a [`SingleFn`] that keeps denormals.
 pub(in crate::interp) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
-    Fast {
-        run: handler::<Single<F, false, false, false>>(tier),
-        run_rows: handler::<Single<F, true, false, false>>(tier),
-        run_mods: Some(handler::<Single<F, false, true, false>>(tier)),
-    }
+    let any = handler::<Single<F, { shape::ANY }, false, false>>(tier);
+    let rows = handler::<Single<F, { shape::ROWS }, false, false>>(tier);
+    let mods = handler::<Single<F, { shape::ANY }, true, false>>(tier);
+    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(mods) }
+}
+
+/// The same for frequent operations, with handlers of their own for one scalar among rows.
+fn frequent<F: SingleFn>(tier: Tier) -> Fast {
+    let fast = fast_single::<F>(tier);
+    let first = handler::<Single<F, 0, false, false>>(tier);
+    let second = handler::<Single<F, 1, false, false>>(tier);
+    let third = if F::SOURCES > 2 { handler::<Single<F, 2, false, false>>(tier) } else { fast.run.any };
+    Fast { run: Shaped { scalar: [first, second, third], ..fast.run }, ..fast }
 }
 
 /// The handlers of a [`SingleFn`] that flushes denormals on both sides.
 fn flushing<F: SingleFn>(tier: Tier) -> Fast {
-    let run = handler::<Single<F, false, true, true>>(tier);
-    let run_rows = handler::<Single<F, true, true, true>>(tier);
-    Fast { run, run_rows, run_mods: Some(run) }
+    let any = handler::<Single<F, { shape::ANY }, true, true>>(tier);
+    let rows = handler::<Single<F, { shape::ROWS }, true, true>>(tier);
+    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(any) }
 }
 
 /// Declares operations: name, check, operands, code on chunks.
@@ -394,8 +411,10 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
     // V_MAD flushes in every mode.
     let env = if op == FloatOp::Mad { FpEnv { denorm_in: false, denorm_out: false, ..env } } else { env };
     macro_rules! choose {
-        (both $($both:ident)*, keeping $($keeping:ident)*) => {
+        (frequent $($hot:ident)*, both $($both:ident)*, keeping $($keeping:ident)*) => {
             match (op, Arithmetic::of(env)) {
+                $((FloatOp::$hot, Arithmetic::Host) => frequent::<$hot>(tier),
+                (FloatOp::$hot, Arithmetic::Flushing) => flushing::<$hot>(tier),)*
                 $((FloatOp::$both, Arithmetic::Host) => fast_single::<$both>(tier),
                 (FloatOp::$both, Arithmetic::Flushing) => flushing::<$both>(tier),)*
                 $((FloatOp::$keeping, Arithmetic::Host) => fast_single::<$keeping>(tier),)*
@@ -404,7 +423,8 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         };
     }
     Some(choose! {
-        both Add Sub Mul MulLegacy Fma Mad Min Max Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
+        frequent Add Sub Mul Fma Max,
+        both MulLegacy Mad Min Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
         // Not all of their operands are floats.
         keeping Ldexp FrexpExp FrexpMant
     })

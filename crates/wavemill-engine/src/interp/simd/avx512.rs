@@ -61,9 +61,9 @@ impl Simd for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_masked(p: *mut u8, mask: u32, v: __m512i) {
-        // SAFETY: as above. Loading, blending and storing whole registers forwards to the next load; a masked store
-        // does not.
-        unsafe { Self::store(p, Self::select(mask, v, Self::load(p))) }
+        // SAFETY: as above; rows are aligned. Loading, blending and storing whole registers forwards to the next load;
+        // a masked store, which the compiler would make of a plain load, does not.
+        unsafe { Self::store(p, Self::select(mask, v, (p as *const __m512i).read_volatile())) }
     }
     #[inline(always)]
     unsafe fn splat(x: u32) -> __m512i {
