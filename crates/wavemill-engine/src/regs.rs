@@ -117,10 +117,11 @@ impl Registers {
         unsafe { (self.ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
     }
 
-    /// Makes everything zero again.
+    /// Makes all cells, VGPRs and AccVGPRs zero again. Temporaries keep what they have: a block writes them before it
+    /// reads them.
     pub fn clear(&mut self) {
         // SAFETY: the whole block is ours.
-        unsafe { self.ptr.write_bytes(0, self.counts.bytes()) };
+        unsafe { self.ptr.write_bytes(0, self.counts.temp0() as usize) };
         self.set_fixed();
     }
 

@@ -154,12 +154,20 @@ impl InitialState {
     fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
         let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
         let [nx, ny, _] = size.map(|n| n.max(1));
-        let flat = |lane: usize| wave * LANES as u32 + lane as u32;
-        let ids: [[u32; LANES]; 3] = [
-            std::array::from_fn(|lane| flat(lane) % nx),
-            std::array::from_fn(|lane| flat(lane) / nx % ny),
-            std::array::from_fn(|lane| flat(lane) / nx / ny),
-        ];
+        // One division for the wave; from lane to lane the ids count up.
+        let first = wave * LANES as u32;
+        let (mut x, mut y, mut z) = (first % nx, first / nx % ny, first / nx / ny);
+        let mut ids = [[0; LANES]; 3];
+        for lane in 0..LANES {
+            (ids[0][lane], ids[1][lane], ids[2][lane]) = (x, y, z);
+            x += 1;
+            if x == nx {
+                (x, y) = (0, y + 1);
+                if y == ny {
+                    (y, z) = (0, z + 1);
+                }
+            }
+        }
         if self.packed_ids() {
             // X in bits 9:0, Y in 19:10, Z in 29:20; X alone where the kernel asks for no more.
             let mut packed = ids[0];

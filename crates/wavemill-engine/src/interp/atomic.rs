@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
-use super::address::{LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space};
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space, span};
 use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
@@ -278,6 +278,27 @@ unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op:
     unsafe {
         let size = if WIDE { 8 } else { 4 };
         let mask = lane_mask(ctx, op);
+        let all = span::<SPACE>(ctx, op, size);
+        if !all.base.is_null() {
+            // Allocations and LDS are aligned on the host, so host and guest agree on what is misaligned.
+            let at = |lane: usize| all.base.add(all.offsets[lane] as usize);
+            let mut low_bits = 0;
+            for_lanes(mask, |lane| low_bits |= at(lane) as usize);
+            if low_bits.is_multiple_of(size as usize) {
+                if SPACE != space::LDS {
+                    (*ctx).unordered_store = true;
+                }
+                for_lanes(mask, |lane| {
+                    let place = if SPACE == space::LDS {
+                        Place::Own(LanePtr { ptr: at(lane), step: 4, misaligned: ALIGNED, own: true })
+                    } else {
+                        Place::Shared(at(lane))
+                    };
+                    perform::<F, WIDE>(ctx, op, 2, 0, place, lane);
+                });
+                return HostOp::next(op);
+            }
+        }
         if misaligned(ctx, op, mask, size, |lane| lane_address::<SPACE>(ctx, op, lane)) {
             return std::ptr::null_mut();
         }

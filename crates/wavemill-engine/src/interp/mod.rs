@@ -165,6 +165,8 @@ pub(crate) struct Interpreter<'a> {
     counts: RegisterCounts,
     source: &'a dyn BlockSource,
     blocks: HashMap<(u64, u32), Box<Code>>,
+    /// The block that was looked up last, with its first operation: most often a kernel's first block.
+    last: Option<((u64, u32), *mut hostop::HostOp)>,
     counting: bool,
 }
 
@@ -182,7 +184,7 @@ impl<'a> Interpreter<'a> {
         counting: bool,
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
-        Interpreter { tier, counts, source, blocks: HashMap::new(), counting }
+        Interpreter { tier, counts, source, blocks: HashMap::new(), last: None, counting }
     }
 
     /// Number of blocks compiled.
@@ -199,12 +201,18 @@ impl<'a> Interpreter<'a> {
     }
 
     fn entry(&mut self, pc: u64, mode: u32) -> *mut hostop::HostOp {
+        let key = (pc, mode & MODE_KEY);
+        if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
+            return op;
+        }
         let (tier, counts, source, counting) = (self.tier, self.counts, self.source, self.counting);
         let code = self
             .blocks
-            .entry((pc, mode & MODE_KEY))
+            .entry(key)
             .or_insert_with(|| Box::new(compile(&source.block(pc, mode), tier, counts, counting)));
-        code.ops.as_mut_ptr()
+        let op = code.ops.as_mut_ptr();
+        self.last = Some((key, op));
+        op
     }
 
     /// Runs a wave until it stops or has started `budget` guest instructions.
