@@ -61,7 +61,7 @@ impl Sink {
 pub(super) unsafe fn global(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64) -> *mut u8 {
     // SAFETY: the contract of handlers; the map outlives the run, and with it the host memory in the cache.
     unsafe {
-        let site = &(*op).site;
+        let site = &(*op).own.site;
         let offset = address.wrapping_sub(site.start);
         if offset < site.size && site.size - offset >= size {
             return site.host.add(offset as usize);
@@ -77,7 +77,7 @@ unsafe fn global_slow(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64) -
     unsafe {
         match (*(*ctx).map).find(address) {
             Some(a) if size <= a.end() - address => {
-                (*op).site = SiteCache { start: a.start, size: a.size, host: a.host() };
+                (*op).own.site = SiteCache { start: a.start, size: a.size, host: a.host() };
                 a.host().add((address - a.start) as usize)
             }
             _ => std::ptr::null_mut(),

@@ -11,7 +11,7 @@ use wavemill_ir::{
 
 use super::body::Shape;
 use super::float::{FloatInfo, Operands, Outcome, Source};
-use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, SiteCache, UNIFORM};
+use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
@@ -77,10 +77,8 @@ impl Compiler<'_> {
             imm: 0,
             k: [0; 4],
             float: std::ptr::null(),
-            site: SiteCache::EMPTY,
+            own: Own { site: SiteCache::EMPTY },
             pc: self.pc,
-            target: [std::ptr::null_mut(); 2],
-            target_pc: [0; 2],
         }
     }
 
@@ -459,34 +457,35 @@ impl Compiler<'_> {
         let mut op = match self.block.terminator {
             Terminator::Jump(to) => {
                 let mut op = self.host(control::jump);
-                op.target_pc[0] = to;
+                op.own = Jump::to(to);
                 op
             }
             Terminator::Branch { cond, taken, next } => {
                 let mut op = self.host(control::branch_handler(cond));
-                op.target_pc = [taken, next];
+                op.own = Own { jump: Jump { pc: [taken, next], ..Jump::NOWHERE } };
                 op
             }
             Terminator::Indirect(u) => {
                 let mut op = self.host(control::indirect);
+                op.own = Own { jump: Jump::NOWHERE };
                 self.source(&mut op, 0, Operand::Uni(u));
                 op
             }
             Terminator::Barrier(next) => {
                 let mut op = self.host(control::barrier);
-                op.target_pc[0] = next;
+                op.own = Jump::to(next);
                 op
             }
             Terminator::Yield(next) => {
                 let mut op = self.host(control::yield_wave);
-                op.target_pc[0] = next;
+                op.own = Jump::to(next);
                 op
             }
             Terminator::End => self.host(control::end),
             Terminator::Trap { id, next } => {
                 let mut op = self.host(control::trap);
                 op.k[0] = u64::from(id);
-                op.target_pc[0] = next;
+                op.own = Jump::to(next);
                 op
             }
             Terminator::SetMode { value, offset, width, next } => {
@@ -494,7 +493,7 @@ impl Compiler<'_> {
                 self.source(&mut op, 0, value);
                 op.k[2] = u64::from(offset);
                 op.k[3] = u64::from(width);
-                op.target_pc[0] = next;
+                op.own = Jump::to(next);
                 op
             }
             Terminator::Fault(FaultKind::IllegalInstruction) => self.host(control::illegal),

@@ -34,11 +34,11 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         (*ctx).budget -= i64::from((*op).imm);
-        let pc = (*op).target_pc[slot];
+        let pc = (*op).own.jump.pc[slot];
         if (*ctx).budget <= 0 {
             return leave(ctx, Exit::Preempted { pc });
         }
-        let next = (*op).target[slot];
+        let next = (*op).own.jump.target[slot];
         if next.is_null() { leave(ctx, Exit::NeedBlock { pc, patch: op, slot }) } else { next }
     }
 }
@@ -97,12 +97,12 @@ pub(super) unsafe fn indirect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if (*ctx).budget <= 0 {
             return leave(ctx, Exit::Preempted { pc });
         }
-        if pc == (*op).target_pc[0] && !(*op).target[0].is_null() {
-            return (*op).target[0];
+        if pc == (*op).own.jump.pc[0] && !(*op).own.jump.target[0].is_null() {
+            return (*op).own.jump.target[0];
         }
         // An inline cache of the last target: the scheduler patches slot 0.
-        (*op).target_pc[0] = pc;
-        (*op).target[0] = ptr::null_mut();
+        (*op).own.jump.pc[0] = pc;
+        (*op).own.jump.target[0] = ptr::null_mut();
         leave(ctx, Exit::NeedBlock { pc, patch: op, slot: 0 })
     }
 }
@@ -122,15 +122,15 @@ macro_rules! exits {
 }
 
 exits! {
-    barrier |ctx, op| Exit::Barrier { pc: (*op).target_pc[0] };
-    yield_wave |ctx, op| Exit::Yield { pc: (*op).target_pc[0] };
+    barrier |ctx, op| Exit::Barrier { pc: (*op).own.jump.pc[0] };
+    yield_wave |ctx, op| Exit::Yield { pc: (*op).own.jump.pc[0] };
     end |ctx, op| Exit::End;
-    trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[0] as u8, next: (*op).target_pc[0] };
+    trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[0] as u8, next: (*op).own.jump.pc[0] };
     set_mode |ctx, op| Exit::SetMode {
         value: scalar32(ctx, op, 0),
         offset: (*op).k[2] as u8,
         width: (*op).k[3] as u8,
-        next: (*op).target_pc[0],
+        next: (*op).own.jump.pc[0],
     };
     illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
     unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };

@@ -56,15 +56,48 @@ pub(super) struct HostOp {
     pub k: [u64; 4],
     /// What float handlers need beside the operands.
     pub float: *const FloatInfo,
-    /// Last allocation.
-    pub site: SiteCache,
     /// Guest address of the instruction.
     pub pc: u64,
-    /// Where control flow goes; for terminators.
+    /// What memory operations and terminators have, each its own.
+    pub own: Own,
+}
+
+/// The part of an operation that depends on its kind. Keeps operations at two cache lines.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) union Own {
+    /// Of a memory operation: the last allocation.
+    pub site: SiteCache,
+    /// Of a terminator: where control flow goes.
+    pub jump: Jump,
+}
+
+impl std::fmt::Debug for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Own")
+    }
+}
+
+/// Where control flow goes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Jump {
+    /// First operations of the target blocks, null until they are compiled.
     pub target: [*mut HostOp; 2],
     /// Guest addresses of the targets.
-    pub target_pc: [u64; 2],
+    pub pc: [u64; 2],
 }
+
+impl Jump {
+    pub(super) const NOWHERE: Jump = Jump { target: [ptr::null_mut(); 2], pc: [0; 2] };
+
+    /// A jump to one address.
+    pub(super) const fn to(pc: u64) -> Own {
+        Own { jump: Jump { pc: [pc, 0], ..Jump::NOWHERE } }
+    }
+}
+
+const _: () = assert!(size_of::<HostOp>() == 128);
 
 /// Why the interpreter was left.
 #[derive(Clone, Copy, Debug)]

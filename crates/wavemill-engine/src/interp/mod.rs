@@ -256,7 +256,7 @@ impl<'a> Interpreter<'a> {
                 Exit::NeedBlock { pc, patch, slot } => {
                     op = self.entry(pc, ctx.status.mode);
                     // SAFETY: `patch` is an operation of this interpreter's code.
-                    unsafe { (*patch).target[slot] = op };
+                    unsafe { (*patch).own.jump.target[slot] = op };
                 }
                 Exit::SetMode { value, offset, width, next } => {
                     let mask = if width >= 32 { !0 } else { ((1u32 << width) - 1) << offset };
