@@ -156,15 +156,16 @@ impl InitialState {
         let [nx, ny, _] = size.map(|n| n.max(1));
         // One division for the wave; from lane to lane the ids count up.
         let first = wave * LANES as u32;
-        let (mut x, mut y, mut z) = (first % nx, first / nx % ny, first / nx / ny);
+        let mut at = [first % nx, first / nx % ny, first / nx / ny];
         let mut ids = [[0; LANES]; 3];
-        for lane in 0..LANES {
-            (ids[0][lane], ids[1][lane], ids[2][lane]) = (x, y, z);
-            x += 1;
-            if x == nx {
-                (x, y) = (0, y + 1);
-                if y == ny {
-                    (y, z) = (0, z + 1);
+        let [xs, ys, zs] = &mut ids;
+        for ((x, y), z) in xs.iter_mut().zip(ys).zip(zs) {
+            [*x, *y, *z] = at;
+            at[0] += 1;
+            if at[0] == nx {
+                (at[0], at[1]) = (0, at[1] + 1);
+                if at[1] == ny {
+                    (at[1], at[2]) = (0, at[2] + 1);
                 }
             }
         }
