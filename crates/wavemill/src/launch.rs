@@ -257,6 +257,11 @@ impl<'a> Launch<'a> {
                 u32::MAX
             )));
         }
+        if global_size.iter().try_fold(1u64, |product, n| product.checked_mul(*n)).is_none() {
+            return Err(
+                self.refuse(format!("a grid of {global_size:?} has more work-items than 64 bits can count"))
+            );
+        }
         let dims =
             self.dims.unwrap_or_else(|| (1..=3).rev().find(|d| global_size[d - 1] > 1).unwrap_or(1) as u16);
         let geometry = Geometry {

@@ -163,7 +163,12 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp,
                 if offset < 0 || offset & 3 != 0 || offset + 4 > i64::from((*ctx).scratch_size) {
                     return null;
                 }
-                global(ctx, op, scratch_base(ctx) + (offset as u64 / 4) * u64::from(ROW_BYTES), 256)
+                global(
+                    ctx,
+                    op,
+                    scratch_base(ctx).wrapping_add((offset as u64 / 4) * u64::from(ROW_BYTES)),
+                    256,
+                )
             }
             _ => {
                 if !is_row(op, 0) {
