@@ -13,6 +13,8 @@ mod gcn {
     pub mod fields;
     pub mod vocabulary;
 }
+#[path = "build/reasons.rs"]
+mod reasons;
 #[path = "build/table.rs"]
 mod table;
 #[path = "src/target.rs"]
@@ -47,6 +49,9 @@ const FILES: [&str; 22] = [
     "exp",
 ];
 
+/// What the rows that are modelled refer to.
+const REASONS: &str = "rows/gcn/modelled.reasons";
+
 fn main() {
     println!("cargo::rerun-if-changed=rows");
     println!("cargo::rerun-if-changed=build");
@@ -67,13 +72,21 @@ fn main() {
     }
     let forms = forms::forms(&rows);
     errors.extend(forms::check(&rows, &forms));
+    let reasons = match reasons::parse(REASONS, &read(&root.join(REASONS))) {
+        Ok(reasons) => reasons,
+        Err(found) => {
+            errors.extend(found);
+            Vec::new()
+        }
+    };
+    errors.extend(reasons::check(REASONS, &reasons, &rows));
     if !errors.is_empty() {
         for error in &errors {
             eprintln!("{error}");
         }
         process::exit(1);
     }
-    fs::write(out.join("gcn_tables.rs"), emit::emit(&rows, &forms)).expect("OUT_DIR is writable");
+    fs::write(out.join("gcn_tables.rs"), emit::emit(&rows, &forms, &reasons)).expect("OUT_DIR is writable");
 }
 
 fn read(path: &Path) -> String {

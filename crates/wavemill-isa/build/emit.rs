@@ -2,6 +2,7 @@
 
 use crate::forms::SourceForm;
 use crate::gcn::encoding::Space;
+use crate::reasons::Reason;
 use crate::table::SourceRow;
 use crate::target::{Target, TargetSet};
 use std::fmt::Write;
@@ -34,7 +35,7 @@ fn set(targets: TargetSet) -> String {
 }
 
 /// The source text of the generated tables.
-pub fn emit(rows: &[SourceRow], forms: &[SourceForm]) -> String {
+pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> String {
     let mut out = String::new();
     let w = &mut out;
     // Writing to a String cannot fail.
@@ -129,6 +130,13 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm]) -> String {
         line!("        float_mods: {},", row.float_mods());
         line!("        first_form: {start},");
         line!("        form_count: {},", end - start);
+        line!("        fidelity: &[");
+        for (targets, level, key) in &row.fidelity {
+            let reason = reasons.iter().find(|reason| Some(&reason.key) == key.as_ref());
+            let text = reason.map_or("", |reason| &reason.text);
+            line!("            ({}, Fidelity::{}, {text:?}),", set(*targets), level.variant());
+        }
+        line!("        ],");
         line!("        section: {:?},", row.manual);
         line!("        note: {:?},", row.note.as_deref().unwrap_or(""));
         line!("    }},");

@@ -7,6 +7,7 @@
 //!   no older target has.
 //! - `%columns ROLE...`: the operand columns of the rows that follow, in text order.
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row takes one away.
+//! - `%fidelity LEVEL`: how exact the meaning of the rows is ([`Fidelity`]) that do not say it themselves.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or live in the VOP3 space there (`vop3:673@90a+`); so may a
@@ -17,11 +18,12 @@
 //!
 //! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
 //! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
-//! value and negation where these are not the floating-point ones. `@TARGETS` limits an attribute. `note:` ends the line
-//! with a remark.
+//! value and negation where these are not the floating-point ones; `exact`, `rounded`, `modelled:REASON` or `unsupported`
+//! where `%fidelity` does not hold, with a reason that `rows/gcn/modelled.reasons` explains. `@TARGETS` limits an
+//! attribute. `note:` ends the line with a remark.
 
 use crate::gcn::vocabulary::{
-    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
 };
 use crate::target::{Target, TargetSet};
 use std::fmt;
@@ -79,6 +81,8 @@ pub struct SourceRow {
     pub e64: TargetSet,
     pub sdwa: TargetSet,
     pub dpp: TargetSet,
+    /// How exact the meaning is on which targets, and why if it is modelled. Every target of the row is in one of the sets.
+    pub fidelity: Vec<(TargetSet, Fidelity, Option<String>)>,
     pub note: Option<String>,
 }
 
@@ -132,6 +136,7 @@ struct Header {
     manual: Vec<(TargetSet, String)>,
     columns: Vec<Role>,
     defaults: Vec<String>,
+    fidelity: Option<Fidelity>,
 }
 
 /// Parses one row file. Every mistake is reported, not only the first.
@@ -194,8 +199,19 @@ impl Header {
                     self.columns.push(role);
                 }
             }
+            "fidelity" => {
+                let level = Fidelity::from_name(rest).filter(|level| *level != Fidelity::Modelled);
+                let known = Fidelity::ALL.iter().filter(|level| **level != Fidelity::Modelled);
+                self.fidelity = Some(
+                    level.ok_or_else(|| unknown("a level for most rows", rest, known.map(|l| l.name())))?,
+                );
+            }
             "default" => self.defaults = rest.split_whitespace().map(str::to_owned).collect(),
-            _ => return Err(format!("expected %format, %manual, %columns or %default, found `%{word}`")),
+            _ => {
+                return Err(format!(
+                    "expected %format, %manual, %columns, %default or %fidelity, found `%{word}`"
+                ));
+            }
         }
         Ok(())
     }
@@ -248,6 +264,7 @@ impl Header {
             e64: TargetSet::EMPTY,
             sdwa: TargetSet::EMPTY,
             dpp: TargetSet::EMPTY,
+            fidelity: Vec::new(),
             note,
         };
         let attributes: Vec<&str> = cells.collect();
@@ -264,6 +281,15 @@ impl Header {
                 }
                 None => apply_attribute(&mut row, attribute)?,
             }
+        }
+        let said = row.fidelity.iter().fold(TargetSet::EMPTY, |set, (targets, ..)| set.union(*targets));
+        let rest = targets.difference(said);
+        if !rest.is_empty() {
+            let level = self.fidelity.ok_or(
+                "expected a fidelity for every target of the row (`%fidelity LEVEL` before it, or exact, rounded, \
+                 modelled:REASON or unsupported on it), found none",
+            )?;
+            row.fidelity.push((rest, level, None));
         }
         Ok(row)
     }
@@ -406,6 +432,20 @@ fn parse_operand(role: Role, cell: &str) -> Result<OperandRow, String> {
     Ok(OperandRow { role, access, ty, accvgpr })
 }
 
+fn add_fidelity(
+    row: &mut SourceRow,
+    attribute: &str,
+    targets: TargetSet,
+    level: Fidelity,
+    reason: Option<String>,
+) -> Result<(), String> {
+    if row.fidelity.iter().any(|(others, ..)| !others.intersection(targets).is_empty()) {
+        return Err(format!("expected one fidelity per target, found `{attribute}` beside another"));
+    }
+    row.fidelity.push((targets, level, reason));
+    Ok(())
+}
+
 fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
     let (text, targets) = match attribute.split_once('@') {
         Some((text, targets)) => (text, parse_targets(targets)?),
@@ -446,7 +486,12 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 }
                 row.mods = Some(mods);
             }
-            _ => return Err(format!("expected reads:, writes:, mem:, data: or mods:, found `{attribute}`")),
+            "modelled" => add_fidelity(row, attribute, targets, Fidelity::Modelled, Some(value.to_owned()))?,
+            _ => {
+                return Err(format!(
+                    "expected reads:, writes:, mem:, data:, mods: or modelled:, found `{attribute}`"
+                ));
+            }
         }
         return Ok(());
     }
@@ -454,6 +499,10 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
         "e64" => row.e64 = targets,
         "sdwa" => row.sdwa = targets,
         "dpp" => row.dpp = targets,
+        "exact" => add_fidelity(row, attribute, targets, Fidelity::Exact, None)?,
+        "rounded" => add_fidelity(row, attribute, targets, Fidelity::Rounded, None)?,
+        "unsupported" => add_fidelity(row, attribute, targets, Fidelity::Unsupported, None)?,
+        "modelled" => return Err("expected the reason in `modelled:REASON`, found none".into()),
         _ => {
             let flag = Flag::from_name(text)
                 .ok_or_else(|| unknown("an attribute", attribute, Flag::ALL.iter().map(|f| f.name())))?;

@@ -11,13 +11,15 @@ mod gcn {
     pub mod fields;
     pub mod vocabulary;
 }
+#[path = "../build/reasons.rs"]
+mod reasons;
 #[path = "../build/table.rs"]
 mod table;
 #[path = "../src/target.rs"]
 mod target;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{FieldId, Format, Op};
+use wavemill_isa::gcn::{Encoding, Fidelity, FieldId, Format, Op, decode};
 
 /// The messages that a table with these rows gets.
 fn messages(text: &str) -> String {
@@ -31,7 +33,7 @@ fn messages(text: &str) -> String {
 
 /// A VOP2 table with these rows.
 fn vop2(rows: &str) -> String {
-    format!("%format vop2\n%columns vdst src0 src1\n%default reads:exec\n{rows}")
+    format!("%format vop2\n%fidelity exact\n%columns vdst src0 src1\n%default reads:exec\n{rows}")
 }
 
 /// Each table with the messages that it gets.
@@ -44,7 +46,7 @@ fn listing(tables: &[String]) -> String {
 
 #[test]
 fn good_rows_are_accepted() {
-    let text = "%format vop2\n%manual Vega 12.7\n%columns vdst src0 src1\n%default reads:exec\n\
+    let text = "%format vop2\n%fidelity exact\n%manual Vega 12.7\n%columns vdst src0 src1\n%default reads:exec\n\
                 1 all v_add_f32 f32 f32 f32 fp clamp omod e64 sdwa dpp # a comment\n\
                 2@900-908,3@90a+ all v_one@900,v_two@906+ u32 u32 u32 !reads:exec note: an erratum\n";
     let rows = table::parse("good.rows", text).expect("these rows are right");
@@ -106,11 +108,76 @@ fn rows_that_do_not_fit_together_are_refused() {
     insta::assert_snapshot!(listing(&[
         vop2("1 all v_a f32 f32 f32\n1 906+ v_b f32 f32 f32"),
         vop2("1 all v_a f32 f32 f32\n2 all v_a f32 f32 f32"),
-        "%format vop1\n%columns vdst src0 src1\n3 all v_a f32 f32 f32".to_owned(),
-        "%format sop1\n%columns sdst src0\n3 all s_a b32x32 b32".to_owned(),
-        "%format vop1\n%columns vdst src0\n3 all v_a texel f32".to_owned(),
+        "%format vop1\n%fidelity exact\n%columns vdst src0 src1\n3 all v_a f32 f32 f32".to_owned(),
+        "%format sop1\n%fidelity exact\n%columns sdst src0\n3 all s_a b32x32 b32".to_owned(),
+        "%format vop1\n%fidelity exact\n%columns vdst src0\n3 all v_a texel f32".to_owned(),
         vop2("1 all v_a f32 f32 f32 e64\n9,vop3:257@90a+ all v_b f32 f32 f32"),
     ]));
+}
+
+#[test]
+fn rows_without_a_clear_fidelity_are_refused() {
+    let none = |rows: &str| format!("%format vop2\n%columns vdst src0 src1\n{rows}");
+    insta::assert_snapshot!(listing(&[
+        none("1 all v_a f32 f32 f32"),
+        none("1 all v_a f32 f32 f32 exact@900-908"),
+        vop2("1 all v_a f32 f32 f32 exact rounded@908+"),
+        vop2("1 all v_a f32 f32 f32 modelled"),
+        vop2("1 906 v_a f32 f32 f32 rounded@908+"),
+        "%format vop2\n%fidelity good".to_owned(),
+        "%format vop2\n%fidelity modelled".to_owned(),
+    ]));
+}
+
+#[test]
+fn reasons_and_rows_belong_together() {
+    let rows = table::parse("good.rows", &vop2("1 all v_a f32 f32 f32 modelled:why@906+ rounded@900"))
+        .expect("this row is right");
+    let errors = |reasons: &str| match reasons::parse("some.reasons", reasons) {
+        Ok(reasons) => reasons::check("some.reasons", &reasons, &rows),
+        Err(errors) => errors,
+    };
+    assert_eq!(errors("# a comment\n\nwhy: because"), []);
+    let listing: String = ["", "why: because\nwhat: unused", "why: a\nwhy: b", "Why: a", "why because"]
+        .into_iter()
+        .map(|text| {
+            let found = errors(text).iter().map(|error| format!("    {error}\n")).collect::<String>();
+            assert!(!found.is_empty(), "these reasons must be refused:\n{text}");
+            format!("{text}\n-->\n{found}")
+        })
+        .collect();
+    insta::assert_snapshot!(listing);
+}
+
+#[test]
+fn levels_differ_by_target_and_modifier() {
+    let row = |name| Op::from_name(name).expect("a mnemonic").row();
+    let max = row("s_max_i32");
+    assert_eq!((max.fidelity(Target::Gfx906), max.fidelity_note(Target::Gfx906)), (Fidelity::Exact, ""));
+    assert_eq!(max.fidelity(Target::Gfx942), Fidelity::Modelled);
+    assert!(max.fidelity_note(Target::Gfx942).starts_with("SCC is 0"));
+    assert_eq!(row("v_sqrt_f32").fidelity(Target::Gfx90a), Fidelity::Rounded);
+    // The target has no such instruction.
+    assert_eq!(row("v_fmac_f64").fidelity(Target::Gfx906), Fidelity::Unsupported);
+
+    // v_add_f32_e64 v0, v0, v0, without and with mul:2.
+    for (omod, level) in [(0, Fidelity::Exact), (1, Fidelity::Modelled)] {
+        let form = row("v_add_f32").form(Target::Gfx906, Encoding::Vop3a).expect("the 64-bit form");
+        let word = form.value | 0x100 << 32 | 0x100 << 41 | omod << 59;
+        let inst = decode(Target::Gfx906, &word.to_le_bytes()).expect("an instruction");
+        assert_eq!(inst.fidelity(), level);
+        assert_eq!(inst.fidelity_note().is_empty(), level == Fidelity::Exact);
+    }
+}
+
+#[test]
+fn notes_stand_where_something_is_modelled_and_nowhere_else() {
+    for row in Op::ALL.iter().map(|op| op.row()) {
+        for target in row.targets.iter() {
+            let modelled = row.fidelity(target) == Fidelity::Modelled;
+            assert_eq!(modelled, !row.fidelity_note(target).is_empty(), "{} on {target}", row.name());
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::resolve::Words;
 use super::row::{FORMS, Form, Op, OperandSpec, Row};
-use super::vocabulary::Role;
+use super::vocabulary::{Fidelity, Role};
 use crate::target::Target;
 
 /// A decoded or built instruction.
@@ -71,6 +71,23 @@ impl Inst {
 
     pub(super) fn view(&self) -> Words<'_> {
         Words { target: self.target, form: self.form(), words: &self.words }
+    }
+
+    /// How exact the meaning of this instance is: the row's level, or worse if a modifier is modelled.
+    pub fn fidelity(&self) -> Fidelity {
+        let row = self.row().fidelity(self.target);
+        if self.modifiers().omod == 0 { row } else { row.max(Fidelity::Modelled) }
+    }
+
+    /// What is chosen where [`Inst::fidelity`] is [`Fidelity::Modelled`]; else empty.
+    pub fn fidelity_note(&self) -> &'static str {
+        match (self.fidelity(), self.row().fidelity_note(self.target)) {
+            (Fidelity::Modelled, "") => {
+                "the output modifier has no effect while MODE.IEEE is set or denormal results are kept, and a zero \
+                 that it changes loses its sign"
+            }
+            (_, note) => note,
+        }
     }
 
     /// The raw value of a field, if the encoding has it on this target.

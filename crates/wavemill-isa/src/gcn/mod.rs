@@ -24,5 +24,5 @@ pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Form, Op, OperandSpec, Row};
 pub use vocabulary::{
-    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
 };

@@ -2,7 +2,7 @@
 
 use super::encoding::Encoding;
 use super::vocabulary::{
-    Access, Elem, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Type,
 };
 use crate::target::{Target, TargetSet};
 
@@ -71,6 +71,7 @@ pub struct Row {
     pub float_mods: u8,
     first_form: u16,
     form_count: u16,
+    fidelity: &'static [(TargetSet, Fidelity, &'static str)],
     /// Where the manual lists it, such as "Vega 12.7".
     pub section: &'static str,
     /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.
@@ -130,6 +131,26 @@ impl Row {
     /// The properties that hold on at least one target.
     pub fn flags(&self) -> FlagSet {
         self.flags
+    }
+
+    /// How exact the meaning of the instruction is on `target`; [`Fidelity::Unsupported`] where the target lacks it.
+    ///
+    /// A row that is not unsupported may still have instances without a meaning, such as LDS instructions on the
+    /// global data share. [`Inst::fidelity`](super::Inst::fidelity) also looks at modifiers.
+    pub fn fidelity(&self, target: Target) -> Fidelity {
+        self.fidelity_and_note(target).0
+    }
+
+    /// What is chosen where [`Row::fidelity`] is [`Fidelity::Modelled`]; else empty.
+    pub fn fidelity_note(&self, target: Target) -> &'static str {
+        self.fidelity_and_note(target).1
+    }
+
+    fn fidelity_and_note(&self, target: Target) -> (Fidelity, &'static str) {
+        self.fidelity
+            .iter()
+            .find(|(targets, ..)| targets.contains(target))
+            .map_or((Fidelity::Unsupported, ""), |&(_, level, note)| (level, note))
     }
 
     /// The operand with this role.

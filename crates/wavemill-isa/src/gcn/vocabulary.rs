@@ -458,6 +458,24 @@ words! {
     }
 }
 
+words! {
+    /// How exact the meaning of an instruction is, best first.
+    ///
+    /// The level speaks of what the instruction itself computes. Rules that hold for whole families and that the manuals
+    /// leave open are chosen once and make no row worse: which NaN comes out of an operation on NaNs, and that the ALU
+    /// clears the upper half of a 16-bit result where no other rule is given.
+    pub enum Fidelity {
+        /// Defined bit for bit by the manual, and done so.
+        Exact = "exact",
+        /// Correctly rounded, where the manual gives an error bound only: hardware may differ in the last places.
+        Rounded = "rounded",
+        /// A documented choice of ours, at least for some operands, where the manuals are silent or contradict themselves.
+        Modelled = "modelled",
+        /// No meaning yet: reaching it is a fault.
+        Unsupported = "unsupported",
+    }
+}
+
 /// A set of values of a small enum, one bit each.
 macro_rules! bitset {
     ($(#[$meta:meta])* $set:ident, $item:ident, $repr:ident) => {
