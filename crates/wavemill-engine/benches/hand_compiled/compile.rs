@@ -102,8 +102,10 @@ pub(crate) struct State {
     pub next: Vec<Lanes>,
     /// Uniform cells.
     pub cells: [u32; Uni::COUNT as usize],
-    /// LDS with 64 bytes behind its end.
-    pub lds: Vec<u8>,
+    /// Each group's own cells while it runs.
+    pub own: [[u32; Uni::COUNT as usize]; 4],
+    /// LDS, in units of a row's size, and one such unit behind its end; where it starts matters as much as in the engine.
+    pub lds: Vec<Lanes>,
 }
 
 /// A row.
@@ -160,6 +162,12 @@ pub(crate) struct Compiled {
     sliced: BTreeSet<u16>,
     /// SCC is a test of such a pair.
     sliced_scc: bool,
+    /// Highest row.
+    last_row: usize,
+    /// Bytes of LDS that the guards allow.
+    lds_size: u32,
+    /// Cells that the loop's registers stand for.
+    read: Vec<u16>,
     /// Cells that the loop writes.
     written: BTreeSet<u16>,
 }
@@ -170,51 +178,59 @@ impl Compiled {
         let groups = LANES / (STRIP * self.strips);
         let width = STRIP * self.strips;
         let slice = if width == 64 { !0 } else { (1u64 << width) - 1 };
-        let mut cells = [state.cells; 4];
-        for (g, own) in cells.iter_mut().enumerate().take(groups) {
+        for (g, own) in state.own.iter_mut().enumerate().take(groups) {
+            for &cell in &self.read {
+                own[cell as usize] = state.cells[cell as usize];
+            }
             for &pair in &self.sliced {
-                let value = state.pair(pair) >> (width * g) & slice;
+                let (low, high) = (state.cells[pair as usize], state.cells[pair as usize + 1]);
+                let value = (u64::from(low) | u64::from(high) << 32) >> (width * g) & slice;
                 own[pair as usize] = value as u32;
                 own[pair as usize + 1] = (value >> 32) as u32;
             }
         }
         let mut done = [0u64; 4];
         let mut target = 1;
-        // SAFETY: the code was made by `Translator` for this signature and is followed by nothing else.
-        let entry: extern "sysv64" fn(*mut Frame) -> u64 = unsafe { std::mem::transmute(self.code.as_ptr()) };
+        assert!(state.rows.len() > self.last_row && state.next.len() == state.rows.len());
+        assert!(ROW_BYTES * state.lds.len() >= self.lds_size as usize + 64);
+        // SAFETY: the code was made by `Translator` for this signature.
+        let entry: unsafe extern "sysv64" fn(*mut Frame) -> u64 =
+            unsafe { std::mem::transmute(self.code.as_ptr()) };
         while done[..groups].iter().any(|d| *d < target) {
-            for g in 0..groups {
-                if done[g] >= target {
+            for (g, done) in done.iter_mut().enumerate().take(groups) {
+                if *done >= target {
                     continue;
                 }
-                let from = if done[g] == 0 { state.rows.as_ptr() } else { state.next.as_ptr() };
+                let from = if *done == 0 { state.rows.as_ptr() } else { state.next.as_ptr() };
                 let mut frame = Frame {
                     rows_in: from.cast::<u8>().wrapping_add(4 * width * g),
                     rows_out: state.next.as_mut_ptr().cast::<u8>().wrapping_add(4 * width * g),
-                    cells: cells[g].as_mut_ptr(),
-                    lds: state.lds.as_ptr(),
+                    cells: state.own[g].as_mut_ptr(),
+                    lds: state.lds.as_ptr().cast(),
                     consts: self.consts.as_ptr().cast(),
-                    min: target - done[g],
-                    max: max - done[g],
+                    min: target - *done,
+                    max: max - *done,
                 };
-                let count = entry(&mut frame);
+                // SAFETY: the assertions above vouch for the rows and LDS that the code was made for; `own` has all cells.
+                let count = unsafe { entry(&mut frame) };
                 if count == ABANDONED {
                     return None;
                 }
-                done[g] += count;
-                target = target.max(done[g]);
+                *done += count;
+                target = target.max(*done);
             }
         }
         for &cell in &self.written {
-            state.cells[cell as usize] = cells[0][cell as usize];
+            state.cells[cell as usize] = state.own[0][cell as usize];
         }
         let scc = Uni::SCC.0;
         if self.sliced_scc {
-            state.cells[scc as usize] = cells[..groups].iter().fold(0, |any, own| any | own[scc as usize]);
+            state.cells[scc as usize] =
+                state.own[..groups].iter().fold(0, |any, own| any | own[scc as usize]);
         }
         for &pair in self.sliced.iter().filter(|p| self.written.contains(p)) {
             let mut value = 0;
-            for (g, own) in cells[..groups].iter().enumerate() {
+            for (g, own) in state.own[..groups].iter().enumerate() {
                 let part = u64::from(own[pair as usize]) | u64::from(own[pair as usize + 1]) << 32;
                 value |= (part & slice) << (width * g);
             }
@@ -634,6 +650,12 @@ impl Translator<'_> {
             rows: rows.len(),
             uniforms: self.cells.len() + self.addresses.iter().map(|a| a.base.len()).sum::<usize>(),
             instructions,
+            last_row: rows.last().map_or(0, |r| usize::from(*r)),
+            lds_size: self.lds_size,
+            read: cells
+                .iter()
+                .flat_map(|(c, _)| if self.pairs.contains(c) { vec![*c, c + 1] } else { vec![*c] })
+                .collect(),
             sliced: self.sliced,
             sliced_scc,
             written,

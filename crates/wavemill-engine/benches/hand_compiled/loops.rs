@@ -103,7 +103,8 @@ impl Work {
             rows: vec![Lanes([0; LANES]); VGPRS as usize],
             next: Vec::new(),
             cells: [0; Uni::COUNT as usize],
-            lds: vec![0; LDS_SIZE as usize + 64],
+            own: [[0; Uni::COUNT as usize]; 4],
+            lds: vec![Lanes([0; LANES]); LDS_SIZE as usize / (4 * LANES) + 1],
         };
         let v = &mut state.rows;
         v[FILL as usize] = rows(|l| 4 * l as u32);
@@ -111,10 +112,10 @@ impl Work {
             // Between -1 and 1.
             v[FILL as usize + 1 + n] = rows(|l| (noise((64 * n + l) as u32) as i32 as f32 / 2e9).to_bits());
         }
-        for (chunk, row) in state.lds.chunks_exact_mut(4 * LANES).zip(&state.rows[FILL as usize + 1..]) {
-            for (bytes, dword) in chunk.chunks_exact_mut(4).zip(row.0) {
-                bytes.copy_from_slice(&dword.to_le_bytes());
-            }
+        for (piece, row) in
+            state.lds.iter_mut().zip(&state.rows[FILL as usize + 1..][..LDS_SIZE as usize / (4 * LANES)])
+        {
+            *piece = *row;
         }
         let (v, s) = (&mut state.rows, &mut state.cells);
         match name {

@@ -1,0 +1,111 @@
+//! The map in ARCHITECTURE.md: who may use whom, and who may talk to the outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The product's crates with those that each may use. A crate that is missing here may not be used by any of them.
+const LAYERS: [(&str, &[&str]); 9] = [
+    ("wavemill-isa", &[]),
+    ("wavemill-ir", &[]),
+    ("wavemill-object", &[]),
+    ("wavemill-asm", &["wavemill-isa"]),
+    ("wavemill-float", &["wavemill-ir"]),
+    ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
+    ("wavemill-engine", &["wavemill-float", "wavemill-ir"]),
+    (
+        "wavemill",
+        &[
+            "wavemill-asm",
+            "wavemill-engine",
+            "wavemill-ir",
+            "wavemill-isa",
+            "wavemill-lift",
+            "wavemill-object",
+        ],
+    ),
+    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-object"]),
+];
+
+/// What libraries must not do: files, network, processes, environment, printing.
+const OUTSIDE: [&str; 7] =
+    ["std::fs", "std::net", "std::process", "std::env", "println!(", "print!(", "std::io::std"];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates have a common folder").to_path_buf()
+}
+
+/// Crates of this repository that a manifest's `[dependencies]` and `[build-dependencies]` name.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut relevant = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end_matches(']');
+            relevant = section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
+        } else if relevant && line.starts_with("wavemill") {
+            found.push(line.split(['.', ' ', '=']).next().unwrap_or(line));
+        }
+    }
+    found
+}
+
+#[test]
+fn dependencies_point_down() {
+    let layers: BTreeMap<_, _> = LAYERS.into_iter().collect();
+    for (name, allowed) in &layers {
+        let path = crates().join(name).join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        for used in dependencies(&manifest) {
+            assert!(
+                allowed.contains(&used),
+                "{name} uses {used}, which the map in ARCHITECTURE.md does not allow (allowed: {allowed:?})"
+            );
+        }
+    }
+}
+
+/// Rust files below a folder.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// Lines of a library that reach outside, without comments and unit tests.
+fn reaching_out(text: &str) -> Vec<&str> {
+    text.lines()
+        .take_while(|line| line.trim() != "#[cfg(test)]")
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .filter(|line| OUTSIDE.iter().any(|word| line.contains(word)))
+        .collect()
+}
+
+#[test]
+fn libraries_do_no_input_or_output() {
+    for (name, _) in LAYERS.iter().filter(|(name, _)| *name != "wavemill-cli") {
+        let mut files = Vec::new();
+        sources(&crates().join(name).join("src"), &mut files);
+        assert!(!files.is_empty(), "{name} has no sources");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let lines = reaching_out(&text);
+            assert!(lines.is_empty(), "{}: only the command does I/O, found {lines:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn the_checks_notice() {
+    let manifest = "[dependencies]\nthiserror.workspace = true\nwavemill-isa.workspace = true\n\n\
+                    [dev-dependencies]\nwavemill-lift = { path = \"../wavemill-lift\" }\n\n\
+                    [build-dependencies]\nwavemill-ir = { path = \"../wavemill-ir\" }\n";
+    assert_eq!(dependencies(manifest), ["wavemill-isa", "wavemill-ir"]);
+    let source = "//! println!(1)\nfn f() { println!(\"2\"); }\n    // std::fs\nuse std::fs;\n#[cfg(test)]\nuse std::env;\n";
+    assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);
+}
