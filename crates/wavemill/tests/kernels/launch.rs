@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier};
+use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier, Tracer};
 use wavemill_kernels::{Case, Target, Value, fixture};
 
 /// How a case is run.
@@ -26,6 +26,16 @@ impl Way {
 
 /// Contents of all buffers after a launch, in argument order, and what the launch did.
 pub(crate) fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    launch_watched(case, target, way, None)
+}
+
+/// The same, one instruction at a time if somebody may watch.
+pub(crate) fn launch_watched(
+    case: &Case,
+    target: Target,
+    way: Way,
+    tracer: Option<&dyn Tracer>,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = fixture(target, case.object).unwrap_or_else(|| panic!("no fixture {}", case.object));
     let device = Device::for_object(object)?;
     let module = Module::load(&device, object)?;
@@ -46,14 +56,17 @@ pub(crate) fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u
             Value::Local(bytes) => Arg::Local(*bytes),
         });
     }
-    let stats = Launch::new(&kernel)
+    let launch = Launch::new(&kernel)
         .global_size(case.global.map(u64::from))
         .workgroup_size(case.local)
         .global_offset(case.offset)
         .dims(case.dims as u16)
         .args(args)
-        .options(way.options())
-        .run()?;
+        .options(way.options());
+    let stats = match tracer {
+        Some(tracer) => launch.tracer(tracer).run()?,
+        None => launch.run()?,
+    };
     let contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;
     Ok((contents, stats))
 }

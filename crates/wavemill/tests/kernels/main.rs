@@ -3,10 +3,10 @@
 mod launch;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use wavemill::Tier;
+use wavemill::{Tier, TraceStep, Tracer};
 use wavemill_kernels::{Case, KERNELS, Size, Target};
 
-use launch::{Way, launch};
+use launch::{Way, launch, launch_watched};
 
 /// The kernel's results are those of its host reference.
 fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
@@ -35,6 +35,29 @@ fn same_bits(case: &Case, target: Target) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Nobody looks at the waves of a launch that runs one instruction at a time.
+#[derive(Debug)]
+struct NoOne;
+
+impl Tracer for NoOne {
+    fn watches(&self, _: [u32; 3], _: u32) -> bool {
+        false
+    }
+
+    fn stepped(&self, _: &TraceStep<'_>) {}
+}
+
+/// One instruction at a time gives the same bits and counts as whole blocks: nothing that a block's operations do among
+/// themselves shows between instructions.
+fn same_steps(case: &Case, target: Target) -> Result<(), Failed> {
+    let way = Way { threads: 2, tier: Tier::detect() };
+    let (expected, blocks) = launch(case, target, way)?;
+    let (found, steps) = launch_watched(case, target, way, Some(&NoOne))?;
+    assert_eq!(steps.run.instructions, blocks.run.instructions);
+    assert!(steps.run.blocks > blocks.run.blocks, "a block for each instruction");
+    if found != expected { Err("single steps give other bits than blocks".into()) } else { Ok(()) }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -47,6 +70,9 @@ fn main() {
             if !kernel.make(Size::Small).racy {
                 trials.push(Trial::test(format!("same_bits::{name}"), move || {
                     same_bits(&kernel.make(Size::Small), target)
+                }));
+                trials.push(Trial::test(format!("same_steps::{name}"), move || {
+                    same_steps(&kernel.make(Size::Small), target)
                 }));
             }
         }
