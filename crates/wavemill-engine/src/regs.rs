@@ -10,13 +10,16 @@ pub(crate) const ROW_BYTES: u32 = 4 * LANES as u32;
 pub(crate) const ALL_LANES: u32 = 704;
 /// Offset of the 64-bit mask that a DPP step leaves for the operation behind it.
 pub(crate) const STEP_MASK: u32 = 712;
-/// Offset of eight bytes that results which nobody wants go to.
+/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
 pub(crate) const DUMP: u32 = 720;
+const _: () = assert!(DUMP + 4 * 16 <= ROWS);
 /// Offset of the first row.
 const ROWS: u32 = 1024;
-/// Rows behind the IR temporaries that the interpreter's own steps use.
-pub(crate) const STEP_ROWS: u32 = 12;
-/// Rows that results for registers which the wave has not go to: as many as an operation can write.
+/// Rows behind the IR temporaries that the interpreter's own steps use: 32 for copies of the widest sources, and 12 for
+/// what the attributes of an operation ask for.
+pub(crate) const STEP_ROWS: u32 = 44;
+/// Rows that results for registers which the wave has not go to. Operations with such results are not compiled; this
+/// keeps offsets inside the register file whatever happens.
 const DUMP_ROWS: u32 = 4;
 
 /// How many registers a wave has; decides where its rows are.
@@ -42,12 +45,35 @@ impl RegisterCounts {
         ROWS + (u32::from(self.vgprs) + u32::from(self.accs)) * ROW_BYTES
     }
 
-    /// Offset of a row that is read. A VGPR that the wave has not reads as VGPR0 (Vega ISA 3.6.4).
+    /// Offset of a row that is read. A VGPR that the wave has not reads as VGPR0 (Vega ISA 3.6.1).
     pub(crate) fn source(self, row: Row) -> u32 {
-        self.offset(row).unwrap_or(ROWS)
+        self.source_nth(row, 0)
     }
 
-    /// Offset of a row that is written; writes to a VGPR that the wave has not go nowhere (Vega ISA 3.6.4).
+    /// Offset of the row that is read as register `n` of an operand that begins at `row`. The rule for registers that
+    /// the wave has not holds for each register of an operand (*modelled*: the manual speaks of single registers).
+    pub(crate) fn source_nth(self, row: Row, n: u16) -> u32 {
+        if self.has(row, n + 1) { self.offset(row.plus(n)).unwrap_or(ROWS) } else { ROWS }
+    }
+
+    /// Whether the wave has the `n` registers from `row` on. The last VGPR is not followed by the first AccVGPR.
+    pub(crate) fn has(self, row: Row, n: u16) -> bool {
+        let end = row.0.saturating_add(n);
+        if row < Row::ACC0 {
+            end <= self.vgprs
+        } else if row < Row::TEMP0 {
+            end - Row::ACC0.0 <= self.accs
+        } else {
+            true
+        }
+    }
+
+    /// The interpreter's own row `n` as a row of the IR, where it follows the temporaries.
+    pub(crate) fn step(n: u16) -> Row {
+        Row::temp(Row::TEMPS + n)
+    }
+
+    /// Offset of a row that is written; writes to a VGPR that the wave has not go nowhere (Vega ISA 3.6.1).
     pub(crate) fn dest(self, row: Row) -> u32 {
         self.offset(row).unwrap_or(self.dump_row())
     }
@@ -224,6 +250,13 @@ mod tests {
     fn registers_that_the_wave_has_not_follow_the_manual() {
         let counts = RegisterCounts { vgprs: 8, accs: 0 };
         assert_eq!(counts.source(Row::vgpr(8)), counts.source(Row::vgpr(0)));
+        assert_eq!(counts.source_nth(Row::vgpr(7), 0), counts.source(Row::vgpr(7)));
+        assert_eq!(counts.source_nth(Row::vgpr(7), 1), counts.source(Row::vgpr(0)));
+        assert!(counts.has(Row::vgpr(4), 4) && !counts.has(Row::vgpr(4), 5));
+        let full = RegisterCounts { vgprs: 256, accs: 4 };
+        assert!(full.has(Row::vgpr(255), 1) && !full.has(Row::vgpr(255), 2));
+        assert!(full.has(Row::acc(0), 4) && !full.has(Row::acc(3), 2));
+        assert_eq!(counts.offset(RegisterCounts::step(3)), Some(counts.step_row(3)));
         let dump = counts.dest(Row::vgpr(9));
         assert!((0..8).all(|n| counts.dest(Row::vgpr(n)) != dump));
         assert!(dump + ROW_BYTES <= counts.bytes() as u32);

@@ -9,6 +9,8 @@ pub struct BlockBuilder {
     pc_offset: u32,
     insts: Vec<Inst>,
     guest: Vec<u32>,
+    /// Index of the first operation of the current guest instruction.
+    first: usize,
     uni_temps: u16,
     row_temps: u16,
 }
@@ -17,7 +19,15 @@ impl BlockBuilder {
     /// An empty block at the guest address `start`.
     #[must_use]
     pub fn new(start: u64) -> Self {
-        BlockBuilder { start, pc_offset: 0, insts: Vec::new(), guest: Vec::new(), uni_temps: 0, row_temps: 0 }
+        BlockBuilder {
+            start,
+            pc_offset: 0,
+            insts: Vec::new(),
+            guest: Vec::new(),
+            first: 0,
+            uni_temps: 0,
+            row_temps: 0,
+        }
     }
 
     /// Starts the guest instruction at byte `offset` from the start of the block. Temporaries live within one guest
@@ -25,6 +35,7 @@ impl BlockBuilder {
     pub fn begin_guest(&mut self, offset: u32) {
         self.pc_offset = offset;
         self.guest.push(offset);
+        self.first = self.insts.len();
         self.uni_temps = 0;
         self.row_temps = 0;
     }
@@ -33,6 +44,11 @@ impl BlockBuilder {
     #[must_use]
     pub fn pc(&self) -> u64 {
         self.start + u64::from(self.pc_offset)
+    }
+
+    /// The operations of the guest instruction being lifted, to adjust them.
+    pub fn guest_insts(&mut self) -> &mut [Inst] {
+        &mut self.insts[self.first..]
     }
 
     /// Number of guest instructions begun so far.

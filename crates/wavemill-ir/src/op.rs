@@ -770,6 +770,16 @@ ops! {
     }
 }
 
+impl AtomicOp {
+    /// Whether the operation depends on the floating-point mode (which says what becomes of denormals; rounding is to
+    /// nearest even).
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        use AtomicOp::*;
+        matches!(self, AddF | MinF | MaxF | CmpSwapF | PkAddF16 | PkAddBf16)
+    }
+}
+
 /// Which VGPRs form the address of a buffer access; `src[0]` names the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BufferAddr {
@@ -860,6 +870,12 @@ pub enum Op {
     MoveRelSource(Width),
     /// `cells[dst + M0] = src0`.
     MoveRelDest(Width),
+    /// The given number of rows from VGPR `src0` + index on, in all lanes whatever EXEC is; the index is M0\[7:0\] if the
+    /// bit of M0 with the number `imm` is set, else 0. A VGPR that the wave has not reads as VGPR0.
+    IndexedRead(u8),
+    /// Writes the rows from `src0` on to those from VGPR `dst` + index on, in all lanes whatever EXEC is; the index is that
+    /// of [`Op::IndexedRead`]. If the wave has not all of them, none is written.
+    IndexedWrite(u8),
 }
 
 impl Op {

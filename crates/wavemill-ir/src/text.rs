@@ -99,6 +99,8 @@ impl fmt::Display for OpName {
             Op::Message => f.write_str("message"),
             Op::MoveRelSource(w) => write!(f, "s.movrels{}", width(w)),
             Op::MoveRelDest(w) => write!(f, "s.movreld{}", width(w)),
+            Op::IndexedRead(n) => write!(f, "indexed_read.b{}", 32 * u32::from(n)),
+            Op::IndexedWrite(n) => write!(f, "indexed_write.b{}", 32 * u32::from(n)),
         }
     }
 }

@@ -60,9 +60,15 @@ fn check(inst: &Inst) -> Result<(), String> {
     if mask_result && !matches!(inst.dst[0], Operand::Uni(_)) {
         return Err("the result must be uniform".into());
     }
-    if matches!(inst.op, Op::Int(_) | Op::Float(..) | Op::Cvt(_) | Op::FormatCvt(_))
-        && !matches!(inst.dst[0], Operand::Row(_))
+    if matches!(inst.op, Op::IndexedRead(_) | Op::IndexedWrite(_)) && !matches!(inst.src[0], Operand::Row(_))
     {
+        return Err("an indexed operand must be a row".into());
+    }
+    let row_result = matches!(
+        inst.op,
+        Op::Int(_) | Op::Float(..) | Op::Cvt(_) | Op::FormatCvt(_) | Op::IndexedRead(_) | Op::IndexedWrite(_)
+    );
+    if row_result && !matches!(inst.dst[0], Operand::Row(_)) {
         return Err("the result must be a row".into());
     }
     Ok(())

@@ -22,10 +22,12 @@ use crate::regs::{DUMP, ROW_BYTES, uni_offset};
 pub(super) trait AtomicFn: 'static {
     /// Whether the operation reads a second datum.
     const SECOND: bool = false;
+    /// Whether the operation depends on the floating-point mode.
+    const FLOAT: bool = false;
     /// On 32 bits.
-    fn narrow(old: u32, data: u32, second: u32) -> u32;
+    fn narrow(old: u32, data: u32, second: u32, env: FpEnv) -> u32;
     /// On 64 bits.
-    fn wide(old: u64, data: u64, second: u64) -> u64;
+    fn wide(old: u64, data: u64, second: u64, env: FpEnv) -> u64;
     /// The host's own instruction on 32 bits, if it has one: the old value.
     #[inline(always)]
     fn host_narrow(_cell: &AtomicU32, _data: u32) -> Option<u32> {
@@ -47,14 +49,14 @@ macro_rules! integer_fns {
             $(const SECOND: bool = integer_fns!(@$second);)?
             #[inline(always)]
             #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
-            fn narrow($old: u32, $data: u32, $next: u32) -> u32 {
+            fn narrow($old: u32, $data: u32, $next: u32, _: FpEnv) -> u32 {
                 type $Int = u32;
                 type $Signed = i32;
                 $code
             }
             #[inline(always)]
             #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
-            fn wide($old: u64, $data: u64, $next: u64) -> u64 {
+            fn wide($old: u64, $data: u64, $next: u64, _: FpEnv) -> u64 {
                 type $Int = u64;
                 type $Signed = i64;
                 $code
@@ -95,25 +97,25 @@ integer_fns! {
     };
 }
 
-/// A float operation of the scalar library, denormals kept, rounded to nearest (*modelled*: the manuals leave open
-/// which part of MODE memory atomics follow).
-fn float(op: FloatOp, ty: FloatType, a: u64, b: u64) -> u64 {
-    exact::float_op(op, ty, [a, b, 0], FpEnv::DEFAULT).unwrap_or(a)
+/// A float operation of the scalar library in the environment of the operation.
+fn float(op: FloatOp, ty: FloatType, a: u64, b: u64, env: FpEnv) -> u64 {
+    exact::float_op(op, ty, [a, b, 0], env).unwrap_or(a)
 }
 
 /// Declares float operations: code on the type of the width.
 macro_rules! float_fns {
-    ($($name:ident ($($second:ident)?) |$ty:ident, $old:ident, $data:ident, $next:ident| $code:expr;)*) => {$(
+    ($($name:ident ($($second:ident)?) |$ty:ident, $old:ident, $data:ident, $next:ident, $env:ident| $code:expr;)*) => {$(
         struct $name;
         impl AtomicFn for $name {
             $(const SECOND: bool = integer_fns!(@$second);)?
+            const FLOAT: bool = true;
             #[allow(unused_variables, reason = "an operation uses what it needs")]
-            fn narrow(old: u32, data: u32, next: u32) -> u32 {
+            fn narrow(old: u32, data: u32, next: u32, $env: FpEnv) -> u32 {
                 let ($ty, $old, $data, $next) = (FloatType::F32, u64::from(old), u64::from(data), u64::from(next));
                 ($code) as u32
             }
             #[allow(unused_variables, reason = "an operation uses what it needs")]
-            fn wide($old: u64, $data: u64, $next: u64) -> u64 {
+            fn wide($old: u64, $data: u64, $next: u64, $env: FpEnv) -> u64 {
                 let $ty = FloatType::F64;
                 $code
             }
@@ -122,20 +124,22 @@ macro_rules! float_fns {
 }
 
 float_fns! {
-    AddF () |ty, old, data, next| float(FloatOp::Add, ty, old, data);
-    MinF () |ty, old, data, next| float(FloatOp::Min, ty, old, data);
-    MaxF () |ty, old, data, next| float(FloatOp::Max, ty, old, data);
-    CmpSwapF (second) |ty, old, data, cmp| {
-        if exact::compare(CmpPred::Eq, ty, old, cmp, FpEnv::DEFAULT) { data } else { old }
+    AddF () |ty, old, data, next, env| float(FloatOp::Add, ty, old, data, env);
+    MinF () |ty, old, data, next, env| float(FloatOp::Min, ty, old, data, env);
+    MaxF () |ty, old, data, next, env| float(FloatOp::Max, ty, old, data, env);
+    CmpSwapF (second) |ty, old, data, cmp, env| {
+        if exact::compare(CmpPred::Eq, ty, old, cmp, env) { data } else { old }
     };
-    PkAddF16 () |ty, old, data, next| float(FloatOp::Add, FloatType::PkF16, old, data);
-    PkAddBf16 () |ty, old, data, next| {
-        // f32 has more than twice the precision of bf16: rounding twice is rounding once.
+    PkAddF16 () |ty, old, data, next, env| float(FloatOp::Add, FloatType::PkF16, old, data, env);
+    PkAddBf16 () |ty, old, data, next, env| {
+        // f32 has more than twice the precision of bf16: rounding twice is rounding once. Its denormals are those of
+        // bf16 too, so that only the way in and the last step flush them.
+        let (on_entry, on_exit) = (FpEnv { denorm_out: true, ..env }, FpEnv { denorm_in: true, ..env });
         let half = |shift: u32| {
             let [a, b] = [old, data]
-                .map(|x| exact::convert::<exact::Bf16, exact::F32>(x >> shift & 0xffff, FpEnv::DEFAULT));
-            let sum = float(FloatOp::Add, FloatType::F32, a, b);
-            exact::convert::<exact::F32, exact::Bf16>(sum, FpEnv::DEFAULT) << shift
+                .map(|x| exact::convert::<exact::Bf16, exact::F32>(x >> shift & 0xffff, on_entry));
+            let sum = float(FloatOp::Add, FloatType::F32, a, b, FpEnv::DEFAULT);
+            exact::convert::<exact::F32, exact::Bf16>(sum, on_exit) << shift
         };
         half(0) | half(16)
     };
@@ -143,18 +147,18 @@ float_fns! {
 
 /// Performs the operation on memory that only this host thread has; returns the old value.
 #[inline(always)]
-unsafe fn own<F: AtomicFn, const WIDE: bool>(p: LanePtr, data: u64, second: u64) -> u64 {
+unsafe fn own<F: AtomicFn, const WIDE: bool>(p: LanePtr, data: u64, second: u64, env: FpEnv) -> u64 {
     // SAFETY: resolved for the access's size.
     unsafe {
         let old = u64::from(read_dword(p, 0));
         if WIDE {
             let old = old | u64::from(read_dword(p, 1)) << 32;
-            let new = F::wide(old, data, second);
+            let new = F::wide(old, data, second, env);
             write_dword(p, 0, new as u32);
             write_dword(p, 1, (new >> 32) as u32);
             old
         } else {
-            write_dword(p, 0, F::narrow(old as u32, data as u32, second as u32));
+            write_dword(p, 0, F::narrow(old as u32, data as u32, second as u32, env));
             old
         }
     }
@@ -162,7 +166,7 @@ unsafe fn own<F: AtomicFn, const WIDE: bool>(p: LanePtr, data: u64, second: u64)
 
 /// Performs the operation on global memory; returns the old value.
 #[inline(always)]
-unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u64) -> u64 {
+unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u64, env: FpEnv) -> u64 {
     // Guest memory is little-endian.
     // SAFETY: resolved for the access's size and aligned to it; guest memory is only touched as `raw` does it.
     unsafe {
@@ -173,7 +177,7 @@ unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u
             {
                 return old;
             }
-            let next = |old: u64| Some(F::wide(u64::from_le(old), data, second).to_le());
+            let next = |old: u64| Some(F::wide(u64::from_le(old), data, second, env).to_le());
             let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
             u64::from_le(old)
         } else {
@@ -184,7 +188,7 @@ unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u
             {
                 return u64::from(old);
             }
-            let next = |old: u32| Some(F::narrow(u32::from_le(old), data, second).to_le());
+            let next = |old: u32| Some(F::narrow(u32::from_le(old), data, second, env).to_le());
             let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
             u64::from(u32::from_le(old))
         }
@@ -235,10 +239,12 @@ pub(super) unsafe fn perform<F: AtomicFn, const WIDE: bool>(
     unsafe {
         let value = datum::<WIDE>(ctx, op, data, 0, lane);
         let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, follows, lane) } else { 0 };
+        // Only float operations have it.
+        let env = if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT };
         let old = match place {
             Place::Nowhere => 0,
-            Place::Own(p) => own::<F, WIDE>(p, value, second),
-            Place::Shared(p) => shared::<F, WIDE>(p, value, second),
+            Place::Own(p) => own::<F, WIDE>(p, value, second, env),
+            Place::Shared(p) => shared::<F, WIDE>(p, value, second, env),
         };
         if (*op).dst != DUMP {
             let cell = (*ctx).base.add((*op).dst as usize + 4 * lane);

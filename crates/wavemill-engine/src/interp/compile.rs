@@ -5,11 +5,12 @@
 //! sub-dword writes behind it.
 
 use wavemill_ir::{
-    Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row,
-    SrcMods, SubDword, Terminator, Uni,
+    AtomicOp, Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op,
+    Operand, Row, SrcMods, SubDword, Terminator, Uni,
 };
 
 use super::body::Shape;
+use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
@@ -49,14 +50,18 @@ pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts, countin
         let op = c.host(control::count);
         c.ops.push(op);
     }
-    for inst in &block.insts {
-        c.pc = block.start + u64::from(inst.pc_offset);
-        c.step_rows = 0;
+    for guest in block.insts.chunk_by(|a, b| a.pc_offset == b.pc_offset) {
+        if !guest.iter().all(|inst| c.has_results(inst)) {
+            continue;
+        }
+        let offset = guest[0].pc_offset;
+        c.pc = block.start + u64::from(offset);
         let mark = c.ops.len();
-        if c.inst(inst).is_err() {
+        if guest.iter().any(|inst| c.operation(inst).is_err()) {
+            // The registers at the fault are those before the guest instruction, however many operations it is.
             c.ops.truncate(mark);
             let mut op = c.host(control::unsupported);
-            let started = block.guest.partition_point(|g| *g <= inst.pc_offset);
+            let started = block.guest.partition_point(|g| *g <= offset);
             op.imm = started as i32;
             c.ops.push(op);
             return Code { ops: c.ops, infos: c.infos };
@@ -127,6 +132,51 @@ impl Compiler<'_> {
         Ok(self.counts.step_row(first))
     }
 
+    /// Whether the wave has all registers that the operation writes. If it has not, the guest instruction does nothing:
+    /// it writes no other result and accesses no memory (Vega ISA 3.6.1).
+    fn has_results(&self, inst: &Inst) -> bool {
+        if !inst.dst.iter().any(|d| matches!(d, Operand::Row(_))) {
+            return true;
+        }
+        let extent = Extent::of(inst, self.tier);
+        inst.dst.iter().zip(extent.dst).all(|(operand, rows)| match operand {
+            Operand::Row(row) => self.counts.has(*row, rows),
+            _ => true,
+        })
+    }
+
+    /// One operation and what must be done before it.
+    fn operation(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        self.step_rows = 0;
+        let inst = self.with_existing_sources(inst)?;
+        self.inst(&inst)
+    }
+
+    /// The operation with copies in place of sources of several registers which the wave has only in part.
+    fn with_existing_sources(&mut self, inst: &Inst) -> Result<Inst, Unsupported> {
+        let mut inst = *inst;
+        if !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
+            return Ok(inst);
+        }
+        let extent = Extent::of(&inst, self.tier);
+        for (i, rows) in extent.src.into_iter().enumerate() {
+            let Operand::Row(row) = inst.src[i] else { continue };
+            if rows < 2 || self.counts.has(row, rows) {
+                continue;
+            }
+            let copy = RegisterCounts::step(self.step_rows as u16);
+            self.step_row(u32::from(rows))?;
+            for n in 0..rows {
+                let mut step = self.host(step::copy(self.tier));
+                step.src[0] = self.counts.source_nth(row, n);
+                step.dst = self.counts.dest(copy.plus(n));
+                self.ops.push(step);
+            }
+            inst.src[i] = copy.into();
+        }
+        Ok(inst)
+    }
+
     fn inst(&mut self, inst: &Inst) -> Result<(), Unsupported> {
         let tier = self.tier;
         match inst.op {
@@ -150,7 +200,8 @@ impl Compiler<'_> {
             Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
             Op::Atomic(op, s, w) => {
                 let run = atomic::handler(op, s, w).ok_or(Unsupported)?;
-                self.ops.push(self.plain(inst, run));
+                let h = self.with_mode(inst, self.plain(inst, run), op);
+                self.ops.push(h);
             }
             Op::BufferLoad(t, addr) => {
                 self.ops.push(self.plain(inst, buffer::load_handler(t, addr)));
@@ -160,7 +211,8 @@ impl Compiler<'_> {
             }
             Op::BufferAtomic(op, w, addr) => {
                 let run = buffer::atomic_handler(op, w, addr).ok_or(Unsupported)?;
-                self.ops.push(self.plain(inst, run));
+                let h = self.with_mode(inst, self.plain(inst, run), op);
+                self.ops.push(h);
             }
             Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
@@ -179,9 +231,17 @@ impl Compiler<'_> {
                 let run = lane::handler(op, tier).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
+            Op::IndexedRead(n) => {
+                let h = self.indexed(inst, inst.src[0], n, lane::indexed_read())?;
+                self.ops.push(h);
+            }
+            Op::IndexedWrite(n) => {
+                let h = self.indexed(inst, inst.dst[0], n, lane::indexed_write())?;
+                self.ops.push(h);
+            }
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
-                let mut h = self.prepared(inst, [Source::bits(width_of_int(ty)); 3])?;
+                let mut h = self.prepared(inst, [Source::bits(int_rows(ty)); 3])?;
                 let rows = self.shape(&h, 2) == Shape::Rows;
                 let (run, imm) = int::cmp_handler(pred, ty, tier, rows);
                 h.run = run;
@@ -192,6 +252,14 @@ impl Compiler<'_> {
             Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
         }
         Ok(())
+    }
+
+    /// A move of `n` rows from or to VGPRs that M0 names, relative to `base`.
+    fn indexed(&self, inst: &Inst, base: Operand, n: u8, run: Handler) -> Result<HostOp, Unsupported> {
+        let Operand::Row(base) = base else { return Err(Unsupported) };
+        let mut h = self.plain(inst, run);
+        h.k = [base.0.into(), n.into(), self.counts.vgprs.into(), 0];
+        Ok(h)
     }
 
     /// Which of the first `n` sources are rows.
@@ -253,14 +321,13 @@ impl Compiler<'_> {
             }
             _ => plan.run.pick(shape),
         };
-        self.infos.push(Box::new(FloatInfo {
+        h.float = self.info(FloatInfo {
             op: inst.op,
             attrs: inst.attrs,
             sources: plan.sources,
             result: plan.result,
             kernel: plan.kernel,
-        }));
-        h.float = self.infos.last().map_or(std::ptr::null(), |i| &raw const **i);
+        });
         let dwords = plan.result.dwords;
         let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
         let mut out = self.host(run);
@@ -271,27 +338,37 @@ impl Compiler<'_> {
         self.finish(inst, out, dwords)
     }
 
-    /// Conversions to and from small float formats. A wave without all of the registers cannot run them.
-    fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
-        let exist = |operand: Operand, n: u16| match operand {
-            Operand::Row(row) => (0..n).all(|d| self.counts.offset(row.plus(d)).is_some()),
-            _ => true,
-        };
-        if !exist(inst.dst[0], cvt.result_dwords())
-            || !inst.src[..2].iter().all(|s| exist(*s, cvt.source_dwords()))
-        {
-            return Err(Unsupported);
+    /// An atomic with the floating-point mode, if it needs one.
+    fn with_mode(&mut self, inst: &Inst, mut h: HostOp, op: AtomicOp) -> HostOp {
+        if op.is_float() {
+            h.float = self.info(FloatInfo {
+                op: inst.op,
+                attrs: inst.attrs,
+                sources: [Source::bits(1); 3],
+                result: Outcome { dwords: 0, float: None },
+                kernel: None,
+            });
         }
+        h
+    }
+
+    /// Keeps what a float operation points to.
+    fn info(&mut self, info: FloatInfo) -> *const FloatInfo {
+        self.infos.push(Box::new(info));
+        self.infos.last().map_or(std::ptr::null(), |i| &raw const **i)
+    }
+
+    /// Conversions to and from small float formats.
+    fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
         let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
         self.permute(inst, &mut h, [1; 3])?;
-        self.infos.push(Box::new(FloatInfo {
+        h.float = self.info(FloatInfo {
             op: inst.op,
             attrs: inst.attrs,
             sources: [Source::bits(cvt.source_dwords()); 3],
             result: Outcome { dwords: cvt.result_dwords(), float: None },
             kernel: None,
-        }));
-        h.float = self.infos.last().map_or(std::ptr::null(), |i| &raw const **i);
+        });
         self.ops.push(h);
         Ok(())
     }
@@ -311,14 +388,15 @@ impl Compiler<'_> {
         };
         let (low, high) = (half(false), half(true));
         let reads = |one: &Inst, row: Operand| one.src.contains(&row);
+        let used = self.step_rows;
         if !reads(&high, low.dst[0]) {
             self.float(&low)?;
-            self.step_rows = 0;
+            self.step_rows = used;
             return self.float(&high);
         }
         if !reads(&low, high.dst[0]) {
             self.float(&high)?;
-            self.step_rows = 0;
+            self.step_rows = used;
             return self.float(&low);
         }
         // Each writes what the other one reads: the first source that the second one would lose is kept.
@@ -337,7 +415,7 @@ impl Compiler<'_> {
             *s = kept.into();
         }
         self.float(&low)?;
-        self.step_rows = 0;
+        self.step_rows = used;
         self.float(&high)
     }
 
@@ -502,12 +580,5 @@ impl Compiler<'_> {
         };
         op.imm = count;
         self.ops.push(op);
-    }
-}
-
-fn width_of_int(ty: wavemill_ir::IntType) -> u16 {
-    match ty {
-        wavemill_ir::IntType::I64 | wavemill_ir::IntType::U64 => 2,
-        _ => 1,
     }
 }

@@ -6,7 +6,7 @@ use super::Tier;
 use super::body::{lane_mask, scalar32, write32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use crate::LANES;
-use crate::regs::uni_offset;
+use crate::regs::{ROW_BYTES, RegisterCounts, uni_offset};
 
 type Row = [u32; LANES];
 
@@ -162,6 +162,65 @@ unsafe fn permlane_swap<const WIDTH: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *
         store(ctx, (*op).dst2, &b, mask);
         HostOp::next(op)
     }
+}
+
+/// What an indexed move needs: the number of its first VGPR, how many there are, and offsets of VGPRs.
+unsafe fn index(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64, impl Fn(u64) -> Option<usize>) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
+        let index = if m0 >> ((*op).imm & 31) & 1 != 0 { m0 & 0xff } else { 0 };
+        let [base, rows, vgprs, _] = (*op).k;
+        // Where VGPRs are does not depend on the number of AccVGPRs.
+        let counts = RegisterCounts { vgprs: vgprs as u16, accs: 0 };
+        let offset = move |n: u64| {
+            let row = (n < vgprs).then_some(wavemill_ir::Row::vgpr(n as u16))?;
+            counts.offset(row).map(|offset| offset as usize)
+        };
+        (base + u64::from(index), rows, offset)
+    }
+}
+
+unsafe fn read_indexed(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers: the results are rows; offsets of VGPRs are inside the register file.
+    unsafe {
+        let (first, rows, offset) = index(ctx, op);
+        let base = (*ctx).base;
+        for n in 0..rows {
+            let from = offset(first + n).or(offset(0)).unwrap_or((*op).dst as usize);
+            let row = (base.add(from) as *const Row).read();
+            (base.add((*op).dst as usize + n as usize * ROW_BYTES as usize) as *mut Row).write(row);
+        }
+        HostOp::next(op)
+    }
+}
+
+unsafe fn write_indexed(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let (first, rows, offset) = index(ctx, op);
+        let base = (*ctx).base;
+        if offset((first + rows).saturating_sub(1)).is_some() {
+            for n in 0..rows {
+                let row =
+                    (base.add((*op).src[0] as usize + n as usize * ROW_BYTES as usize) as *const Row).read();
+                if let Some(to) = offset(first + n) {
+                    (base.add(to) as *mut Row).write(row);
+                }
+            }
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler that reads VGPRs relative to M0.
+pub(super) fn indexed_read() -> Handler {
+    read_indexed
+}
+
+/// The handler that writes VGPRs relative to M0.
+pub(super) fn indexed_write() -> Handler {
+    write_indexed
 }
 
 /// The handler of a lane operation.

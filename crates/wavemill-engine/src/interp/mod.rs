@@ -9,6 +9,7 @@ mod buffer;
 mod compile;
 mod control;
 mod cvt;
+mod extent;
 mod float;
 mod format_cvt;
 mod hostop;

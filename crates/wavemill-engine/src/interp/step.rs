@@ -71,6 +71,22 @@ pub(super) fn insert(sel: SubDword, unused: DstUnused, tier: Tier) -> (Handler, 
     (handler::<Elementwise<Insert, { shape::ROWS }>>(tier), part_code(sel) | unused << 16)
 }
 
+/// Copies a row.
+struct Copy;
+
+impl ChunkFn for Copy {
+    const SOURCES: usize = 1;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, _: S::V, _: S::V, _: i32) -> S::V {
+        a
+    }
+}
+
+/// Handler of a copy.
+pub(super) fn copy(tier: Tier) -> Handler {
+    handler::<Elementwise<Copy, { shape::ROWS }>>(tier)
+}
+
 /// Arranges the halves of a packed source: bit 0: the low result is fed by the high half, bit 1: so is the high one.
 struct Arrange;
 

@@ -1,6 +1,6 @@
 //! DS instructions (Vega ISA 12.13, addresses in 10).
 
-use wavemill_ir::{AtomicOp, Attrs, IntOp, LaneOp, MemType, Op as IrOp, Operand, Row, Space, Width};
+use wavemill_ir::{AtomicOp, Attrs, FpEnv, IntOp, LaneOp, MemType, Op as IrOp, Operand, Row, Space, Width};
 use wavemill_isa::gcn::{Inst, MemOp, Op, OperandSpec, Role};
 
 use super::lifter::{Lifted, Lifter};
@@ -227,9 +227,11 @@ impl Lifter {
         Lifted::Next
     }
 
+    /// Of MODE, float atomics in LDS follow the denormal fields; bf16 has those of f32 (*modelled*).
     fn lds_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
         let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
-        let fp = if single { self.fp32() } else { self.fp16_64() };
+        let mode = if single { self.fp32() } else { self.fp16_64() };
+        let fp = FpEnv { denorm_in: mode.denorm_in, denorm_out: mode.denorm_out, ..FpEnv::DEFAULT };
         Attrs { imm: offset, fp, ..Attrs::default() }
     }
 

@@ -68,7 +68,7 @@ impl Lifter {
         let value = self.get(inst, Role::Vdata);
         let compare = if atomic == AtomicOp::CmpSwap { value.dword(width.dwords()) } else { Operand::None };
         let [vaddr, saddr] = self.flat_address(inst);
-        let attrs = Self::imm(inst.modifiers().offset);
+        let attrs = self.memory_atomic_attrs(atomic, width, inst.modifiers().offset);
         self.b.push(
             IrOp::Atomic(atomic, space, width),
             [old, Operand::None],

@@ -3,9 +3,11 @@
 use wavemill_ir::{
     Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, Row, ScalarOp, Terminator, Uni, Width,
 };
-use wavemill_isa::gcn::{self, Elem, Inst, OperandSpec, Role};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{self, Access, Elem, Inst, OperandSpec, Role};
 
 use super::Context;
+use super::gpr_index::IndexedResult;
 
 /// What became of an instruction.
 pub(super) enum Lifted {
@@ -25,6 +27,8 @@ pub(super) struct Lifter {
     pub(super) pc: u64,
     /// Guest address of the next one.
     pub(super) next: u64,
+    /// The indexed result of the current instruction, which waits in temporaries.
+    pub(super) indexed_result: Option<IndexedResult>,
 }
 
 /// Bit of MODE that turns VGPR indexing on (Vega ISA 3.4).
@@ -37,6 +41,11 @@ pub(super) const VSKIP: u8 = 28;
 const SHARED_BASE: u64 = 0x1_0000_0000_0000;
 const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 
+/// Whether an operand is one of the trap temporaries.
+pub(super) fn is_trap_temporary(operand: Operand) -> bool {
+    matches!(operand, Operand::Uni(cell) if (Uni::TTMP0..Uni::M0).contains(&cell))
+}
+
 impl Lifter {
     /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
     /// format and width that the operation reads.
@@ -44,6 +53,13 @@ impl Lifter {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
+            // Waves are never privileged. To them these registers read as zero (CDNA4 ISA 3.10); for the older targets
+            // the manual mentions no such rule (Vega ISA 3.10).
+            O::Ttmp { dwords, .. }
+                if spec.access == Access::Read && self.context.target == Target::Gfx950 =>
+            {
+                self.zeros(u16::from(dwords))
+            }
             O::Ttmp { first, .. } => Uni::TTMP0.plus(u16::from(first)).into(),
             O::Vgpr { first, .. } => Row::vgpr(u16::from(first)).into(),
             O::Agpr { first, .. } => Row::acc(u16::from(first)).into(),
@@ -89,6 +105,34 @@ impl Lifter {
             S::LdsDirect => Operand::None,
             cell => Uni(cell.code() as u16).into(),
         }
+    }
+
+    /// Redirects what the current instruction writes to trap temporaries, which only the trap handler can write (Vega ISA
+    /// 3.10). Operations of the instruction that read the result back see it all the same.
+    pub(super) fn drop_trap_temporaries(&mut self) {
+        if !self.b.guest_insts().iter().any(|inst| inst.dst.iter().any(|d| is_trap_temporary(*d))) {
+            return;
+        }
+        // As wide as the widest scalar load.
+        let nowhere = self.b.uni_temp(16);
+        let mut redirected = Operand::None;
+        for inst in self.b.guest_insts() {
+            for source in inst.src.iter_mut().filter(|s| !s.is_none() && **s == redirected) {
+                *source = nowhere.into();
+            }
+            for result in inst.dst.iter_mut().filter(|d| is_trap_temporary(**d)) {
+                redirected = std::mem::replace(result, nowhere.into());
+            }
+        }
+    }
+
+    /// Fresh uniform temporaries that are zero.
+    fn zeros(&mut self, cells: u16) -> Operand {
+        let temp = self.b.uni_temp(cells);
+        for n in 0..cells {
+            self.b.scalar(ScalarOp::Mov, Width::W32, temp.plus(n), &[Operand::Const(0)], false);
+        }
+        temp.into()
     }
 
     /// VCCZ and EXECZ as sources: a temporary pair that is 1 if the mask is zero, else 0.

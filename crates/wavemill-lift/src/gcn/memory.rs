@@ -1,7 +1,7 @@
 //! What the memory formats share: types of data, atomics, fences, lane numbers.
 
 use wavemill_ir::{
-    AtomicOp, Attrs, FenceScope, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Uni, Width,
+    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Uni, Width,
 };
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Flag, Inst, Op, Type};
@@ -84,6 +84,17 @@ pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
 }
 
 impl Lifter {
+    /// Attributes of an atomic on memory, which does not follow MODE: everything keeps denormals but the f32 addition of
+    /// the targets before gfx942, which flushes them (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
+    ///
+    /// *Modelled*: lanes of a flat atomic that lead to LDS follow the same rule.
+    pub(super) fn memory_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
+        let keeps = matches!(self.context.target, Target::Gfx942 | Target::Gfx950);
+        let flushes = atomic == AtomicOp::AddF && width == Width::W32 && !keeps;
+        let fp = FpEnv { denorm_in: !flushes, denorm_out: !flushes, ..FpEnv::DEFAULT };
+        Attrs { imm: offset, fp, ..Attrs::default() }
+    }
+
     /// Orders memory operations.
     pub(super) fn fence(&mut self, scope: FenceScope) {
         self.b.push(IrOp::Fence(scope), [Operand::None; 2], [Operand::None; 4], Attrs::default());

@@ -3,6 +3,7 @@
 mod ds;
 mod flat;
 mod format_cvt;
+mod gpr_index;
 mod lifter;
 mod memory;
 mod mubuf;
@@ -44,7 +45,8 @@ const MAX_GUEST: usize = 512;
 /// A word that is no instruction, or an instruction without a meaning yet, ends the block with a fault terminator, so
 /// that it is reported when, and only when, it is reached.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
-    let mut lifter = Lifter { context: *context, b: BlockBuilder::new(pc), pc, next: pc };
+    let b = BlockBuilder::new(pc);
+    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None };
     loop {
         let offset = (lifter.next - pc) as u32;
         lifter.pc = lifter.next;
@@ -66,6 +68,7 @@ pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u
         };
         lifter.next += inst.size() as u64;
         let lifted = lifter.inst(&inst);
+        lifter.drop_trap_temporaries();
         let size = (lifter.next - pc) as u32;
         match lifted {
             Lifted::Next => {}
@@ -98,17 +101,18 @@ impl Lifter {
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
             _ => {}
         }
-        // VGPR indexing applies to the vector ALU only (Vega ISA 5.9), and has no meaning here yet.
-        if self.mode_bit(lifter::GPR_IDX_EN) {
-            return Lifted::Unsupported;
-        }
-        match format {
+        let lifted = match format {
             Format::Vop1 => self.vop1(inst),
             Format::Vop2 => self.vop2(inst),
             Format::Vopc => self.vopc(inst),
             Format::Vop3 => self.vop3(inst),
             Format::Vop3p => self.vop3p(inst),
             _ => Lifted::Unsupported,
+        };
+        let result = self.indexed_result.take();
+        if let (Lifted::Next, Some(result)) = (&lifted, result) {
+            self.write_indexed(result);
         }
+        lifted
     }
 }

@@ -76,8 +76,10 @@ impl Lifter {
         let Some(atomic) = atomic_op(inst.op()) else { return Lifted::Unsupported };
         let value = self.get(inst, Role::Vdata);
         let old = if inst.modifiers().glc { value } else { Operand::None };
-        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
-        let op = IrOp::BufferAtomic(atomic, atomic_width(data), addr);
+        let (addr, [vaddr, resource, offset], _) = self.buffer_address(inst);
+        let width = atomic_width(data);
+        let attrs = self.memory_atomic_attrs(atomic, width, inst.modifiers().offset);
+        let op = IrOp::BufferAtomic(atomic, width, addr);
         self.b.push(op, [old, Operand::None], [vaddr, resource, offset, value], attrs);
         Lifted::Next
     }

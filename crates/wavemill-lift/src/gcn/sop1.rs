@@ -3,7 +3,7 @@
 use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Uni, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
-use super::lifter::{Lifted, Lifter};
+use super::lifter::{Lifted, Lifter, is_trap_temporary};
 
 impl Lifter {
     pub(super) fn sop1(&mut self, inst: &Inst) -> Lifted {
@@ -102,6 +102,10 @@ impl Lifter {
         let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
         if matches!(op, IrOp::MoveRelSource(_)) && !matches!(source, Operand::Uni(_)) {
             return Lifted::Unsupported;
+        }
+        if matches!(op, IrOp::MoveRelDest(_)) && is_trap_temporary(result) {
+            // Not privileged (Vega ISA 3.10), and an index does not lead out of these registers (3.6.1).
+            return Lifted::Next;
         }
         let sources = [source, Operand::None, Operand::None, Operand::None];
         self.b.push(op, [result, Operand::None], sources, Attrs::default());

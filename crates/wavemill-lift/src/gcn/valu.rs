@@ -10,7 +10,8 @@ use wavemill_ir::{
 };
 use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Special, Type};
 
-use super::lifter::{Lifted, Lifter};
+use super::gpr_index::indexable;
+use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
 
 /// A vector ALU instruction on its way to the IR: operands, and modifiers that stay with their source.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +36,15 @@ pub(super) struct Ready {
 }
 
 impl Lifter {
-    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS or has reserved
-    /// modifiers.
+    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS, has reserved modifiers, or cannot be
+    /// indexed where that is asked for.
     pub(super) fn valu(&mut self, inst: &Inst) -> Option<Valu> {
         let row = inst.row();
         let modifiers = inst.modifiers();
         let none = Type::one(Elem::Mask);
+        if self.mode_bit(GPR_IDX_EN) && !indexable(inst) {
+            return None;
+        }
         let mut v = Valu {
             dst: [Operand::None; 2],
             src: [Operand::None; 4],
@@ -53,6 +57,7 @@ impl Lifter {
             let number = match spec.role {
                 Role::Vdst => {
                     v.dst[0] = self.operand(spec, operand);
+                    v.dst[0] = self.indexed_result(v.dst[0], spec)?;
                     v.result = spec.ty;
                     continue;
                 }
@@ -77,6 +82,7 @@ impl Lifter {
                 }
                 operand => self.operand(spec, operand),
             };
+            v.src[sources] = self.indexed_source(inst, v.src[sources], spec)?;
             v.types[sources] = spec.ty;
             if let Some(number) = number {
                 v.attrs.src[sources.min(2)] = source_mods(inst, &modifiers, number, spec.ty)?;

@@ -5,6 +5,7 @@ mod common;
 
 mod atomic;
 mod buffer;
+mod denormals;
 mod flat;
 mod lds;
 mod reference;

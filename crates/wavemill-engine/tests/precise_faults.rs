@@ -1,0 +1,31 @@
+//! Registers at a fault are those before the guest instruction.
+
+mod common;
+
+use common::{Setup, fault_of, inst, tiers, v};
+use wavemill_engine::{FaultCause, GuestMemory};
+use wavemill_ir::{AtomicOp, Attrs, FaultKind, Inst, IntOp, Op, Operand, Row, Space, Width};
+
+/// An operation that no engine has: there are no atomics on private memory.
+fn unsupported(pc_offset: u32) -> Inst {
+    let op = Op::Atomic(AtomicOp::Add, Space::Scratch, Width::W32);
+    Inst { pc_offset, ..inst(op, v(3), &[v(0), Operand::None, v(1)], Attrs::default()) }
+}
+
+fn set(register: u16, value: u64, pc_offset: u32) -> Inst {
+    let op = Op::Int(IntOp::Mov);
+    Inst { pc_offset, ..inst(op, v(register), &[Operand::Const(value)], Attrs::default()) }
+}
+
+#[test]
+fn an_instruction_of_several_operations_with_an_unsupported_one_has_no_effect() {
+    for tier in tiers() {
+        let setup =
+            Setup { rows: vec![(Row::vgpr(1), [10; 64]), (Row::vgpr(2), [20; 64])], ..Setup::one_wave(!0) };
+        let code = [set(1, 11, 0), set(2, 21, 4), set(1, 12, 4), unsupported(4)];
+        let fault = fault_of(&code, &setup, &GuestMemory::new(), tier);
+        assert_eq!(fault.cause, FaultCause::Instruction(FaultKind::Unsupported));
+        assert_eq!(fault.snapshot.vgprs[1], [11; 64], "the instruction before it has taken effect ({tier})");
+        assert_eq!(fault.snapshot.vgprs[2], [20; 64], "its first operation has not ({tier})");
+    }
+}

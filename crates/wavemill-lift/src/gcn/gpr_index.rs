@@ -1,0 +1,98 @@
+//! VGPR indexing (Vega ISA 6.6): with MODE.GPR_IDX_EN, M0 moves the VGPR operands of vector ALU instructions.
+//!
+//! The mode is part of what code means, so that code without indexing knows nothing of it. Under it an instruction works on
+//! temporaries: its sources are fetched before, its result is stored behind it. The result's old value is fetched too, so
+//! that lanes and parts that are not written stay, and accumulating instructions find their addend.
+
+use wavemill_ir::{Op as IrOp, Operand, Row};
+use wavemill_isa::gcn::{Inst, Op, OperandSpec, Role};
+
+use super::lifter::{GPR_IDX_EN, Lifter};
+
+/// A result on its way to VGPRs that M0 names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexedResult {
+    /// The VGPR in the instruction.
+    base: Row,
+    /// Where it waits.
+    temp: Row,
+    rows: u8,
+}
+
+/// Bits of M0 that turn indexing on for an operand.
+const SOURCE_ENABLES: [i32; 3] = [12, 13, 14];
+const RESULT_ENABLE: i32 = 15;
+
+/// Whether it is known what indexing does to the instruction. The manual says nothing of those that write both operands.
+pub(super) fn indexable(inst: &Inst) -> bool {
+    !matches!(inst.op(), Op::VSwapB32 | Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32)
+}
+
+/// The bit of M0 for a source.
+fn enable(inst: &Inst, role: Role) -> Option<i32> {
+    match role {
+        Role::Src0 => Some(SOURCE_ENABLES[0]),
+        // The constant takes the second place (Vega ISA 6.6.2).
+        Role::Src1 if matches!(inst.op(), Op::VMadmkF32 | Op::VMadmkF16 | Op::VFmamkF32) => {
+            Some(SOURCE_ENABLES[2])
+        }
+        Role::Src1 => Some(SOURCE_ENABLES[1]),
+        Role::Src2 => Some(SOURCE_ENABLES[2]),
+        _ => None,
+    }
+}
+
+impl Lifter {
+    /// Temporaries with what VGPRs relative to `base` hold. `None` if there are not enough temporaries.
+    fn fetch(&mut self, base: Row, rows: u8, enable: i32) -> Option<Row> {
+        let temp = self.b.row_temp(rows.into());
+        // Instructions need a few for themselves.
+        const OWN: u16 = 4;
+        if temp.0 + u16::from(rows) + OWN > Row::COUNT {
+            return None;
+        }
+        let sources = [base.into(), Operand::None, Operand::None, Operand::None];
+        self.b.push(IrOp::IndexedRead(rows), [temp.into(), Operand::None], sources, Self::imm(enable));
+        Some(temp)
+    }
+
+    /// A source of a vector ALU instruction as the mode says. `None` if that has no meaning here.
+    pub(super) fn indexed_source(
+        &mut self,
+        inst: &Inst,
+        source: Operand,
+        spec: &OperandSpec,
+    ) -> Option<Operand> {
+        match (source, enable(inst, spec.role)) {
+            (Operand::Row(base), Some(enable)) if base < Row::ACC0 && self.mode_bit(GPR_IDX_EN) => {
+                self.fetch(base, spec.ty.dwords(), enable).map(Operand::Row)
+            }
+            _ => Some(source),
+        }
+    }
+
+    /// The result of a vector ALU instruction as the mode says. `None` if that has no meaning here.
+    pub(super) fn indexed_result(&mut self, result: Operand, spec: &OperandSpec) -> Option<Operand> {
+        match result {
+            Operand::Row(base) if base < Row::ACC0 && self.mode_bit(GPR_IDX_EN) => {
+                let rows = spec.ty.dwords();
+                let temp = self.fetch(base, rows, RESULT_ENABLE)?;
+                self.indexed_result = Some(IndexedResult { base, temp, rows });
+                Some(temp.into())
+            }
+            _ => Some(result),
+        }
+    }
+
+    /// Stores a result that waits. Lanes that were not written have their old value.
+    pub(super) fn write_indexed(&mut self, result: IndexedResult) {
+        let IndexedResult { base, temp, rows } = result;
+        let sources = [temp.into(), Operand::None, Operand::None, Operand::None];
+        self.b.push(
+            IrOp::IndexedWrite(rows),
+            [base.into(), Operand::None],
+            sources,
+            Self::imm(RESULT_ENABLE),
+        );
+    }
+}
