@@ -84,6 +84,7 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     let inst = builder.finish().unwrap_or_else(|error| panic!("{op} as {}: {error}", encoding.name()));
     let mut inputs = Inputs::new(row, random);
     inputs.repeat(SOURCE_VGPRS[0], SOURCE_VGPRS[1], random);
+    inputs.plant_nans(row);
     let mut machine = Machine::new(target);
     machine.mode = mode;
     let outcome = machine.run(&inst.words()[..inst.size() / 4], |regs, _| inputs.set(regs));

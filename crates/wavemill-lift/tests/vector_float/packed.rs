@@ -13,6 +13,14 @@ use crate::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
 /// VOP2 instructions with packed operands.
 pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
 
+/// Instructions whose sources are f32 or halves.
+const MIXED: [&str; 3] = ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"];
+
+/// Whether a test here has the instruction.
+pub(crate) fn covers(name: &str) -> bool {
+    NAMES.contains(&name) || MIXED.contains(&name) || PACKED.iter().any(|(packed, _)| *packed == name)
+}
+
 const PACKED: [(&str, FloatOp); 12] = [
     ("v_pk_fma_f16", FloatOp::Fma),
     ("v_pk_add_f16", FloatOp::Add),
@@ -186,7 +194,7 @@ fn packed_accumulation() {
 #[test]
 fn mixed_precision() {
     let mut random = Random(0xabcd_ef01_2345_6789);
-    for name in ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"] {
+    for name in MIXED {
         let op = Op::from_name(name).expect("it exists");
         for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
             for mode in MODES.into_iter().flat_map(|mode| [mode; 4]) {
@@ -202,6 +210,7 @@ fn mixed_precision() {
                     },
                     &mut random,
                 );
+                inputs.fill_nans(&SOURCE_VGPRS);
                 let (single, double) = (env(mode, 0), env(mode, 2));
                 compare(target, op, &words, mode, &inputs, |lane| {
                     let s = [0, 1, 2].map(|n| {

@@ -11,7 +11,7 @@ use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
 
 use crate::MODES;
 use crate::common::Machine;
-use crate::values::{env, value};
+use crate::values::{env, nan, nan_lanes, value};
 use crate::vector::{EXEC, Random, first_source_lane, identity};
 
 /// First VGPRs of the sources and of the destination.
@@ -162,6 +162,22 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
                 Elem::F16 | Elem::Bf16 | Elem::F32 => value(elements, random) as u32,
                 _ => random.next() as u32,
             };
+        }
+    }
+    for (role, first) in PLACES.into_iter().filter(|(role, _)| matches!(role, Role::Src0 | Role::Src1)) {
+        let Some(spec) = row.operand(role) else { continue };
+        let dwords = usize::from(spec.ty.dwords());
+        for (lane, set, signalling) in nan_lanes() {
+            for (n, cells) in rows[usize::from(first)..][..dwords].iter_mut().enumerate() {
+                let number = u64::from(first) + 2 * n as u64 + u64::from(role == Role::Src1);
+                cells[lane] = match (nan(spec.ty.elem, number, signalling), spec.ty.elem.bits()) {
+                    (Some(nan), 32) => nan as u32,
+                    (Some(nan), _) => nan as u32 | (nan as u32 ^ 0x8002) << 16,
+                    // The NaNs of the 8-bit formats; narrower ones have none.
+                    (None, 8) => [0x7f80_ff7d, 0xfe7f_807e, 0x80ff_fd7f, 0x7e7d_feff][set as usize & 3],
+                    _ => continue,
+                };
+            }
         }
     }
     let operands = row.operands.iter().filter(|s| s.role != Role::Vdst).count();

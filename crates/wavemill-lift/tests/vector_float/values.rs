@@ -73,6 +73,35 @@ pub(crate) fn value(ty: Type, random: &mut Random) -> u64 {
     })
 }
 
+/// A NaN of the format, in the low bits; others for other numbers of the source.
+pub(crate) fn nan(elem: Elem, number: u64, signalling: bool) -> Option<u64> {
+    let (bits, mantissa) = match elem {
+        Elem::F16 => (16, 10),
+        Elem::Bf16 => (16, 7),
+        Elem::F32 => (32, 23),
+        Elem::F64 => (64, 52),
+        _ => return None,
+    };
+    let exponent = (1u64 << (bits - 1 - mantissa)) - 1;
+    let quiet = if signalling { 0 } else { 1 << (mantissa - 1) };
+    Some((number & 1) << (bits - 1) | exponent << mantissa | quiet | 0x11 + 2 * number)
+}
+
+/// The active lanes that get NaNs, with the sources (by bit) that have one there and whether it is signalling: all sets
+/// of sources.
+pub(crate) fn nan_lanes() -> impl Iterator<Item = (usize, u64, bool)> {
+    let active = (0..64usize).filter(|lane| EXEC >> lane & 1 != 0);
+    active.zip((1..16).flat_map(|set| [(set, false), (set, true)])).map(|(lane, (set, s))| (lane, set, s))
+}
+
+/// Where a float instruction has its sources; the destination, which some instructions add to, is the last.
+pub(crate) const NAN_PLACES: [(Role, u8); 4] = [
+    (Role::Src0, SOURCE_VGPRS[0]),
+    (Role::Src1, SOURCE_VGPRS[1]),
+    (Role::Src2, SOURCE_VGPRS[2]),
+    (Role::Vdst, DST_VGPR),
+];
+
 /// Values of the registers before the instruction.
 pub(crate) struct Inputs {
     rows: [[u32; 64]; 16],
@@ -82,13 +111,7 @@ impl Inputs {
     /// Values of the types that the instruction reads; registers are full even if the type is not.
     pub(crate) fn new(row: &Row, random: &mut Random) -> Inputs {
         let mut rows = [[0; 64]; 16];
-        let places = [
-            (Role::Src0, SOURCE_VGPRS[0]),
-            (Role::Src1, SOURCE_VGPRS[1]),
-            (Role::Src2, SOURCE_VGPRS[2]),
-            (Role::Vdst, DST_VGPR),
-        ];
-        for (role, first) in places {
+        for (role, first) in NAN_PLACES {
             let Some(spec) = row.operand(role) else { continue };
             let [low, high] = &mut rows[usize::from(first)..][..2] else { unreachable!("two registers") };
             for (low, high) in low.iter_mut().zip(high) {
@@ -99,7 +122,32 @@ impl Inputs {
                 (*low, *high) = (v as u32, (v >> 32) as u32);
             }
         }
-        Inputs { rows }
+        let mut inputs = Inputs { rows };
+        inputs.plant_nans(row);
+        inputs
+    }
+
+    /// Gives every set of the float sources NaNs in some lane, each source its own.
+    pub(crate) fn plant_nans(&mut self, row: &Row) {
+        for (lane, set, signalling) in nan_lanes() {
+            for (number, (role, first)) in NAN_PLACES.into_iter().enumerate() {
+                let Some(spec) = row.operand(role) else { continue };
+                let Some(nan) = nan(spec.ty.elem, number as u64, signalling) else { continue };
+                if set >> number & 1 == 0 {
+                    continue;
+                }
+                let bits = spec.ty.elem.bits();
+                for element in 0..u32::from(spec.ty.count) {
+                    let at = element * bits;
+                    let cell = &mut self.rows[usize::from(first) + at as usize / 32];
+                    let mask = (u64::MAX >> (64 - bits.min(32))) as u32;
+                    cell[lane] = cell[lane] & !(mask << (at % 32)) | (nan as u32 & mask) << (at % 32);
+                    if bits == 64 {
+                        self.rows[usize::from(first) + 1][lane] = (nan >> 32) as u32;
+                    }
+                }
+            }
+        }
     }
 
     /// The value of one or two registers in a lane.
@@ -112,6 +160,17 @@ impl Inputs {
         for register in registers {
             for lane in &mut self.rows[usize::from(*register)] {
                 *lane = f(random);
+            }
+        }
+    }
+
+    /// Like [`Inputs::plant_nans`], for sources that are read as f32 or as f16: NaNs as either.
+    pub(crate) fn fill_nans(&mut self, registers: &[u8]) {
+        for (lane, set, signalling) in nan_lanes() {
+            for (number, register) in registers.iter().enumerate().filter(|(n, _)| set >> n & 1 != 0) {
+                let (high, low) = if signalling { (0x7f80, 0xfd01) } else { (0x7fc0, 0x7e01) };
+                self.rows[usize::from(*register)][lane] =
+                    ((high + 3 * number as u32) << 16) | (low + number as u32);
             }
         }
     }
