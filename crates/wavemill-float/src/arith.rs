@@ -2,6 +2,7 @@
 
 use wavemill_ir::FpEnv;
 
+use crate::exceptions::{Exceptions, quietly, raise};
 use crate::format::Format;
 use crate::nan;
 use crate::value::{Exact, Number, Value, flush_in, flushing, inf, nearest, round, zero};
@@ -22,10 +23,10 @@ pub(crate) fn sub<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
 /// Sum of two values that are not NaN.
 fn sum<F: Format>(a: Value, b: Value, env: FpEnv) -> u64 {
     match (a, b) {
-        (Value::Inf { neg: x }, Value::Inf { neg: y }) if x != y => F::DEFAULT_NAN,
+        (Value::Inf { neg: x }, Value::Inf { neg: y }) if x != y => nan::invalid::<F>(),
         (Value::Inf { neg }, _) | (_, Value::Inf { neg }) => inf::<F>(neg),
         (Value::Finite(x), Value::Finite(y)) => round::<F>(Exact::sum(x.exact(), y.exact(), env.round), env),
-        _ => F::DEFAULT_NAN,
+        _ => nan::invalid::<F>(),
     }
 }
 
@@ -37,14 +38,14 @@ pub(crate) fn mul<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     let (a, b) = (Value::unpack::<F>(a, env), Value::unpack::<F>(b, env));
     match (a, b) {
         (Value::Finite(x), Value::Finite(y)) => round::<F>(Exact::product(x, y), env),
-        _ if a.is_zero() || b.is_zero() => F::DEFAULT_NAN,
+        _ if a.is_zero() || b.is_zero() => nan::invalid::<F>(),
         _ => inf::<F>(a.is_neg() != b.is_neg()),
     }
 }
 
 /// Whether the legacy product is zero because a factor is (DX9 rules: even times an infinity or a NaN).
 fn legacy_zero<F: Format>(a: u64, b: u64, env: FpEnv) -> bool {
-    F::is_zero(flush_in::<F>(a, env)) || F::is_zero(flush_in::<F>(b, env))
+    quietly(|| F::is_zero(flush_in::<F>(a, env)) || F::is_zero(flush_in::<F>(b, env)))
 }
 
 /// `a * b`, where zero times anything is +0.
@@ -57,7 +58,7 @@ pub(crate) fn mul_legacy<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 /// `nan` is the NaN that the sources call for, if any; an infinity times zero goes before it.
 pub(crate) fn fma_values<D: Format>(a: Value, b: Value, c: Value, nan: Option<u64>, env: FpEnv) -> u64 {
     if (a.is_inf() && b.is_zero()) || (a.is_zero() && b.is_inf()) {
-        return D::DEFAULT_NAN;
+        return nan::invalid::<D>();
     }
     if let Some(nan) = nan {
         return nan;
@@ -70,7 +71,7 @@ pub(crate) fn fma_values<D: Format>(a: Value, b: Value, c: Value, nan: Option<u6
         // The product is infinite.
         _ => {
             let neg = a.is_neg() != b.is_neg();
-            if c.is_inf() && c.is_neg() != neg { D::DEFAULT_NAN } else { inf::<D>(neg) }
+            if c.is_inf() && c.is_neg() != neg { nan::invalid::<D>() } else { inf::<D>(neg) }
         }
     }
 }
@@ -107,17 +108,23 @@ pub(crate) fn div<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     let (a, b) = (Value::unpack::<F>(a, env), Value::unpack::<F>(b, env));
     let neg = a.is_neg() != b.is_neg();
     match (a, b) {
-        (Value::Inf { .. }, Value::Inf { .. }) => F::DEFAULT_NAN,
+        (Value::Inf { .. }, Value::Inf { .. }) => nan::invalid::<F>(),
         (Value::Inf { .. }, _) => inf::<F>(neg),
         (_, Value::Inf { .. }) => zero::<F>(neg),
         (Value::Finite(x), Value::Finite(y)) => match (x.sig, y.sig) {
-            (0, 0) => F::DEFAULT_NAN,
-            (_, 0) => inf::<F>(neg),
+            (0, 0) => nan::invalid::<F>(),
+            (_, 0) => division_by_zero::<F>(neg),
             (0, _) => zero::<F>(neg),
             _ => round::<F>(quotient(x, y), env),
         },
-        _ => F::DEFAULT_NAN,
+        _ => nan::invalid::<F>(),
     }
+}
+
+/// The infinity that a number divided by zero gives.
+fn division_by_zero<F: Format>(neg: bool) -> u64 {
+    raise(Exceptions::DIVIDE_BY_ZERO);
+    inf::<F>(neg)
 }
 
 /// The quotient of two numbers, neither zero.
@@ -142,7 +149,7 @@ pub(crate) fn sqrt<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
     }
     match Value::unpack::<F>(a, env) {
         Value::Finite(x) if x.sig == 0 => zero::<F>(x.neg),
-        v if v.is_neg() => F::DEFAULT_NAN,
+        v if v.is_neg() => nan::invalid::<F>(),
         Value::Finite(x) => {
             let odd = x.exp & 1;
             let n = u128::from(x.sig) << (63 + odd as u32);
@@ -161,8 +168,8 @@ pub(crate) fn rsq<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
         return nan;
     }
     match Value::unpack::<F>(a, env) {
-        Value::Finite(x) if x.sig == 0 => inf::<F>(x.neg),
-        v if v.is_neg() => F::DEFAULT_NAN,
+        Value::Finite(x) if x.sig == 0 => division_by_zero::<F>(x.neg),
+        v if v.is_neg() => nan::invalid::<F>(),
         Value::Finite(x) => round::<F>(reciprocal_root(x), nearest(env)),
         _ => 0,
     }

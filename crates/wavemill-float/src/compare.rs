@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use wavemill_ir::{CmpPred, FloatType, FpEnv};
 
 use crate::format::{F16, F32, F64, Format};
+use crate::nan;
 use crate::value::flush_in;
 
 /// How two patterns compare as numbers; `None` if one is NaN. Zeros are equal.
@@ -26,6 +27,7 @@ pub(crate) fn order<F: Format>(a: u64, b: u64) -> Option<Ordering> {
 #[inline]
 #[must_use]
 pub fn compare_bits<F: Format>(pred: CmpPred, a: u64, b: u64, env: FpEnv) -> bool {
+    nan::signal::<F>(&[a, b]);
     let order = order::<F>(flush_in::<F>(a, env), flush_in::<F>(b, env));
     let is = |o| order == Some(o);
     match pred {

@@ -3,6 +3,7 @@
 use wavemill_ir::{CvtOp, FpEnv, Round};
 
 use crate::dispatch::Kernel;
+use crate::exceptions::{Exceptions, raise};
 use crate::format::{Bf16, F16, F32, F64, Format};
 use crate::nan;
 use crate::value::{Exact, Number, Value, inf, nearest, round, round_to_unit};
@@ -26,13 +27,13 @@ fn from_int<D: Format>(value: i64, env: FpEnv) -> u64 {
 /// A float as an integer: rounded by `mode`, saturated to `min..=max`, 0 for a NaN.
 fn to_int<S: Format>(bits: u64, mode: Round, min: i64, max: i64, env: FpEnv) -> i64 {
     match Value::unpack::<S>(bits, env) {
-        Value::Nan => 0,
+        Value::Nan => {
+            raise(Exceptions::INVALID);
+            0
+        }
         Value::Inf { neg } => {
-            if neg {
-                min
-            } else {
-                max
-            }
+            raise(Exceptions::INVALID);
+            if neg { min } else { max }
         }
         Value::Finite(n) => clamp_exact(n.exact(), mode, min, max),
     }
@@ -42,7 +43,11 @@ fn to_int<S: Format>(bits: u64, mode: Round, min: i64, max: i64, env: FpEnv) -> 
 fn clamp_exact(v: Exact, mode: Round, min: i64, max: i64) -> i64 {
     let magnitude = i128::try_from(round_to_unit(v, 0, mode)).unwrap_or(i128::MAX);
     let value = if v.neg { -magnitude } else { magnitude };
-    value.clamp(i128::from(min), i128::from(max)) as i64
+    let clamped = value.clamp(i128::from(min), i128::from(max));
+    if clamped != value {
+        raise(Exceptions::INVALID);
+    }
+    clamped as i64
 }
 
 /// A float in \[-1, 1\] (saturated) times `max`, rounded to the nearest even integer (*modelled*: the manual does not

@@ -2,6 +2,7 @@
 
 use wavemill_ir::{FloatOp, FloatType, FpEnv};
 
+use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F32, F64, Format};
 use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_preop};
 
@@ -36,6 +37,32 @@ fn sqrt<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 /// Reciprocal square root of any format, as [`rcp`].
 fn rsq<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     arith::rsq::<F>(s, elementary::reciprocal_env::<F>(env))
+}
+
+/// [`rcp`], of which only an integer division by zero is raised.
+fn rcp_iflag<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let (result, raised) = watched(|| match F::BITS {
+        32 => exceptional(s[0], elementary::rcp_f32),
+        _ => rcp::<F>(s, env),
+    });
+    if raised.contains(Exceptions::DIVIDE_BY_ZERO) {
+        raise(Exceptions::INTEGER_DIVIDE_BY_ZERO);
+    }
+    result
+}
+
+/// An f32 function of the module `elementary`, with the exceptions that its result shows: a new NaN is an invalid
+/// operation, a new infinity from zero (denormals are flushed) a division by zero.
+fn exceptional(source: u64, f: impl Fn(u32) -> u32) -> u64 {
+    let result = u64::from(f(source as u32));
+    crate::nan::signal::<F32>(&[source]);
+    if F32::is_nan(result) && !F32::is_nan(source) {
+        raise(Exceptions::INVALID);
+    }
+    if F32::is_inf(result) && F32::exp_field(source) == 0 {
+        raise(Exceptions::DIVIDE_BY_ZERO);
+    }
+    result
 }
 
 /// The function that performs a float operation on a type, or `None` if there is no such operation, or if it is one
@@ -92,26 +119,27 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
         FloatOp::Minimum3 => generic!(minmax::minimum3),
         FloatOp::Maximum3 => generic!(minmax::maximum3),
         // The f32 functions are those that the engines use.
-        FloatOp::Rcp | FloatOp::RcpIflag => {
-            by_type!(rcp::<F16>, |s: [u64; 3], _| elementary::rcp_f32(s[0] as u32).into(), rcp::<F64>)
+        FloatOp::Rcp => {
+            by_type!(rcp::<F16>, |s: [u64; 3], _| exceptional(s[0], elementary::rcp_f32), rcp::<F64>)
         }
+        FloatOp::RcpIflag => by_type!(rcp_iflag::<F16>, rcp_iflag::<F32>, rcp_iflag::<F64>),
         FloatOp::Rsq => {
-            by_type!(rsq::<F16>, |s: [u64; 3], _| elementary::rsq_f32(s[0] as u32).into(), rsq::<F64>)
+            by_type!(rsq::<F16>, |s: [u64; 3], _| exceptional(s[0], elementary::rsq_f32), rsq::<F64>)
         }
         FloatOp::Sqrt => {
-            by_type!(sqrt::<F16>, |s: [u64; 3], _| elementary::sqrt_f32(s[0] as u32).into(), sqrt::<F64>)
+            by_type!(sqrt::<F16>, |s: [u64; 3], _| exceptional(s[0], elementary::sqrt_f32), sqrt::<F64>)
         }
         FloatOp::Exp2 => {
-            by_type!(elementary::exp2_f16, |s: [u64; 3], _| elementary::exp2_f32(s[0] as u32).into(), none)
+            by_type!(elementary::exp2_f16, |s: [u64; 3], _| exceptional(s[0], elementary::exp2_f32), none)
         }
         FloatOp::Log2 => {
-            by_type!(elementary::log2_f16, |s: [u64; 3], _| elementary::log2_f32(s[0] as u32).into(), none)
+            by_type!(elementary::log2_f16, |s: [u64; 3], _| exceptional(s[0], elementary::log2_f32), none)
         }
         FloatOp::Sin => {
-            by_type!(elementary::sin_f16, |s: [u64; 3], _| elementary::sin_f32(s[0] as u32).into(), none)
+            by_type!(elementary::sin_f16, |s: [u64; 3], _| exceptional(s[0], elementary::sin_f32), none)
         }
         FloatOp::Cos => {
-            by_type!(elementary::cos_f16, |s: [u64; 3], _| elementary::cos_f32(s[0] as u32).into(), none)
+            by_type!(elementary::cos_f16, |s: [u64; 3], _| exceptional(s[0], elementary::cos_f32), none)
         }
         FloatOp::Fract => generic!(integral::fract),
         FloatOp::Trunc => generic!(integral::trunc),

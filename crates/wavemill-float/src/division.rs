@@ -6,6 +6,7 @@
 use wavemill_ir::{FloatType, FpEnv};
 
 use crate::arith::fma_values;
+use crate::exceptions::{Exceptions, raise};
 use crate::format::{F32, F64, Format};
 use crate::integral::scale;
 use crate::nan;
@@ -41,7 +42,7 @@ fn scale_step<F: DivFormat>(s0: u64, s1: u64, s2: u64, env: FpEnv) -> (u64, bool
     let mask = diff.abs() >= F::NEAR;
     let is_denominator = s0 == s1;
     let exp = if F::is_zero(s1) || F::is_zero(s2) {
-        return (F::DEFAULT_NAN, mask);
+        return (nan::invalid::<F>(), mask);
     } else if diff >= F::NEAR {
         // The quotient is near overflow: enlarge the denominator only.
         if is_denominator { F::SCALE } else { 0 }
@@ -113,8 +114,11 @@ pub(crate) fn div_fixup<F: Format>([q, d, n]: [u64; 3], env: FpEnv) -> u64 {
     // f16 has no branch for quotients that are too small (Vega ISA 12.12, V_DIV_FIXUP_F16).
     let vanishes = F::BITS > 16 && F::exp_field(n) - F::exp_field(d) < F::EMIN - F::MAN as i32 - 1;
     if (F::is_zero(d) && F::is_zero(n)) || (F::is_inf(d) && F::is_inf(n)) {
-        F::DEFAULT_NAN
+        nan::invalid::<F>()
     } else if F::is_zero(d) || F::is_inf(n) {
+        if F::is_zero(d) && !F::is_inf(n) {
+            raise(Exceptions::DIVIDE_BY_ZERO);
+        }
         inf::<F>(neg)
     } else if F::is_inf(d) || F::is_zero(n) || vanishes {
         zero::<F>(neg)

@@ -14,6 +14,7 @@
 use wavemill_ir::FpEnv;
 
 use crate::convert::convert;
+use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F64, Format};
 use crate::nan;
 use crate::value::{flushing, keeping, nearest};
@@ -220,7 +221,11 @@ fn through_f64(a: u64, env: FpEnv, special: impl Fn(u64) -> Option<u64>, f: impl
     }
     let env = keeping(nearest(env));
     let wide = f64::from_bits(convert::<F16, F64>(a, env));
-    convert::<F64, F16>(f(wide).to_bits(), env)
+    let result = f(wide).to_bits();
+    // The f64 is not the exact result: whether it rounds says nothing. Overflow and underflow show all the same.
+    let (result, raised) = watched(|| convert::<F64, F16>(result, env));
+    raise(raised.without(Exceptions::INPUT_DENORMAL | Exceptions::INEXACT));
+    result
 }
 
 /// `2^a` of an f16.
@@ -233,9 +238,10 @@ pub(crate) fn exp2_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 pub(crate) fn log2_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
     let special = |a| {
         if F16::is_zero(a) {
+            raise(Exceptions::DIVIDE_BY_ZERO);
             Some(F16::SIGN | F16::INF)
         } else if a & F16::SIGN != 0 {
-            Some(F16::DEFAULT_NAN)
+            Some(nan::invalid::<F16>())
         } else {
             F16::is_inf(a).then_some(F16::INF)
         }
@@ -252,14 +258,14 @@ pub(crate) fn log2_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 /// `sin(2 pi a)` of an f16.
 pub(crate) fn sin_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
     let special = |a| {
-        if F16::is_inf(a) { Some(F16::DEFAULT_NAN) } else { F16::is_zero(a).then_some(a) }
+        if F16::is_inf(a) { Some(nan::invalid::<F16>()) } else { F16::is_zero(a).then_some(a) }
     };
     through_f64(a, env, special, |x| sine_kernel(x, 0))
 }
 
 /// `cos(2 pi a)` of an f16.
 pub(crate) fn cos_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
-    through_f64(a, env, |a| F16::is_inf(a).then_some(F16::DEFAULT_NAN), |x| sine_kernel(x, 1))
+    through_f64(a, env, |a| F16::is_inf(a).then(nan::invalid::<F16>), |x| sine_kernel(x, 1))
 }
 
 /// The environment in which a reciprocal or a root of the format works: f32 flushes denormals, the others keep them.

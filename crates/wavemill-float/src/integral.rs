@@ -3,6 +3,7 @@
 use wavemill_ir::{FpEnv, Round};
 
 use crate::arith;
+use crate::exceptions::quietly;
 use crate::format::Format;
 use crate::nan;
 use crate::value::{Exact, Number, Value, flush_in, flush_out, round, round_to_unit, zero};
@@ -15,7 +16,8 @@ fn integral<F: Format>(a: u64, mode: Round, env: FpEnv) -> u64 {
     match Value::unpack::<F>(a, env) {
         // From this exponent on every number is an integer.
         Value::Finite(n) if n.sig != 0 && n.exp < F::MAN as i32 => {
-            let magnitude = round_to_unit(n.exact(), 0, mode) as u64;
+            // Rounding to an integer is what the operation is for: it is not inexact (IEEE 754, 5.9).
+            let magnitude = quietly(|| round_to_unit(n.exact(), 0, mode)) as u64;
             if magnitude == 0 { zero::<F>(n.neg) } else { round::<F>(Exact::from_u64(n.neg, magnitude), env) }
         }
         _ => flush_in::<F>(a, env),
@@ -41,7 +43,7 @@ pub(crate) fn round_even<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 /// `a - floor(a)`, kept below 1 (*modelled*: a small negative number would round to 1). An infinity gives the
 /// default NaN.
 pub(crate) fn fract<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
-    let floor = integral::<F>(a, Round::MinusInf, env);
+    let floor = quietly(|| integral::<F>(a, Round::MinusInf, env));
     let fract = arith::sub::<F>([a, floor, 0], env);
     if fract == F::ONE { F::ONE - 1 } else { fract }
 }

@@ -32,6 +32,7 @@ fn pick<F: Format>(a: u64, b: u64, which: Extreme) -> u64 {
 /// Minimum or maximum of two (Vega ISA 12.7, V_MIN_F32 and V_MAX_F32): with MODE.IEEE a signalling NaN is quieted
 /// and returned; otherwise the operand that is no NaN wins, and of two NaNs the second, untouched.
 fn extreme<F: Format>(a: u64, b: u64, which: Extreme, env: FpEnv) -> u64 {
+    nan::signal::<F>(&[a, b]);
     if env.ieee && F::is_signalling(a) {
         nan::quiet::<F>(a)
     } else if env.ieee && F::is_signalling(b) {
@@ -78,6 +79,7 @@ pub(crate) fn max3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 /// ladder does (Vega ISA 12.12, V_MED3_F32): it compares the maximum with the sources as numbers.
 pub(crate) fn med3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     if s.iter().any(|&x| F::is_nan(x)) {
+        nan::signal::<F>(&s);
         return min3::<F>(s, env);
     }
     let [a, b, c] = inputs::<F>(s, env);

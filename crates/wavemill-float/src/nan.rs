@@ -9,6 +9,7 @@
 //! - A NaN that is narrowed keeps its sign and the top bits of its payload; one that is widened gets zeros below.
 //! - MODE.IEEE = 0 changes minimum and maximum only: other operations quiet signalling NaNs in either case.
 
+use crate::exceptions::{Exceptions, raise};
 use crate::format::{Format, Specials};
 
 /// The NaN made quiet; other patterns are not to be passed.
@@ -20,15 +21,32 @@ pub(crate) fn quiet<F: Format>(bits: u64) -> u64 {
     }
 }
 
+/// Raises "invalid" if there is a signalling NaN.
+#[inline]
+pub(crate) fn signal<F: Format>(sources: &[u64]) {
+    if sources.iter().any(|&s| F::is_signalling(s)) {
+        raise(Exceptions::INVALID);
+    }
+}
+
+/// The result of an invalid operation.
+#[inline]
+pub(crate) fn invalid<F: Format>() -> u64 {
+    raise(Exceptions::INVALID);
+    F::DEFAULT_NAN
+}
+
 /// The result that the NaNs among the sources call for, if there is any.
 #[inline]
 pub(crate) fn propagate<F: Format>(sources: &[u64]) -> Option<u64> {
+    signal::<F>(sources);
     sources.iter().find(|&&s| F::is_nan(s)).map(|&s| quiet::<F>(s))
 }
 
 /// The NaN `bits` of format `S` as a quiet NaN of format `D`.
 #[inline]
 pub(crate) fn convert<S: Format, D: Format>(bits: u64) -> u64 {
+    signal::<S>(&[bits]);
     match (S::SPECIALS, D::SPECIALS) {
         (Specials::Ieee, Specials::Ieee) => {
             let sign = if bits & S::SIGN != 0 { D::SIGN } else { 0 };

@@ -2,6 +2,7 @@
 
 use wavemill_ir::{FpEnv, Round};
 
+use crate::exceptions::{Exceptions, raise};
 use crate::format::{Format, Specials};
 
 /// The environment with rounding to nearest even, for operations that ignore MODE.FP_ROUND.
@@ -25,13 +26,25 @@ pub(crate) const fn keeping(env: FpEnv) -> FpEnv {
 /// The source as the operation sees it: a denormal reads as zero if the environment flushes inputs.
 #[inline]
 pub(crate) fn flush_in<F: Format>(bits: u64, env: FpEnv) -> u64 {
-    if !env.denorm_in && F::is_denormal(bits) { bits & F::SIGN } else { bits }
+    if !F::is_denormal(bits) {
+        bits
+    } else if env.denorm_in {
+        raise(Exceptions::INPUT_DENORMAL);
+        bits
+    } else {
+        bits & F::SIGN
+    }
 }
 
 /// The result as the environment lets it out: a denormal becomes zero if it flushes outputs.
 #[inline]
 pub(crate) fn flush_out<F: Format>(bits: u64, env: FpEnv) -> u64 {
-    if !env.denorm_out && F::is_denormal(bits) { bits & F::SIGN } else { bits }
+    if !env.denorm_out && F::is_denormal(bits) {
+        raise(Exceptions::UNDERFLOW | Exceptions::INEXACT);
+        bits & F::SIGN
+    } else {
+        bits
+    }
 }
 
 /// A source value taken apart.
@@ -229,14 +242,24 @@ fn rounds_up(round: Round, neg: bool, half: bool, rest: bool, odd: bool) -> bool
 /// Rounds a value to an integer multiple of `2^unit`; the result is that multiple, saturated to 127 bits.
 #[inline]
 pub(crate) fn round_to_unit(v: Exact, unit: i32, round: Round) -> u128 {
+    let (multiple, inexact) = multiple_of_unit(v, unit, round);
+    if inexact {
+        raise(Exceptions::INEXACT);
+    }
+    multiple
+}
+
+/// What [`round_to_unit`] gives, and whether it is inexact.
+#[inline]
+fn multiple_of_unit(v: Exact, unit: i32, round: Round) -> (u128, bool) {
     if v.sig == 0 {
-        return 0;
+        return (0, false);
     }
     // Bits of `sig` below the unit.
     let down = unit - (v.exp - 127);
     if down <= 0 {
         let up = -down as u32;
-        return if up < v.sig.leading_zeros() { v.sig << up } else { u128::MAX >> 1 };
+        return (if up < v.sig.leading_zeros() { v.sig << up } else { u128::MAX >> 1 }, v.sticky);
     }
     let (q, half, rest) = if down > 128 {
         (0, false, true)
@@ -246,25 +269,36 @@ pub(crate) fn round_to_unit(v: Exact, unit: i32, round: Round) -> u128 {
         let lost = v.sig << (128 - down);
         (v.sig >> down, lost >> 127 != 0, lost << 1 != 0 || v.sticky)
     };
-    q + u128::from(rounds_up(round, v.neg, half, rest, q & 1 != 0))
+    (q + u128::from(rounds_up(round, v.neg, half, rest, q & 1 != 0)), half || rest)
 }
 
 /// Magnitude bits of the value rounded to the format, or `None` if it overflows.
 #[inline]
 pub(crate) fn round_magnitude<F: Format>(v: Exact, round: Round) -> Option<u64> {
+    let (magnitude, inexact) = magnitude_of::<F>(v, round)?;
+    if inexact {
+        raise(Exceptions::INEXACT);
+    }
+    Some(magnitude)
+}
+
+/// What [`round_magnitude`] gives, and whether it is inexact.
+#[inline]
+fn magnitude_of<F: Format>(v: Exact, round: Round) -> Option<(u64, bool)> {
     if v.sig == 0 {
-        return Some(0);
+        return Some((0, false));
     }
     let v = v.normalised();
     if v.exp > F::BIAS + 1 {
         return None;
     }
     let exp = v.exp.max(F::EMIN);
-    let q = round_to_unit(v, exp - F::MAN as i32, round) as u64;
+    let (q, inexact) = multiple_of_unit(v, exp - F::MAN as i32, round);
+    let q = q as u64;
     // For a normal number the hidden bit of `q` adds one to the exponent field, and so does a carry; a denormal that
     // is rounded up to the smallest normal number becomes that.
     let magnitude = (((exp - F::EMIN) as u64) << F::MAN) + q;
-    (magnitude <= F::MAX).then_some(magnitude)
+    (magnitude <= F::MAX).then_some((magnitude, inexact))
 }
 
 /// The pattern that an overflow gives: infinity or the largest finite number, as the rounding mode and
@@ -287,9 +321,18 @@ pub(crate) fn overflow<F: Format>(neg: bool, env: FpEnv) -> u64 {
 #[inline]
 pub(crate) fn round<F: Format>(v: Exact, env: FpEnv) -> u64 {
     let sign = if v.neg { F::SIGN } else { 0 };
-    match round_magnitude::<F>(v, env.round) {
-        Some(magnitude) => flush_out::<F>(sign | magnitude, env),
-        None => overflow::<F>(v.neg, env),
+    match magnitude_of::<F>(v, env.round) {
+        Some((magnitude, inexact)) => {
+            if inexact {
+                let tiny = if magnitude < F::HIDDEN { Exceptions::UNDERFLOW } else { Exceptions::NONE };
+                raise(Exceptions::INEXACT | tiny);
+            }
+            flush_out::<F>(sign | magnitude, env)
+        }
+        None => {
+            raise(Exceptions::OVERFLOW | Exceptions::INEXACT);
+            overflow::<F>(v.neg, env)
+        }
     }
 }
 

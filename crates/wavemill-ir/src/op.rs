@@ -822,11 +822,12 @@ pub enum Op {
     IntCmp(CmpPred, IntType),
     /// Varying float operation.
     Float(FloatOp, FloatType),
-    /// Varying float comparison into the mask `dst[0]`: bit = active and predicate.
+    /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1 quiet NaNs raise the
+    /// exception "invalid" too.
     FloatCmp(CmpPred, FloatType),
     /// Test of `src0` against the class mask `src1` into the mask `dst[0]`.
     FloatClass(FloatType),
-    /// Varying conversion.
+    /// Varying conversion. One to integers raises the exception "inexact" with `imm` 1 only.
     Cvt(CvtOp),
     /// Varying conversion to or from a small float format: elements in `src0` (and `src1`), `src2` an f32 whose exponent
     /// is the scale or none, `src3` a random number or none. `sel` of `src0` says where its elements begin. A result of

@@ -17,6 +17,8 @@ pub(crate) struct Region {
     pub functions: Arc<Vec<(u64, u64, String)>>,
     /// Source positions, if the code object has debug information.
     pub lines: Option<Arc<crate::report::Lines>>,
+    /// Whether the code reads the floating-point exceptions in TRAPSTS.
+    pub reads_exceptions: bool,
 }
 
 impl Region {
@@ -41,6 +43,11 @@ impl Code {
         Code { target, regions: RwLock::default(), blocks: RwLock::default() }
     }
 
+    /// The instruction set.
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
     pub(crate) fn add(&self, region: Region) {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).push(region);
     }
@@ -52,6 +59,11 @@ impl Code {
             .write()
             .unwrap_or_else(|e| e.into_inner())
             .retain(|(pc, _), _| !(start..end).contains(pc));
+    }
+
+    /// Whether any code reads the floating-point exceptions in TRAPSTS.
+    pub(crate) fn reads_exceptions(&self) -> bool {
+        self.regions.read().unwrap_or_else(|e| e.into_inner()).iter().any(|r| r.reads_exceptions)
     }
 
     /// The region that holds an address.
@@ -96,5 +108,9 @@ pub(crate) struct LoadedCode<'a> {
 impl BlockSource for LoadedCode<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
         self.code.block(self.map, pc, mode)
+    }
+
+    fn watches_exceptions(&self) -> bool {
+        self.code.reads_exceptions()
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
     ValueKind, container::ContainerKind,
@@ -113,7 +114,10 @@ impl Module {
         let functions = Arc::new(functions);
         let lines = Lines::of(&bytes, bias).map(Arc::new);
         for segment in object.segments().iter().filter(|s| s.executable) {
+            let [first, last] = [segment.address, segment.end()].map(|a| a.saturating_sub(image.start));
+            let code = image.bytes.get(first as usize..last as usize).unwrap_or_default();
             device.0.code.add(Region {
+                reads_exceptions: reads_exceptions(device.0.code.target(), code),
                 start: segment.address.wrapping_add(bias),
                 end: segment.end().wrapping_add(bias),
                 functions: functions.clone(),

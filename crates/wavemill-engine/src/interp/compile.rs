@@ -29,6 +29,8 @@ pub(super) struct Code {
 struct Compiler<'a> {
     tier: Tier,
     counts: RegisterCounts,
+    /// Float operations collect the exceptions that they raise.
+    watching: bool,
     block: &'a Block,
     ops: Vec<HostOp>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
@@ -42,10 +44,32 @@ struct Compiler<'a> {
 /// Reasons why an operation cannot be compiled.
 struct Unsupported;
 
-/// Compiles a block for a tier and register counts; with `counting`, its first operation counts entries.
-pub(super) fn compile(block: &Block, tier: Tier, counts: RegisterCounts, counting: bool) -> Code {
-    let mut c =
-        Compiler { tier, counts, block, ops: Vec::new(), infos: Vec::new(), pc: block.start, step_rows: 0 };
+/// What a block is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose {
+    /// Vector hardware of the host.
+    pub tier: Tier,
+    /// Registers of the waves.
+    pub counts: RegisterCounts,
+    /// The first operation of a block counts entries.
+    pub counting: bool,
+    /// Float operations collect the exceptions that they raise.
+    pub watching: bool,
+}
+
+/// Compiles a block.
+pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
+    let Purpose { tier, counts, counting, watching } = purpose;
+    let mut c = Compiler {
+        tier,
+        counts,
+        watching,
+        block,
+        ops: Vec::new(),
+        infos: Vec::new(),
+        pc: block.start,
+        step_rows: 0,
+    };
     if counting {
         let op = c.host(control::count);
         c.ops.push(op);
@@ -302,7 +326,8 @@ impl Compiler<'_> {
         }
         let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
         let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
-        let inside = plan.run_mods.is_some();
+        // The step that collects exceptions wants modifiers to be applied.
+        let inside = plan.run_mods.is_some() && !self.watching;
         let mut h = match plan.operands {
             Operands::Whole => {
                 let sources =
@@ -315,7 +340,7 @@ impl Compiler<'_> {
         let shape = self.shape(&h, inst.source_rows());
         h.imm = 0;
         h.run = match plan.run_mods {
-            Some(run) if modified => {
+            Some(run) if modified && inside => {
                 h.imm = float::pack_mods(&inst.attrs.src);
                 run
             }
@@ -328,6 +353,11 @@ impl Compiler<'_> {
             result: plan.result,
             kernel: plan.kernel,
         });
+        if self.watching {
+            let mut step = h;
+            step.run = float::exceptions::handler();
+            self.ops.push(step);
+        }
         let dwords = plan.result.dwords;
         let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
         let mut out = self.host(run);

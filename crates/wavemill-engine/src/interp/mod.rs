@@ -32,7 +32,7 @@ use wavemill_ir::{Block, Uni};
 use crate::fault::{FaultCause, FaultLane, FaultSpace};
 use crate::memory::MemoryMap;
 use crate::regs::{RegisterCounts, Registers};
-use compile::{Code, compile};
+use compile::{Code, Purpose, compile};
 use hostop::{Ctx, Exit, Status};
 
 /// Vector hardware of the host that the interpreter uses.
@@ -107,6 +107,12 @@ pub trait BlockSource: Sync {
     /// The block that starts at the guest address `pc`, lifted under the given value of the MODE register. An address
     /// without code yields a block that ends in a fault.
     fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
+
+    /// Whether the code looks at the floating-point exceptions in TRAPSTS. Collecting them costs a multiple of the float
+    /// operations; where this is false they are not collected.
+    fn watches_exceptions(&self) -> bool {
+        false
+    }
 }
 
 /// How often the waves of a run entered a block.
@@ -162,18 +168,16 @@ const MODE_KEY: u32 = 0x1880_03ff;
 
 /// Compiled code of one host thread.
 pub(crate) struct Interpreter<'a> {
-    tier: Tier,
-    counts: RegisterCounts,
+    purpose: Purpose,
     source: &'a dyn BlockSource,
     blocks: HashMap<(u64, u32), Box<Code>>,
     /// The block that was looked up last, with its first operation: most often a kernel's first block.
     last: Option<((u64, u32), *mut hostop::HostOp)>,
-    counting: bool,
 }
 
 impl fmt::Debug for Interpreter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Interpreter({}, {} blocks)", self.tier, self.blocks.len())
+        write!(f, "Interpreter({}, {} blocks)", self.purpose.tier, self.blocks.len())
     }
 }
 
@@ -185,7 +189,8 @@ impl<'a> Interpreter<'a> {
         counting: bool,
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
-        Interpreter { tier, counts, source, blocks: HashMap::new(), last: None, counting }
+        let purpose = Purpose { tier, counts, counting, watching: source.watches_exceptions() };
+        Interpreter { purpose, source, blocks: HashMap::new(), last: None }
     }
 
     /// Number of blocks compiled.
@@ -195,7 +200,7 @@ impl<'a> Interpreter<'a> {
 
     /// How often each block was entered, by address and mode; empty unless the interpreter counts.
     pub(crate) fn block_counts(&self) -> impl Iterator<Item = BlockCount> + '_ {
-        self.blocks.iter().filter(|_| self.counting).map(|((pc, mode), code)| {
+        self.blocks.iter().filter(|_| self.purpose.counting).map(|((pc, mode), code)| {
             let entered = code.ops.first().map_or(0, |op| op.k[0]);
             BlockCount { pc: *pc, mode: *mode, entered }
         })
@@ -206,11 +211,9 @@ impl<'a> Interpreter<'a> {
         if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
             return op;
         }
-        let (tier, counts, source, counting) = (self.tier, self.counts, self.source, self.counting);
-        let code = self
-            .blocks
-            .entry(key)
-            .or_insert_with(|| Box::new(compile(&source.block(pc, mode), tier, counts, counting)));
+        let (purpose, source) = (self.purpose, self.source);
+        let code =
+            self.blocks.entry(key).or_insert_with(|| Box::new(compile(&source.block(pc, mode), purpose)));
         let op = code.ops.as_mut_ptr();
         self.last = Some((key, op));
         op
@@ -218,7 +221,7 @@ impl<'a> Interpreter<'a> {
 
     /// Runs a wave until it stops or has started `budget` guest instructions.
     pub(crate) fn run(&mut self, wave: &mut Wave, around: Surroundings<'_>, budget: u64) -> WaveExit {
-        debug_assert_eq!(wave.regs.counts(), self.counts);
+        debug_assert_eq!(wave.regs.counts(), self.purpose.counts);
         let budget = budget.clamp(1, 1 << 40) as i64;
         let mut ctx = Ctx {
             base: wave.regs.base(),
@@ -236,7 +239,7 @@ impl<'a> Interpreter<'a> {
                 hw_id: wave.hw_id,
                 deterministic: around.deterministic,
                 lds_alloc: around.lds_size.div_ceil(256) << 12,
-                gpr_alloc: u32::from(self.counts.vgprs.saturating_sub(1) / 4) << 8,
+                gpr_alloc: u32::from(self.purpose.counts.vgprs.saturating_sub(1) / 4) << 8,
                 retired_base: wave.retired as i64 + budget,
                 ..Status::default()
             },

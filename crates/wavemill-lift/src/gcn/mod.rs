@@ -26,6 +26,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Format, Inst, decode};
 
 use lifter::{Lifted, Lifter};
+pub use salu::reads_exceptions;
 
 /// What the meaning of code depends on beside its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

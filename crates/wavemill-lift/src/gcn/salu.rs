@@ -1,6 +1,7 @@
 //! What the scalar ALU formats share.
 
 use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, StatusReg, Terminator, Uni, Width};
+use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, Elem, Inst, Role, State};
 
 use super::lifter::{Lifted, Lifter};
@@ -126,6 +127,19 @@ impl Lifter {
     }
 }
 
+/// Hardware register number of TRAPSTS (Vega ISA 3.10, table 15).
+pub(super) const TRAPSTS: u8 = 3;
+
+/// Whether code reads the floating-point exceptions that TRAPSTS collects. Every dword is taken for an instruction, so that
+/// data in the code does not hide one; data that looks like one makes float operations slow and no more.
+#[must_use]
+pub fn reads_exceptions(target: Target, code: &[u8]) -> bool {
+    (0..code.len()).step_by(4).any(|at| {
+        gcn::decode(target, &code[at..code.len().min(at + 4)])
+            .is_ok_and(|inst| inst.op() == gcn::Op::SGetregB32 && HwregField::of(&inst).holds_exceptions())
+    })
+}
+
 /// The field of a hardware register that a SIMM16 constant names (Vega ISA 5.8): register in bits 5:0, first bit in
 /// 10:6, width minus one in 15:11.
 #[derive(Clone, Copy)]
@@ -138,6 +152,13 @@ struct HwregField {
 
 impl HwregField {
     const MODE: u8 = 1;
+    /// Bits of TRAPSTS that float operations set (Vega ISA 3.10).
+    const EXCEPTIONS: u8 = 7;
+
+    /// Whether the field has bits that float operations set.
+    fn holds_exceptions(self) -> bool {
+        self.register == TRAPSTS && self.offset < Self::EXCEPTIONS
+    }
 
     fn of(inst: &Inst) -> HwregField {
         let simm = Lifter::simm16(inst);

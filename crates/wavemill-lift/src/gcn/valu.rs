@@ -279,8 +279,9 @@ impl Valu {
         Ready { op: Op::Float(op, ty), valu: self }
     }
 
-    /// A conversion. Clamping an integer result means exceptions only (Vega ISA 6.2.2).
+    /// A conversion. Clamping an integer result means that it may raise "inexact", and no more (Vega ISA 12.8).
     pub(super) fn cvt(mut self, op: CvtOp) -> Ready {
+        self.attrs.imm = i32::from(self.attrs.clamp && !self.result.elem.is_float());
         self.attrs.clamp &= self.result.elem.is_float();
         Ready { op: Op::Cvt(op), valu: self }
     }

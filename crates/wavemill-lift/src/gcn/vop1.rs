@@ -4,9 +4,9 @@ use wavemill_ir::{CvtOp as C, FloatOp as F, IntOp as I, LaneOp as L, Op, Operand
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
+use super::salu::TRAPSTS;
 
-/// Hardware register number of TRAPSTS (Vega ISA 3.10, table 15), and the width of its sticky exception bits.
-const TRAPSTS: u8 = 3;
+/// Width of the sticky exception bits of TRAPSTS.
 const EXCP_BITS: i32 = 9;
 
 impl Lifter {

@@ -44,12 +44,15 @@ const INT: [CmpPred; 8] = [
 impl Lifter {
     pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
         let Some(mut valu) = self.valu(inst) else { return Lifted::Unsupported };
-        // It makes quiet NaNs signal, which only exceptions show.
-        valu.attrs.clamp = false;
+        // It makes quiet NaNs signal, which only exceptions show (Vega ISA 6.5).
+        let signals = std::mem::take(&mut valu.attrs.clamp);
         let code = usize::from(inst.form().code);
         let op = match code {
             0x10..=0x15 => Op::FloatClass(valu.float_type()),
-            0x20..=0x7f => Op::FloatCmp(FLOAT[code & 15], valu.float_type()),
+            0x20..=0x7f => {
+                valu.attrs.imm = i32::from(signals);
+                Op::FloatCmp(FLOAT[code & 15], valu.float_type())
+            }
             0xa0..=0xff => Op::IntCmp(INT[code & 7], valu.int_type()),
             _ => return Lifted::Unsupported,
         };

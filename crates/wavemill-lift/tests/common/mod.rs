@@ -12,7 +12,7 @@ use wavemill_engine::{
 use wavemill_ir::{Block, verify};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, FieldId, Op};
-use wavemill_lift::gcn::{Context, lift_block};
+use wavemill_lift::gcn::{Context, lift_block, reads_exceptions};
 
 /// Guest address of the first instruction.
 pub(crate) const CODE: u64 = 0x4000;
@@ -98,6 +98,11 @@ struct Program<'a> {
 impl BlockSource for Program<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
         Arc::new(lift_at(&Context { target: self.target, mode }, self.code, pc))
+    }
+
+    fn watches_exceptions(&self) -> bool {
+        let bytes: Vec<u8> = self.code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        reads_exceptions(self.target, &bytes)
     }
 }
 

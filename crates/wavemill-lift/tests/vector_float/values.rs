@@ -84,7 +84,7 @@ pub(crate) fn nan(elem: Elem, number: u64, signalling: bool) -> Option<u64> {
     };
     let exponent = (1u64 << (bits - 1 - mantissa)) - 1;
     let quiet = if signalling { 0 } else { 1 << (mantissa - 1) };
-    Some((number & 1) << (bits - 1) | exponent << mantissa | quiet | 0x11 + 2 * number)
+    Some((number & 1) << (bits - 1) | exponent << mantissa | quiet | (0x11 + 2 * number))
 }
 
 /// The active lanes that get NaNs, with the sources (by bit) that have one there and whether it is signalling: all sets

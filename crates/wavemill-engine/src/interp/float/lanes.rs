@@ -119,26 +119,31 @@ pub(super) unsafe fn div_fmas(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
+/// The sources of `v_fma_mix` in a lane, as their modifiers say.
+pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
+    let mut s = [MixSource::F32(0); 3];
+    for (i, m) in info.attrs.src.iter().enumerate() {
+        let abs = m.abs || m.neg_hi;
+        s[i] = if m.hi_sel {
+            let half = if m.sel == SubDword::Word1 { bits[i] >> 16 } else { bits[i] } as u16;
+            let half = if abs { half & 0x7fff } else { half };
+            MixSource::F16(if m.neg { half ^ 0x8000 } else { half })
+        } else {
+            let word = bits[i] as u32;
+            let word = if abs { word & 0x7fff_ffff } else { word };
+            MixSource::F32(if m.neg { word ^ 0x8000_0000 } else { word })
+        };
+    }
+    s
+}
+
 /// `v_fma_mix`: each source is an f32 or one half of a cell, as its modifiers say.
 pub(super) unsafe fn mix(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
         let info = info(op);
         for_lanes(lane_mask(ctx, op), |lane| {
-            let bits = sources(ctx, op, info, lane);
-            let mut s = [MixSource::F32(0); 3];
-            for (i, m) in info.attrs.src.iter().enumerate() {
-                let abs = m.abs || m.neg_hi;
-                s[i] = if m.hi_sel {
-                    let half = if m.sel == SubDword::Word1 { bits[i] >> 16 } else { bits[i] } as u16;
-                    let half = if abs { half & 0x7fff } else { half };
-                    MixSource::F16(if m.neg { half ^ 0x8000 } else { half })
-                } else {
-                    let word = bits[i] as u32;
-                    let word = if abs { word & 0x7fff_ffff } else { word };
-                    MixSource::F32(if m.neg { word ^ 0x8000_0000 } else { word })
-                };
-            }
+            let s = mix_sources(info, sources(ctx, op, info, lane));
             let value = match info.result.float {
                 Some(FloatType::F16) => u64::from(exact::fma_mix_f16(s, info.attrs.fp)),
                 _ => u64::from(exact::fma_mix_f32(s, info.attrs.fp)),

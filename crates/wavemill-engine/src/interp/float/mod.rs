@@ -7,6 +7,7 @@
 
 mod compare;
 mod double;
+pub(super) mod exceptions;
 mod lanes;
 mod single;
 

@@ -1,0 +1,98 @@
+//! Floating-point exceptions: which of them an operation raises.
+//!
+//! The functions of this library return results only; what they raise is collected on the side, for the caller that asks
+//! with [`watched`], as the hardware collects it in TRAPSTS. Exceptions that are raised outside of [`watched`] are lost.
+//!
+//! The Vega manual names the exceptions and says little about when they are raised, so that most of it is IEEE 754
+//! (*modelled*):
+//! - invalid: a signalling NaN is a source, or the operation has no result and gives the default NaN, or a conversion to
+//!   an integer is out of its range;
+//! - input denormal: a denormal is a source and is not flushed;
+//! - division by zero: an exact infinity from finite sources;
+//! - overflow: the rounded result is beyond the largest finite number;
+//! - underflow: the result is not exact, and is a denormal or a zero; so is a denormal that is flushed;
+//! - inexact: the result is not the exact one. Conversions to integers raise it if told so (Vega ISA 12.8, CLAMP);
+//! - integer division by zero: `v_rcp_iflag_f32` of zero, which raises nothing else (Vega ISA 12.8).
+//!
+//! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the hardware, raise invalid
+//! and division by zero only.
+
+use std::cell::Cell;
+use std::ops::{BitOr, BitOrAssign};
+
+/// A set of exceptions; bits as in TRAPSTS.EXCP (Vega ISA 3.10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Exceptions(u8);
+
+impl Exceptions {
+    /// No exception.
+    pub const NONE: Exceptions = Exceptions(0);
+    /// Invalid operation.
+    pub const INVALID: Exceptions = Exceptions(1 << 0);
+    /// A denormal source.
+    pub const INPUT_DENORMAL: Exceptions = Exceptions(1 << 1);
+    /// Division by zero.
+    pub const DIVIDE_BY_ZERO: Exceptions = Exceptions(1 << 2);
+    /// Overflow.
+    pub const OVERFLOW: Exceptions = Exceptions(1 << 3);
+    /// Underflow.
+    pub const UNDERFLOW: Exceptions = Exceptions(1 << 4);
+    /// Inexact result.
+    pub const INEXACT: Exceptions = Exceptions(1 << 5);
+    /// Integer division by zero.
+    pub const INTEGER_DIVIDE_BY_ZERO: Exceptions = Exceptions(1 << 6);
+
+    /// The bits of TRAPSTS.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether all of `other` are in the set.
+    #[must_use]
+    pub const fn contains(self, other: Exceptions) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The set without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Exceptions) -> Exceptions {
+        Exceptions(self.0 & !other.0)
+    }
+}
+
+impl BitOr for Exceptions {
+    type Output = Exceptions;
+
+    fn bitor(self, other: Exceptions) -> Exceptions {
+        Exceptions(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Exceptions {
+    fn bitor_assign(&mut self, other: Exceptions) {
+        self.0 |= other.0;
+    }
+}
+
+thread_local! {
+    static RAISED: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Raises exceptions.
+#[inline]
+pub(crate) fn raise(exceptions: Exceptions) {
+    RAISED.with(|raised| raised.set(raised.get() | exceptions.0));
+}
+
+/// What `f` returns, and which exceptions the operations in it raised.
+pub fn watched<T>(f: impl FnOnce() -> T) -> (T, Exceptions) {
+    let before = RAISED.with(|raised| raised.replace(0));
+    let value = f();
+    (value, Exceptions(RAISED.with(|raised| raised.replace(before))))
+}
+
+/// What `f` returns; what it raises does not count: it is a means, not the operation.
+pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    watched(f).0
+}

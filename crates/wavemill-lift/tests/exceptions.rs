@@ -1,0 +1,211 @@
+//! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as a program sees them that reads the register.
+
+mod common;
+
+use common::{MODE, Machine, Outcome};
+use wavemill_ir::{Row, Uni};
+use wavemill_isa::Target;
+use wavemill_lift::gcn::reads_exceptions;
+
+const NONE: u32 = 0;
+const INVALID: u32 = 1;
+const INPUT_DENORMAL: u32 = 2;
+const DIVIDE_BY_ZERO: u32 = 4;
+const OVERFLOW: u32 = 8;
+const UNDERFLOW: u32 = 16;
+const INEXACT: u32 = 32;
+const INTEGER_DIVIDE_BY_ZERO: u32 = 64;
+
+/// `s_getreg_b32 s20` and `s21, hwreg(HW_REG_TRAPSTS, 0, 9)`.
+const READ: u32 = 0xb894_4003;
+const READ_AGAIN: u32 = 0xb895_4003;
+
+/// MODE with f32 denormals flushed on both sides, and with all denormals flushed.
+const FLUSH: u32 = 0x3c0;
+const FLUSH_ALL: u32 = 0x300;
+
+/// Runs the code with these values in `v[0:1]`, `v[2:3]` and `v[4:5]` of one lane; an inactive lane has signalling NaNs.
+fn run(mode: u32, code: &[u32], values: [u64; 3]) -> Outcome {
+    let machine = Machine { mode, ..Machine::new(Target::Gfx906) };
+    machine.run(code, |regs, _| {
+        regs.set_uni64(Uni::EXEC, 1 << 9);
+        for (n, value) in values.into_iter().enumerate() {
+            for dword in 0..2 {
+                let mut lanes = [0x7ff4_7d01; 64];
+                lanes[9] = (value >> (32 * dword)) as u32;
+                regs.set_row(Row::vgpr(2 * n as u16 + dword), &lanes);
+            }
+        }
+    })
+}
+
+fn check(mode: u32, code: &[u32], values: [u64; 3], expected: u32, what: &str) {
+    let outcome = run(mode, &[code, &[READ]].concat(), values);
+    assert_eq!(outcome.sgpr(20), expected, "{what} of {values:x?}, MODE {mode:#x}");
+    // What is raised changes no result.
+    let unwatched = run(mode, code, values);
+    let mut watched = outcome;
+    watched.wave.scalars[20] = 0;
+    assert!(watched == unwatched, "{what} of {values:x?}");
+}
+
+#[test]
+fn single_precision() {
+    const ONE: u64 = 0x3f80_0000;
+    const INF: u64 = 0x7f80_0000;
+    const MAX: u64 = 0x7f7f_ffff;
+    const NORMAL: u64 = 0x0080_0000;
+    const QUIET: u64 = 0x7fc0_0001;
+    const SIGNALLING: u64 = 0x7f80_0001;
+    const SIGN: u64 = 0x8000_0000;
+    let add = &[0x020c_0500][..];
+    let mul = &[0x0a0c_0500][..];
+    let fma = &[0xd1cb_0006, 0x0412_0500][..];
+    for (code, values, expected, what) in [
+        (add, [ONE, ONE, 0], NONE, "v_add_f32"),
+        (add, [SIGNALLING, ONE, 0], INVALID, "v_add_f32"),
+        (add, [QUIET, ONE, 0], NONE, "v_add_f32"),
+        (add, [INF, SIGN | INF, 0], INVALID, "v_add_f32"),
+        (add, [1, 0, 0], INPUT_DENORMAL, "v_add_f32"),
+        (add, [MAX, MAX, 0], OVERFLOW | INEXACT, "v_add_f32"),
+        (add, [INF, MAX, 0], NONE, "v_add_f32"),
+        (add, [ONE, 0x3080_0000, 0], INEXACT, "v_add_f32"),
+        (mul, [INF, 0, 0], INVALID, "v_mul_f32"),
+        (mul, [NORMAL, 0x3f40_0000, 0], NONE, "v_mul_f32 with an exact denormal"),
+        (mul, [NORMAL | 1, 0x3f00_0000, 0], UNDERFLOW | INEXACT, "v_mul_f32"),
+        (mul, [NORMAL, NORMAL, 0], UNDERFLOW | INEXACT, "v_mul_f32"),
+        (mul, [MAX, MAX, 0], OVERFLOW | INEXACT, "v_mul_f32"),
+        (fma, [ONE, ONE, ONE], NONE, "v_fma_f32"),
+        (fma, [INF, 0, QUIET], INVALID, "v_fma_f32"),
+        (fma, [ONE | 1, ONE | 1, 0], INEXACT, "v_fma_f32"),
+        (&[0xd1cb_0006, 0x2412_0500], [INF, ONE, INF], INVALID, "v_fma_f32 -v0, v2, v4"),
+        (&[0xd101_0006, 0x2002_0500], [INF, INF, 0], INVALID, "v_add_f32 -v0, v2"),
+        (&[0x160c_0500], [SIGNALLING, ONE, 0], INVALID, "v_max_f32"),
+        (&[0x160c_0500], [QUIET, ONE, 0], NONE, "v_max_f32"),
+        (&[0x7e0c_4500], [0, 0, 0], DIVIDE_BY_ZERO, "v_rcp_f32"),
+        (&[0x7e0c_4500], [INF, 0, 0], NONE, "v_rcp_f32"),
+        (&[0x7e0c_4700], [0, 0, 0], INTEGER_DIVIDE_BY_ZERO, "v_rcp_iflag_f32"),
+        (&[0x7e0c_4700], [SIGNALLING, 0, 0], NONE, "v_rcp_iflag_f32"),
+        (&[0x7e0c_4900], [SIGN, 0, 0], DIVIDE_BY_ZERO, "v_rsq_f32"),
+        (&[0x7e0c_4f00], [SIGN | ONE, 0, 0], INVALID, "v_sqrt_f32"),
+        (&[0x7e0c_4300], [0, 0, 0], DIVIDE_BY_ZERO, "v_log_f32"),
+        (&[0x7e0c_4300], [SIGN | ONE, 0, 0], INVALID, "v_log_f32"),
+        (&[0x7e0c_5300], [INF, 0, 0], INVALID, "v_sin_f32"),
+        (&[0x7e0c_3900], [0x3fc0_0000, 0, 0], NONE, "v_trunc_f32"),
+        (&[0x7e0c_3900], [SIGNALLING, 0, 0], INVALID, "v_trunc_f32"),
+        (&[0x7e0c_3700], [INF, 0, 0], INVALID, "v_fract_f32"),
+        (&[0x7e0c_3700], [0x3fc0_0000, 0, 0], NONE, "v_fract_f32"),
+        (&[0x7e0c_1100], [0x3fc0_0000, 0, 0], NONE, "v_cvt_i32_f32"),
+        (&[0xd148_8006, 0x0000_0100], [0x3fc0_0000, 0, 0], INEXACT, "v_cvt_i32_f32 clamp"),
+        (&[0xd148_8006, 0x0000_0100], [ONE, 0, 0], NONE, "v_cvt_i32_f32 clamp"),
+        (&[0x7e0c_1100], [0x4f80_0000, 0, 0], INVALID, "v_cvt_i32_f32"),
+        (&[0x7e0c_1100], [QUIET, 0, 0], INVALID, "v_cvt_i32_f32"),
+        (&[0x7e0c_1500], [0x4780_0000, 0, 0], OVERFLOW | INEXACT, "v_cvt_f16_f32"),
+        (&[0x7e0c_1500], [ONE, 0, 0], NONE, "v_cvt_f16_f32"),
+        (&[0x7c82_0500], [SIGNALLING, ONE, 0], INVALID, "v_cmp_lt_f32"),
+        (&[0x7c82_0500], [QUIET, ONE, 0], NONE, "v_cmp_lt_f32"),
+        (&[0xd041_806a, 0x0002_0500], [QUIET, ONE, 0], INVALID, "v_cmp_lt_f32 clamp"),
+        (&[0xd041_806a, 0x0002_0500], [ONE, ONE, 0], NONE, "v_cmp_lt_f32 clamp"),
+        (&[0x7c20_0500], [SIGNALLING, 1, 0], NONE, "v_cmp_class_f32"),
+        // Quotient, denominator, numerator.
+        (&[0xd1de_0006, 0x0412_0500], [ONE, 0, ONE], DIVIDE_BY_ZERO, "v_div_fixup_f32"),
+        (&[0xd1de_0006, 0x0412_0500], [ONE, 0, 0], INVALID, "v_div_fixup_f32"),
+        (&[0xd3a0_0006, 0x0412_0500], [SIGNALLING, ONE, ONE], INVALID, "v_fma_mix_f32"),
+        (&[0x7e0c_0300], [SIGNALLING, 0, 0], NONE, "v_mov_b32"),
+    ] {
+        check(MODE, code, values, expected, what);
+    }
+    for (code, values, expected, what) in [
+        (add, [1, 0, 0], NONE, "v_add_f32"),
+        (mul, [NORMAL, 0x3f40_0000, 0], UNDERFLOW | INEXACT, "v_mul_f32 with a flushed denormal"),
+        (&[0x160c_0500], [1, 0, 0], NONE, "v_max_f32"),
+    ] {
+        check(FLUSH, code, values, expected, what);
+    }
+}
+
+/// The numbers of a format that the tests of the other widths use.
+struct Format {
+    one: u64,
+    inf: u64,
+    max: u64,
+    normal: u64,
+    half: u64,
+    sign: u64,
+    /// `v_add`, `v_mul`, `v_rcp`, `v_sqrt`.
+    code: [&'static [u32]; 4],
+}
+
+#[test]
+fn half_and_double_precision() {
+    let half = Format {
+        one: 0x3c00,
+        inf: 0x7c00,
+        max: 0x7bff,
+        normal: 0x0400,
+        half: 0x3800,
+        sign: 0x8000,
+        code: [&[0x3e0c_0500], &[0x440c_0500], &[0x7e0c_7b00], &[0x7e0c_7d00]],
+    };
+    let double = Format {
+        one: 0x3ff << 52,
+        inf: 0x7ff << 52,
+        max: (0x7ff << 52) - 1,
+        normal: 1 << 52,
+        half: 0x3fe << 52,
+        sign: 1 << 63,
+        code: [&[0xd280_0006, 0x0002_0500], &[0xd281_0006, 0x0002_0500], &[0x7e0c_4b00], &[0x7e0c_5100]],
+    };
+    for f in [half, double] {
+        let [add, mul, rcp, sqrt] = f.code;
+        let what = |name: &str| format!("{name}, one is {:#x}", f.one);
+        for (code, values, expected, name) in [
+            (add, [f.one, f.one, 0], NONE, "add"),
+            (add, [f.inf | 1, f.one, 0], INVALID, "add"),
+            (add, [f.inf, f.inf | f.sign, 0], INVALID, "add"),
+            (add, [1, 0, 0], INPUT_DENORMAL, "add"),
+            (add, [f.max, f.max, 0], OVERFLOW | INEXACT, "add"),
+            (mul, [f.one | 1, f.one | 1, 0], INEXACT, "mul"),
+            (mul, [f.normal | 1, f.half, 0], UNDERFLOW | INEXACT, "mul"),
+            (mul, [f.normal | 2, f.half, 0], NONE, "mul"),
+            (rcp, [0, 0, 0], DIVIDE_BY_ZERO, "rcp"),
+            (rcp, [f.one, 0, 0], NONE, "rcp"),
+            (sqrt, [f.sign | f.one, 0, 0], INVALID, "sqrt"),
+        ] {
+            check(MODE, code, values, expected, &what(name));
+        }
+        check(FLUSH_ALL, add, [1, 0, 0], NONE, &what("add"));
+        check(FLUSH_ALL, mul, [f.normal | 2, f.half, 0], UNDERFLOW | INEXACT, &what("mul"));
+        check(FLUSH, add, [1, 0, 0], INPUT_DENORMAL, &what("add"));
+    }
+    // Either half of a packed instruction.
+    let packed = &[0xd38f_4006, 0x1802_0500];
+    check(MODE, packed, [0x7c01_3c00, 0x3c00_3c00, 0], INVALID, "v_pk_add_f16");
+    check(MODE, packed, [0x3c00_7c01, 0x3c00_3c00, 0], INVALID, "v_pk_add_f16");
+    check(MODE, packed, [0x3c00_3c00, 0x3c00_3c00, 0], NONE, "v_pk_add_f16");
+}
+
+#[test]
+fn they_stay_until_the_program_clears_them() {
+    const ZERO_AND_INF: [u64; 3] = [0, 0x7f80_0000, 0];
+    // v_rcp_f32 of 0, v_mul_f32 of 0 and infinity, a read; v_clrexcp, another read.
+    let code = [0x7e0c_4500, 0x0a0c_0500, READ, 0x7e00_6a00, READ_AGAIN];
+    let outcome = run(MODE, &code, ZERO_AND_INF);
+    assert_eq!([20, 21].map(|n| outcome.sgpr(n)), [DIVIDE_BY_ZERO | INVALID, 0]);
+    // s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 4.
+    let outcome = run(MODE, &[0x0a0c_0500, READ, 0xba00_4003, 4, READ_AGAIN], ZERO_AND_INF);
+    assert_eq!([20, 21].map(|n| outcome.sgpr(n)), [INVALID, 4]);
+}
+
+#[test]
+fn reads_are_found() {
+    let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let found = |words: &[u32]| reads_exceptions(Target::Gfx906, &bytes(words));
+    assert!(found(&[0xbf80_0000, READ]));
+    // Behind the first half of a 64-bit instruction too, as code and data cannot be told apart.
+    assert!(found(&[0xd1cb_0006, READ]));
+    assert!(!found(&[0xb894_f801]), "s_getreg_b32 of MODE");
+    assert!(!found(&[0xb894_0283]), "s_getreg_b32 s20, hwreg(HW_REG_TRAPSTS, 10, 1)");
+    assert!(!found(&[0xba00_4003, 4]), "a write");
+    assert!(!reads_exceptions(Target::Gfx906, &bytes(&[READ])[..3]), "a cut word");
+}
