@@ -835,6 +835,10 @@ pub enum Op {
     FormatCvt(crate::FormatCvt),
     /// Movement between lanes.
     Lane(LaneOp),
+    /// Transposition of a matrix of small elements within each group of 16 lanes. The element width in bits is beside it: 4, 6,
+    /// 8 or 16. A lane has m elements in the rows at `src0` (two rows, three for 6 bits). Taken one after the other those
+    /// of the group are a matrix of m rows of 16 elements; lane `n` gets its column `n`. Inactive lanes count as zeros.
+    Transpose(u8),
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
     /// the two low bits of the address are ignored.
     ScalarLoad(u8),
@@ -859,6 +863,9 @@ pub enum Op {
     /// LDS allocation-counter operation: `dst` = old value broadcast, counter at M0 base + `imm` changed by plus
     /// (append) or minus (consume) the number of active lanes.
     LdsAppend(bool),
+    /// Uniform `dst` = one element of LDS at byte M0\[15:0\]; M0\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8, 5 i16, small
+    /// ones extended. 0 where LDS ends before, and for the other types.
+    LdsDirect,
     /// Orders memory operations of the wave.
     Fence(FenceScope),
     /// `dst` = status; for [`StatusReg::HwReg`], field offset in `imm[4:0]`, width in `imm[12:8]` minus one.
@@ -880,6 +887,12 @@ pub enum Op {
 }
 
 impl Op {
+    /// Rows that each lane's part of a [`Op::Transpose`] with this element width takes.
+    #[must_use]
+    pub const fn transposed_rows(bits: u8) -> u16 {
+        if bits == 6 { 3 } else { 2 }
+    }
+
     /// Whether the operation works on both halves of its cells, so that source selects name halves (`op_sel`).
     #[must_use]
     pub fn is_packed(self) -> bool {

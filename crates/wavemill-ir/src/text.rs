@@ -74,6 +74,7 @@ impl fmt::Display for OpName {
                 write!(f, "cvt.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
             }
             Op::Lane(op) => f.write_str(op.name()),
+            Op::Transpose(bits) => write!(f, "transpose.b{bits}"),
             Op::ScalarLoad(n) => write!(f, "s.load.b{}", 32 * u32::from(n)),
             Op::ScalarBufferLoad(n) => write!(f, "s.buffer_load.b{}", 32 * u32::from(n)),
             Op::ScalarStore(n) => write!(f, "s.store.b{}", 32 * u32::from(n)),
@@ -87,6 +88,7 @@ impl fmt::Display for OpName {
             }
             Op::LdsAppend(true) => f.write_str("lds_append"),
             Op::LdsAppend(false) => f.write_str("lds_consume"),
+            Op::LdsDirect => f.write_str("s.lds_direct"),
             Op::Fence(s) => {
                 f.write_str("fence.")?;
                 lower(f, &s)

@@ -36,6 +36,7 @@ fn is_uniform(op: Op) -> bool {
             | Op::WriteStatus(_)
             | Op::MoveRelSource(_)
             | Op::MoveRelDest(_)
+            | Op::LdsDirect
     )
 }
 
@@ -60,13 +61,19 @@ fn check(inst: &Inst) -> Result<(), String> {
     if mask_result && !matches!(inst.dst[0], Operand::Uni(_)) {
         return Err("the result must be uniform".into());
     }
-    if matches!(inst.op, Op::IndexedRead(_) | Op::IndexedWrite(_)) && !matches!(inst.src[0], Operand::Row(_))
-    {
-        return Err("an indexed operand must be a row".into());
+    let row_source = matches!(inst.op, Op::IndexedRead(_) | Op::IndexedWrite(_) | Op::Transpose(_));
+    if row_source && !matches!(inst.src[0], Operand::Row(_)) {
+        return Err("the source must be a row".into());
     }
     let row_result = matches!(
         inst.op,
-        Op::Int(_) | Op::Float(..) | Op::Cvt(_) | Op::FormatCvt(_) | Op::IndexedRead(_) | Op::IndexedWrite(_)
+        Op::Int(_)
+            | Op::Float(..)
+            | Op::Cvt(_)
+            | Op::FormatCvt(_)
+            | Op::IndexedRead(_)
+            | Op::IndexedWrite(_)
+            | Op::Transpose(_)
     );
     if row_result && !matches!(inst.dst[0], Operand::Row(_)) {
         return Err("the result must be a row".into());

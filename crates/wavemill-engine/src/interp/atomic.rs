@@ -1,4 +1,4 @@
-//! Read-modify-write operations on memory.
+//! Read-modify-write operations on memory, and LDS as a source of the vector ALU.
 //!
 //! Global memory is shared with other host threads: its atomics are host atomics. LDS and private memory belong to
 //! waves that run on one host thread at a time: a plain read, modification and write is enough.
@@ -9,7 +9,7 @@ use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
 use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space, span};
-use super::body::{lane_mask, scalar32, scalar64};
+use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::mem::{for_lanes, read_dword, write_dword};
@@ -402,4 +402,37 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
 /// The handler of `ds_append` and `ds_consume`.
 pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
+}
+
+/// The element of LDS that M0 names.
+unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the bytes are inside LDS.
+    unsafe {
+        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
+        let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
+        let bytes = match ty {
+            0 | 4 => 1,
+            1 | 5 => 2,
+            2 => 4,
+            _ => 0,
+        };
+        let mut value = 0;
+        if at + bytes <= (*ctx).lds_size {
+            for n in 0..bytes {
+                value |= u32::from(raw::load_u8((*ctx).lds.add((at + n) as usize))) << (8 * n);
+            }
+        }
+        let value = match ty {
+            4 => value as u8 as i8 as u32,
+            5 => value as u16 as i16 as u32,
+            _ => value,
+        };
+        write32(ctx, (*op).dst, value);
+        HostOp::next(op)
+    }
+}
+
+/// The handler of LDS as a source.
+pub(super) fn direct_handler() -> Handler {
+    direct
 }

@@ -239,6 +239,7 @@ impl Compiler<'_> {
                 self.ops.push(h);
             }
             Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
+            Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
             Op::ReadStatus(r) => {
                 let mut h = self.plain(inst, status::read_handler(r));
@@ -253,6 +254,10 @@ impl Compiler<'_> {
             Op::Message => {}
             Op::Lane(op) => {
                 let run = lane::handler(op, tier).ok_or(Unsupported)?;
+                self.ops.push(self.plain(inst, run));
+            }
+            Op::Transpose(bits) => {
+                let run = lane::transpose_handler(bits).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
             Op::IndexedRead(n) => {

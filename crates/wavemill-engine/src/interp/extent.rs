@@ -72,6 +72,10 @@ impl Extent {
             Op::Lane(LaneOp::Swap | LaneOp::Permlane16Swap | LaneOp::Permlane32Swap) => {
                 Extent { dst: [1; 2], src: [0; 4] }
             }
+            Op::Transpose(bits) => {
+                let n = Op::transposed_rows(bits);
+                value(n, [n, 0, 0])
+            }
             Op::Lane(_) | Op::LdsAppend(_) => value(1, [1; 3]),
             // Which VGPRs these touch shows when they run.
             Op::IndexedRead(n) => value(u16::from(n), [0; 3]),
@@ -86,7 +90,8 @@ impl Extent {
             | Op::WriteStatus(_)
             | Op::Message
             | Op::MoveRelSource(_)
-            | Op::MoveRelDest(_) => Extent::default(),
+            | Op::MoveRelDest(_)
+            | Op::LdsDirect => Extent::default(),
         }
     }
 }

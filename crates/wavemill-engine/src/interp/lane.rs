@@ -164,6 +164,50 @@ unsafe fn permlane_swap<const WIDTH: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *
     }
 }
 
+/// Lanes of a matrix that is transposed.
+const GROUP: usize = 16;
+
+/// Transposes elements of `BITS` bits, of which a lane has those of `ROWS` rows.
+unsafe fn transpose<const BITS: usize, const ROWS: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers: sources and results are rows.
+    unsafe {
+        let mask = lane_mask(ctx, op);
+        let offset = |first: u32, n: usize| first + n as u32 * ROW_BYTES;
+        let mut from = [0u128; LANES];
+        for n in 0..ROWS {
+            let row = ((*ctx).base.add(offset((*op).src[0], n) as usize) as *const Row).read();
+            for i in (0..LANES).filter(|i| mask >> i & 1 != 0) {
+                from[i] |= u128::from(row[i]) << (32 * n);
+            }
+        }
+        let elements = 32 * ROWS / BITS;
+        let mut to = [0u128; LANES];
+        for (i, value) in to.iter_mut().enumerate() {
+            let (group, column) = (i / GROUP * GROUP, i % GROUP);
+            for k in 0..elements {
+                let at = k * GROUP + column;
+                let element = from[group + at / elements] >> (BITS * (at % elements)) & ((1 << BITS) - 1);
+                *value |= element << (BITS * k);
+            }
+        }
+        for n in 0..ROWS {
+            store(ctx, offset((*op).dst, n), &to.map(|v| (v >> (32 * n)) as u32), mask);
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler that transposes elements of so many bits.
+pub(super) fn transpose_handler(bits: u8) -> Option<Handler> {
+    Some(match bits {
+        4 => transpose::<4, 2>,
+        6 => transpose::<6, 3>,
+        8 => transpose::<8, 2>,
+        16 => transpose::<16, 2>,
+        _ => return None,
+    })
+}
+
 /// What an indexed move needs: the number of its first VGPR, how many there are, and offsets of VGPRs.
 unsafe fn index(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64, impl Fn(u64) -> Option<usize>) {
     // SAFETY: the contract of handlers.

@@ -117,9 +117,8 @@ impl Lifter {
                 }
                 let address = self.get(inst, Role::Addr);
                 match inst.row().memory.first().map(|access| access.op) {
-                    // The transposing loads of gfx950 exchange data between lanes; their pattern is not published.
                     Some(MemOp::Load) if inst.row().operand(Role::Vdst).is_some_and(is_transposed) => {
-                        Lifted::Unsupported
+                        self.ds_transposed(inst, address)
                     }
                     Some(MemOp::Load) => self.ds_load(inst, address),
                     Some(MemOp::Store) => self.ds_store(inst, address, Role::Data0, modifiers.offset),
@@ -134,6 +133,22 @@ impl Lifter {
         let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
         let result = self.get(inst, Role::Vdst);
         self.lds_load(memory_type(inst, spec.ty), result, address, inst.modifiers().offset);
+        Lifted::Next
+    }
+
+    /// A load whose elements go to other lanes.
+    ///
+    /// *Modelled*: the manual says which part of a matrix a pair of these loads (CDNA4 ISA 11.4), not which element goes
+    /// where. What fits both the MFMA layouts and what compilers make of it: 16 lanes load the rows of a matrix of 16
+    /// columns one after the other, and lane `n` of them gets column `n`.
+    fn ds_transposed(&mut self, inst: &Inst, address: Operand) -> Lifted {
+        let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
+        let (bits, dwords) = (spec.ty.elem.bits() as u8, spec.ty.dwords());
+        let result = self.get(inst, Role::Vdst);
+        let loaded = self.b.row_temp(dwords.into());
+        self.lds_load(MemType::Dwords(dwords), loaded.into(), address, inst.modifiers().offset);
+        let sources = [loaded.into(), Operand::None, Operand::None, Operand::None];
+        self.b.push(IrOp::Transpose(bits), [result, Operand::None], sources, Attrs::default());
         Lifted::Next
     }
 

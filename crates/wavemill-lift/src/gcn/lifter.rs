@@ -101,8 +101,12 @@ impl Lifter {
             S::Execz => self.is_zero(Uni::EXEC),
             // Ordered append belongs to the graphics pipeline: no wave is ever ordered.
             S::PopsExitingWaveId => Operand::Const(0),
-            // The vector ALU lifts its LDS operand itself.
-            S::LdsDirect => Operand::None,
+            S::LdsDirect => {
+                let temp = self.b.uni_temp(1);
+                let result = [temp.into(), Operand::None];
+                self.b.push(Op::LdsDirect, result, [Operand::None; 4], Attrs::default());
+                temp.into()
+            }
             cell => Uni(cell.code() as u16).into(),
         }
     }

@@ -8,7 +8,7 @@ use wavemill_ir::{
     Attrs, CvtOp, DppCtrl, DstUnused, FloatOp, FloatType, FpEnv, IntOp, IntType, LaneOp, Omod, Op, Operand,
     SrcMods, SubDword,
 };
-use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Special, Type};
+use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Type};
 
 use super::gpr_index::indexable;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
@@ -36,8 +36,8 @@ pub(super) struct Ready {
 }
 
 impl Lifter {
-    /// Operands and modifiers of a vector ALU instruction. `None` if it reads LDS, has reserved modifiers, or cannot be
-    /// indexed where that is asked for.
+    /// Operands and modifiers of a vector ALU instruction. `None` if it has reserved modifiers, or cannot be indexed
+    /// where that is asked for.
     pub(super) fn valu(&mut self, inst: &Inst) -> Option<Valu> {
         let row = inst.row();
         let modifiers = inst.modifiers();
@@ -71,9 +71,6 @@ impl Lifter {
                 Role::Src2 => Some(2),
                 _ => None,
             };
-            if let gcn::Operand::Special { reg: Special::LdsDirect, .. } = operand {
-                return None;
-            }
             v.src[sources] = match operand {
                 // Integer sources of f16 instructions take inline constants as f16 all the same (Vega ISA 12.7,
                 // V_LDEXP_F16; 12.9, V_CMP_CLASS_F16).

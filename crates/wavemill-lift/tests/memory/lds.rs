@@ -361,3 +361,38 @@ fn swizzles() {
         }
     }
 }
+
+/// The transposing loads of gfx950: 16 lanes load a matrix row by row, and each gets a column.
+#[test]
+fn transposed_loads() {
+    let target = Target::Gfx950;
+    for (op, bits, bytes) in [
+        (Op::DsReadB64TrB16, 16, 8),
+        (Op::DsReadB64TrB8, 8, 8),
+        (Op::DsReadB64TrB4, 4, 8),
+        (Op::DsReadB96TrB6, 6, 12),
+    ] {
+        let code = home_words(target, op, &[(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Offset0, 64)]);
+        let contents = Numbers::new(5).bytes(LDS);
+        // Lanes next to each other need not read next to each other.
+        let addresses: [usize; 64] = std::array::from_fn(|lane| (lane * 37 % 64) * bytes);
+        let done = run_on(target, &code, !0, 0, addresses, &[], contents.clone());
+        assert!(done.before == done.after);
+        let per_lane = 8 * bytes / bits;
+        let bit = |lane: usize, n: usize| contents[64 + addresses[lane] + n / 8] >> (n % 8) & 1 != 0;
+        for lane in 0..64 {
+            let mut expected = column(&done.old, lane);
+            expected[..bytes / 4].fill(0);
+            for row in 0..per_lane {
+                // The matrix has 16 columns: this is its element in the order of loading.
+                let element = row * 16 + lane % 16;
+                let (source, part) = (lane / 16 * 16 + element / per_lane, element % per_lane);
+                for b in 0..bits {
+                    let to = row * bits + b;
+                    expected[to / 32] |= u32::from(bit(source, part * bits + b)) << (to % 32);
+                }
+            }
+            assert_eq!(column(&done.result, lane), expected, "{op}, lane {lane}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod common;
 mod atomic;
 mod buffer;
 mod denormals;
+mod direct;
 mod flat;
 mod lds;
 mod reference;
