@@ -29,6 +29,8 @@ pub(super) struct Lifter {
     pub(super) next: u64,
     /// The indexed result of the current instruction, which waits in temporaries.
     pub(super) indexed_result: Option<IndexedResult>,
+    /// Temporaries of the current instruction that are zero.
+    pub(super) zeros: Option<Uni>,
 }
 
 /// Bit of MODE that turns VGPR indexing on (Vega ISA 3.4).
@@ -55,10 +57,8 @@ impl Lifter {
             O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
             // Waves are never privileged. To them these registers read as zero (CDNA4 ISA 3.10); for the older targets
             // the manual mentions no such rule (Vega ISA 3.10).
-            O::Ttmp { dwords, .. }
-                if spec.access == Access::Read && self.context.target == Target::Gfx950 =>
-            {
-                self.zeros(u16::from(dwords))
+            O::Ttmp { .. } if spec.access == Access::Read && self.context.target == Target::Gfx950 => {
+                self.zeros()
             }
             O::Ttmp { first, .. } => Uni::TTMP0.plus(u16::from(first)).into(),
             O::Vgpr { first, .. } => Row::vgpr(u16::from(first)).into(),
@@ -130,13 +130,21 @@ impl Lifter {
         }
     }
 
-    /// Fresh uniform temporaries that are zero.
-    fn zeros(&mut self, cells: u16) -> Operand {
-        let temp = self.b.uni_temp(cells);
-        for n in 0..cells {
-            self.b.scalar(ScalarOp::Mov, Width::W32, temp.plus(n), &[Operand::Const(0)], false);
-        }
-        temp.into()
+    /// Uniform temporaries that are zero, as many as an operand can have; the same ones for all operands of an instruction.
+    fn zeros(&mut self) -> Operand {
+        const CELLS: u16 = 8;
+        let zeros = match self.zeros {
+            Some(zeros) => zeros,
+            None => {
+                let zeros = self.b.uni_temp(CELLS);
+                for n in (0..CELLS).step_by(2) {
+                    self.b.scalar(ScalarOp::Mov, Width::W64, zeros.plus(n), &[Operand::Const(0)], false);
+                }
+                self.zeros = Some(zeros);
+                zeros
+            }
+        };
+        zeros.into()
     }
 
     /// VCCZ and EXECZ as sources: a temporary pair that is 1 if the mask is zero, else 0.

@@ -47,7 +47,7 @@ const MAX_GUEST: usize = 512;
 /// that it is reported when, and only when, it is reached.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
     let b = BlockBuilder::new(pc);
-    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None };
+    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None, zeros: None };
     loop {
         let offset = (lifter.next - pc) as u32;
         lifter.pc = lifter.next;
@@ -55,6 +55,7 @@ pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u
             return lifter.b.finish(offset, Terminator::Jump(lifter.next));
         }
         lifter.b.begin_guest(offset);
+        lifter.zeros = None;
         let mut bytes = [0; 16];
         let available = fetch(lifter.next, &mut bytes).min(16);
         let inst = match decode(context.target, &bytes[..available]) {
