@@ -224,6 +224,13 @@ pub(super) enum Place {
     Shared(*mut u8),
 }
 
+/// The floating-point mode of an operation; of no meaning for those that are not on floats.
+#[inline(always)]
+pub(super) unsafe fn mode<F: AtomicFn>(op: *mut HostOp) -> FpEnv {
+    // SAFETY: the contract of handlers: what the operation points to lives as long as it.
+    unsafe { if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT } }
+}
+
 /// Performs a lane's operation and returns the old value. `data` is the source with the datum; the second one is in
 /// source 3, or `follows` cells behind the first.
 #[inline(always)]
@@ -239,8 +246,7 @@ pub(super) unsafe fn perform<F: AtomicFn, const WIDE: bool>(
     unsafe {
         let value = datum::<WIDE>(ctx, op, data, 0, lane);
         let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, follows, lane) } else { 0 };
-        // Only float operations have it.
-        let env = if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT };
+        let env = mode::<F>(op);
         let old = match place {
             Place::Nowhere => 0,
             Place::Own(p) => own::<F, WIDE>(p, value, second, env),
