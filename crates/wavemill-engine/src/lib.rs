@@ -13,7 +13,7 @@ mod regs;
 mod schedule;
 
 pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
-pub use interp::{BlockCount, BlockSource, Tier};
+pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
     Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest, SANDBOX_BASE,
     SCRATCH_APERTURE,

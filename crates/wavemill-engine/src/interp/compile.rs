@@ -10,6 +10,7 @@ use wavemill_ir::{
 };
 
 use super::body::Shape;
+use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
@@ -39,6 +40,8 @@ struct Compiler<'a> {
     pc: u64,
     /// Rows of the interpreter that the operation uses already.
     step_rows: u32,
+    /// Whether something in the operation goes lane by lane through scalar code.
+    opaque: bool,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -69,6 +72,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
         infos: Vec::new(),
         pc: block.start,
         step_rows: 0,
+        opaque: false,
     };
     if counting {
         let op = c.host(control::count);
@@ -93,6 +97,28 @@ pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
     }
     c.terminator();
     Code { ops: c.ops, infos: c.infos }
+}
+
+/// What each operation of a block compiles to.
+pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
+    let mut c = Compiler {
+        tier,
+        counts,
+        watching: false,
+        block,
+        ops: Vec::new(),
+        infos: Vec::new(),
+        pc: 0,
+        step_rows: 0,
+        opaque: false,
+    };
+    let cost = |inst: &Inst| {
+        c.ops.clear();
+        c.opaque = goes_lane_by_lane(inst.op);
+        let unsupported = c.operation(inst).is_err();
+        OperationCost { host_operations: c.ops.len() as u32, opaque: c.opaque, unsupported }
+    };
+    block.insts.iter().map(cost).collect()
 }
 
 impl Compiler<'_> {
@@ -330,6 +356,7 @@ impl Compiler<'_> {
             return self.two_singles(inst, op);
         }
         let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
+        self.opaque |= plan.opaque;
         let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
         // The step that collects exceptions wants modifiers to be applied.
         let inside = plan.run_mods.is_some() && !self.watching;
@@ -552,6 +579,7 @@ impl Compiler<'_> {
     }
 
     fn dpp(&mut self, h: &HostOp, dpp: DppCtrl, exec: u32, dwords: u16) -> Result<u32, Unsupported> {
+        self.opaque = true;
         let row = self.step_row(u32::from(dwords))?;
         for d in 0..u32::from(dwords) {
             let mut s = self.host(step::dpp_handler());

@@ -267,6 +267,11 @@ pub(super) fn indexed_write() -> Handler {
     write_indexed
 }
 
+/// Whether the handler of the operation visits one lane after the other.
+pub(super) fn goes_lane_by_lane(op: LaneOp) -> bool {
+    !matches!(op, LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane)
+}
+
 /// The handler of a lane operation.
 pub(super) fn handler(op: LaneOp, _tier: Tier) -> Option<Handler> {
     Some(match op {

@@ -8,6 +8,7 @@ mod body;
 mod buffer;
 mod compile;
 mod control;
+mod cost;
 mod cvt;
 mod extent;
 mod float;
@@ -34,6 +35,8 @@ use crate::memory::MemoryMap;
 use crate::regs::{RegisterCounts, Registers};
 use compile::{Code, Purpose, compile};
 use hostop::{Ctx, Exit, Status};
+
+pub use cost::{OperationCost, operation_costs};
 
 /// Vector hardware of the host that the interpreter uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]

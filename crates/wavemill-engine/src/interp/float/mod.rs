@@ -109,6 +109,8 @@ pub(super) struct Plan {
     pub result: Outcome,
     /// The reference function.
     pub kernel: Option<Kernel>,
+    /// Whether lanes go one by one through the reference.
+    pub opaque: bool,
     /// Step that applies output modifiers to the result (source 0) and writes it to the destination.
     pub output: Option<Handler>,
 }
@@ -212,9 +214,11 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
         op if op.is_packed() => Operands::Halves,
         _ => Operands::Whole,
     };
-    let fast = fast.unwrap_or(Fast::unmodified(slow));
     let output = output(&inst.attrs, result);
-    Some(Plan { run: fast.run, run_mods: fast.run_mods, operands, sources, result, kernel, output })
+    let by_lane = fast.is_none() || matches!(inst.op, Op::Float(FloatOp::FmaMix, _));
+    let opaque = by_lane || output.is_some();
+    let fast = fast.unwrap_or(Fast::unmodified(slow));
+    Some(Plan { run: fast.run, run_mods: fast.run_mods, operands, sources, result, kernel, opaque, output })
 }
 
 fn float_sources(op: FloatOp, ty: FloatType) -> [Source; 3] {
