@@ -9,7 +9,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
-use crate::mix::InstructionMix;
+use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
 use crate::state::InitialState;
@@ -53,6 +53,10 @@ pub struct LaunchStats {
     pub resident: u32,
     /// Kinds of the executed instructions, if the options asked to count blocks.
     pub mix: Option<InstructionMix>,
+    /// How exact the meanings of the executed instructions are, if the options asked to count blocks.
+    pub fidelity: Option<FidelityCounts>,
+    /// What they cost the interpreter, if the options asked to count blocks.
+    pub operations: Option<OperationCounts>,
 }
 
 /// A launch of a kernel over a grid.
@@ -374,13 +378,25 @@ impl<'a> Launch<'a> {
             None => run(&grid, &self.options),
         };
         match result {
-            Ok(run) => Ok(LaunchStats {
-                mix: self.options.count_blocks.then(|| InstructionMix::of(device, &map, &run.block_counts)),
-                run,
-                workgroups,
-                work_items: geometry.global_size.iter().product(),
-                resident,
-            }),
+            Ok(run) => {
+                let counted = self.options.count_blocks;
+                let stepped = self.tracer.is_some();
+                let executed =
+                    counted.then(|| Executed::of(device, &map, run.tier, &run.block_counts, stepped));
+                let (mix, fidelity, operations) = match executed {
+                    Some(all) => (Some(all.mix), Some(all.fidelity), Some(all.operations)),
+                    None => (None, None, None),
+                };
+                Ok(LaunchStats {
+                    run,
+                    workgroups,
+                    work_items: geometry.global_size.iter().product(),
+                    resident,
+                    mix,
+                    fidelity,
+                    operations,
+                })
+            }
             Err(RunError::Fault(fault)) => {
                 let report = FaultReport::new(self.kernel, *fault, &map);
                 Err(Error::Fault(Box::new(report)))

@@ -1,7 +1,12 @@
-//! What kinds of instructions a launch executed.
+//! What instructions a launch executed: their kinds, how exact their meanings are, and what they cost.
 
-use wavemill_engine::{BlockCount, MemoryMap};
-use wavemill_isa::gcn::{Format, decode};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wavemill_engine::{BlockCount, MemoryMap, OperationCost, Tier, operation_costs};
+use wavemill_ir::Block;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Fidelity, Format, Inst, decode};
 
 use crate::device::DeviceInner;
 
@@ -44,19 +49,254 @@ impl InstructionMix {
             _ => &mut self.valu,
         }
     }
+}
 
-    /// Kinds of the instructions in the blocks that were entered.
-    pub(crate) fn of(device: &DeviceInner, map: &MemoryMap, counts: &[BlockCount]) -> Self {
-        let mut mix = InstructionMix::default();
+/// Guest instructions of a launch by how exact their meanings are ([`Fidelity`]).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FidelityCounts {
+    /// Defined bit for bit by the manual.
+    pub exact: u64,
+    /// Correctly rounded where the manual gives an error bound only.
+    pub rounded: u64,
+    /// A documented choice where the manual is silent or contradicts itself, at least for some operands.
+    pub modelled: u64,
+    /// Without a meaning. These end a launch, so that a launch that succeeds has none.
+    pub unsupported: u64,
+    /// The instructions that are not exact, most frequent first.
+    pub inexact: Vec<InexactCount>,
+}
+
+/// How often an instruction ran whose meaning is not exact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InexactCount {
+    /// The mnemonic.
+    pub mnemonic: &'static str,
+    /// How exact it is.
+    pub fidelity: Fidelity,
+    /// What is chosen, if it is modelled; else empty.
+    pub note: &'static str,
+    /// How often waves ran it.
+    pub count: u64,
+}
+
+impl FidelityCounts {
+    /// All instructions.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.exact + self.rounded + self.modelled + self.unsupported
+    }
+
+    /// The instructions of a level.
+    #[must_use]
+    pub fn of(&self, fidelity: Fidelity) -> u64 {
+        match fidelity {
+            Fidelity::Exact => self.exact,
+            Fidelity::Rounded => self.rounded,
+            Fidelity::Modelled => self.modelled,
+            Fidelity::Unsupported => self.unsupported,
+        }
+    }
+
+    fn slot(&mut self, fidelity: Fidelity) -> &mut u64 {
+        match fidelity {
+            Fidelity::Exact => &mut self.exact,
+            Fidelity::Rounded => &mut self.rounded,
+            Fidelity::Modelled => &mut self.modelled,
+            Fidelity::Unsupported => &mut self.unsupported,
+        }
+    }
+}
+
+/// What the guest instructions of a launch cost the interpreter.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OperationCounts {
+    /// Guest instructions.
+    pub guest: u64,
+    /// Operations of the wave IR that they became, ends of blocks included.
+    pub ir: u64,
+    /// Operations of the interpreter: those of the IR, and the steps around them that modifiers ask for.
+    pub host: u64,
+    /// Operations of the IR whose lanes go one by one through scalar code; [`OperationCost::opaque`] says which.
+    pub opaque: u64,
+    /// Those by the instruction that they come from, most frequent first.
+    pub opaque_by_instruction: Vec<(&'static str, u64)>,
+}
+
+impl OperationCounts {
+    /// Operations of the IR for each guest instruction; 0 if there were none.
+    #[must_use]
+    pub fn ir_per_guest(&self) -> f64 {
+        ratio(self.ir, self.guest)
+    }
+
+    /// Operations of the interpreter for each guest instruction; 0 if there were none.
+    #[must_use]
+    pub fn host_per_guest(&self) -> f64 {
+        ratio(self.host, self.guest)
+    }
+
+    /// Share of the IR's operations that are opaque, 0 to 1.
+    #[must_use]
+    pub fn opaque_share(&self) -> f64 {
+        ratio(self.opaque, self.ir)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Everything that the counts of blocks tell about the instructions of a launch.
+#[derive(Debug, Default)]
+pub(crate) struct Executed {
+    pub mix: InstructionMix,
+    pub fidelity: FidelityCounts,
+    pub operations: OperationCounts,
+    inexact: HashMap<(&'static str, Fidelity, &'static str), u64>,
+    opaque: HashMap<&'static str, u64>,
+}
+
+impl Executed {
+    /// The instructions in the blocks that were entered; with `stepped`, the run executed the first instruction of each
+    /// only.
+    pub(crate) fn of(
+        device: &DeviceInner,
+        map: &MemoryMap,
+        tier: Tier,
+        counts: &[BlockCount],
+        stepped: bool,
+    ) -> Self {
+        let mut all = Executed::default();
         for count in counts {
-            let block = device.code.block(map, count.pc, count.mode);
-            for offset in &block.guest {
-                let (bytes, n) = device.code.fetch(map, count.pc + u64::from(*offset));
-                if let Ok(inst) = decode(device.target, &bytes[..n]) {
-                    *mix.slot(inst.row().format) += count.entered;
-                }
+            let mut block = device.code.block(map, count.pc, count.mode);
+            if stepped && let [_, second, ..] = block.guest[..] {
+                let block = Arc::make_mut(&mut block);
+                block.insts.retain(|inst| inst.pc_offset < second);
+                block.guest.truncate(1);
+            }
+            let code = |at: u64| device.code.fetch(map, at);
+            all.add(device.target, &block, &operation_costs(&block, tier), count.entered, code);
+        }
+        all.finish()
+    }
+
+    fn add(
+        &mut self,
+        target: Target,
+        block: &Block,
+        costs: &[OperationCost],
+        entered: u64,
+        code: impl Fn(u64) -> ([u8; 16], usize),
+    ) {
+        let instruction = |offset: u32| {
+            let (bytes, n) = code(block.start + u64::from(offset));
+            decode(target, &bytes[..n]).ok()
+        };
+        for inst in block.guest.iter().filter_map(|offset| instruction(*offset)) {
+            self.instruction(&inst, entered);
+        }
+        self.operations.guest += entered * block.guest.len() as u64;
+        // The block's end is one more operation.
+        self.operations.ir += entered * (costs.len() as u64 + 1);
+        self.operations.host += entered;
+        for (op, cost) in block.insts.iter().zip(costs) {
+            self.operations.host += entered * u64::from(cost.host_operations);
+            if cost.opaque {
+                self.operations.opaque += entered;
+                let name = instruction(op.pc_offset).map_or("?", |inst| inst.mnemonic());
+                *self.opaque.entry(name).or_default() += entered;
             }
         }
-        mix
+    }
+
+    fn instruction(&mut self, inst: &Inst, entered: u64) {
+        *self.mix.slot(inst.row().format) += entered;
+        let fidelity = inst.fidelity();
+        *self.fidelity.slot(fidelity) += entered;
+        if fidelity != Fidelity::Exact {
+            let key = (inst.mnemonic(), fidelity, inst.fidelity_note());
+            *self.inexact.entry(key).or_default() += entered;
+        }
+    }
+
+    fn finish(mut self) -> Self {
+        let inexact = self.inexact.drain().map(|((mnemonic, fidelity, note), count)| InexactCount {
+            mnemonic,
+            fidelity,
+            note,
+            count,
+        });
+        self.fidelity.inexact = inexact.filter(|one| one.count > 0).collect();
+        self.fidelity.inexact.sort_by_key(|one| (std::cmp::Reverse(one.count), one.mnemonic, one.note));
+        self.operations.opaque_by_instruction = self.opaque.drain().filter(|(_, n)| *n > 0).collect();
+        self.operations.opaque_by_instruction.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_ir::FaultKind;
+    use wavemill_ir::Terminator;
+    use wavemill_lift::gcn::{Context, lift_block};
+
+    use super::*;
+
+    /// Counts of a program that is entered so often, on gfx906.
+    fn counts(words: &[u32], entered: u64) -> Executed {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let code = |at: u64| {
+            let rest = &bytes[(at - 0x1000) as usize..];
+            let mut out = [0; 16];
+            let n = rest.len().min(16);
+            out[..n].copy_from_slice(&rest[..n]);
+            (out, n)
+        };
+        let context = Context { target: Target::Gfx906, mode: 0x3f0 };
+        let block = lift_block(&context, 0x1000, &mut |at, into| {
+            let (bytes, n) = code(at);
+            *into = bytes;
+            n
+        });
+        assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
+        let costs = operation_costs(&block, Tier::Portable);
+        assert!(costs.iter().all(|cost| !cost.unsupported));
+        let mut all = Executed::default();
+        all.add(context.target, &block, &costs, entered, code);
+        all.finish()
+    }
+
+    #[test]
+    fn levels_and_costs_are_counted() {
+        // v_add_f32 v0, v1, v2; v_sqrt_f32 v0, v1; s_memtime s[0:1]; ds_swizzle_b32 v0, v1; s_endpgm
+        let program = [0x0200_0501, 0x7e00_4f01, 0xc090_0000, 0, 0xd87a_0000, 0x0000_0001, 0xbf81_0000];
+        let all = counts(&program, 3);
+        let f = &all.fidelity;
+        assert_eq!((f.exact, f.rounded, f.modelled, f.unsupported), (9, 3, 3, 0));
+        assert_eq!((f.total(), all.mix.total()), (15, 15));
+        let names: Vec<_> = f.inexact.iter().map(|one| (one.mnemonic, one.fidelity, one.count)).collect();
+        assert_eq!(names, [("s_memtime", Fidelity::Modelled, 3), ("v_sqrt_f32", Fidelity::Rounded, 3)]);
+        assert!(!f.inexact[0].note.is_empty() && f.inexact[1].note.is_empty());
+        let o = &all.operations;
+        assert_eq!((o.guest, o.ir, o.host, o.opaque), (15, 15, 15, 3));
+        assert_eq!(o.opaque_by_instruction, [("ds_swizzle_b32", 3)]);
+        assert_eq!((o.ir_per_guest(), o.opaque_share()), (1.0, 0.2));
+    }
+
+    #[test]
+    fn modifiers_cost_steps_and_may_be_modelled() {
+        // v_add_f32_e64 v0, v1, v2 mul:2; v_mov_b32_dpp v0, v1 row_mirror; s_endpgm
+        let program = [0xd101_0000, 0x0802_0501, 0x7e00_02fa, 0xff01_4001, 0xbf81_0000];
+        let all = counts(&program, 1);
+        assert_eq!((all.fidelity.exact, all.fidelity.modelled), (2, 1));
+        assert_eq!(all.fidelity.inexact[0].mnemonic, "v_add_f32");
+        assert_eq!((all.operations.ir, all.operations.host), (3, 4));
+        assert_eq!(all.operations.opaque_by_instruction, [("v_mov_b32", 1)]);
+    }
+
+    #[test]
+    fn nothing_has_no_ratios() {
+        let none = OperationCounts::default();
+        assert_eq!((none.ir_per_guest(), none.host_per_guest(), none.opaque_share()), (0.0, 0.0, 0.0));
     }
 }

@@ -26,7 +26,7 @@ impl Way {
 
 /// Contents of all buffers after a launch, in argument order, and what the launch did.
 pub(crate) fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    launch_watched(case, target, way, None)
+    run(case, target, way.options(), None)
 }
 
 /// The same, one instruction at a time if somebody may watch.
@@ -34,6 +34,25 @@ pub(crate) fn launch_watched(
     case: &Case,
     target: Target,
     way: Way,
+    tracer: Option<&dyn Tracer>,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    run(case, target, way.options(), tracer)
+}
+
+/// The same with a count of instructions.
+pub(crate) fn launch_counted(
+    case: &Case,
+    target: Target,
+    way: Way,
+    tracer: Option<&dyn Tracer>,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    run(case, target, RunOptions { count_blocks: true, ..way.options() }, tracer)
+}
+
+fn run(
+    case: &Case,
+    target: Target,
+    options: RunOptions,
     tracer: Option<&dyn Tracer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = fixture(target, case.object).unwrap_or_else(|| panic!("no fixture {}", case.object));
@@ -62,7 +81,7 @@ pub(crate) fn launch_watched(
         .global_offset(case.offset)
         .dims(case.dims as u16)
         .args(args)
-        .options(way.options());
+        .options(options);
     let stats = match tracer {
         Some(tracer) => launch.tracer(tracer).run()?,
         None => launch.run()?,

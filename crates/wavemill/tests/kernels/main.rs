@@ -6,7 +6,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use wavemill::{Tier, TraceStep, Tracer};
 use wavemill_kernels::{Case, KERNELS, Size, Target};
 
-use launch::{Way, launch, launch_watched};
+use launch::{Way, launch, launch_counted, launch_watched};
 
 /// The kernel's results are those of its host reference.
 fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
@@ -14,6 +14,27 @@ fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
     assert_eq!(stats.run.workgroups, case.group_count());
     assert_eq!(stats.work_items, case.work_items());
     case.check(&buffers)?;
+    Ok(())
+}
+
+/// Counts of blocks tell of as many instructions as the engine ran, also one instruction at a time.
+fn counts(case: &Case, target: Target) -> Result<(), Failed> {
+    let way = Way { threads: 2, tier: Tier::detect() };
+    let mut all = Vec::new();
+    for tracer in [None, Some(&NoOne as &dyn Tracer)] {
+        let (_, stats) = launch_counted(case, target, way, tracer)?;
+        let (mix, fidelity) = (stats.mix.expect("counted"), stats.fidelity.expect("counted"));
+        let operations = stats.operations.expect("counted");
+        let instructions = stats.run.instructions;
+        assert_eq!(
+            (mix.total(), fidelity.total(), operations.guest),
+            (instructions, instructions, instructions)
+        );
+        assert!(operations.ir > 0 && operations.host >= operations.ir - instructions);
+        assert_eq!(fidelity.unsupported, 0);
+        all.push((mix, fidelity, operations.opaque));
+    }
+    assert_eq!(all[0], all[1]);
     Ok(())
 }
 
@@ -67,6 +88,11 @@ fn main() {
             trials.push(Trial::test(format!("right_numbers::{name}"), move || {
                 right_numbers(&kernel.make(Size::Small), target)
             }));
+            if ["vector_add", "reduction", "callee_round"].contains(&kernel.name) {
+                trials.push(Trial::test(format!("counts::{name}"), move || {
+                    counts(&kernel.make(Size::Small), target)
+                }));
+            }
             if !kernel.make(Size::Small).racy {
                 trials.push(Trial::test(format!("same_bits::{name}"), move || {
                     same_bits(&kernel.make(Size::Small), target)
