@@ -53,6 +53,9 @@ fn adds_vectors_on_every_target() {
         assert_eq!(out(&output), wanted);
         assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
         assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
+        // An addition is exact; nothing in the kernel goes lane by lane.
+        assert!(err(&output).contains("\nfidelity      100.0% exact\noperations    "), "{}", err(&output));
+        assert!(err(&output).contains(" 0.0% go lane by lane through scalar code\n"), "{}", err(&output));
     }
 }
 

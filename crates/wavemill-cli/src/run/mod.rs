@@ -11,6 +11,7 @@ mod output;
 mod plan;
 mod signature;
 mod spec;
+mod stats;
 mod text;
 mod trace;
 mod view;
@@ -20,7 +21,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, Module, TargetId};
+use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, Module, RunOptions, TargetId};
 use wavemill_object::{CodeObject, Container, Limits, container::ContainerKind};
 
 pub(crate) use options::{HELP, RunArgs};
@@ -318,7 +319,7 @@ impl Run<'_> {
             .apply(Launch::new(self.kernel))
             .global_offset(self.job.offset)
             .dynamic_lds(self.job.dynamic_lds)
-            .options(self.job.options.clone());
+            .options(RunOptions { count_blocks: self.job.stats, ..self.job.options.clone() });
         launch = match self.raw {
             true => launch.kernarg(&raw_arguments(&arguments)?),
             false => launch.args(arguments),
@@ -359,6 +360,8 @@ impl Run<'_> {
         out.flush()?;
         if self.job.stats {
             eprint!("{}", stats_text(&stats, time));
+            eprint!("{}", stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default());
+            eprint!("{}", stats.operations.as_ref().map(stats::operations).unwrap_or_default());
         }
         match wrong.is_empty() {
             true => Ok(()),
