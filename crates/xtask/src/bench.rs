@@ -1,11 +1,14 @@
 //! Times the kernels in `kernels/`: how fast their machine code runs on this machine.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use wavemill::{Arg, Buffer, Device, Error, InstructionMix, Launch, Module, RunOptions, Tier};
+use wavemill::{
+    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RunOptions, Tier,
+};
 use wavemill_kernels::{Case, KERNELS, Size, Target, Value, fixture};
 
 /// Kernels of the table: those that stand for a kind of work.
@@ -42,11 +45,15 @@ pub(crate) struct Options {
     /// Check the results against the host references too
     #[arg(long)]
     check: bool,
+    /// Time nothing: print how many operations the guest instructions of all kernels become, on all targets
+    #[arg(long)]
+    ir: bool,
 }
 
 struct Measurement {
     time: Duration,
     mix: InstructionMix,
+    operations: OperationCounts,
     tier: Tier,
 }
 
@@ -86,7 +93,41 @@ fn launch(case: &Case, target: Target, options: &RunOptions, check: bool) -> Res
         let contents = buffers.iter().map(|b| b.bytes().map_err(text)).collect::<Result<Vec<_>, _>>()?;
         case.check(&contents).map_err(|m| m.to_string())?;
     }
-    Ok(Measurement { time, mix: stats.mix.unwrap_or_default(), tier: stats.run.tier })
+    Ok(Measurement {
+        time,
+        mix: stats.mix.unwrap_or_default(),
+        operations: stats.operations.unwrap_or_default(),
+        tier: stats.run.tier,
+    })
+}
+
+/// Operations per guest instruction and opaque shares, one line for each kernel.
+fn operations(names: &[&str], run: &RunOptions, check: bool) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let run = RunOptions { count_blocks: true, ..run.clone() };
+    println!("| kernel | {} |", Target::ALL.map(Target::name).join(" | "));
+    println!("|---|{}", "---:|".repeat(Target::ALL.len()));
+    let cell = |o: &OperationCounts| {
+        format!("{:.2} / {:.2} / {:.1}%", o.ir_per_guest(), o.host_per_guest(), 100.0 * o.opaque_share())
+    };
+    let mut opaque: BTreeMap<&str, u64> = BTreeMap::new();
+    for maker in KERNELS.iter().filter(|k| names.is_empty() || names.contains(&k.name)) {
+        let case = maker.make(Size::Small);
+        let mut cells = Vec::new();
+        for target in Target::ALL {
+            let counted = launch(&case, target, &run, check)
+                .map_err(|e| format!("{} on {}: {e}", maker.name, target.name()))?;
+            for (name, n) in &counted.operations.opaque_by_instruction {
+                *opaque.entry(name).or_default() += n;
+            }
+            cells.push(cell(&counted.operations));
+        }
+        println!("| {} | {} |", maker.name, cells.join(" | "));
+    }
+    let mut opaque: Vec<_> = opaque.into_iter().collect();
+    opaque.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+    let named: Vec<String> = opaque.iter().take(12).map(|(name, n)| format!("{name} {n}")).collect();
+    println!("\nOpaque, most frequent first: {}", named.join(", "));
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -104,6 +145,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         ),
     };
     let run = RunOptions { threads: Some(options.threads), tier, ..RunOptions::default() };
+    if options.ir {
+        let names: Vec<&str> = options.kernels.iter().map(String::as_str).collect();
+        return operations(&names, &run, options.check);
+    }
     let names: Vec<&str> = if options.kernels.is_empty() {
         TABLE.to_vec()
     } else {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_objdump;
+mod conformance;
 
 use std::process::ExitCode;
 
@@ -15,12 +16,15 @@ enum Chore {
     CompareObjdump(compare_objdump::Options),
     /// Time the kernels in `kernels/` on this machine and print a table
     Bench(bench::Options),
+    /// Write the tables of CONFORMANCE.md that follow from the rows
+    Conformance(conformance::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Conformance(options) => conformance::run(&options),
     };
     match result {
         Ok(code) => code,

@@ -1,0 +1,147 @@
+//! The part of CONFORMANCE.md that follows from the rows: how exact the meanings of the instructions are.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Fidelity, Format, Op, Row};
+
+/// Lines around the generated part of the page.
+const BEGIN: &str = "<!-- fidelity: written by `cargo run -p xtask -- conformance` -->\n";
+const END: &str = "<!-- /fidelity -->\n";
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only check that the page is up to date
+    #[arg(long)]
+    check: bool,
+}
+
+fn page() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "CONFORMANCE.md"].iter().collect()
+}
+
+/// The page with its generated part replaced.
+fn updated(page: &str) -> Result<String, String> {
+    let missing =
+        || format!("expected a part between `{}` and `{}` in CONFORMANCE.md", BEGIN.trim(), END.trim());
+    let (head, rest) = page.split_once(BEGIN).ok_or_else(missing)?;
+    let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
+    Ok([head, BEGIN, &tables(), END, tail].concat())
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let old = fs::read_to_string(page())?;
+    let new = updated(&old)?;
+    if old == new {
+        println!("CONFORMANCE.md is up to date");
+    } else if options.check {
+        return Err("CONFORMANCE.md is out of date; run `cargo run -p xtask -- conformance`".into());
+    } else {
+        fs::write(page(), new)?;
+        println!("CONFORMANCE.md is written");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line of a table.
+fn line(out: &mut String, cells: impl IntoIterator<Item = String>) {
+    for cell in cells {
+        write!(out, "| {cell} ").expect("writing to a string");
+    }
+    out.push_str("|\n");
+}
+
+/// The head of a table whose columns but the first are numbers.
+fn head(out: &mut String, columns: &[&str]) {
+    line(out, columns.iter().map(|&column| column.to_owned()));
+    let marks = (0..columns.len()).map(|n| if n == 0 { "---" } else { "---:" }.to_owned());
+    out.push_str(&marks.fold(String::new(), |text, mark| text + "|" + &mark));
+    out.push_str("|\n");
+}
+
+/// How many rows have each level, each row with a target of its own.
+fn levels(rows: impl Iterator<Item = (&'static Row, Target)>) -> [usize; Fidelity::ALL.len()] {
+    let mut counts = [0; Fidelity::ALL.len()];
+    for (row, target) in rows {
+        counts[row.fidelity(target) as usize] += 1;
+    }
+    counts
+}
+
+/// The tables of levels, and the list of what is modelled.
+fn tables() -> String {
+    let rows = || Op::ALL.iter().map(|op| op.row());
+    let newest = |row: &'static Row| row.targets.iter().last().map(|target| (row, target));
+    let names: Vec<&str> = Fidelity::ALL.iter().map(|level| level.name()).collect();
+    let numbers = |counts: [usize; Fidelity::ALL.len()]| {
+        let total = counts.iter().sum::<usize>();
+        counts.into_iter().chain([total]).map(|n| n.to_string()).collect::<Vec<_>>()
+    };
+    let mut out = String::from(
+        "\nInstructions by format; each counts once, with its level on the newest target that has it.\n\n",
+    );
+    head(&mut out, &[&["format"], &names[..], &["all"]].concat());
+    for format in Format::ALL {
+        let counts = levels(rows().filter(|row| row.format == *format).filter_map(newest));
+        line(&mut out, [vec![format.name().to_owned()], numbers(counts)].concat());
+    }
+    line(&mut out, [vec!["all".to_owned()], numbers(levels(rows().filter_map(newest)))].concat());
+
+    out.push_str("\nInstructions by target.\n\n");
+    head(&mut out, &[&["target"], &names[..], &["all"]].concat());
+    for target in Target::ALL {
+        let of_target = rows().filter(|row| row.targets.contains(target)).map(|row| (row, target));
+        line(&mut out, [vec![target.name().to_owned()], numbers(levels(of_target))].concat());
+    }
+
+    out.push_str("\nWhat is modelled, and for how many instructions on at least one target.\n\n");
+    head(&mut out, &["choice", "instructions"]);
+    let mut choices: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows() {
+        for target in row.targets.iter().filter(|target| row.fidelity(*target) == Fidelity::Modelled) {
+            let named = choices.entry(row.fidelity_note(target)).or_default();
+            if named.last() != Some(&row.name()) {
+                named.push(row.name());
+            }
+        }
+    }
+    for (note, named) in choices {
+        let which = match named[..] {
+            [ref few @ ..] if few.len() <= 4 => few.join("`, `"),
+            [first, .., last] => format!("{first}` to `{last}"),
+            _ => String::new(),
+        };
+        line(&mut out, [format!("{note} (`{which}`)"), named.len().to_string()]);
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let page = fs::read_to_string(page()).expect("CONFORMANCE.md");
+        assert!(
+            updated(&page).expect("its generated part") == page,
+            "run `cargo run -p xtask -- conformance`"
+        );
+    }
+
+    #[test]
+    fn a_page_without_the_part_is_refused() {
+        assert!(updated("# Conformance\n").unwrap_err().contains("expected a part between"));
+        let old = format!("head\n{BEGIN}old\n{END}tail\n");
+        let new = updated(&old).expect("a page with the part");
+        assert!(new.starts_with("head\n") && new.ends_with("tail\n") && !new.contains("old"), "{new}");
+        assert_eq!(updated(&new).as_deref(), Ok(&new[..]));
+    }
+}
