@@ -676,3 +676,33 @@ fn packed_results_may_overwrite_sources() {
         }
     }
 }
+
+/// Hosts approximate reciprocal roots each in its own way before the result is rounded. The significand and the parity
+/// of the exponent are all that it depends on, so these are all.
+#[test]
+fn reciprocal_roots_of_all_significands() {
+    const ROWS: u32 = 120;
+    let memory = GuestMemory::new();
+    let op = |i: u32| {
+        inst(Op::Float(FloatOp::Rsq, FloatType::F32), v((ROWS + i) as u16), &[v(i as u16)], Attrs::default())
+    };
+    let insts: Vec<Inst> = (0..ROWS).map(op).collect();
+    for tier in tiers() {
+        // The portable tier divides, as the library does.
+        let step = if tier == wavemill_engine::Tier::Portable { 61 * ROWS } else { ROWS };
+        for first in (0x3f80_0000..0x4080_0000u32).step_by((64 * step) as usize) {
+            let value = |row: u32, lane: usize| first + 64 * row + lane as u32;
+            let mut setup = common::Setup::one_wave(!0);
+            for row in 0..ROWS {
+                setup.rows.push((Row::vgpr(row as u16), std::array::from_fn(|lane| value(row, lane))));
+            }
+            let after = registers_after(&insts, &setup, &memory, tier);
+            for row in 0..ROWS {
+                for (lane, got) in after.vgprs[(ROWS + row) as usize].iter().enumerate() {
+                    let x = value(row, lane);
+                    assert_eq!(*got, exact::rsq_f32(x), "of {x:#x} on {tier}");
+                }
+            }
+        }
+    }
+}

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
+use super::Tier;
 use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space, span};
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
+use super::lds;
 use super::mem::{for_lanes, read_dword, write_dword};
 use crate::LANES;
 use crate::fault::Access;
@@ -285,7 +287,10 @@ pub(super) unsafe fn misaligned(
     true
 }
 
-unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+pub(super) unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
     // SAFETY: the contract of handlers; `resolve` vouches for host memory.
     unsafe {
         let size = if WIDE { 8 } else { 4 };
@@ -359,7 +364,7 @@ pub(super) fn pick(op: AtomicOp, with: impl PickAtomic) -> Option<Handler> {
 }
 
 /// Atomics on the spaces of loads and stores.
-struct InSpace(Space, Width);
+struct InSpace(Space, Width, Tier);
 
 impl PickAtomic for InSpace {
     fn pick<F: AtomicFn>(self) -> Option<Handler> {
@@ -368,7 +373,7 @@ impl PickAtomic for InSpace {
             (Space::Global, Width::W64) => run::<F, true, { space::GLOBAL }>,
             (Space::Flat, Width::W32) => run::<F, false, { space::FLAT }>,
             (Space::Flat, Width::W64) => run::<F, true, { space::FLAT }>,
-            (Space::Lds, Width::W32) => run::<F, false, { space::LDS }>,
+            (Space::Lds, Width::W32) => lds::atomic_handler::<F>(self.2),
             (Space::Lds, Width::W64) => run::<F, true, { space::LDS }>,
             // No target has them.
             (Space::Scratch, _) => return None,
@@ -377,8 +382,8 @@ impl PickAtomic for InSpace {
 }
 
 /// The handler of an atomic.
-pub(super) fn handler(op: AtomicOp, s: Space, w: Width) -> Option<Handler> {
-    pick(op, InSpace(s, w))
+pub(super) fn handler(op: AtomicOp, s: Space, w: Width, tier: Tier) -> Option<Handler> {
+    pick(op, InSpace(s, w, tier))
 }
 
 unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {

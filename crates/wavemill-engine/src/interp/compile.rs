@@ -249,7 +249,7 @@ impl Compiler<'_> {
             Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
             Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
             Op::Atomic(op, s, w) => {
-                let run = atomic::handler(op, s, w).ok_or(Unsupported)?;
+                let run = atomic::handler(op, s, w, self.tier).ok_or(Unsupported)?;
                 let h = self.with_mode(inst, self.plain(inst, run), op);
                 self.ops.push(h);
             }
@@ -374,7 +374,7 @@ impl Compiler<'_> {
         h.run = match plan.run_mods {
             Some(run) if modified && inside => {
                 h.imm = float::pack_mods(&inst.attrs.src);
-                run
+                run.pick(shape)
             }
             _ => plan.run.pick(shape),
         };

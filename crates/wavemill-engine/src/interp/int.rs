@@ -84,6 +84,17 @@ fn perm_byte(data: u64, selector: u8) -> u8 {
     }
 }
 
+/// `v_perm_b32`.
+#[inline(always)]
+fn perm(a: u32, b: u32, selectors: u32) -> u32 {
+    let data = u64::from(a) << 32 | u64::from(b);
+    let mut r = 0;
+    for byte in [0, 8, 16, 24] {
+        r |= u32::from(perm_byte(data, (selectors >> byte) as u8)) << byte;
+    }
+    r
+}
+
 #[inline(always)]
 fn dot<const N: usize, const BITS: u32, const SIGNED: bool>(a: u32, b: u32, c: u32) -> u32 {
     let part = |x: u32, i: usize| {
@@ -103,7 +114,7 @@ chunk_fns! {
     Add |a, b| S::add(a, b);
     Sub |a, b| S::sub(a, b);
     MulLo |a, b| S::mul_lo(a, b);
-    MulHiU |a, b| S::map2(a, b, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    MulHiU |a, b| S::mul_hi_u(a, b);
     MulHiI |a, b| S::map2(a, b, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     MulU24 |a, b| { let m = S::splat(0xff_ffff); S::mul_lo(S::and(a, m), S::and(b, m)) };
     MulI24 |a, b| {
@@ -171,10 +182,14 @@ chunk_fns! {
         S::or(S::shr(b, n), S::shl(S::shl(a, S::splat(1)), S::and_not(n, k)))
     };
     AlignByte |a, b, n| S::map3(a, b, n, |a, b, n| ((u64::from(a) << 32 | u64::from(b)) >> (8 * (n & 3))) as u32);
-    Perm |a, b, s| S::map3(a, b, s, |a, b, s| {
-        let data = u64::from(a) << 32 | u64::from(b);
-        u32::from_le_bytes(s.to_le_bytes().map(|s| perm_byte(data, s)))
-    });
+    Perm |a, b, s| {
+        let special = S::and(s, S::splat(0xf8f8_f8f8));
+        if S::eq(special, S::splat(0)) == 0xffff {
+            S::pick_bytes(a, b, s)
+        } else {
+            S::map3(a, b, s, perm)
+        }
+    };
     SadU8 |a, b, c| S::map3(a, b, c, |a, b, c| sad8(a, b).wrapping_add(c));
     SadHiU8 |a, b, c| S::map3(a, b, c, |a, b, c| (sad8(a, b) << 16).wrapping_add(c));
     SadU16 |a, b, c| S::map3(a, b, c, |a, b, c| {
@@ -394,8 +409,8 @@ pub(super) fn holds(pred: CmpPred, order: std::cmp::Ordering) -> bool {
     }
 }
 
-/// Comparisons of other widths, lane by lane; the predicate is in `imm`.
-struct CompareLanes<const TYPE: u8>;
+/// Comparisons of other widths; the predicate is in `imm`. Types: 0 and 1: i16 and u16, 2 and 3: i64 and u64.
+struct CompareOther<const TYPE: u8>;
 
 const PREDS: [CmpPred; 8] = [
     CmpPred::False,
@@ -408,34 +423,43 @@ const PREDS: [CmpPred; 8] = [
     CmpPred::True,
 ];
 
-impl<const TYPE: u8> Body for CompareLanes<TYPE> {
+impl<const TYPE: u8> Body for CompareOther<TYPE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
         unsafe {
-            let mut bits = 0u64;
-            let pred = PREDS[(*op).imm as usize & 7];
             let (mut s0, mut s1, mut s2, mut s3) = (Splat::new(), Splat::new(), Splat::new(), Splat::new());
             let wide = TYPE >= 2;
             let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
             let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
             let ah = if wide { chunks::<S, false>(ctx, op, 0, 1, &mut s2) } else { a };
             let bh = if wide { chunks::<S, false>(ctx, op, 1, 1, &mut s3) } else { b };
+            let (mut less, mut equal) = (0u64, 0u64);
             for i in 0..CHUNKS {
-                let (x, y) = (S::to_lanes(a.get::<S>(i)), S::to_lanes(b.get::<S>(i)));
-                let (xh, yh) = (S::to_lanes(ah.get::<S>(i)), S::to_lanes(bh.get::<S>(i)));
-                for l in 0..CHUNK {
-                    let (x64, y64) =
-                        (u64::from(x[l]) | u64::from(xh[l]) << 32, u64::from(y[l]) | u64::from(yh[l]) << 32);
-                    let order = match TYPE {
-                        0 => (x[l] as i16).cmp(&(y[l] as i16)),
-                        1 => (x[l] as u16).cmp(&(y[l] as u16)),
-                        2 => (x64 as i64).cmp(&(y64 as i64)),
-                        _ => x64.cmp(&y64),
-                    };
-                    bits |= u64::from(holds(pred, order)) << (i * CHUNK + l);
-                }
+                let (x, y) = (a.get::<S>(i), b.get::<S>(i));
+                let (lt, eq) = if wide {
+                    let (xh, yh) = (ah.get::<S>(i), bh.get::<S>(i));
+                    let high = if TYPE == 2 { S::lt_i(xh, yh) } else { S::lt_u(xh, yh) };
+                    let same = S::eq(xh, yh);
+                    (high | same & S::lt_u(x, y), same & S::eq(x, y))
+                } else {
+                    // The halves on top compare as the dwords do.
+                    let (x, y) = (S::shl(x, S::splat(16)), S::shl(y, S::splat(16)));
+                    (if TYPE == 0 { S::lt_i(x, y) } else { S::lt_u(x, y) }, S::eq(x, y))
+                };
+                less |= u64::from(lt) << (CHUNK * i);
+                equal |= u64::from(eq) << (CHUNK * i);
             }
+            let bits = match PREDS[(*op).imm as usize & 7] {
+                CmpPred::Lt => less,
+                CmpPred::Eq => equal,
+                CmpPred::Le => less | equal,
+                CmpPred::Gt => !(less | equal),
+                CmpPred::Lg => !equal,
+                CmpPred::Ge => !less,
+                CmpPred::True => !0,
+                _ => 0,
+            };
             write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
             HostOp::next(op)
         }
@@ -650,10 +674,10 @@ pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) ->
     }
     // `False` and `True` are the same for every type.
     let h = match ty {
-        IntType::I16 => handler::<CompareLanes<0>>(tier),
-        IntType::U16 | IntType::I32 | IntType::U32 => handler::<CompareLanes<1>>(tier),
-        IntType::I64 => handler::<CompareLanes<2>>(tier),
-        IntType::U64 => handler::<CompareLanes<3>>(tier),
+        IntType::I16 => handler::<CompareOther<0>>(tier),
+        IntType::U16 | IntType::I32 | IntType::U32 => handler::<CompareOther<1>>(tier),
+        IntType::I64 => handler::<CompareOther<2>>(tier),
+        IntType::U64 => handler::<CompareOther<3>>(tier),
     };
     (h, code)
 }

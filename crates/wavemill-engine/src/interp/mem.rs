@@ -6,6 +6,7 @@ use super::Tier;
 use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space, span};
 use super::body::{Body, handler, lane_mask, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use super::lds;
 use super::simd::Simd;
 use crate::LANES;
 use crate::fault::Access;
@@ -179,7 +180,7 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
 }
 
 #[inline(always)]
-unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
     unsafe {
         let dst = (*ctx).base.add((*op).dst as usize);
@@ -238,7 +239,7 @@ unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) 
 }
 
 #[inline(always)]
-unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
         if SPACE == space::GLOBAL || SPACE == space::FLAT {
@@ -331,7 +332,7 @@ pub(super) fn load_handler(s: Space, t: MemType, tier: Tier) -> Handler {
     match s {
         Space::Global => with_type!(t, tiered_load, { space::GLOBAL })(tier),
         Space::Flat => with_type!(t, tiered_load, { space::FLAT })(tier),
-        Space::Lds => with_type!(t, tiered_load, { space::LDS })(tier),
+        Space::Lds => lds::load_handler(t, tier),
         Space::Scratch => with_type!(t, tiered_load, { space::SCRATCH })(tier),
     }
 }
@@ -341,7 +342,7 @@ pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
     match s {
         Space::Global => with_type!(t, tiered_store, { space::GLOBAL })(tier),
         Space::Flat => with_type!(t, tiered_store, { space::FLAT })(tier),
-        Space::Lds => with_type!(t, tiered_store, { space::LDS })(tier),
+        Space::Lds => lds::store_handler(t, tier),
         Space::Scratch => with_type!(t, tiered_store, { space::SCRATCH })(tier),
     }
 }

@@ -16,6 +16,7 @@ mod format_cvt;
 mod hostop;
 mod int;
 mod lane;
+mod lds;
 mod mem;
 mod scalar;
 mod simd;

@@ -8,6 +8,116 @@ use super::hostop::{Ctx, Handler, HostOp};
 use super::int::{masked_sad8, sad8};
 use super::simd::{CHUNK, Simd};
 
+/// A 64-bit value per lane: low and high dwords.
+#[derive(Clone, Copy)]
+struct Pair<S: Simd> {
+    low: S::V,
+    high: S::V,
+}
+
+impl<S: Simd> Pair<S> {
+    /// The sum, and the lanes that carry.
+    #[inline(always)]
+    unsafe fn add(self, other: Pair<S>) -> (Pair<S>, u32) {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let low = S::add(self.low, other.low);
+            let carry = S::lt_u(low, other.low);
+            let high = S::add(self.high, other.high);
+            let with_carry = S::select(carry, S::add(high, S::splat(1)), high);
+            let out = S::lt_u(high, other.high) | carry & S::eq(with_carry, S::splat(0));
+            (Pair { low, high: with_carry }, out)
+        }
+    }
+
+    /// Shifted left by `n` below 32.
+    #[inline(always)]
+    unsafe fn shl(self, n: S::V) -> Pair<S> {
+        // SAFETY: the contract of `Simd`. What crosses is shifted in two steps, as no shift may be by 32.
+        unsafe {
+            let crossing = S::shr(S::shr(self.low, S::splat(1)), S::xor(n, S::splat(31)));
+            Pair { low: S::shl(self.low, n), high: S::or(S::shl(self.high, n), crossing) }
+        }
+    }
+
+    /// Shifted right by `n` below 32; with `SIGNED` the sign comes in.
+    #[inline(always)]
+    unsafe fn shr<const SIGNED: bool>(self, n: S::V) -> Pair<S> {
+        // SAFETY: as above.
+        unsafe {
+            let crossing = S::shl(S::shl(self.high, S::splat(1)), S::xor(n, S::splat(31)));
+            let high = if SIGNED { S::sar(self.high, n) } else { S::shr(self.high, n) };
+            Pair { low: S::or(S::shr(self.low, n), crossing), high }
+        }
+    }
+}
+
+/// A function of 64-bit operands on a chunk. `WIDE[i]` says that source `i` has two cells; the high dword of one that
+/// has not is unspecified.
+trait PairFn: 'static {
+    /// Which sources are 64-bit.
+    const WIDE: [bool; 3];
+    /// Sources that it reads.
+    const SOURCES: usize;
+    /// Applies it; the second result are the lanes that carry.
+    ///
+    /// # Safety
+    /// As [`Simd`].
+    unsafe fn apply<S: Simd>(a: Pair<S>, b: Pair<S>, c: Pair<S>) -> (Pair<S>, u32);
+}
+
+/// Handler body of a [`PairFn`].
+struct Pairs<F>(std::marker::PhantomData<F>);
+
+impl<F: PairFn> Body for Pairs<F> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 6];
+            let [s0, s1, s2, s3, s4, s5] = &mut splats;
+            let a = chunks::<S, false>(ctx, op, 0, 0, s0);
+            let ah = if F::WIDE[0] { chunks::<S, false>(ctx, op, 0, 1, s1) } else { a };
+            let b = if F::SOURCES > 1 { chunks::<S, false>(ctx, op, 1, 0, s2) } else { a };
+            let bh = if F::SOURCES > 1 && F::WIDE[1] { chunks::<S, false>(ctx, op, 1, 1, s3) } else { b };
+            let c = if F::SOURCES > 2 { chunks::<S, false>(ctx, op, 2, 0, s4) } else { a };
+            let ch = if F::SOURCES > 2 && F::WIDE[2] { chunks::<S, false>(ctx, op, 2, 1, s5) } else { c };
+            let dst = (*ctx).base.add((*op).dst as usize);
+            let mask = lane_mask(ctx, op);
+            let mut out = 0u64;
+            each_chunk!(mask, |i, mask| {
+                let x = Pair::<S> { low: a.get::<S>(i), high: ah.get::<S>(i) };
+                let y = Pair::<S> { low: b.get::<S>(i), high: bh.get::<S>(i) };
+                let z = Pair::<S> { low: c.get::<S>(i), high: ch.get::<S>(i) };
+                let (r, carry) = F::apply::<S>(x, y, z);
+                out |= u64::from(carry) << (CHUNK * i);
+                store_chunk::<S>(dst, i, mask, r.low);
+                store_chunk::<S>(dst.add(256), i, mask, r.high);
+            });
+            write64(ctx, (*op).dst2, out & mask);
+            HostOp::next(op)
+        }
+    }
+}
+
+macro_rules! pair_fns {
+    ($($name:ident $wide:expr, |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
+        impl PairFn for $name {
+            const WIDE: [bool; 3] = $wide;
+            const SOURCES: usize = 1 $(+ wide_fns!(@one $b) $(+ wide_fns!(@one $c))?)?;
+            #[inline(always)]
+            #[allow(unused_variables, unused_unsafe, reason = "an operation uses what it needs")]
+            unsafe fn apply<S: Simd>(x: Pair<S>, y: Pair<S>, z: Pair<S>) -> (Pair<S>, u32) {
+                let $a = x;
+                $(let $b = y; $(let $c = z;)?)?
+                // SAFETY: the contract of `Simd`.
+                unsafe { $code }
+            }
+        }
+    )*};
+}
+
 /// A function of 64-bit operands, lane by lane. `WIDE[i]` says that source `i` has two cells.
 trait WideFn: 'static {
     /// Which sources are 64-bit.
@@ -82,16 +192,45 @@ macro_rules! wide_fns {
     (@one $t:tt) => { 1 };
 }
 
-wide_fns! {
-    Mov64 [true, false, false], |a| (a, false);
-    Shl64 [true, false, false], |a, n| (a << (n & 63), false);
-    Shr64 [true, false, false], |a, n| (a >> (n & 63), false);
-    Sar64 [true, false, false], |a, n| ((a as i64 >> (n & 63)) as u64, false);
-    ShlAdd64 [true, false, true], |a, n, c| {
-        let n = n & 7;
-        ((a << if n > 4 { 0 } else { n }).wrapping_add(c), false)
+/// The lanes whose shift amount is 32 or more.
+#[inline(always)]
+unsafe fn far<S: Simd>(n: S::V) -> u32 {
+    // SAFETY: the contract of `Simd`.
+    unsafe { !S::eq(S::and(n, S::splat(32)), S::splat(0)) & 0xffff }
+}
+
+#[inline(always)]
+unsafe fn shr64<S: Simd, const SIGNED: bool>(a: Pair<S>, n: S::V) -> Pair<S> {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let r = a.shr::<SIGNED>(S::and(n, S::splat(31)));
+        let far = far::<S>(n);
+        let fill = if SIGNED { S::sar(a.high, S::splat(31)) } else { S::splat(0) };
+        Pair { low: S::select(far, r.high, r.low), high: S::select(far, fill, r.high) }
+    }
+}
+
+pair_fns! {
+    Mov64 [true, false, false], |a| (a, 0);
+    Shl64 [true, false, false], |a, n| {
+        let r = a.shl(S::and(n.low, S::splat(31)));
+        let far = far::<S>(n.low);
+        (Pair { low: S::select(far, S::splat(0), r.low), high: S::select(far, r.low, r.high) }, 0)
     };
-    MadU64U32 [false, false, true], |a, b, c| (a * b).overflowing_add(c);
+    Shr64 [true, false, false], |a, n| (shr64::<S, false>(a, n.low), 0);
+    Sar64 [true, false, false], |a, n| (shr64::<S, true>(a, n.low), 0);
+    ShlAdd64 [true, false, true], |a, n, c| {
+        // Amounts above 4 count as 0.
+        let n = S::and(n.low, S::splat(7));
+        let n = S::select(S::lt_u(S::splat(4), n), S::splat(0), n);
+        (a.shl(n).add(c).0, 0)
+    };
+    MadU64U32 [false, false, true], |a, b, c| {
+        Pair { low: S::mul_lo(a.low, b.low), high: S::mul_hi_u(a.low, b.low) }.add(c)
+    };
+}
+
+wide_fns! {
     MadU64U32Clamp [false, false, true], |a, b, c| {
         let (sum, carry) = (a * b).overflowing_add(c);
         (if carry { u64::MAX } else { sum }, carry)
@@ -202,12 +341,12 @@ impl Body for PkMov {
 /// or the combination has no handler.
 pub(super) fn wide_handler(op: IntOp, tier: Tier, clamp: bool) -> Option<Handler> {
     Some(match (op, clamp) {
-        (IntOp::Mov64, false) => handler::<Wide<Mov64>>(tier),
-        (IntOp::Shl64, false) => handler::<Wide<Shl64>>(tier),
-        (IntOp::Shr64, false) => handler::<Wide<Shr64>>(tier),
-        (IntOp::Sar64, false) => handler::<Wide<Sar64>>(tier),
-        (IntOp::ShlAdd64, false) => handler::<Wide<ShlAdd64>>(tier),
-        (IntOp::MadU64U32, false) => handler::<Wide<MadU64U32>>(tier),
+        (IntOp::Mov64, false) => handler::<Pairs<Mov64>>(tier),
+        (IntOp::Shl64, false) => handler::<Pairs<Shl64>>(tier),
+        (IntOp::Shr64, false) => handler::<Pairs<Shr64>>(tier),
+        (IntOp::Sar64, false) => handler::<Pairs<Sar64>>(tier),
+        (IntOp::ShlAdd64, false) => handler::<Pairs<ShlAdd64>>(tier),
+        (IntOp::MadU64U32, false) => handler::<Pairs<MadU64U32>>(tier),
         (IntOp::MadU64U32, true) => handler::<Wide<MadU64U32Clamp>>(tier),
         (IntOp::MadI64I32, false) => handler::<Wide<MadI64I32>>(tier),
         (IntOp::MadI64I32, true) => handler::<Wide<MadI64I32Clamp>>(tier),

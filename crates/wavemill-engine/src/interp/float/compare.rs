@@ -121,8 +121,13 @@ fn handlers<R: Relation, const SWAP: bool, const NOT: bool>(
         (FloatType::F32, false) => {
             let any = handler::<Single<R, { shape::ANY }, false, false, SWAP, NOT>>(tier);
             let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP, NOT>>(tier);
+            let first = handler::<Single<R, 0, false, false, SWAP, NOT>>(tier);
+            let second = handler::<Single<R, 1, false, false, SWAP, NOT>>(tier);
             let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP, NOT>>(tier);
-            Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(mods) }
+            Fast {
+                run: Shaped { any, rows, scalar: [first, second, any] },
+                run_mods: Some(Shaped::same(mods)),
+            }
         }
         (FloatType::F32, true) => {
             Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP, NOT>>(tier))

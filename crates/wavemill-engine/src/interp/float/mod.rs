@@ -99,8 +99,8 @@ pub(super) enum Operands {
 pub(super) struct Plan {
     /// Handlers for sources without modifiers.
     pub run: Shaped,
-    /// Handler that applies source modifiers itself, from [`pack_mods`] in the immediate.
-    pub run_mods: Option<Handler>,
+    /// Handlers that apply source modifiers themselves, from [`pack_mods`] in the immediate.
+    pub run_mods: Option<Shaped>,
     /// What is done before the handler.
     pub operands: Operands,
     /// Sources.
@@ -121,13 +121,13 @@ pub(super) struct Fast {
     /// As [`Plan::run`].
     pub run: Shaped,
     /// As [`Plan::run_mods`].
-    pub run_mods: Option<Handler>,
+    pub run_mods: Option<Shaped>,
 }
 
 impl Fast {
     /// One handler for all cases; it applies source modifiers.
     pub(super) fn single(run: Handler) -> Fast {
-        Fast { run: Shaped::same(run), run_mods: Some(run) }
+        Fast { run: Shaped::same(run), run_mods: Some(Shaped::same(run)) }
     }
 
     /// One handler for all cases; it expects source modifiers to be applied.

@@ -260,23 +260,28 @@ pub(in crate::interp) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
     let any = handler::<Single<F, { shape::ANY }, false, false>>(tier);
     let rows = handler::<Single<F, { shape::ROWS }, false, false>>(tier);
     let mods = handler::<Single<F, { shape::ANY }, true, false>>(tier);
-    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(mods) }
+    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(Shaped::same(mods)) }
 }
 
 /// The same for frequent operations, with handlers of their own for one scalar among rows.
 fn frequent<F: SingleFn>(tier: Tier) -> Fast {
-    let fast = fast_single::<F>(tier);
-    let first = handler::<Single<F, 0, false, false>>(tier);
-    let second = handler::<Single<F, 1, false, false>>(tier);
-    let third = if F::SOURCES > 2 { handler::<Single<F, 2, false, false>>(tier) } else { fast.run.any };
-    Fast { run: Shaped { scalar: [first, second, third], ..fast.run }, ..fast }
+    Fast { run: shaped::<F, false>(tier), run_mods: Some(shaped::<F, true>(tier)) }
+}
+
+fn shaped<F: SingleFn, const MODS: bool>(tier: Tier) -> Shaped {
+    let any = handler::<Single<F, { shape::ANY }, MODS, false>>(tier);
+    let rows = handler::<Single<F, { shape::ROWS }, MODS, false>>(tier);
+    let first = handler::<Single<F, 0, MODS, false>>(tier);
+    let second = handler::<Single<F, 1, MODS, false>>(tier);
+    let third = if F::SOURCES > 2 { handler::<Single<F, 2, MODS, false>>(tier) } else { any };
+    Shaped { any, rows, scalar: [first, second, third] }
 }
 
 /// The handlers of a [`SingleFn`] that flushes denormals on both sides.
 fn flushing<F: SingleFn>(tier: Tier) -> Fast {
     let any = handler::<Single<F, { shape::ANY }, true, true>>(tier);
     let rows = handler::<Single<F, { shape::ROWS }, true, true>>(tier);
-    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(any) }
+    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(Shaped::same(any)) }
 }
 
 /// Declares operations: name, check, operands, code on chunks.
@@ -323,19 +328,43 @@ unsafe fn mul_legacy<S: Simd>(a: S::V, b: S::V) -> S::V {
     }
 }
 
+/// What roots of negative numbers are.
+const DEFAULT_NAN: u32 = 0xffc0_0000;
+
+/// The result, or the quieted source where that is a NaN.
+#[inline(always)]
+unsafe fn unless_nan<S: Simd>(source: S::V, result: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe { S::select(S::unordered(source, source), S::or(source, S::splat(0x0040_0000)), result) }
+}
+
+/// Lanes below zero; -0 is not. NaNs with their sign bit set are.
+#[inline(always)]
+unsafe fn negative<S: Simd>(a: S::V) -> u32 {
+    // SAFETY: the contract of `Simd`.
+    unsafe { S::lt_u(S::splat(0x8000_0000), a) }
+}
+
+/// `1 / sqrt(a)`, denormals flushed, as `wavemill_float::rsq_f32`.
+#[inline(always)]
+unsafe fn rsq<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let x = flush::<S>(a);
+        let infinity = S::splat(0x7f80_0000);
+        let zero = S::eq(S::and(x, S::splat(0x7fff_ffff)), S::splat(0));
+        let r = S::frsqrt(x);
+        let r = S::select(zero, S::or(x, infinity), r);
+        let r = S::select(S::eq(x, infinity), S::splat(0), r);
+        let r = S::select(negative::<S>(x), S::splat(DEFAULT_NAN), r);
+        unless_nan::<S>(a, r)
+    }
+}
+
 /// A lane function on f32.
 #[inline(always)]
 fn on_f32(f: impl Fn(f32) -> f32) -> impl Fn(u32) -> u32 {
     move |x| f(f32::from_bits(x)).to_bits()
-}
-
-/// `x * 2^n`, rounded once: the f64 product is exact.
-#[inline(always)]
-fn ldexp(x: u32, n: u32) -> u32 {
-    // Beyond these every number overflows or vanishes.
-    let n = (n as i32).clamp(-300, 300);
-    let factor = f64::from_bits(((n + 1023) as u64) << 52);
-    ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()
 }
 
 /// Exponent field of the f64 of the same value, which is normal.
@@ -379,12 +408,15 @@ single_fns! {
         // A small negative number would round to 1. The order of operands lets a NaN through.
         S::fmin(S::splat(0x3f7f_ffff), fract)
     };
-    Ldexp Result |a, n| S::map2(a, n, ldexp);
+    Ldexp Result |a, n| S::ldexp(a, n);
     FrexpExp Nothing |a| S::map1(a, frexp_exp);
     FrexpMant Result |a| S::map1(a, frexp_mant);
-    Rcp Nothing |a| S::map1(a, exact::rcp_f32);
-    Rsq Nothing |a| S::map1(a, exact::rsq_f32);
-    Sqrt Nothing |a| S::map1(a, exact::sqrt_f32);
+    Rcp Nothing |a| unless_nan::<S>(a, flush::<S>(S::fdiv(S::splat(0x3f80_0000), flush::<S>(a))));
+    Rsq Nothing |a| rsq::<S>(a);
+    Sqrt Nothing |a| {
+        let x = flush::<S>(a);
+        unless_nan::<S>(a, S::select(negative::<S>(x), S::splat(DEFAULT_NAN), S::fsqrt(x)))
+    };
     Exp2 Nothing |a| S::map1(a, exact::exp2_f32);
     Log2 Nothing |a| S::map1(a, exact::log2_f32);
     Sin Nothing |a| S::map1(a, exact::sin_f32);
@@ -423,8 +455,8 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         };
     }
     Some(choose! {
-        frequent Add Sub Mul Fma Max,
-        both MulLegacy Mad Min Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
+        frequent Add Sub Mul Fma Min Max,
+        both MulLegacy Mad Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
         // Not all of their operands are floats.
         keeping Ldexp FrexpExp FrexpMant
     })

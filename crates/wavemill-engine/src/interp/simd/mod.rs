@@ -54,6 +54,8 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul_lo(a: Self::V, b: Self::V) -> Self::V;
+    /// Upper dwords of the unsigned products.
+    unsafe fn mul_hi_u(a: Self::V, b: Self::V) -> Self::V;
     /// Shifts by lane; amounts are below 32.
     unsafe fn shl(a: Self::V, n: Self::V) -> Self::V;
     unsafe fn shr(a: Self::V, n: Self::V) -> Self::V;
@@ -81,8 +83,30 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn fle(a: Self::V, b: Self::V) -> u32;
     /// Lanes where either operand is NaN.
     unsafe fn unordered(a: Self::V, b: Self::V) -> u32;
+    /// Correctly rounded quotients and roots; NaN lanes are unspecified.
+    unsafe fn fdiv(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fsqrt(a: Self::V) -> Self::V;
+    /// Correctly rounded `1 / sqrt(a)` of positive normal numbers; other lanes are unspecified.
+    unsafe fn frsqrt(a: Self::V) -> Self::V;
+    /// `a * 2^n` for signed integers `n`, rounded once; NaN lanes are unspecified.
+    #[inline(always)]
+    unsafe fn ldexp(a: Self::V, n: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::map2(a, n, ldexp) }
+    }
     /// Conversion of signed integers to f32, nearest even.
     unsafe fn cvt_f32_i32(a: Self::V) -> Self::V;
+
+    /// The dwords at `p` plus the byte offsets of the lanes in the mask, 0 in the others. Only memory that no other
+    /// thread writes.
+    unsafe fn gather(p: *const u8, offsets: Self::V, mask: u32) -> Self::V;
+    /// Every second dword from `p` on, which is valid for 128 bytes.
+    unsafe fn every_second(p: *const u8) -> Self::V;
+    /// Every fourth dword from `p` on, which is valid for 256 bytes.
+    unsafe fn every_fourth(p: *const u8) -> Self::V;
+
+    /// Bytes of `b` (numbers 0 to 3) and `a` (4 to 7) by the numbers in the bytes of `pick`, which are below 8.
+    unsafe fn pick_bytes(a: Self::V, b: Self::V, pick: Self::V) -> Self::V;
 
     unsafe fn not(a: Self::V) -> Self::V {
         // SAFETY: as the trait says.
@@ -131,3 +155,16 @@ pub(super) trait Simd: Copy + 'static {
         }
     }
 }
+
+/// `x * 2^n` of an f32, rounded once: the f64 product is exact.
+#[inline(always)]
+fn ldexp(x: u32, n: u32) -> u32 {
+    // Beyond these every number overflows or vanishes.
+    let n = (n as i32).clamp(-300, 300);
+    let factor = f64::from_bits(((n + 1023) as u64) << 52);
+    ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()
+}
+
+/// Numbers of the first bytes of the dwords of a 128-bit group, for byte shuffles.
+#[cfg(target_arch = "x86_64")]
+const DWORD_BYTES: [i32; 4] = [0x0000_0000, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c];

@@ -195,4 +195,72 @@ impl Simd for Portable {
     unsafe fn cvt_f32_i32(a: Array) -> Array {
         zip(a, a, |a, _| (a as i32 as f32).to_bits())
     }
+    #[inline(always)]
+    unsafe fn fdiv(a: Array, b: Array) -> Array {
+        zip(a, b, float(|a, b| a / b))
+    }
+    #[inline(always)]
+    unsafe fn fsqrt(a: Array) -> Array {
+        zip(a, a, float(|a, _| a.sqrt()))
+    }
+    #[inline(always)]
+    unsafe fn frsqrt(a: Array) -> Array {
+        // The f64 quotient is accurate enough for all f32 (`wavemill-float` proves it by trying).
+        zip(a, a, float(|a, _| (1.0 / f64::from(a).sqrt()) as f32))
+    }
+    #[inline(always)]
+    unsafe fn mul_hi_u(a: Array, b: Array) -> Array {
+        zip(a, b, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32)
+    }
+    #[inline(always)]
+    unsafe fn pick_bytes(a: Array, b: Array, pick: Array) -> Array {
+        let mut r = [0; CHUNK];
+        for i in 0..CHUNK {
+            let data = u64::from(a.0[i]) << 32 | u64::from(b.0[i]);
+            for byte in [0, 8, 16, 24] {
+                let from = pick.0[i] >> byte & 7;
+                r[i] |= (data >> (8 * from) & 0xff) as u32 * (1 << byte);
+            }
+        }
+        Array(r)
+    }
+    #[inline(always)]
+    unsafe fn gather(p: *const u8, offsets: Array, mask: u32) -> Array {
+        let mut r = [0; CHUNK];
+        for i in 0..CHUNK {
+            if mask >> i & 1 != 0 {
+                // SAFETY: the lanes in the mask are valid.
+                r[i] = unsafe { dword(p.add(offsets.0[i] as usize)) };
+            }
+        }
+        Array(r)
+    }
+    #[inline(always)]
+    unsafe fn every_second(p: *const u8) -> Array {
+        // SAFETY: valid for 128 bytes.
+        unsafe { every::<2>(p) }
+    }
+    #[inline(always)]
+    unsafe fn every_fourth(p: *const u8) -> Array {
+        // SAFETY: valid for 256 bytes.
+        unsafe { every::<4>(p) }
+    }
+}
+
+/// The little-endian dword at `p`.
+#[inline(always)]
+unsafe fn dword(p: *const u8) -> u32 {
+    // SAFETY: valid for 4 bytes, the callers promise.
+    u32::from_le(unsafe { p.cast::<u32>().read_unaligned() })
+}
+
+/// Every `N`th dword from `p` on.
+#[inline(always)]
+unsafe fn every<const N: usize>(p: *const u8) -> Array {
+    let mut r = [0; CHUNK];
+    for (i, r) in r.iter_mut().enumerate() {
+        // SAFETY: valid for `CHUNK * N` dwords, the callers promise.
+        *r = unsafe { dword(p.add(4 * N * i)) };
+    }
+    Array(r)
 }
