@@ -113,7 +113,7 @@ fn tables() -> String {
     }
     for (note, named) in choices {
         let which = match named[..] {
-            [ref few @ ..] if few.len() <= 4 => few.join("`, `"),
+            ref few if few.len() <= 4 => few.join("`, `"),
             [first, .., last] => format!("{first}` to `{last}"),
             _ => String::new(),
         };
