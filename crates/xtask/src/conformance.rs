@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn a_page_without_the_part_is_refused() {
         assert!(updated("# Conformance\n").unwrap_err().contains("expected a part between"));
-        let old = format!("head\n{BEGIN}old\n{END}tail\n");
+        let old = format!("head\n{BEGIN}stale part\n{END}tail\n");
         let new = updated(&old).expect("a page with the part");
-        assert!(new.starts_with("head\n") && new.ends_with("tail\n") && !new.contains("old"), "{new}");
+        assert!(new.starts_with("head\n") && new.ends_with("tail\n") && !new.contains("stale part"), "{new}");
         assert_eq!(updated(&new).as_deref(), Ok(&new[..]));
     }
 }
