@@ -6,7 +6,7 @@ use crate::Result;
 use crate::device::DeviceInner;
 
 /// Element types whose bytes are their value.
-pub trait Plain: Copy + 'static + sealed::Sealed {
+pub trait Plain: bytemuck::Pod + sealed::Sealed {
     /// Bytes of an element.
     const SIZE: usize;
     /// The element's little-endian bytes, appended.
@@ -110,7 +110,11 @@ impl Buffer {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if they do not fit.
     pub fn write<T: Plain>(&self, first: u64, elements: &[T]) -> Result<()> {
-        self.write_bytes(first.saturating_mul(T::SIZE as u64), &to_bytes(elements))
+        let offset = first.saturating_mul(T::SIZE as u64);
+        if cfg!(target_endian = "little") {
+            return self.write_bytes(offset, bytemuck::cast_slice(elements));
+        }
+        self.write_bytes(offset, &to_bytes(elements))
     }
 
     /// The contents as elements; bytes behind the last whole one are left out.
@@ -118,6 +122,11 @@ impl Buffer {
     /// # Errors
     /// As [`Buffer::bytes`].
     pub fn to_vec<T: Plain>(&self) -> Result<Vec<T>> {
+        if cfg!(target_endian = "little") {
+            let mut elements = vec![T::zeroed(); self.0.size as usize / T::SIZE];
+            self.read_bytes(0, bytemuck::cast_slice_mut(&mut elements))?;
+            return Ok(elements);
+        }
         Ok(self.bytes()?.chunks_exact(T::SIZE).map(T::get).collect())
     }
 }

@@ -210,7 +210,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn mul_hi_u(a: Array, b: Array) -> Array {
-        zip(a, b, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32)
+        zip(a, b, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32)
     }
     #[inline(always)]
     unsafe fn pick_bytes(a: Array, b: Array, pick: Array) -> Array {
