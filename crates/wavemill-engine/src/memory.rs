@@ -6,8 +6,10 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
+use crate::fault::Access;
 use crate::raw;
 
 /// First guest address that the allocator hands out.
@@ -47,9 +49,18 @@ pub struct Allocation {
     pub start: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Whether the guest may write it.
-    pub writable: bool,
+    /// Parts that the guest must not write, sorted by address.
+    read_only: Arc<[ReadOnly]>,
     block: Arc<HostBlock>,
+}
+
+/// A part of an allocation that the guest must not write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct ReadOnly {
+    /// Its guest addresses.
+    range: Range<u64>,
+    /// What it is, for messages.
+    what: Arc<str>,
 }
 
 impl fmt::Debug for Allocation {
@@ -67,6 +78,25 @@ impl Allocation {
 
     pub(crate) fn host(&self) -> *mut u8 {
         self.block.ptr
+    }
+
+    /// The largest part around an address of the allocation that the guest may access like this; `None` if the address
+    /// is read-only and the access writes.
+    pub(crate) fn allowed(&self, address: u64, access: Access) -> Option<Range<u64>> {
+        let mut whole = self.start..self.end();
+        if access != Access::Load {
+            for ReadOnly { range, .. } in &*self.read_only {
+                if range.contains(&address) {
+                    return None;
+                }
+                if range.end <= address {
+                    whole.start = whole.start.max(range.end);
+                } else {
+                    whole.end = whole.end.min(range.start);
+                }
+            }
+        }
+        Some(whole)
     }
 }
 
@@ -130,6 +160,15 @@ pub enum Nearest {
         /// Offset of the address in it.
         offset: u64,
     },
+    /// In a part of an allocation that the guest must not write.
+    ReadOnly {
+        /// Name of the allocation.
+        name: String,
+        /// Offset in it of the first byte that the access must not write.
+        offset: u64,
+        /// What the part is: code, constants.
+        what: String,
+    },
 }
 
 impl fmt::Display for Nearest {
@@ -145,6 +184,9 @@ impl fmt::Display for Nearest {
             }
             Nearest::Before { name, distance } => write!(f, "{distance} bytes before `{name}`"),
             Nearest::Freed { name, offset } => write!(f, "byte {offset} of `{name}`, which was freed"),
+            Nearest::ReadOnly { name, offset, what } => {
+                write!(f, "byte {offset} of `{name}` is read-only ({what})")
+            }
         }
     }
 }
@@ -182,6 +224,34 @@ impl MemoryMap {
                 unsafe { raw::read_bytes(host, into) };
                 true
             }
+            None => false,
+        }
+    }
+
+    /// Why an access of `size` bytes at the address is refused: where the address lies, or that its bytes are read-only.
+    #[must_use]
+    pub fn refusal(&self, address: u64, size: u64, access: Access) -> Nearest {
+        if access != Access::Load
+            && let Some(a) = self.find(address)
+            && size <= a.end() - address
+            && let Some(part) =
+                a.read_only.iter().find(|p| p.range.start < address + size && address < p.range.end)
+        {
+            return Nearest::ReadOnly {
+                name: a.name.to_string(),
+                offset: address.max(part.range.start) - a.start,
+                what: part.what.to_string(),
+            };
+        }
+        self.nearest(address)
+    }
+
+    /// Whether guest memory holds these bytes at the address.
+    #[must_use]
+    pub fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        match self.resolve(address, bytes.len() as u64) {
+            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            Some(host) => unsafe { raw::equal(host, bytes) },
             None => false,
         }
     }
@@ -266,7 +336,7 @@ impl GuestMemory {
             name: name.into(),
             start,
             size,
-            writable: true,
+            read_only: Arc::default(),
             block,
         });
         Ok(start)
@@ -287,6 +357,30 @@ impl GuestMemory {
             }
             Err(_) => Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) }),
         }
+    }
+
+    /// Forbids the guest to write a range inside one allocation, from the next [`GuestMemory::snapshot`] on; `what` says
+    /// in messages what it is. The host may write it as before.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotMapped`] if the range is not inside one allocation.
+    pub fn protect(&self, range: Range<u64>, what: &str) -> Result<(), MemoryError> {
+        let size = range.end.saturating_sub(range.start);
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        let index = map.live.partition_point(|a| a.start <= range.start).checked_sub(1);
+        let found = index.filter(|i| range.end <= map.live[*i].end());
+        let Some(index) = found else {
+            let nearest = map.nearest(range.start);
+            return Err(MemoryError::NotMapped { address: range.start, size, nearest });
+        };
+        if size > 0 {
+            let allocation = &mut Arc::make_mut(&mut map).live[index];
+            let mut parts = allocation.read_only.to_vec();
+            parts.push(ReadOnly { range, what: what.into() });
+            parts.sort_by_key(|p| p.range.start);
+            allocation.read_only = parts.into();
+        }
+        Ok(())
     }
 
     /// Gives the allocation that starts at the address another name for messages.
@@ -366,6 +460,35 @@ mod tests {
         );
         assert_eq!(m.snapshot().nearest(a + 14).to_string(), "4 bytes past the end of `a`");
         assert_eq!(m.snapshot().nearest(a - 8).to_string(), "8 bytes before `a`");
+    }
+
+    #[test]
+    fn read_only_parts_are_for_loads() {
+        let m = GuestMemory::new();
+        let a = m.allocate("object", 4096, 1).unwrap();
+        m.protect(a..a + 100, "constants").unwrap();
+        m.protect(a + 1000..a + 1010, "code").unwrap();
+        m.protect(a + 50..a + 50, "nothing").unwrap();
+        assert!(m.protect(a + 4000..a + 4097, "code").is_err());
+        let map = m.snapshot();
+        let object = map.find(a).unwrap();
+        assert_eq!(object.allowed(a + 1005, Access::Load), Some(a..a + 4096));
+        for access in [Access::Store, Access::Atomic] {
+            assert_eq!(object.allowed(a + 99, access), None);
+            assert_eq!(object.allowed(a + 100, access), Some(a + 100..a + 1000));
+            assert_eq!(object.allowed(a + 1009, access), None);
+            assert_eq!(object.allowed(a + 1010, access), Some(a + 1010..a + 4096));
+            // It begins in front of a part, inside one, and nowhere near.
+            let text = |address| map.refusal(address, 8, access).to_string();
+            assert_eq!(text(a + 996), "byte 1000 of `object` is read-only (code)");
+            assert_eq!(text(a + 96), "byte 96 of `object` is read-only (constants)");
+            assert_eq!(text(a + 4090), "byte 4090 of `object`, which has 4096");
+        }
+        // The host writes what it likes.
+        m.write(a + 1000, &[1; 10]).unwrap();
+        assert!(map.holds(a + 1000, &[1; 10]));
+        assert!(!map.holds(a + 999, &[1; 10]));
+        assert!(!map.holds(a + 4090, &[0; 10]));
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! guest memory is never borrowed as `&` or `&mut`: it is read and written through raw pointers, with relaxed atomics
 //! for naturally aligned 1, 2, 4 and 8-byte accesses (they never tear), byte by byte otherwise, and with inline
 //! assembly, which the compiler cannot reason about, for whole rows.
+//!
+//! An access of several dwords moves every aligned pair of them as a whole ([`load_dwords`], [`store_dwords`]), so that
+//! it never sees half of what a 64-bit atomic wrote. Whole rows are accesses of one dword for each lane: there it is
+//! enough that no aligned dword tears, which 16-byte moves of x86 do not do, wherever they are split.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -52,6 +56,60 @@ macro_rules! accessors {
 accessors!(load_u16, store_u16, u16, AtomicU16);
 accessors!(load_u32, store_u32, u32, AtomicU32);
 accessors!(load_u64, store_u64, u64, AtomicU64);
+
+/// Loads dwords; each aligned pair of them moves as a whole.
+///
+/// # Safety
+/// `p` is valid for reads of `4 * into.len()` bytes and stays so during the call; others may write it.
+#[inline(always)]
+pub(crate) unsafe fn load_dwords(p: *const u8, into: &mut [u32]) {
+    // One dword in front if the pairs are at odd dwords. Where not even dwords are aligned, nothing is promised.
+    let head = usize::from(p as usize & 4 != 0).min(into.len());
+    let (front, rest) = into.split_at_mut(head);
+    let mut at = p;
+    // SAFETY: `at` stays inside the range that the caller vouches for.
+    unsafe {
+        for dword in front {
+            *dword = load_u32(at);
+            at = at.add(4);
+        }
+        let mut pairs = rest.chunks_exact_mut(2);
+        for pair in &mut pairs {
+            let value = load_u64(at);
+            (pair[0], pair[1]) = (value as u32, (value >> 32) as u32);
+            at = at.add(8);
+        }
+        for dword in pairs.into_remainder() {
+            *dword = load_u32(at);
+        }
+    }
+}
+
+/// Stores dwords; each aligned pair of them moves as a whole.
+///
+/// # Safety
+/// `p` is valid for writes of `4 * from.len()` bytes and stays so during the call; others may access it.
+#[inline(always)]
+pub(crate) unsafe fn store_dwords(p: *mut u8, from: &[u32]) {
+    let (front, rest) = from.split_at(usize::from(p as usize & 4 != 0).min(from.len()));
+    let mut at = p;
+    // SAFETY: `at` stays inside the range that the caller vouches for.
+    unsafe {
+        for dword in front {
+            store_u32(at, *dword);
+            at = at.add(4);
+        }
+        let pairs = rest.chunks_exact(2);
+        let last = pairs.remainder();
+        for pair in pairs {
+            store_u64(at, u64::from(pair[0]) | u64::from(pair[1]) << 32);
+            at = at.add(8);
+        }
+        for dword in last {
+            store_u32(at, *dword);
+        }
+    }
+}
 
 /// Loads a byte.
 ///
@@ -104,37 +162,162 @@ pub(crate) unsafe fn copy_row(dst: *mut u8, src: *const u8) {
     }
 }
 
-/// Copies bytes out of guest memory.
+/// Splits a copy of `len` bytes at the guest address `p`: bytes before the first aligned eight, and bytes of eights.
+fn split(p: *const u8, len: usize) -> (usize, usize) {
+    let head = ((p as usize).wrapping_neg() % 8).min(len);
+    (head, (len - head) & !7)
+}
+
+/// Copies less than eight bytes out of guest memory, in the largest aligned pieces.
+///
+/// # Safety
+/// `src` is valid for reads of `dst.len()` bytes.
+unsafe fn read_few(src: *const u8, dst: &mut [u8]) {
+    let mut at = 0;
+    while at < dst.len() {
+        // SAFETY: within `dst.len()` bytes.
+        unsafe {
+            let p = src.add(at);
+            let fits = |n: usize| (p as usize).is_multiple_of(n) && dst.len() - at >= n;
+            let (value, n) = if fits(4) {
+                (load_u32(p), 4)
+            } else if fits(2) {
+                (u32::from(load_u16(p)), 2)
+            } else {
+                (u32::from(load_u8(p)), 1)
+            };
+            dst[at..at + n].copy_from_slice(&value.to_le_bytes()[..n]);
+            at += n;
+        }
+    }
+}
+
+/// Copies less than eight bytes into guest memory, in the largest aligned pieces.
+///
+/// # Safety
+/// `dst` is valid for writes of `src.len()` bytes.
+unsafe fn write_few(dst: *mut u8, src: &[u8]) {
+    let mut at = 0;
+    while at < src.len() {
+        // SAFETY: within `src.len()` bytes.
+        unsafe {
+            let p = dst.add(at);
+            let fits = |n: usize| (p as usize).is_multiple_of(n) && src.len() - at >= n;
+            at += match src[at..] {
+                [a, b, c, d, ..] if fits(4) => {
+                    store_u32(p, u32::from_le_bytes([a, b, c, d]));
+                    4
+                }
+                [a, b, ..] if fits(2) => {
+                    store_u16(p, u16::from_le_bytes([a, b]));
+                    2
+                }
+                _ => {
+                    store_u8(p, src[at]);
+                    1
+                }
+            };
+        }
+    }
+}
+
+/// Copies bytes out of guest memory; each aligned eight of them moves as a whole.
 ///
 /// # Safety
 /// `src` is valid for reads of `dst.len()` bytes.
 pub(crate) unsafe fn read_bytes(src: *const u8, dst: &mut [u8]) {
-    let (head, tail) = dst.split_at_mut(dst.len() & !7);
-    for (i, chunk) in head.chunks_exact_mut(8).enumerate() {
-        // SAFETY: within `dst.len()` bytes.
-        chunk.copy_from_slice(&unsafe { load_u64(src.add(8 * i)) }.to_le_bytes());
-    }
-    for (i, b) in tail.iter_mut().enumerate() {
-        // SAFETY: within `dst.len()` bytes.
-        *b = unsafe { load_u8(src.add(head.len() + i)) };
+    let (head, eights) = split(src, dst.len());
+    let (front, rest) = dst.split_at_mut(head);
+    let (middle, back) = rest.split_at_mut(eights);
+    // SAFETY: all within `dst.len()` bytes.
+    unsafe {
+        read_few(src, front);
+        for (i, chunk) in middle.chunks_exact_mut(8).enumerate() {
+            chunk.copy_from_slice(&load_u64(src.add(head + 8 * i)).to_le_bytes());
+        }
+        read_few(src.add(head + eights), back);
     }
 }
 
-/// Copies bytes into guest memory.
+/// Whether guest memory holds the bytes.
+///
+/// # Safety
+/// `p` is valid for reads of `bytes.len()` bytes.
+pub(crate) unsafe fn equal(p: *const u8, bytes: &[u8]) -> bool {
+    let mut block = [0; 256];
+    bytes.chunks(block.len()).enumerate().all(|(i, chunk)| {
+        let copy = &mut block[..chunk.len()];
+        // SAFETY: within `bytes.len()` bytes.
+        unsafe { read_bytes(p.add(256 * i), copy) };
+        copy == chunk
+    })
+}
+
+/// Copies bytes into guest memory; each aligned eight of them moves as a whole.
 ///
 /// # Safety
 /// `dst` is valid for writes of `src.len()` bytes.
 pub(crate) unsafe fn write_bytes(dst: *mut u8, src: &[u8]) {
-    let (head, tail) = src.split_at(src.len() & !7);
-    for (i, chunk) in head.chunks_exact(8).enumerate() {
-        let value = u64::from_le_bytes([
-            chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
-        ]);
-        // SAFETY: within `src.len()` bytes.
-        unsafe { store_u64(dst.add(8 * i), value) };
+    let (head, eights) = split(dst, src.len());
+    let (front, rest) = src.split_at(head);
+    let (middle, back) = rest.split_at(eights);
+    // SAFETY: all within `src.len()` bytes.
+    unsafe {
+        write_few(dst, front);
+        for (i, chunk) in middle.chunks_exact(8).enumerate() {
+            let value = u64::from_le_bytes([
+                chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
+            ]);
+            store_u64(dst.add(head + 8 * i), value);
+        }
+        write_few(dst.add(head + eights), back);
     }
-    for (i, b) in tail.iter().enumerate() {
-        // SAFETY: within `src.len()` bytes.
-        unsafe { store_u8(dst.add(head.len() + i), *b) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(align(64))]
+    struct Aligned([u8; 64]);
+
+    #[test]
+    fn copies_of_every_length_at_every_alignment() {
+        let pattern: [u8; 64] = std::array::from_fn(|i| 3 * i as u8 + 1);
+        for start in 0..9 {
+            for len in 0..40 {
+                let mut memory = Aligned([0xee; 64]);
+                let p = memory.0.as_mut_ptr();
+                let mut back = vec![0; len];
+                // SAFETY: inside the 64 bytes.
+                unsafe {
+                    write_bytes(p.add(start), &pattern[..len]);
+                    read_bytes(p.add(start), &mut back);
+                }
+                assert_eq!(back, pattern[..len]);
+                let around = memory.0.iter().enumerate().filter(|(i, _)| !(start..start + len).contains(i));
+                assert!(around.into_iter().all(|(_, b)| *b == 0xee), "{len} bytes at {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn dwords_at_every_alignment() {
+        for start in 0..9 {
+            for n in 0..9 {
+                let mut memory = Aligned([0xee; 64]);
+                let data: Vec<u32> = (0..n).map(|i| 0x0102_0304 * (i + 1)).collect();
+                let mut back = vec![0; data.len()];
+                // SAFETY: inside the 64 bytes.
+                unsafe {
+                    store_dwords(memory.0.as_mut_ptr().add(start), &data);
+                    load_dwords(memory.0.as_ptr().add(start), &mut back);
+                }
+                assert_eq!(back, data);
+                let bytes: Vec<u8> = data.iter().flat_map(|d| d.to_le_bytes()).collect();
+                assert_eq!(memory.0[start..start + bytes.len()], bytes);
+                assert!(memory.0[start + bytes.len()..].iter().all(|b| *b == 0xee));
+            }
+        }
     }
 }

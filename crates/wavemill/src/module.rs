@@ -86,6 +86,11 @@ impl Module {
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
         buffer.write_bytes(0, &image.bytes)?;
         let bias = buffer.address().wrapping_sub(image.start);
+        for segment in object.segments().iter().filter(|s| !s.writable) {
+            let what = if segment.executable { "code" } else { "constants" };
+            let range = segment.address.wrapping_add(bias)..segment.end().wrapping_add(bias);
+            device.0.memory.protect(range, what)?;
+        }
         let inner = ModuleInner {
             device: device.0.clone(),
             kernels: object.kernels().to_vec(),

@@ -56,9 +56,16 @@ impl Sink {
     }
 }
 
-/// Host pointer of `size` bytes at a guest address through the operation's site cache, or null.
+/// Host pointer of `size` bytes at a guest address through the operation's site cache, or null. The access is the same
+/// for every run of an operation, so what the cache holds was checked for it.
 #[inline(always)]
-pub(super) unsafe fn global(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64) -> *mut u8 {
+pub(super) unsafe fn global(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    address: u64,
+    size: u64,
+    access: Access,
+) -> *mut u8 {
     // SAFETY: the contract of handlers; the map outlives the run, and with it the host memory in the cache.
     unsafe {
         let site = &(*op).own.site;
@@ -66,19 +73,21 @@ pub(super) unsafe fn global(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: 
         if offset < site.size && site.size - offset >= size {
             return site.host.add(offset as usize);
         }
-        global_slow(ctx, op, address, size)
+        global_slow(ctx, op, address, size, access)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn global_slow(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64) -> *mut u8 {
-    // SAFETY: as above.
+unsafe fn global_slow(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64, access: Access) -> *mut u8 {
+    // SAFETY: as above; a range that an allocation allows is inside it.
     unsafe {
-        match (*(*ctx).map).find(address) {
-            Some(a) if size <= a.end() - address => {
-                (*op).own.site = SiteCache { start: a.start, size: a.size, host: a.host() };
-                a.host().add((address - a.start) as usize)
+        let Some(a) = (*(*ctx).map).find(address) else { return std::ptr::null_mut() };
+        match a.allowed(address, access) {
+            Some(range) if size <= range.end - address => {
+                let host = a.host().add((range.start - a.start) as usize);
+                (*op).own.site = SiteCache { start: range.start, size: range.end - range.start, host };
+                host.add((address - range.start) as usize)
             }
             _ => std::ptr::null_mut(),
         }
@@ -131,7 +140,12 @@ fn all_equal(lanes: &[u32; LANES]) -> bool {
 /// Host memory of all 64 lanes when all are active and access consecutive pieces of `stride` bytes; null otherwise
 /// (then the general way must be taken, which also reports faults).
 #[inline(always)]
-pub(super) unsafe fn contiguous<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, stride: u32) -> *mut u8 {
+pub(super) unsafe fn contiguous<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    stride: u32,
+    access: Access,
+) -> *mut u8 {
     let null = std::ptr::null_mut();
     // SAFETY: the contract of handlers.
     unsafe {
@@ -168,6 +182,7 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp,
                     op,
                     scratch_base(ctx).wrapping_add((offset as u64 / 4) * u64::from(ROW_BYTES)),
                     256,
+                    access,
                 )
             }
             _ => {
@@ -188,7 +203,7 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp,
                     scalar64(ctx, op, 1).wrapping_add(u64::from(lo[0]))
                 };
                 // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
-                global(ctx, op, first.wrapping_add_signed(imm), 64 * u64::from(stride))
+                global(ctx, op, first.wrapping_add_signed(imm), 64 * u64::from(stride), access)
             }
         }
     }
@@ -225,7 +240,12 @@ fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
 
 /// Checks all active lanes of an access of `size` bytes at once: they lie in LDS, or in one allocation.
 #[inline(always)]
-pub(super) unsafe fn span<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> Span {
+pub(super) unsafe fn span<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+) -> Span {
     let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES] };
     // SAFETY: the contract of handlers.
     unsafe {
@@ -258,7 +278,7 @@ pub(super) unsafe fn span<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, size:
         let (low, high) = extremes(&offsets, mask);
         let start = base.wrapping_add(u64::from(low)).wrapping_add_signed(i64::from(imm));
         // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
-        let host = global(ctx, op, start, u64::from(high - low) + u64::from(size));
+        let host = global(ctx, op, start, u64::from(high - low) + u64::from(size), access);
         if host.is_null() {
             return none;
         }
@@ -316,6 +336,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
     op: *mut HostOp,
     lane: usize,
     size: u32,
+    access: Access,
     sink: &mut Sink,
 ) -> Result<LanePtr, (u64, FaultSpace)> {
     // SAFETY: the contract of handlers.
@@ -347,7 +368,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
                 return Err((offset, FaultSpace::Scratch));
             }
             let rows = limit.div_ceil(4);
-            let host = global(ctx, op, scratch_base(ctx), rows * u64::from(ROW_BYTES));
+            let host = global(ctx, op, scratch_base(ctx), rows * u64::from(ROW_BYTES), access);
             if host.is_null() {
                 return Err((offset, FaultSpace::Scratch));
             }
@@ -360,7 +381,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
                 LanePtr { ptr, step: ROW_BYTES, misaligned: ALIGNED, own: true }
             });
         }
-        let ptr = global(ctx, op, address, u64::from(size));
+        let ptr = global(ctx, op, address, u64::from(size), access);
         if ptr.is_null() {
             Err((address, FaultSpace::Global))
         } else {
@@ -390,7 +411,7 @@ pub(super) unsafe fn resolve<const SPACE: u8>(
         while bits != 0 {
             let lane = bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            match resolve_lane::<SPACE>(ctx, op, lane, size, sink) {
+            match resolve_lane::<SPACE>(ctx, op, lane, size, access, sink) {
                 Ok(p) => lanes[lane] = p,
                 Err((address, space)) => refuse(ctx, &mut refused, lane, address, space),
             }

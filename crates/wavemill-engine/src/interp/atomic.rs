@@ -295,7 +295,7 @@ pub(super) unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(
     unsafe {
         let size = if WIDE { 8 } else { 4 };
         let mask = lane_mask(ctx, op);
-        let all = span::<SPACE>(ctx, op, size);
+        let all = span::<SPACE>(ctx, op, size, Access::Atomic);
         if !all.base.is_null() {
             // Allocations and LDS are aligned on the host, so host and guest agree on what is misaligned.
             let at = |lane: usize| all.base.add(all.offsets[lane] as usize);

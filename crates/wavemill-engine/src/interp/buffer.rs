@@ -157,7 +157,7 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
                 *p = std::ptr::null_mut();
                 let offset = offset + u64::from(size) * k as u64;
                 if let Some(address) = r.address(index, offset, u64::from(size)) {
-                    *p = global(ctx, op, address, u64::from(size));
+                    *p = global(ctx, op, address, u64::from(size), access);
                     if p.is_null() {
                         refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
                         break;
@@ -179,7 +179,11 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
 /// Host memory of a whole row when all lanes are active and access consecutive dwords; null otherwise. This is how
 /// private memory is spilled to: the same offset in all lanes of a resource that is swizzled over 64 lanes.
 #[inline(always)]
-unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut u8 {
+unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    access: Access,
+) -> *mut u8 {
     // SAFETY: the contract of handlers.
     unsafe {
         if IDXEN || lane_mask(ctx, op) != !0 || (OFFEN && !is_row(op, 0)) {
@@ -212,7 +216,7 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
             return std::ptr::null_mut();
         }
         match r.address(index, offset, size) {
-            Some(address) => global(ctx, op, address, 256),
+            Some(address) => global(ctx, op, address, 256, access),
             None => std::ptr::null_mut(),
         }
     }
@@ -221,6 +225,15 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
 #[inline(always)]
 fn pointer(p: *mut u8) -> LanePtr {
     LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false }
+}
+
+/// How many components from the first on are in range and consecutive dwords: they move as one access.
+#[inline(always)]
+fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
+    if places[0].is_null() {
+        return 0;
+    }
+    1 + places.windows(2).take_while(|p| std::ptr::eq(p[0].wrapping_add(4), p[1])).count()
 }
 
 /// What a load out of range reads.
@@ -256,16 +269,23 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             }
             let dst = (*ctx).base.add((*op).dst as usize);
             for_lanes(lane_mask(ctx, op), |lane| {
-                for (k, p) in lanes[lane].iter().enumerate() {
-                    let cell = dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
-                    cell.write(if TYPE < ty::DWORD1 {
-                        let from = if p.is_null() { ZERO.as_ptr().cast_mut() } else { *p };
-                        read_narrow::<TYPE>(pointer(from), cell.read())
-                    } else if p.is_null() {
-                        0
-                    } else {
-                        raw::load_u32(*p)
-                    });
+                let places = &lanes[lane];
+                let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                if TYPE < ty::DWORD1 {
+                    let from = if places[0].is_null() { ZERO.as_ptr().cast_mut() } else { places[0] };
+                    cell(0).write(read_narrow::<TYPE>(pointer(from), cell(0).read()));
+                    return;
+                }
+                let mut values = [0; N];
+                let (together, apart) = values.split_at_mut(consecutive(places));
+                if !together.is_empty() {
+                    raw::load_dwords(places[0], together);
+                }
+                for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                    *value = if p.is_null() { 0 } else { raw::load_u32(*p) };
+                }
+                for (k, value) in values.iter().enumerate() {
+                    cell(k).write(*value);
                 }
             });
             HostOp::next(op)
@@ -274,7 +294,7 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     // SAFETY: as above.
     unsafe {
         if TYPE == ty::DWORD1 {
-            let p = contiguous::<OFFEN, IDXEN>(ctx, op);
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op, Access::Load);
             if !p.is_null() {
                 raw::copy_row((*ctx).base.add((*op).dst as usize), p);
                 return HostOp::next(op);
@@ -305,13 +325,23 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                 return std::ptr::null_mut();
             }
             for_lanes(lane_mask(ctx, op), |lane| {
-                for (k, p) in lanes[lane].iter().enumerate().filter(|(_, p)| !p.is_null()) {
-                    let value = data(ctx, op, 3, k, lane);
-                    if TYPE < ty::DWORD1 {
-                        write_narrow::<TYPE>(pointer(*p), value);
-                    } else {
-                        raw::store_u32(*p, value);
+                let places = &lanes[lane];
+                if TYPE < ty::DWORD1 {
+                    if !places[0].is_null() {
+                        write_narrow::<TYPE>(pointer(places[0]), data(ctx, op, 3, 0, lane));
                     }
+                    return;
+                }
+                let mut values = [0; N];
+                for (k, value) in values.iter_mut().enumerate() {
+                    *value = data(ctx, op, 3, k, lane);
+                }
+                let (together, apart) = values.split_at(consecutive(places));
+                if !together.is_empty() {
+                    raw::store_dwords(places[0], together);
+                }
+                for (value, p) in apart.iter().zip(&places[together.len()..]).filter(|(_, p)| !p.is_null()) {
+                    raw::store_u32(*p, *value);
                 }
             });
             HostOp::next(op)
@@ -321,7 +351,7 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     unsafe {
         (*ctx).unordered_store = true;
         if TYPE == ty::DWORD1 && is_row(op, 3) {
-            let p = contiguous::<OFFEN, IDXEN>(ctx, op);
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op, Access::Store);
             if !p.is_null() {
                 raw::copy_row(p, (*ctx).base.add((*op).src[3] as usize));
                 return HostOp::next(op);

@@ -102,6 +102,40 @@ pub(super) unsafe fn write_dword(p: LanePtr, k: usize, value: u32) {
     }
 }
 
+/// Moves a lane's dwords from memory into its cells of consecutive rows.
+#[inline(always)]
+unsafe fn fetch<const TYPE: u8>(cell: *mut u8, p: *const u8) {
+    let mut dwords = [0; 4];
+    let dwords = &mut dwords[..self::dwords(TYPE)];
+    // SAFETY: resolved for the access's size; `cell` is a lane's cell of the first row.
+    unsafe {
+        raw::load_dwords(p, dwords);
+        for (k, dword) in dwords.iter().enumerate() {
+            cell.add(k * ROW_BYTES as usize).cast::<u32>().write(*dword);
+        }
+    }
+}
+
+/// Moves a lane's cells of consecutive rows to memory.
+#[inline(always)]
+unsafe fn put<const TYPE: u8>(p: *mut u8, cell: *const u8) {
+    let mut dwords = [0; 4];
+    let dwords = &mut dwords[..self::dwords(TYPE)];
+    // SAFETY: as above.
+    unsafe {
+        for (k, dword) in dwords.iter_mut().enumerate() {
+            *dword = cell.add(k * ROW_BYTES as usize).cast::<u32>().read();
+        }
+        raw::store_dwords(p, dwords);
+    }
+}
+
+/// Whether the dwords of a lane's access follow each other in memory.
+#[inline(always)]
+fn is_whole(p: LanePtr) -> bool {
+    p.step == 4 && p.misaligned == ALIGNED
+}
+
 #[inline(always)]
 unsafe fn read_half(p: LanePtr) -> u16 {
     // SAFETY: resolved for the access's size.
@@ -185,22 +219,19 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
     unsafe {
         let dst = (*ctx).base.add((*op).dst as usize);
         if TYPE >= ty::DWORD1 {
-            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE));
+            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
             if !p.is_null() {
                 if TYPE == ty::DWORD1 {
                     raw::copy_row(dst, p);
                 } else {
-                    for k in 0..dwords(TYPE) {
-                        let row = dst.add(k * ROW_BYTES as usize) as *mut u32;
-                        for lane in 0..LANES {
-                            row.add(lane).write(raw::load_u32(p.add(4 * (lane * dwords(TYPE) + k))));
-                        }
+                    for lane in 0..LANES {
+                        fetch::<TYPE>(dst.add(4 * lane), p.add(4 * lane * dwords(TYPE)));
                     }
                 }
                 return HostOp::next(op);
             }
         }
-        let all = span::<SPACE>(ctx, op, bytes(TYPE));
+        let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
         if !all.base.is_null() {
             for_lanes(lane_mask(ctx, op), |lane| {
                 let p = all.base.add(all.offsets[lane] as usize);
@@ -209,9 +240,7 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
                     let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
                     (cell as *mut u32).write(read_narrow::<TYPE>(p, (cell as *const u32).read()));
                 } else {
-                    for k in 0..dwords(TYPE) {
-                        (cell.add(k * ROW_BYTES as usize) as *mut u32).write(raw::load_u32(p.add(4 * k)));
-                    }
+                    fetch::<TYPE>(cell, p);
                 }
             });
             return HostOp::next(op);
@@ -225,6 +254,8 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
             let cell = dst.add(4 * lane) as *mut u32;
             if TYPE < ty::DWORD1 {
                 cell.write(read_narrow::<TYPE>(lanes[lane], cell.read()));
+            } else if is_whole(lanes[lane]) {
+                fetch::<TYPE>(cell.cast(), lanes[lane].ptr);
             } else {
                 for k in 0..dwords(TYPE) {
                     (cell as *mut u8)
@@ -246,23 +277,20 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
             (*ctx).unordered_store = true;
         }
         if TYPE >= ty::DWORD1 && (*op).src[2] & FLAGS == 0 {
-            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE));
+            let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
             if !p.is_null() {
                 let src = (*ctx).base.add((*op).src[2] as usize);
                 if TYPE == ty::DWORD1 {
                     raw::copy_row(p, src);
                 } else {
                     for lane in 0..LANES {
-                        for k in 0..dwords(TYPE) {
-                            let value = (src.add(k * ROW_BYTES as usize) as *const u32).add(lane).read();
-                            raw::store_u32(p.add(4 * (lane * dwords(TYPE) + k)), value);
-                        }
+                        put::<TYPE>(p.add(4 * lane * dwords(TYPE)), src.add(4 * lane));
                     }
                 }
                 return HostOp::next(op);
             }
         }
-        let all = span::<SPACE>(ctx, op, bytes(TYPE));
+        let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
             for_lanes(lane_mask(ctx, op), |lane| {
@@ -272,9 +300,7 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
                     let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
                     write_narrow::<TYPE>(p, (cell as *const u32).read());
                 } else {
-                    for k in 0..dwords(TYPE) {
-                        raw::store_u32(p.add(4 * k), (cell.add(k * ROW_BYTES as usize) as *const u32).read());
-                    }
+                    put::<TYPE>(p, cell);
                 }
             });
             return HostOp::next(op);
@@ -287,6 +313,13 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
         for_lanes(lane_mask(ctx, op), |lane| {
             if TYPE < ty::DWORD1 {
                 write_narrow::<TYPE>(lanes[lane], data(ctx, op, 2, 0, lane));
+            } else if is_whole(lanes[lane]) {
+                let mut dwords = [0; 4];
+                let dwords = &mut dwords[..self::dwords(TYPE)];
+                for (k, dword) in dwords.iter_mut().enumerate() {
+                    *dword = data(ctx, op, 2, k, lane);
+                }
+                raw::store_dwords(lanes[lane].ptr, dwords);
             } else {
                 for k in 0..dwords(TYPE) {
                     write_dword(lanes[lane], k, data(ctx, op, 2, k, lane));

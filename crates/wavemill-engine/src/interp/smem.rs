@@ -29,24 +29,36 @@ unsafe fn refuse(ctx: *mut Ctx, op: *mut HostOp, address: u64, access: Access, s
     }
 }
 
-/// Cells from `first` on that a scalar load may write: it never runs past VCC (Vega ISA 7.3).
-const LAST_DATA: u32 = 4 * 124;
+/// Offset of the first cell that a scalar load does not write: only the trap handler writes the registers behind VCC
+/// (Vega ISA 3.6.2).
+const DATA_END: u32 = uni_offset(Uni::TTMP0);
 
-unsafe fn load<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+/// Writes what a scalar load got; nothing was written before, so that a refused load leaves the registers alone.
+#[inline(always)]
+unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
+    for (i, value) in data.iter().enumerate() {
+        // SAFETY: the contract of handlers.
+        unsafe {
+            let cell = (*op).dst + 4 * i as u32;
+            if cell < DATA_END {
+                write32(ctx, cell, *value);
+            }
+        }
+    }
+}
+
+unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
         // Scalar accesses ignore the two low address bits (Vega ISA 7.2).
         let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
-        let p = global(ctx, op, address, 4 * u64::from(N));
+        let p = global(ctx, op, address, 4 * N as u64, Access::Load);
         if p.is_null() {
-            return refuse(ctx, op, address, Access::Load, 4 * N);
+            return refuse(ctx, op, address, Access::Load, 4 * N as u32);
         }
-        for i in 0..N {
-            let cell = (*op).dst + 4 * i;
-            if cell < LAST_DATA {
-                write32(ctx, cell, raw::load_u32(p.add(4 * i as usize)));
-            }
-        }
+        let mut data = [0; N];
+        raw::load_dwords(p, &mut data);
+        write_data(ctx, op, &data);
         HostOp::next(op)
     }
 }
@@ -64,46 +76,41 @@ unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     }
 }
 
-unsafe fn buffer_load<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
         let (base, size) = resource(ctx, op);
         let first = offset(ctx, op) & !3;
-        for i in 0..N {
-            let at = first.wrapping_add(4 * u64::from(i));
-            // Each dword out of range reads 0.
-            let value = if at.checked_add(4).is_some_and(|end| end <= size) {
-                let address = (base & !3).wrapping_add(at);
-                let p = global(ctx, op, address, 4);
-                if p.is_null() {
-                    return refuse(ctx, op, address, Access::Load, 4);
-                }
-                raw::load_u32(p)
-            } else {
-                0
-            };
-            let cell = (*op).dst + 4 * i;
-            if cell < LAST_DATA {
-                write32(ctx, cell, value);
+        // Each dword out of range reads 0; those in range are the first ones.
+        let within = (size.saturating_sub(first) / 4).min(N as u64);
+        let address = (base & !3).wrapping_add(first);
+        let mut data = [0; N];
+        if within > 0 {
+            let p = global(ctx, op, address, 4 * within, Access::Load);
+            if p.is_null() {
+                let outside =
+                    |n: &u64| global(ctx, op, address.wrapping_add(4 * n), 4, Access::Load).is_null();
+                let n = (0..within).find(outside).unwrap_or(0);
+                return refuse(ctx, op, address.wrapping_add(4 * n), Access::Load, 4);
             }
+            raw::load_dwords(p, &mut data[..within as usize]);
         }
+        write_data(ctx, op, &data);
         HostOp::next(op)
     }
 }
 
-unsafe fn store<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
         let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
-        let p = global(ctx, op, address, 4 * u64::from(N));
+        let p = global(ctx, op, address, 4 * N as u64, Access::Store);
         if p.is_null() {
-            return refuse(ctx, op, address, Access::Store, 4 * N);
+            return refuse(ctx, op, address, Access::Store, 4 * N as u32);
         }
         (*ctx).unordered_store = true;
         let cells = (*ctx).base.add(((*op).src[2] & !FLAGS) as usize) as *const u32;
-        for i in 0..N as usize {
-            raw::store_u32(p.add(4 * i), cells.add(i).read());
-        }
+        raw::store_dwords(p, &std::array::from_fn::<u32, N, _>(|i| cells.add(i).read()));
         HostOp::next(op)
     }
 }
@@ -139,22 +146,27 @@ pub(super) fn store_handler(n: u8) -> Handler {
     }
 }
 
-/// Offset of the cell at `index` plus M0; the index is limited to the SGPRs, as the manual leaves others undefined.
-unsafe fn indexed(ctx: *mut Ctx, cell: u32) -> u32 {
+/// Registers that an index does not lead out of (Vega ISA 3.6.1): first cells of the SGPRs, FLAT_SCRATCH, XNACK_MASK,
+/// VCC, the trap registers, M0, and EXEC, and what is behind them.
+const REGISTERS: [u32; 8] = [0, 102, 104, 106, 108, 124, 126, 128];
+
+/// The cell M0 places behind `cell`, if `N` cells from there on are in the same kind of register. Pairs may start at odd
+/// cells (*modelled*: the manual wants them even).
+unsafe fn indexed<const N: u32>(ctx: *mut Ctx, cell: u32) -> Option<u32> {
     // SAFETY: inside the register file.
-    unsafe {
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let index = (cell / 4).wrapping_add(m0);
-        4 * if index <= 100 { index } else { 0 }
-    }
+    let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
+    let index = (cell / 4).wrapping_add(m0);
+    let kind = REGISTERS.windows(2).find(|k| (k[0]..k[1]).contains(&(cell / 4)))?;
+    (index >= kind[0] && index < kind[1] && kind[1] - index >= N).then(|| 4 * index)
 }
 
-unsafe fn move_source<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+unsafe fn move_source<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let from = indexed(ctx, (*op).src[0] & !FLAGS);
+        // Out of range is the first SGPR (Vega ISA 3.6.1).
+        let from = indexed::<N>(ctx, (*op).src[0] & !FLAGS).unwrap_or(0);
         let p = (*ctx).base.add(from as usize);
-        if WIDE {
+        if N == 2 {
             write64(ctx, (*op).dst, (p as *const u64).read_unaligned());
         } else {
             write32(ctx, (*op).dst, (p as *const u32).read());
@@ -163,14 +175,15 @@ unsafe fn move_source<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut 
     }
 }
 
-unsafe fn move_dest<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+unsafe fn move_dest<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let to = indexed(ctx, (*op).dst);
-        if WIDE {
-            write64(ctx, to, scalar64(ctx, op, 0));
-        } else {
-            write32(ctx, to, scalar32(ctx, op, 0));
+        // Out of range nothing is written (Vega ISA 3.6.1), nor are trap registers (Vega ISA 3.6.2).
+        match indexed::<N>(ctx, (*op).dst) {
+            Some(to) if (uni_offset(Uni::TTMP0)..uni_offset(Uni::M0)).contains(&to) => {}
+            Some(to) if N == 2 => write64(ctx, to, scalar64(ctx, op, 0)),
+            Some(to) => write32(ctx, to, scalar32(ctx, op, 0)),
+            None => {}
         }
         HostOp::next(op)
     }
@@ -179,15 +192,15 @@ unsafe fn move_dest<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
 /// The handler of `s_movrels`.
 pub(super) fn move_rel_source(w: Width) -> Handler {
     match w {
-        Width::W32 => move_source::<false>,
-        Width::W64 => move_source::<true>,
+        Width::W32 => move_source::<1>,
+        Width::W64 => move_source::<2>,
     }
 }
 
 /// The handler of `s_movreld`.
 pub(super) fn move_rel_dest(w: Width) -> Handler {
     match w {
-        Width::W32 => move_dest::<false>,
-        Width::W64 => move_dest::<true>,
+        Width::W32 => move_dest::<1>,
+        Width::W64 => move_dest::<2>,
     }
 }
