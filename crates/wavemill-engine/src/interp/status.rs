@@ -15,14 +15,19 @@ use crate::regs::uni_offset;
 const MEM_TIME: u64 = 64;
 const MEM_REAL_TIME: u64 = 65;
 
-/// Waits of a wave order its earlier stores before its later loads: compilers emit nothing else for sequential
-/// consistency, and the host would reorder them.
+/// A wait orders the wave's earlier accesses before its later ones; compilers emit nothing else for acquire, release and
+/// sequential consistency. Guest accesses are relaxed, so the host must be told.
+///
+/// Only an earlier store and a later load need the expensive fence. The rest is acquire and release, which costs nothing
+/// on hosts that keep loads and stores in order as x86 does, and a barrier instruction elsewhere.
 unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         if (*ctx).unordered_store {
             fence(Ordering::SeqCst);
             (*ctx).unordered_store = false;
+        } else {
+            fence(Ordering::AcqRel);
         }
         HostOp::next(op)
     }
@@ -31,6 +36,7 @@ unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 /// The handler of a fence.
 pub(super) fn fence_handler(scope: FenceScope) -> Handler {
     match scope {
+        // Write-backs and invalidations of caches order nothing that a wait does not, and host threads share memory.
         FenceScope::Wave | FenceScope::Agent => fence_wave,
     }
 }
