@@ -51,6 +51,14 @@ impl BlockSource for SingleSteps<'_> {
             _ => block,
         }
     }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    fn refresh(&self) {
+        self.0.refresh();
+    }
 }
 
 #[cfg(test)]

@@ -59,6 +59,10 @@ pub enum FaultKind {
     NoCode,
 }
 
+/// The bits of MODE that a block may depend on beside its bytes: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE,
+/// FP16_OVFL (23), GPR_IDX_EN (27), VSKIP (28) (Vega ISA 3.4). Blocks are lifted and kept under these alone.
+pub const MODE_KEY: u32 = 0x1880_03ff;
+
 /// How a block ends. Addresses are guest addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Terminator {
@@ -99,6 +103,8 @@ pub enum Terminator {
         /// Where to go on.
         next: u64,
     },
+    /// Code that has changed in memory counts from here on; goes on at the address.
+    InvalidateCode(u64),
     /// The wave faults at the terminator's PC.
     Fault(FaultKind),
 }

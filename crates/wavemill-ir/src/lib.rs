@@ -25,7 +25,7 @@ mod text;
 mod verify;
 
 pub use attrs::{Attrs, DppCtrl, DstUnused, FpEnv, Omod, Round, SrcMods, SubDword};
-pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
+pub use block::{Block, Cond, FaultKind, Inst, LaneMask, MODE_KEY, Terminator};
 pub use builder::BlockBuilder;
 pub use format_cvt::{FormatCvt, NumberFormat};
 pub use op::{

@@ -1,10 +1,12 @@
 //! Code of a device: where it is, and its blocks once they are lifted.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_engine::{BlockSource, MemoryMap};
-use wavemill_ir::Block;
+use wavemill_ir::{Block, FaultKind, MODE_KEY, Terminator};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::{Context, lift_block};
 
@@ -30,17 +32,66 @@ impl Region {
     }
 }
 
+/// Guest memory that is compared as a whole with what blocks were lifted from.
+const PAGE: u64 = 4096;
+/// IR operations that are kept (some 60 MiB); with more than that lifting starts anew.
+const MAX_INSTS: usize = 1 << 18;
+
+/// A block and the pages that it was lifted from, by the keys of [`Lifted::pages`].
+#[derive(Debug)]
+struct CachedBlock {
+    block: Arc<Block>,
+    pages: Box<[u64]>,
+}
+
+/// What has been lifted, and from what.
+#[derive(Debug, Default)]
+struct Lifted {
+    blocks: HashMap<(u64, u32), CachedBlock>,
+    /// The code that blocks were lifted from as it was then, page by page as far as the page is code; by the guest
+    /// address of the first byte.
+    pages: HashMap<u64, Box<[u8]>>,
+    /// IR operations of all blocks.
+    insts: usize,
+}
+
+impl Lifted {
+    /// Forgets the blocks for which it does not hold.
+    fn retain(&mut self, keep: impl Fn(&u64, &CachedBlock) -> bool) {
+        self.blocks.retain(|(pc, _), cached| keep(pc, cached));
+        self.insts = self.blocks.values().map(|cached| cached.block.insts.len()).sum();
+    }
+
+    /// Pages that memory does not hold any more.
+    fn changed(&self, map: &MemoryMap) -> Vec<u64> {
+        self.pages
+            .iter()
+            .filter(|(start, bytes)| !map.holds(**start, bytes))
+            .map(|(start, _)| *start)
+            .collect()
+    }
+}
+
 /// All code of a device.
 #[derive(Debug)]
 pub(crate) struct Code {
     target: Target,
     regions: RwLock<Vec<Region>>,
-    blocks: RwLock<HashMap<(u64, u32), Arc<Block>>>,
+    lifted: RwLock<Lifted>,
+    max_insts: usize,
+    /// Changes whenever blocks are forgotten that somebody may still use.
+    generation: AtomicU64,
 }
 
 impl Code {
     pub(crate) fn new(target: Target) -> Self {
-        Code { target, regions: RwLock::default(), blocks: RwLock::default() }
+        Code {
+            target,
+            regions: RwLock::default(),
+            lifted: RwLock::default(),
+            max_insts: MAX_INSTS,
+            generation: AtomicU64::new(0),
+        }
     }
 
     /// The instruction set.
@@ -52,13 +103,33 @@ impl Code {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).push(region);
     }
 
+    fn lifted(&self) -> RwLockWriteGuard<'_, Lifted> {
+        self.lifted.write().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn next_generation(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
     /// Forgets the code in a range.
     pub(crate) fn remove(&self, start: u64, end: u64) {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).retain(|r| r.end <= start || r.start >= end);
-        self.blocks
-            .write()
-            .unwrap_or_else(|e| e.into_inner())
-            .retain(|(pc, _), _| !(start..end).contains(pc));
+        let mut lifted = self.lifted();
+        lifted.pages.retain(|page, _| !(start..end).contains(page));
+        lifted.retain(|pc, _| !(start..end).contains(pc));
+    }
+
+    /// Forgets what was lifted from code that has been overwritten since.
+    pub(crate) fn refresh(&self, map: &MemoryMap) {
+        // Most often nothing has changed, and nobody need wait.
+        if self.lifted.read().unwrap_or_else(|e| e.into_inner()).changed(map).is_empty() {
+            return;
+        }
+        let mut lifted = self.lifted();
+        let changed = lifted.changed(map);
+        lifted.pages.retain(|page, _| !changed.contains(page));
+        lifted.retain(|_, cached| !cached.pages.iter().any(|page| changed.contains(page)));
+        self.next_generation();
     }
 
     /// Whether any code reads the floating-point exceptions in TRAPSTS.
@@ -81,20 +152,63 @@ impl Code {
         (bytes, n)
     }
 
+    /// First byte of the page of code that holds an address; the page joins `pages` if it is not there yet.
+    fn page(&self, map: &MemoryMap, pages: &mut HashMap<u64, Box<[u8]>>, pc: u64) -> Option<u64> {
+        let region = self.region(pc)?;
+        let start = (pc & !(PAGE - 1)).max(region.start);
+        if let Entry::Vacant(slot) = pages.entry(start) {
+            let end = ((pc & !(PAGE - 1)).saturating_add(PAGE)).min(region.end);
+            let mut bytes = vec![0; (end - start) as usize];
+            if !map.read(start, &mut bytes) {
+                return None;
+            }
+            slot.insert(bytes.into());
+        }
+        Some(start)
+    }
+
     /// The block at an address under a value of MODE.
     pub(crate) fn block(&self, map: &MemoryMap, pc: u64, mode: u32) -> Arc<Block> {
-        if let Some(block) = self.blocks.read().unwrap_or_else(|e| e.into_inner()).get(&(pc, mode)) {
-            return block.clone();
+        let mode = mode & MODE_KEY;
+        let lifted = self.lifted.read().unwrap_or_else(|e| e.into_inner());
+        if let Some(cached) = lifted.blocks.get(&(pc, mode)) {
+            return cached.block.clone();
         }
-        let context = Context { target: self.target, mode };
+        drop(lifted);
+        // Others wait, so that a block is lifted once, and from pages that are those in `lifted`.
+        let mut lifted = self.lifted();
+        if let Some(cached) = lifted.blocks.get(&(pc, mode)) {
+            return cached.block.clone();
+        }
+        if lifted.insts >= self.max_insts {
+            // Pages are forgotten, too, so nobody would notice any more that blocks in use have changed.
+            *lifted = Lifted::default();
+            self.next_generation();
+        }
+        let mut used: Vec<u64> = Vec::new();
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
-            let (bytes, n) = self.fetch(map, at);
-            *into = bytes;
+            let mut n = 0;
+            while n < into.len() {
+                let at = at.wrapping_add(n as u64);
+                let Some(start) = self.page(map, &mut lifted.pages, at) else { break };
+                if !used.contains(&start) {
+                    used.push(start);
+                }
+                let code = &lifted.pages[&start][(at - start) as usize..];
+                let some = code.len().min(into.len() - n);
+                into[n..n + some].copy_from_slice(&code[..some]);
+                n += some;
+            }
             n
         };
-        let block = Arc::new(lift_block(&context, pc, &mut fetch));
-        let mut blocks = self.blocks.write().unwrap_or_else(|e| e.into_inner());
-        blocks.entry((pc, mode)).or_insert(block).clone()
+        let block = Arc::new(lift_block(&Context { target: self.target, mode }, pc, &mut fetch));
+        // Where there is no code now, a module may be loaded later.
+        if block.terminator != Terminator::Fault(FaultKind::NoCode) {
+            lifted.insts += block.insts.len();
+            let cached = CachedBlock { block: block.clone(), pages: used.into() };
+            lifted.blocks.insert((pc, mode), cached);
+        }
+        block
     }
 }
 
@@ -112,5 +226,200 @@ impl BlockSource for LoadedCode<'_> {
 
     fn watches_exceptions(&self) -> bool {
         self.code.reads_exceptions()
+    }
+
+    fn generation(&self) -> u64 {
+        self.code.generation.load(Ordering::Acquire)
+    }
+
+    fn refresh(&self) {
+        self.code.refresh(self.map);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use wavemill_engine::{
+        FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, WaveInit,
+        WaveSnapshot, run,
+    };
+    use wavemill_ir::Uni;
+
+    use super::*;
+
+    /// `s_movk_i32 s20, value`.
+    fn movk(value: u16) -> u32 {
+        0xb014_0000 | u32::from(value)
+    }
+    const RETURN: u32 = 0xbe80_1d1e; // s_setpc_b64 s[30:31]
+    const CALL: u32 = 0xbe9e_1e00; // s_swappc_b64 s[30:31], s[0:1]
+    const KEEP_FIRST: u32 = 0xbe95_0014; // s_mov_b32 s21, s20
+    const KEEP_SECOND: u32 = 0xbe96_0014; // s_mov_b32 s22, s20
+    const OVERWRITE: [u32; 2] = [0xc042_0280, 0]; // s_store_dword s10, s[0:1], 0x0
+    const WAIT: u32 = 0xbf8c_c07f; // s_waitcnt lgkmcnt(0)
+    const INVALIDATE: u32 = 0xbf93_0000; // s_icache_inv
+    const TRAP: u32 = 0xbf92_0002; // s_trap 2
+    const NOP: u32 = 0xbf80_0000; // s_nop 0
+    const END: u32 = 0xbf81_0000; // s_endpgm
+
+    /// Memory with code in allocations of its own.
+    struct Loaded {
+        memory: GuestMemory,
+        code: Code,
+    }
+
+    impl Loaded {
+        fn new() -> Self {
+            Loaded { memory: GuestMemory::new(), code: Code::new(Target::Gfx906) }
+        }
+
+        fn add(&self, words: &[u32]) -> u64 {
+            let size = 4 * words.len() as u64;
+            let start = self.memory.allocate("code", size, 256).unwrap();
+            self.write(start, words);
+            let region = Region {
+                start,
+                end: start + size,
+                functions: Arc::default(),
+                lines: None,
+                reads_exceptions: false,
+            };
+            self.code.add(region);
+            start
+        }
+
+        fn write(&self, at: u64, words: &[u32]) {
+            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            self.memory.write(at, &bytes).unwrap();
+        }
+
+        fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
+            self.code.block(&self.memory.snapshot(), pc, mode)
+        }
+
+        /// Launches a wave at `main` that finds `callee` in s[0:1] and `word` in s10, until it traps.
+        fn launch(&self, main: u64, callee: u64, word: u32) -> WaveSnapshot {
+            struct Init(u64, u32);
+            impl WaveInit for Init {
+                fn work_items(&self, _: [u32; 3]) -> u32 {
+                    64
+                }
+                fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
+                    regs.set_uni64(Uni(0), self.0);
+                    regs.set_uni(Uni(10), self.1);
+                }
+            }
+            let map = self.memory.snapshot();
+            self.code.refresh(&map);
+            let grid = Grid {
+                map: &map,
+                source: &LoadedCode { code: &self.code, map: &map },
+                init: &Init(callee, word),
+                workgroups: [1, 1, 1],
+                waves_per_group: 1,
+                registers: RegisterCounts { vgprs: 4, accs: 0 },
+                lds_size: 0,
+                scratch_size: 0,
+                entry: main,
+                mode: 0,
+                resident: 1,
+            };
+            let options = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
+            match run(&grid, &options) {
+                Err(RunError::Fault(fault)) if fault.cause == FaultCause::Trap(2) => *fault.snapshot,
+                other => panic!("expected the trap, got {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn code_that_a_wave_overwrites_runs_behind_the_invalidation() {
+        let loaded = Loaded::new();
+        let callee = loaded.add(&[movk(1), RETURN]);
+        let [store, offset] = OVERWRITE;
+        let main =
+            loaded.add(&[CALL, KEEP_FIRST, store, offset, WAIT, INVALIDATE, CALL, KEEP_SECOND, TRAP, END]);
+        let after = loaded.launch(main, callee, movk(2));
+        assert_eq!(after.scalars[21..23], [1, 2]);
+        // What was overwritten in one launch is what the next one finds.
+        let after = loaded.launch(main, callee, movk(3));
+        assert_eq!(after.scalars[21..23], [2, 3]);
+    }
+
+    #[test]
+    fn code_that_the_host_overwrites_runs_in_the_next_launch() {
+        let loaded = Loaded::new();
+        let callee = loaded.add(&[movk(1), RETURN]);
+        let main = loaded.add(&[CALL, TRAP, END]);
+        assert_eq!(loaded.launch(main, callee, 0).scalars[20], 1);
+        loaded.write(callee, &[movk(7)]);
+        assert_eq!(loaded.launch(main, callee, 0).scalars[20], 7);
+    }
+
+    #[test]
+    fn blocks_on_other_pages_stay() {
+        let loaded = Loaded::new();
+        // A block of two pages, one on the second alone, one somewhere else.
+        let mut words = vec![NOP; 1500];
+        words[1499] = END;
+        let long = loaded.add(&words);
+        let other = loaded.add(&[END]);
+        let starts = [long + 4 * 900, long + 4 * 1400, other];
+        let before = starts.map(|pc| loaded.block(pc, 0));
+        loaded.write(long + 4 * 950, &[movk(1)]);
+        let generation = loaded.code.generation.load(Ordering::Relaxed);
+        loaded.code.refresh(&loaded.memory.snapshot());
+        assert_ne!(loaded.code.generation.load(Ordering::Relaxed), generation);
+        let after = starts.map(|pc| loaded.block(pc, 0));
+        let same: Vec<bool> = before.iter().zip(&after).map(|(a, b)| Arc::ptr_eq(a, b)).collect();
+        assert_eq!(same, [false, true, true]);
+        assert_ne!(before[0], after[0]);
+        // Nothing has changed since.
+        let generation = loaded.code.generation.load(Ordering::Relaxed);
+        loaded.code.refresh(&loaded.memory.snapshot());
+        assert_eq!(loaded.code.generation.load(Ordering::Relaxed), generation);
+    }
+
+    #[test]
+    fn only_the_bits_of_mode_that_matter_make_another_block() {
+        let loaded = Loaded::new();
+        let pc = loaded.add(&[END]);
+        let block = loaded.block(pc, 0x3f0);
+        assert!(Arc::ptr_eq(&block, &loaded.block(pc, 0x0007_f3f0)), "exceptions are not a reason");
+        assert!(!Arc::ptr_eq(&block, &loaded.block(pc, 0x3f1)));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut loaded = Loaded::new();
+        loaded.code.max_insts = 10;
+        let mut words = [movk(1); 100];
+        words[99] = END;
+        let pc = loaded.add(&words);
+        for n in 0..100 {
+            loaded.block(pc + 4 * n, 0);
+            let lifted = loaded.code.lifted();
+            assert_eq!(lifted.insts, lifted.blocks.values().map(|c| c.block.insts.len()).sum::<usize>());
+            assert!(lifted.blocks.len() <= 10 && lifted.insts < 10 + 100, "{}", lifted.insts);
+        }
+        assert!(loaded.code.generation.load(Ordering::Relaxed) > 0);
+    }
+
+    #[test]
+    fn code_may_come_to_where_there_was_none() {
+        let loaded = Loaded::new();
+        let start = loaded.memory.allocate("later", 4, 256).unwrap();
+        loaded.write(start, &[END]);
+        assert_eq!(loaded.block(start, 0).terminator, Terminator::Fault(FaultKind::NoCode));
+        loaded.code.add(Region {
+            start,
+            end: start + 4,
+            functions: Arc::default(),
+            lines: None,
+            reads_exceptions: false,
+        });
+        assert_eq!(loaded.block(start, 0).terminator, Terminator::End);
     }
 }

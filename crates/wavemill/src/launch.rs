@@ -356,6 +356,7 @@ impl<'a> Launch<'a> {
             dispatch_id: 0,
         };
         let map = device.memory.snapshot();
+        device.code.refresh(&map);
         let source = LoadedCode { code: &device.code, map: &map };
         // Firmware that preloads arguments enters 256 bytes in, behind the code that loads them
         // (AMDGPUUsage, "Preloaded Kernel Arguments").

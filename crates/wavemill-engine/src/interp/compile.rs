@@ -27,6 +27,13 @@ pub(super) struct Code {
     infos: Vec<Box<FloatInfo>>,
 }
 
+impl Code {
+    /// How often the block was entered, if it was compiled to count that.
+    pub(super) fn entered(&self) -> u64 {
+        self.ops.first().map_or(0, |op| op.k[0])
+    }
+}
+
 struct Compiler<'a> {
     tier: Tier,
     counts: RegisterCounts,
@@ -619,6 +626,11 @@ impl Compiler<'_> {
             }
             Terminator::Yield(next) => {
                 let mut op = self.host(control::yield_wave);
+                op.own = Jump::to(next);
+                op
+            }
+            Terminator::InvalidateCode(next) => {
+                let mut op = self.host(control::invalidate_code);
                 op.own = Jump::to(next);
                 op
             }

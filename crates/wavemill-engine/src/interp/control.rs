@@ -124,6 +124,7 @@ macro_rules! exits {
 exits! {
     barrier |ctx, op| Exit::Barrier { pc: (*op).own.jump.pc[0] };
     yield_wave |ctx, op| Exit::Yield { pc: (*op).own.jump.pc[0] };
+    invalidate_code |ctx, op| Exit::InvalidateCode { pc: (*op).own.jump.pc[0] };
     end |ctx, op| Exit::End;
     trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[0] as u8, next: (*op).own.jump.pc[0] };
     set_mode |ctx, op| Exit::SetMode {

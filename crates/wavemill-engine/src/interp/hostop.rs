@@ -110,6 +110,8 @@ pub(super) enum Exit {
     Barrier { pc: u64 },
     /// Lets others run; goes on at `pc`.
     Yield { pc: u64 },
+    /// Code has changed; goes on at `pc`.
+    InvalidateCode { pc: u64 },
     /// The wave ended.
     End,
     /// `s_trap`.

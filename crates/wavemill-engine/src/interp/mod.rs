@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use wavemill_ir::{Block, Uni};
+use wavemill_ir::{Block, MODE_KEY, Uni};
 
 use crate::fault::{FaultCause, FaultLane, FaultSpace};
 use crate::memory::MemoryMap;
@@ -108,8 +108,8 @@ impl fmt::Display for Tier {
 
 /// Where blocks of IR come from.
 pub trait BlockSource: Sync {
-    /// The block that starts at the guest address `pc`, lifted under the given value of the MODE register. An address
-    /// without code yields a block that ends in a fault.
+    /// The block that starts at the guest address `pc`, lifted under the given value of the MODE register, of which only
+    /// the bits of [`MODE_KEY`] matter. An address without code yields a block that ends in a fault.
     fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
 
     /// Whether the code looks at the floating-point exceptions in TRAPSTS. Collecting them costs a multiple of the float
@@ -117,6 +117,14 @@ pub trait BlockSource: Sync {
     fn watches_exceptions(&self) -> bool {
         false
     }
+
+    /// A number that changes when blocks handed out before may no longer be what is in memory.
+    fn generation(&self) -> u64 {
+        0
+    }
+
+    /// A wave says that code may have changed: looks, and changes [`BlockSource::generation`] if it has.
+    fn refresh(&self) {}
 }
 
 /// How often the waves of a run entered a block.
@@ -167,8 +175,8 @@ pub(crate) enum WaveExit {
     Fault { pc: u64, cause: FaultCause },
 }
 
-/// Bits of MODE that change what a block means: rounding, denormals, DX10_CLAMP, IEEE, FP16_OVFL, GPR_IDX_EN, VSKIP.
-const MODE_KEY: u32 = 0x1880_03ff;
+/// Host operations that a thread keeps (64 MiB of them); with more than that it starts anew.
+const MAX_OPS: usize = 1 << 19;
 
 /// Compiled code of one host thread.
 pub(crate) struct Interpreter<'a> {
@@ -177,6 +185,17 @@ pub(crate) struct Interpreter<'a> {
     blocks: HashMap<(u64, u32), Box<Code>>,
     /// The block that was looked up last, with its first operation: most often a kernel's first block.
     last: Option<((u64, u32), *mut hostop::HostOp)>,
+    /// Host operations of all blocks, and how many there may be.
+    ops: usize,
+    max_ops: usize,
+    /// The source's generation that the blocks are of.
+    generation: u64,
+    /// How often all blocks were dropped: pointers to operations are good as long as this stays.
+    dropped: u64,
+    /// Blocks compiled so far.
+    compiled: usize,
+    /// Counts of blocks that were dropped.
+    counted: HashMap<(u64, u32), u64>,
 }
 
 impl fmt::Debug for Interpreter<'_> {
@@ -194,31 +213,74 @@ impl<'a> Interpreter<'a> {
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
         let purpose = Purpose { tier, counts, counting, watching: source.watches_exceptions() };
-        Interpreter { purpose, source, blocks: HashMap::new(), last: None }
+        Interpreter {
+            purpose,
+            source,
+            blocks: HashMap::new(),
+            last: None,
+            ops: 0,
+            max_ops: MAX_OPS,
+            generation: source.generation(),
+            dropped: 0,
+            compiled: 0,
+            counted: HashMap::new(),
+        }
     }
 
     /// Number of blocks compiled.
     pub(crate) fn block_count(&self) -> usize {
-        self.blocks.len()
+        self.compiled
     }
 
-    /// How often each block was entered, by address and mode; empty unless the interpreter counts.
+    /// How often each block was entered, by address and mode, in parts if it was compiled again; empty unless the
+    /// interpreter counts.
     pub(crate) fn block_counts(&self) -> impl Iterator<Item = BlockCount> + '_ {
-        self.blocks.iter().filter(|_| self.purpose.counting).map(|((pc, mode), code)| {
-            let entered = code.ops.first().map_or(0, |op| op.k[0]);
-            BlockCount { pc: *pc, mode: *mode, entered }
-        })
+        let count = |((pc, mode), entered): ((u64, u32), u64)| BlockCount { pc, mode, entered };
+        let now =
+            self.blocks.iter().filter(|_| self.purpose.counting).map(|(key, code)| (*key, code.entered()));
+        now.chain(self.counted.iter().map(|(key, entered)| (*key, *entered))).map(count)
     }
 
+    /// Forgets all compiled code. No pointer to an operation may be used afterwards.
+    fn drop_blocks(&mut self) {
+        for (key, code) in self.blocks.drain() {
+            if self.purpose.counting {
+                *self.counted.entry(key).or_default() += code.entered();
+            }
+        }
+        self.last = None;
+        self.ops = 0;
+        self.dropped += 1;
+    }
+
+    /// Forgets all compiled code if the source's code has changed.
+    fn follow_source(&mut self) {
+        let generation = self.source.generation();
+        if generation != self.generation {
+            self.drop_blocks();
+            self.generation = generation;
+        }
+    }
+
+    /// The first operation at an address. All other pointers to operations are void if [`Interpreter::dropped`] changes.
     fn entry(&mut self, pc: u64, mode: u32) -> *mut hostop::HostOp {
         let key = (pc, mode & MODE_KEY);
         if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
             return op;
         }
-        let (purpose, source) = (self.purpose, self.source);
-        let code =
-            self.blocks.entry(key).or_insert_with(|| Box::new(compile(&source.block(pc, mode), purpose)));
-        let op = code.ops.as_mut_ptr();
+        let op = match self.blocks.get_mut(&key) {
+            Some(code) => code.ops.as_mut_ptr(),
+            None => {
+                if self.ops >= self.max_ops {
+                    self.drop_blocks();
+                }
+                let block = self.source.block(pc, key.1);
+                let code = Box::new(compile(&block, self.purpose));
+                self.ops += code.ops.len();
+                self.compiled += 1;
+                self.blocks.entry(key).or_insert(code).ops.as_mut_ptr()
+            }
+        };
         self.last = Some((key, op));
         op
     }
@@ -248,10 +310,12 @@ impl<'a> Interpreter<'a> {
                 ..Status::default()
             },
         };
+        self.follow_source();
         let mut op = self.entry(wave.pc, wave.mode);
         let exit = loop {
-            // SAFETY: compiled code belongs to this interpreter and is never freed before it; its offsets are inside a
-            // register file with these counts, which `wave` has; handlers fit the tier, which the host has.
+            // SAFETY: compiled code belongs to this interpreter, which frees it only between handlers and then goes on
+            // with a fresh `op`; its offsets are inside a register file with these counts, which `wave` has; handlers fit
+            // the tier, which the host has.
             unsafe {
                 loop {
                     op = ((*op).run)(&raw mut ctx, op);
@@ -262,9 +326,21 @@ impl<'a> Interpreter<'a> {
             }
             match ctx.exit {
                 Exit::NeedBlock { pc, patch, slot } => {
+                    let dropped = self.dropped;
                     op = self.entry(pc, ctx.status.mode);
-                    // SAFETY: `patch` is an operation of this interpreter's code.
-                    unsafe { (*patch).own.jump.target[slot] = op };
+                    if self.dropped == dropped {
+                        // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
+                        unsafe { (*patch).own.jump.target[slot] = op };
+                    }
+                }
+                Exit::InvalidateCode { pc } => {
+                    self.source.refresh();
+                    self.follow_source();
+                    if ctx.budget <= 0 {
+                        wave.pc = pc;
+                        break WaveExit::Preempted;
+                    }
+                    op = self.entry(pc, ctx.status.mode);
                 }
                 Exit::SetMode { value, offset, width, next } => {
                     let mask = if width >= 32 { !0 } else { ((1u32 << width) - 1) << offset };
@@ -298,7 +374,7 @@ impl<'a> Interpreter<'a> {
                     let lanes = refused(&ctx);
                     let first = lanes.first().map_or(0, |l| l.address);
                     let nearest = match space {
-                        FaultSpace::Global => around.map.nearest(first),
+                        FaultSpace::Global => around.map.refusal(first, u64::from(size), access),
                         FaultSpace::Scratch => crate::memory::Nearest::After {
                             name: "private memory".into(),
                             distance: first.saturating_sub(u64::from(around.scratch_size)),
@@ -334,4 +410,98 @@ fn refused(ctx: &Ctx) -> Vec<FaultLane> {
 pub(crate) fn set_exec(regs: &mut Registers, lanes: u32) {
     let mask = if lanes >= 64 { !0 } else { (1u64 << lanes) - 1 };
     regs.set_uni64(Uni::EXEC, mask);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Terminator, Width};
+
+    use super::*;
+
+    const COUNTS: RegisterCounts = RegisterCounts { vgprs: 1, accs: 0 };
+
+    /// A ring of blocks, each of which adds the generation to s0; a block that invalidates code starts a new generation.
+    struct Ring {
+        length: u64,
+        generation: AtomicU64,
+        invalidate: bool,
+    }
+
+    impl BlockSource for Ring {
+        fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+            let mut b = BlockBuilder::new(pc);
+            b.begin_guest(0);
+            let step = Operand::Const(self.generation());
+            b.scalar(ScalarOp::AddCarryOut, Width::W32, Uni(0), &[Uni(0).into(), step], false);
+            let next = (pc + 1) % self.length;
+            let end = if self.invalidate { Terminator::InvalidateCode(next) } else { Terminator::Jump(next) };
+            Arc::new(b.finish(4, end))
+        }
+
+        fn generation(&self) -> u64 {
+            self.generation.load(Ordering::Relaxed)
+        }
+
+        fn refresh(&self) {
+            self.generation.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn ring(length: u64, invalidate: bool) -> Ring {
+        Ring { length, generation: AtomicU64::new(1), invalidate }
+    }
+
+    fn wave() -> Wave {
+        Wave { regs: Registers::new(COUNTS), pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0 }
+    }
+
+    fn steps(interp: &mut Interpreter<'_>, wave: &mut Wave, n: u64) {
+        let map = MemoryMap::default();
+        let lds = std::ptr::null_mut();
+        let around = Surroundings { map: &map, lds, lds_size: 0, scratch_size: 0, deterministic: true };
+        assert!(matches!(interp.run(wave, around, n), WaveExit::Preempted));
+    }
+
+    #[test]
+    fn compiled_code_is_bounded() {
+        let source = ring(100, false);
+        let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, true);
+        interp.max_ops = 20;
+        let mut wave = wave();
+        for n in 1..=30 {
+            steps(&mut interp, &mut wave, 10);
+            assert_eq!(wave.regs.uni(Uni(0)), 10 * n);
+            assert!(interp.blocks.len() <= 20, "{} blocks", interp.blocks.len());
+        }
+        // Nothing that was counted is lost.
+        let mut entered = HashMap::new();
+        for c in interp.block_counts() {
+            *entered.entry(c.pc).or_insert(0) += c.entered;
+        }
+        assert_eq!(entered, (0..100).map(|pc| (pc, 3)).collect());
+    }
+
+    #[test]
+    fn a_new_generation_of_code_is_what_runs() {
+        let source = ring(1, false);
+        let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, false);
+        let mut wave = wave();
+        steps(&mut interp, &mut wave, 5);
+        assert_eq!(wave.regs.uni(Uni(0)), 5);
+        source.refresh();
+        steps(&mut interp, &mut wave, 5);
+        assert_eq!(wave.regs.uni(Uni(0)), 5 + 2 * 5);
+    }
+
+    #[test]
+    fn a_wave_that_invalidates_code_goes_on_in_the_new_one() {
+        let source = ring(1, true);
+        let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, false);
+        let mut wave = wave();
+        steps(&mut interp, &mut wave, 4);
+        assert_eq!(wave.regs.uni(Uni(0)), 1 + 2 + 3 + 4);
+        assert_eq!(wave.retired, 4);
+    }
 }

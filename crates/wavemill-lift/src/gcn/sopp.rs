@@ -45,7 +45,8 @@ impl Lifter {
                 let id = Self::simm16(inst) as u8;
                 Lifted::End(Terminator::Trap { id, next: self.next })
             }
-            Op::SIcacheInv | Op::SIncperflevel | Op::SDecperflevel | Op::STtracedata => Lifted::Next,
+            Op::SIcacheInv => Lifted::End(Terminator::InvalidateCode(self.next)),
+            Op::SIncperflevel | Op::SDecperflevel | Op::STtracedata => Lifted::Next,
             // Debug conditions are never set.
             Op::SCbranchCdbgsys
             | Op::SCbranchCdbguser
