@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use wavemill_engine::{Access, Fault, FaultCause, FaultSpace, MemoryMap, Nearest, WaveSnapshot};
-use wavemill_ir::FaultKind;
+use wavemill_engine::{Access, Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, WaveSnapshot};
+use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Inst, decode};
+use wavemill_isa::gcn::{Inst, Operand, decode};
 
 use crate::module::Kernel;
 
@@ -72,6 +72,8 @@ pub struct FaultReport {
     pub function: Option<(String, u64)>,
     /// Text of the instruction at the PC.
     pub instruction: Option<String>,
+    /// VGPRs and AccVGPRs that this instruction names.
+    pub operands: Vec<Row>,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
     /// Disassembly around the PC: address, text, whether it is the PC.
@@ -83,6 +85,25 @@ fn text(inst: &Inst) -> String {
     // Writing to a string does not fail.
     let _ = wavemill_asm::gcn::print(&mut out, inst);
     out
+}
+
+/// The lane registers that an instruction names.
+fn rows(inst: &Inst) -> Vec<Row> {
+    let mut rows: Vec<Row> = inst
+        .operands()
+        .flat_map(|(_, operand)| match operand {
+            Operand::Vgpr { first, dwords } => {
+                (0..u16::from(dwords)).map(|n| Row::vgpr(u16::from(first) + n)).collect()
+            }
+            Operand::Agpr { first, dwords } => {
+                (0..u16::from(dwords)).map(|n| Row::acc(u16::from(first) + n)).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    rows.sort();
+    rows.dedup();
+    rows
 }
 
 /// Instructions before and behind the PC in a report.
@@ -104,14 +125,17 @@ impl FaultReport {
             let (bytes, n) = device.code.fetch(map, pc);
             decode(device.target, &bytes[..n]).ok()
         };
-        let instruction = decode_at(fault.pc).map(|i| text(&i));
+        let decoded = decode_at(fault.pc);
+        let instruction = decoded.as_ref().map(text);
+        let operands = decoded.as_ref().map(rows).unwrap_or_default();
         let source = region.as_ref().and_then(|r| r.lines.as_ref()?.at(fault.pc));
         let start = function.as_ref().map_or(fault.pc, |(_, offset)| fault.pc - offset);
         let window = window(device.target, start, fault.pc, |pc| {
             let (bytes, n) = device.code.fetch(map, pc);
             bytes[..n].to_vec()
         });
-        FaultReport { kernel: kernel.name().to_owned(), fault, function, instruction, source, window }
+        let kernel = kernel.name().to_owned();
+        FaultReport { kernel, fault, function, instruction, operands, source, window }
     }
 }
 
@@ -244,17 +268,30 @@ impl fmt::Display for FaultReport {
                 writeln!(f, "  {} {pc:#x}  {text}", if *here { '*' } else { ' ' })?;
             }
         }
-        registers(f, &fault.snapshot)
+        scalar_registers(f, &fault.snapshot)?;
+        self.lane_registers(f)
     }
 }
 
 impl FaultReport {
+    /// The lanes whose access was refused; none if the fault is not one of lanes.
+    fn refused(&self) -> &[FaultLane] {
+        match &self.fault.cause {
+            // A scalar instruction names no lane registers, and has no lanes.
+            FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. }
+                if !self.operands.is_empty() =>
+            {
+                lanes
+            }
+            _ => &[],
+        }
+    }
+
     fn lanes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. }) =
-            &self.fault.cause
-        else {
+        let lanes = self.refused();
+        if lanes.is_empty() {
             return Ok(());
-        };
+        }
         let numbers: Vec<u8> = lanes.iter().map(|l| l.lane).collect();
         write!(f, "  {:13}{}", plural(numbers.len(), "lane").trim_end(), lanes_text(&numbers))?;
         if lanes.len() > 1 {
@@ -268,10 +305,38 @@ impl FaultReport {
         }
         writeln!(f)
     }
+
+    /// Lane registers of the first lanes that were refused, or else of the first active ones: those that the instruction
+    /// names, marked, and all others that are not zero in the whole wave.
+    fn lane_registers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = &self.fault.snapshot;
+        let mut lanes: Vec<usize> = self.refused().iter().map(|l| usize::from(l.lane)).collect();
+        if lanes.is_empty() {
+            lanes = (0..64).filter(|l| s.exec() >> l & 1 != 0).collect();
+        }
+        lanes.truncate(4);
+        if lanes.is_empty() {
+            return Ok(());
+        }
+        let list = lanes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        writeln!(f, "    vgprs of {}{list}", plural(lanes.len(), "lane"))?;
+        let vgprs = s.vgprs.iter().zip((0..).map(Row::vgpr));
+        for (values, row) in vgprs.chain(s.accs.iter().zip((0..).map(Row::acc))) {
+            let named = self.operands.contains(&row);
+            if !named && values.iter().all(|v| *v == 0) {
+                continue;
+            }
+            let values: Vec<String> =
+                lanes.iter().map(|l| format!("{:08x}", values.get(*l).copied().unwrap_or(0))).collect();
+            let name = format!("{row:?}");
+            writeln!(f, "  {} {name:5} {}", if named { '*' } else { ' ' }, values.join(" "))?;
+        }
+        Ok(())
+    }
 }
 
-/// The wave's registers: scalars in fours, VGPRs of the first lanes.
-fn registers(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
+/// The wave's scalar registers, SGPRs in fours.
+fn scalar_registers(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
     let scalar64 = |n: usize| u64::from(s.scalars[n]) | u64::from(s.scalars[n + 1]) << 32;
     writeln!(
         f,
@@ -294,18 +359,6 @@ fn registers(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
             q.join(" "),
             pad = 6usize.saturating_sub(digits(first) + digits(first + 3))
         )?;
-    }
-    let lanes: Vec<usize> = (0..64).filter(|l| s.exec() >> l & 1 != 0).take(4).collect();
-    if !lanes.is_empty() {
-        writeln!(
-            f,
-            "    vgprs of lanes {}",
-            lanes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-        )?;
-        for (n, row) in s.vgprs.iter().enumerate().filter(|(_, r)| r.iter().any(|v| *v != 0)) {
-            let values: Vec<String> = lanes.iter().map(|l| format!("{:08x}", row[*l])).collect();
-            writeln!(f, "    v{n}{:pad$} {}", "", values.join(" "), pad = 4usize.saturating_sub(digits(n)))?;
-        }
     }
     Ok(())
 }
