@@ -52,6 +52,10 @@ impl BlockSource for SingleSteps<'_> {
         }
     }
 
+    fn watches_exceptions(&self) -> bool {
+        self.0.watches_exceptions()
+    }
+
     fn generation(&self) -> u64 {
         self.0.generation()
     }
