@@ -11,6 +11,7 @@ mod observe;
 mod raw;
 mod regs;
 mod schedule;
+mod stall;
 
 pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
@@ -20,6 +21,9 @@ pub use memory::{
 };
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed};
+pub use schedule::{
+    Grid, LiveWave, RunError, RunOptions, RunStats, StalledWave, WaveInit, run, run_observed,
+};
+pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

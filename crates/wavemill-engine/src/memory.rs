@@ -256,6 +256,27 @@ impl MemoryMap {
         }
     }
 
+    /// Makes every dword of a range hold the word. The range is inside one allocation, or nothing happens.
+    pub(crate) fn wipe(&self, address: u64, size: u64, word: u32) {
+        if let Some(host) = self.resolve(address, size) {
+            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            unsafe { raw::wipe(host, size as usize, word) };
+        }
+    }
+
+    /// Bytes of all allocations.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.live.iter().map(|a| a.size).sum()
+    }
+
+    /// A number that is another one when the contents of an allocation are others, as good as surely.
+    pub(crate) fn digest(&self) -> u64 {
+        self.live.iter().fold(0, |digest, a| {
+            // SAFETY: the view keeps the allocation's host memory alive.
+            unsafe { raw::digest(a.host(), a.size as usize, digest) }
+        })
+    }
+
     /// Where an address lies relative to the allocations.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Nearest {

@@ -274,6 +274,59 @@ pub(crate) unsafe fn write_bytes(dst: *mut u8, src: &[u8]) {
     }
 }
 
+/// Bytes that [`wipe`] looks at together.
+const PIECE: usize = 4096;
+
+/// Makes every dword of a range hold the word; bytes behind the last whole dword stay. Pieces that hold it already are
+/// only read: most of a big stack is never touched, and its pages need not become real.
+///
+/// # Safety
+/// `p` is valid for reads and writes of `size` bytes.
+pub(crate) unsafe fn wipe(p: *mut u8, size: usize, word: u32) {
+    let both = u64::from(word) << 32 | u64::from(word);
+    for start in (0..size).step_by(PIECE) {
+        let bytes = PIECE.min(size - start);
+        // SAFETY: within `size` bytes.
+        unsafe {
+            let piece = p.add(start);
+            let holds = |n: usize| load_u64(piece.add(8 * n)) == both;
+            if (0..bytes / 8).all(holds) && (bytes & 4 == 0 || load_u32(piece.add(bytes & !7)) == word) {
+                continue;
+            }
+            for n in 0..bytes / 8 {
+                store_u64(piece.add(8 * n), both);
+            }
+            if bytes & 4 != 0 {
+                store_u32(piece.add(bytes & !7), word);
+            }
+        }
+    }
+}
+
+/// A number that depends on `seed` and on every byte of a range.
+///
+/// # Safety
+/// `p` is valid for reads of `size` bytes.
+pub(crate) unsafe fn digest(p: *const u8, size: usize, seed: u64) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    // Multiplication by an odd number and the shift are invertible, so a single changed word always shows. Four sums in
+    // turn keep the multiplier busy.
+    let mix = |sum: u64, word: u64| {
+        let x = (sum ^ word).wrapping_mul(FACTOR);
+        x ^ x >> 29
+    };
+    let mut sums = [seed, !seed, seed.rotate_left(21), size as u64];
+    for n in 0..size / 8 {
+        // SAFETY: within `size` bytes.
+        sums[n % 4] = mix(sums[n % 4], unsafe { load_u64(p.add(8 * n)) });
+    }
+    for n in size & !7..size {
+        // SAFETY: within `size` bytes.
+        sums[n % 4] = mix(sums[n % 4], u64::from(unsafe { load_u8(p.add(n)) }));
+    }
+    sums.into_iter().fold(0, mix)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

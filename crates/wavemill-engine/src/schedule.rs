@@ -7,19 +7,32 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
-use crate::fault::{Fault, WaveSnapshot};
+use wavemill_ir::{LANES, Row, Uni};
+
+use crate::fault::{Fault, FaultCause, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
 use crate::observe::{Observer, SingleSteps, Step};
 use crate::regs::{RegisterCounts, Registers};
+use crate::stall::{Attempt, Spin, Verdict};
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
 const SLICE: u64 = 1 << 14;
 /// Slices that a workgroup runs before the next resident one does, if others wait.
 const QUANTUM: u32 = 8;
+/// Instructions that a workgroup may still run when one with a higher number has faulted: it may fault too, and the
+/// fault of the lowest one is reported. It may as well wait for the faulted one for ever.
+const GRACE: u64 = 1 << 24;
+/// Instructions without a workgroup that ends, after which it is looked whether the grid is stuck; then after twice as
+/// many, and so on.
+const SUSPICIOUS: u64 = 1 << 24;
+/// The part of the run that looking may cost: one in so many instructions.
+const LOOKING: u64 = 8;
+/// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
+const TURN: u64 = 256;
 
 /// Puts waves into their initial state.
 pub trait WaveInit: Sync {
@@ -28,6 +41,12 @@ pub trait WaveInit: Sync {
     /// Sets the initial registers of a wave; everything is zero but EXEC. `slot` numbers the resident waves, for
     /// scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// Guest address and bytes of the private memory of the wave in that slot. What an earlier wave left there is wiped
+    /// before the next one starts; memory that is not told of stays as it is.
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        let _ = slot;
+        None
+    }
 }
 
 /// A grid to run.
@@ -80,6 +99,11 @@ pub struct RunOptions {
     pub count_blocks: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
+    /// What unwritten SGPRs, VGPRs, AccVGPRs, LDS and private memory hold; `None`: zeros.
+    pub poison: Option<u32>,
+    /// Host threads or other launches write memory that this grid may wait for. Otherwise a grid whose waves only wait
+    /// for memory that none of them will change ends with [`RunError::Stalled`].
+    pub others_write: bool,
 }
 
 /// What a run did.
@@ -114,10 +138,27 @@ pub struct LiveWave {
     pub at_barrier: bool,
 }
 
+impl LiveWave {
+    fn order(&self) -> (u32, u32, u32, u32) {
+        let [x, y, z] = self.workgroup;
+        (z, y, x, self.wave)
+    }
+}
+
+/// A wave of a grid that can never finish.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StalledWave {
+    /// Where it is.
+    pub wave: LiveWave,
+    /// The loop that it cannot leave; `None` if it waits at a barrier.
+    pub spins: Option<Spin>,
+}
+
 /// Why a run did not finish.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunError {
-    /// A guest fault. If several waves fault at once, that of the first workgroup is reported.
+    /// A guest fault. If several workgroups fault, that of the first one in linear order is reported, whatever the number
+    /// of threads: when one has faulted, those behind it stop, and those before it run on for up to 16 million instructions each.
     Fault(Box<Fault>),
     /// The instruction limit was reached.
     InstructionLimit {
@@ -126,6 +167,25 @@ pub enum RunError {
         /// Resident waves at that moment.
         live: Vec<LiveWave>,
     },
+    /// All waves wait, at barriers or in loops that look at memory which none of them will change: the grid can never
+    /// finish. Never reported for a grid that would; watched runs are not looked at.
+    Stalled {
+        /// The resident waves.
+        waves: Vec<StalledWave>,
+        /// Workgroups that could not start because no resident one ended.
+        not_started: u64,
+    },
+}
+
+/// Fills what a program may leave unwritten: SGPRs, VCC and M0, VGPRs and AccVGPRs.
+fn fill(regs: &mut Registers, word: u32) {
+    for n in (0..=Uni::VCC.0 + 1).chain([Uni::M0.0]) {
+        regs.set_uni(Uni(n), word);
+    }
+    let counts = regs.counts();
+    for row in (0..counts.vgprs).map(Row::vgpr).chain((0..counts.accs).map(Row::acc)) {
+        regs.set_row(row, &[word; LANES]);
+    }
 }
 
 struct Lds {
@@ -151,9 +211,19 @@ impl Lds {
         Lds { ptr, size }
     }
 
-    fn clear(&mut self) {
-        // SAFETY: the block is ours.
-        unsafe { self.ptr.write_bytes(0, self.size) };
+    /// Fills it with a word; zeros without one.
+    fn clear(&mut self, poison: Option<u32>) {
+        match poison {
+            // SAFETY: the block is ours.
+            None => unsafe { self.ptr.write_bytes(0, self.size) },
+            Some(word) => {
+                let words = self.ptr as *mut u32;
+                for n in 0..self.size.div_ceil(4) {
+                    // SAFETY: the block is ours, aligned, and longer than its size.
+                    unsafe { words.add(n).write(word.to_le()) };
+                }
+            }
+        }
     }
 }
 
@@ -178,6 +248,15 @@ struct Group {
     waves: Vec<Wave>,
     states: Vec<State>,
     lds: Lds,
+    /// Instructions and turns that it may still run; set once a workgroup behind it has faulted.
+    grace: Option<u64>,
+}
+
+/// Where and why a wave stopped, with what a report needs.
+fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
+    let wave = &group.waves[n];
+    let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.mode));
+    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot })
 }
 
 impl Group {
@@ -189,15 +268,18 @@ impl Group {
             waves: Vec::new(),
             states: Vec::new(),
             lds: Lds::new(grid.lds_size),
+            grace: None,
         }
     }
 
-    fn start(&mut self, grid: &Grid<'_>, linear: u64, slot: u32) {
+    /// Makes it the workgroup with that number; `fresh` if no other was in the slot before.
+    fn start(&mut self, grid: &Grid<'_>, linear: u64, slot: u32, fresh: bool, poison: Option<u32>) {
         let [nx, ny, _] = grid.workgroups.map(u64::from);
         self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
         self.linear = linear;
         self.slot = slot;
-        self.lds.clear();
+        self.grace = None;
+        self.lds.clear(poison);
         let items = grid.init.work_items(self.id);
         let waves = items.div_ceil(64) as usize;
         self.waves.truncate(waves);
@@ -218,20 +300,48 @@ impl Group {
             w.retired = 0;
             let slot = slot * grid.waves_per_group + n;
             w.hw_id = slot & 0xf;
+            // Fresh memory holds zeros.
+            if !(fresh && poison.is_none())
+                && let Some((address, size)) = grid.init.scratch(slot)
+            {
+                grid.map.wipe(address, size, poison.unwrap_or(0));
+            }
+            if let Some(word) = poison {
+                fill(&mut w.regs, word);
+            }
             set_exec(&mut w.regs, items - 64 * n);
             grid.init.init(self.id, n, slot, &mut w.regs);
         }
     }
 
+    /// Instructions that its waves have run.
+    fn retired(&self) -> u64 {
+        self.waves.iter().map(|w| w.retired).sum()
+    }
+
     fn live(&self) -> impl Iterator<Item = LiveWave> + '_ {
-        self.waves.iter().zip(&self.states).enumerate().filter(|(_, (_, s))| **s != State::Ended).map(
-            |(n, (w, s))| LiveWave {
-                workgroup: self.id,
-                wave: n as u32,
-                pc: w.pc,
-                at_barrier: *s == State::Waiting,
-            },
-        )
+        (0..self.waves.len()).filter(|n| self.states[*n] != State::Ended).map(|n| self.live_wave(n))
+    }
+
+    fn live_wave(&self, n: usize) -> LiveWave {
+        LiveWave {
+            workgroup: self.id,
+            wave: n as u32,
+            pc: self.waves[n].pc,
+            at_barrier: self.states[n] == State::Waiting,
+        }
+    }
+
+    /// Notes why a wave stopped running. Whether it did so to let others run, or its fault.
+    fn settle(&mut self, n: usize, exit: WaveExit) -> Result<bool, Box<Fault>> {
+        match exit {
+            WaveExit::Preempted => {}
+            WaveExit::Yield => return Ok(true),
+            WaveExit::Barrier => self.states[n] = State::Waiting,
+            WaveExit::End => self.states[n] = State::Ended,
+            WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, cause)),
+        }
+        Ok(false)
     }
 }
 
@@ -247,8 +357,17 @@ struct Shared {
     queue: VecDeque<Group>,
     idle: Vec<Group>,
     slots: Vec<u32>,
+    /// Slots below this one have been used.
+    used_slots: u32,
     running: usize,
-    fault: Option<(u64, Box<Fault>)>,
+    fault: Option<Box<Fault>>,
+    /// What quanta have cost since a workgroup ended, or since it was looked whether the grid is stuck.
+    fruitless: u64,
+    /// How much of that is suspicious.
+    suspicious: u64,
+    /// Whether nobody may take a workgroup before it was looked whether the grid is stuck.
+    look: bool,
+    stalled: Option<Vec<StalledWave>>,
     live: Vec<LiveWave>,
     stats: RunStats,
 }
@@ -259,10 +378,15 @@ struct Run<'a> {
     shared: Mutex<Shared>,
     wake: Condvar,
     stop: AtomicBool,
+    /// Number of the first workgroup that has faulted, `u64::MAX` if none has.
+    faulted: AtomicU64,
     /// Instructions left until the limit.
     left: AtomicI64,
     limit: Option<u64>,
     deterministic: bool,
+    poison: Option<u32>,
+    /// Whether to look for grids that are stuck.
+    detect_stalls: bool,
     count_blocks: bool,
     tier: Tier,
     observer: Option<&'a dyn Observer>,
@@ -308,8 +432,13 @@ fn run_with(
             queue: VecDeque::new(),
             idle: Vec::new(),
             slots: (0..resident).rev().collect(),
+            used_slots: 0,
             running: 0,
             fault: None,
+            fruitless: 0,
+            suspicious: SUSPICIOUS,
+            look: false,
+            stalled: None,
             live: Vec::new(),
             stats: RunStats {
                 instructions: 0,
@@ -323,11 +452,14 @@ fn run_with(
         }),
         wake: Condvar::new(),
         stop: AtomicBool::new(false),
+        faulted: AtomicU64::new(u64::MAX),
         left: AtomicI64::new(
             options.max_instructions.map_or(i64::MAX, |n| i64::try_from(n).unwrap_or(i64::MAX)),
         ),
         limit: options.max_instructions,
         deterministic: options.deterministic,
+        poison: options.poison,
+        detect_stalls: !options.others_write && observer.is_none(),
         count_blocks: options.count_blocks,
         tier,
         observer,
@@ -343,13 +475,17 @@ fn run_with(
         });
     }
     let shared = run.shared.into_inner().unwrap_or_else(|e| e.into_inner());
-    if let Some((_, fault)) = shared.fault {
+    if let Some(fault) = shared.fault {
         return Err(RunError::Fault(fault));
+    }
+    if let Some(mut waves) = shared.stalled {
+        waves.sort_by_key(|w| w.wave.order());
+        return Err(RunError::Stalled { waves, not_started: total - shared.next });
     }
     match run.limit {
         Some(limit) if shared.stats.workgroups < total => {
             let mut live = shared.live;
-            live.sort_by_key(|w| (w.workgroup[2], w.workgroup[1], w.workgroup[0], w.wave));
+            live.sort_by_key(LiveWave::order);
             Err(RunError::InstructionLimit { limit, live })
         }
         _ => Ok(shared.stats),
@@ -362,10 +498,11 @@ impl Run<'_> {
             Interpreter::new(self.tier, self.grid.registers, self.grid.source, self.count_blocks);
         let mut retired = 0;
         while let Some(mut group) = self.take() {
-            let before: u64 = group.waves.iter().map(|w| w.retired).sum();
-            let outcome = self.quantum(&mut interp, &mut group);
-            retired += group.waves.iter().map(|w| w.retired).sum::<u64>() - before;
-            self.give_back(group, outcome);
+            let before = group.retired();
+            let (outcome, turns) = self.quantum(&mut interp, &mut group);
+            let spent = group.retired() - before;
+            retired += spent;
+            self.give_back(group, outcome, spent + turns * TURN);
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
@@ -391,16 +528,28 @@ impl Run<'_> {
             if self.stop.load(Relaxed) {
                 return None;
             }
-            if shared.next < self.total
+            if shared.look {
+                if shared.running == 0 {
+                    self.look(&mut shared);
+                    self.wake.notify_all();
+                } else {
+                    shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+                }
+                continue;
+            }
+            if shared.fault.is_none()
+                && shared.next < self.total
                 && let Some(slot) = shared.slots.pop()
             {
                 let linear = shared.next;
                 shared.next += 1;
                 shared.running += 1;
                 let recycled = shared.idle.pop();
+                let fresh = slot >= shared.used_slots;
+                shared.used_slots = shared.used_slots.max(slot + 1);
                 drop(shared);
                 let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
-                group.start(self.grid, linear, slot);
+                group.start(self.grid, linear, slot, fresh, self.poison);
                 return Some(group);
             }
             if let Some(group) = shared.queue.pop_front() {
@@ -415,24 +564,32 @@ impl Run<'_> {
         }
     }
 
-    fn give_back(&self, group: Group, outcome: Outcome) {
+    /// Takes back a workgroup after a quantum that cost so much.
+    fn give_back(&self, mut group: Group, outcome: Outcome, cost: u64) {
         let mut shared = self.lock();
         shared.running -= 1;
         match outcome {
             Outcome::Done => {
                 shared.stats.workgroups += 1;
                 shared.stats.waves += group.waves.len() as u64;
+                (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
                 shared.slots.push(group.slot);
                 shared.idle.push(group);
             }
             Outcome::Again if self.stop.load(Relaxed) => shared.live.extend(group.live()),
-            Outcome::Again => shared.queue.push_back(group),
-            Outcome::Fault(fault) => {
-                self.stop.store(true, Relaxed);
-                if shared.fault.as_ref().is_none_or(|(linear, _)| group.linear < *linear) {
-                    shared.fault = Some((group.linear, fault));
+            Outcome::Again => {
+                let faulted = self.faulted.load(Relaxed);
+                if faulted < u64::MAX {
+                    group.grace = Some(group.grace.map_or(GRACE, |left| left.saturating_sub(cost)));
                 }
+                if group.linear < faulted && group.grace != Some(0) {
+                    shared.queue.push_back(group);
+                }
+                shared.fruitless += cost;
+                let full = shared.next == self.total || shared.slots.is_empty() || faulted < u64::MAX;
+                shared.look |= self.detect_stalls && full && shared.fruitless >= shared.suspicious;
             }
+            Outcome::Fault(fault) => self.faulted(&mut shared, group.linear, fault),
         }
         if self.stop.load(Relaxed) {
             let waiting: Vec<LiveWave> = shared.queue.iter().flat_map(Group::live).collect();
@@ -442,21 +599,100 @@ impl Run<'_> {
         self.wake.notify_all();
     }
 
-    /// Runs a workgroup until it ends, or for a quantum if others may wait.
-    fn quantum(&self, interp: &mut Interpreter<'_>, group: &mut Group) -> Outcome {
-        let around = Surroundings {
+    /// Notes a fault of the workgroup with that number.
+    fn faulted(&self, shared: &mut Shared, linear: u64, fault: Box<Fault>) {
+        if linear < self.faulted.fetch_min(linear, Relaxed) {
+            shared.queue.retain(|other| other.linear < linear);
+            shared.fault = Some(fault);
+        }
+    }
+
+    fn around(&self, group: &Group) -> Surroundings<'_> {
+        Surroundings {
             map: self.grid.map,
             lds: group.lds.ptr,
             lds_size: self.grid.lds_size,
             scratch_size: self.grid.scratch_size,
             deterministic: self.deterministic,
-        };
+        }
+    }
+
+    /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
+    fn look(&self, shared: &mut Shared) {
+        shared.look = false;
+        let budget = std::mem::take(&mut shared.fruitless) / LOOKING;
+        shared.suspicious = shared.suspicious.saturating_mul(2);
+        let source = SingleSteps(self.grid.source);
+        let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+        let mut attempt = Attempt::new(interp, &source, self.grid.map, budget);
+        let mut waves = Vec::new();
+        let mut moved = None;
+        let before: u64 = shared.queue.iter().map(Group::retired).sum();
+        'groups: for (index, group) in shared.queue.iter_mut().enumerate() {
+            let around = self.around(group);
+            for n in 0..group.waves.len() {
+                let spins = match group.states[n] {
+                    State::Ended => continue,
+                    State::Waiting => None,
+                    State::Ready => match attempt.wave(&mut group.waves[n], around) {
+                        Verdict::Spins(spin) => Some(spin),
+                        Verdict::Unclear => {
+                            moved = Some((index, None));
+                            break 'groups;
+                        }
+                        Verdict::Exit(exit) => {
+                            moved = Some((index, group.settle(n, exit).err()));
+                            break 'groups;
+                        }
+                    },
+                };
+                waves.push(StalledWave { wave: group.live_wave(n), spins });
+            }
+            // The last wave has just come to the barrier, or ended.
+            if group.states.iter().all(|s| *s != State::Ready) {
+                moved = Some((index, None));
+                break;
+            }
+        }
+        let ran = shared.queue.iter().map(Group::retired).sum::<u64>() - before;
+        shared.stats.instructions += ran;
+        let ran = ran as i64;
+        let over = self.limit.is_some() && self.left.fetch_sub(ran, Relaxed) - ran <= 0;
+        match moved {
+            None => {
+                shared.queue.clear();
+                shared.stalled = Some(waves);
+                self.stop.store(true, Relaxed);
+            }
+            Some((index, fault)) => {
+                // The next attempt begins with this one.
+                shared.queue.rotate_left(index);
+                if let Some(fault) = fault
+                    && let Some(group) = shared.queue.pop_front()
+                {
+                    self.faulted(shared, group.linear, fault);
+                }
+                if over {
+                    self.stop.store(true, Relaxed);
+                    let waiting: Vec<LiveWave> = shared.queue.iter().flat_map(Group::live).collect();
+                    shared.queue.clear();
+                    shared.live.extend(waiting);
+                }
+            }
+        }
+    }
+
+    /// Runs a workgroup until it ends, or for a quantum if others may wait. Also says how many turns its waves had.
+    fn quantum(&self, interp: &mut Interpreter<'_>, group: &mut Group) -> (Outcome, u64) {
+        let mut turns = 0;
+        let around = self.around(group);
         for _ in 0..QUANTUM {
             let mut yields = true;
             for n in 0..group.waves.len() {
                 if group.states[n] != State::Ready {
                     continue;
                 }
+                turns += 1;
                 let observer = self.observer.filter(|o| o.watches(group.id, n as u32));
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
@@ -466,37 +702,20 @@ impl Run<'_> {
                 };
                 let spent = (wave.retired - before) as i64;
                 let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
-                match exit {
-                    WaveExit::Preempted => yields = false,
-                    WaveExit::Yield => {}
-                    WaveExit::Barrier => {
-                        yields = false;
-                        group.states[n] = State::Waiting;
-                    }
-                    WaveExit::End => {
-                        yields = false;
-                        group.states[n] = State::Ended;
-                    }
-                    WaveExit::Fault { pc, cause } => {
-                        let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.mode));
-                        return Outcome::Fault(Box::new(Fault {
-                            pc,
-                            workgroup: group.id,
-                            wave: n as u32,
-                            cause,
-                            snapshot,
-                        }));
-                    }
+                match group.settle(n, exit) {
+                    Ok(yielded) => yields &= yielded,
+                    Err(fault) => return (Outcome::Fault(fault), turns),
                 }
                 if over {
                     self.stop.store(true, Relaxed);
                 }
-                if self.stop.load(Relaxed) && group.states.iter().any(|s| *s != State::Ended) {
-                    return Outcome::Again;
+                let unwanted = self.stop.load(Relaxed) || group.linear > self.faulted.load(Relaxed);
+                if unwanted && group.states.iter().any(|s| *s != State::Ended) {
+                    return (Outcome::Again, turns);
                 }
             }
             if group.states.iter().all(|s| *s == State::Ended) {
-                return Outcome::Done;
+                return (Outcome::Done, turns);
             }
             // Ended waves do not hold up a barrier (Vega ISA 12.5, S_BARRIER).
             if group.states.iter().all(|s| *s != State::Ready) {
@@ -508,7 +727,7 @@ impl Run<'_> {
                 break;
             }
         }
-        Outcome::Again
+        (Outcome::Again, turns)
     }
 }
 

@@ -1,0 +1,235 @@
+//! Finds out whether a grid can never finish.
+//!
+//! The proof is one for each wave: instruction by instruction it comes back to a state that it was in before (program
+//! counter, registers, mode), reads no clock on the way, and changes neither memory nor LDS. If all waves that do not
+//! wait at a barrier do so while nobody else runs, nothing that they read will ever change, in whatever order they run.
+//! So a grid that would finish is never found stuck. Loops that count, or that write and take back, are not found.
+
+use std::collections::HashMap;
+
+use wavemill_ir::{LANES, Op, Row, StatusReg, Terminator, Uni};
+
+use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit};
+use crate::memory::MemoryMap;
+use crate::observe::SingleSteps;
+
+/// What a step costs, in guest instructions of an ordinary run.
+const STEP: u64 = 16;
+/// Bytes that are compared or digested at the cost of an instruction.
+const BYTES: u64 = 64;
+
+/// The loop that a wave cannot leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spin {
+    /// Guest address of the instruction with the lowest address.
+    pub first: u64,
+    /// Guest address of the instruction with the highest address.
+    pub last: u64,
+    /// Instructions of one round.
+    pub instructions: u64,
+    /// Guest address of the instruction that looks at memory; of several, the last one of the round.
+    pub polls: Option<u64>,
+}
+
+/// What a wave did.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It spins, and changes nothing.
+    Spins(Spin),
+    /// It may get somewhere.
+    Unclear,
+    /// It left its block of instructions for another reason than that the step was over.
+    Exit(WaveExit),
+}
+
+/// What an instruction does beside computing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Effect {
+    None,
+    Reads,
+    /// It may write memory or LDS.
+    Writes,
+    /// Its result depends on more than registers and memory.
+    Unknown,
+}
+
+fn effect_of(op: Op) -> Effect {
+    match op {
+        Op::Scalar(..)
+        | Op::ScalarCmp(..)
+        | Op::Int(_)
+        | Op::IntCmp(..)
+        | Op::Float(..)
+        | Op::FloatCmp(..)
+        | Op::FloatClass(_)
+        | Op::Cvt(_)
+        | Op::FormatCvt(_)
+        | Op::Lane(_)
+        | Op::Fence(_)
+        | Op::WriteStatus(_)
+        | Op::Message
+        | Op::MoveRelSource(_)
+        | Op::MoveRelDest(_) => Effect::None,
+        Op::ScalarLoad(_) | Op::ScalarBufferLoad(_) | Op::Load(..) | Op::BufferLoad(..) => Effect::Reads,
+        // MODE, STATUS, TRAPSTS, HW_ID, GPR_ALLOC, LDS_ALLOC, IB_STS, SH_MEM_BASES, XCC_ID.
+        Op::ReadStatus(StatusReg::HwReg(1..=7 | 15 | 20)) => Effect::None,
+        Op::ReadStatus(_) => Effect::Unknown,
+        // Whatever else there is, what it did to memory is looked at.
+        _ => Effect::Writes,
+    }
+}
+
+/// Everything that decides what a wave does next, beside memory.
+#[derive(Debug, Default)]
+struct WaveState {
+    pc: u64,
+    mode: u32,
+    trapsts: u32,
+    cells: Vec<u32>,
+    rows: Vec<[u32; LANES]>,
+}
+
+fn rows_of(wave: &Wave) -> impl Iterator<Item = [u32; LANES]> + '_ {
+    let counts = wave.regs.counts();
+    let rows = (0..counts.vgprs).map(Row::vgpr).chain((0..counts.accs).map(Row::acc));
+    rows.map(|row| wave.regs.row(row))
+}
+
+/// Temporaries do not count: a block writes them before it reads them.
+fn cells_of(wave: &Wave) -> impl Iterator<Item = u32> + '_ {
+    (0..Uni::TEMP0.0).map(|n| wave.regs.uni(Uni(n)))
+}
+
+impl WaveState {
+    fn take(&mut self, wave: &Wave) {
+        (self.pc, self.mode, self.trapsts) = (wave.pc, wave.mode, wave.trapsts);
+        self.cells.clear();
+        self.cells.extend(cells_of(wave));
+        self.rows.clear();
+        self.rows.extend(rows_of(wave));
+    }
+
+    fn is(&self, wave: &Wave) -> bool {
+        (self.pc, self.mode, self.trapsts) == (wave.pc, wave.mode, wave.trapsts)
+            && cells_of(wave).eq(self.cells.iter().copied())
+            && rows_of(wave).eq(self.rows.iter().copied())
+    }
+
+    fn cost(&self) -> u64 {
+        4 * (self.cells.len() + self.rows.len() * LANES) as u64 / BYTES
+    }
+}
+
+/// An attempt to prove that a grid is stuck. Nobody else may run waves of the grid while it lasts.
+pub(crate) struct Attempt<'a> {
+    interp: Interpreter<'a>,
+    source: &'a SingleSteps<'a>,
+    effects: HashMap<(u64, u32), Effect>,
+    /// Cost that is left.
+    budget: u64,
+    map: &'a MemoryMap,
+    /// Digest of all memory, once somebody needed it.
+    digest: Option<u64>,
+    lds: Vec<u8>,
+    state: WaveState,
+}
+
+impl<'a> Attempt<'a> {
+    /// An attempt that may cost so much; `interp` runs single steps of `source`.
+    pub(crate) fn new(
+        interp: Interpreter<'a>,
+        source: &'a SingleSteps<'a>,
+        map: &'a MemoryMap,
+        budget: u64,
+    ) -> Self {
+        let (effects, lds, state) = Default::default();
+        Attempt { interp, source, effects, budget, map, digest: None, lds, state }
+    }
+
+    fn effect(&mut self, pc: u64, mode: u32) -> Effect {
+        let source = self.source;
+        *self.effects.entry((pc, mode)).or_insert_with(|| {
+            let block = source.block(pc, mode);
+            if let Terminator::Trap { .. } = block.terminator {
+                return Effect::Unknown;
+            }
+            let effects = || block.insts.iter().map(|inst| effect_of(inst.op));
+            let strongest = [Effect::Unknown, Effect::Writes, Effect::Reads];
+            strongest.into_iter().find(|e| effects().any(|f| f == *e)).unwrap_or(Effect::None)
+        })
+    }
+
+    /// Pays, or says that there is not enough left.
+    fn pay(&mut self, cost: u64) -> bool {
+        let enough = self.budget >= cost;
+        self.budget = self.budget.saturating_sub(cost);
+        enough
+    }
+
+    /// Runs a wave until it is in a state that it was in before, or the attempt has failed.
+    pub(crate) fn wave(&mut self, wave: &mut Wave, around: Surroundings<'_>) -> Verdict {
+        self.state.take(wave);
+        // Brent's way to find a cycle: the state to come back to is renewed at powers of two.
+        let (mut round, mut limit) = (0u64, 1u64);
+        let mut spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None };
+        loop {
+            let (pc, effect) = (wave.pc, self.effect(wave.pc, wave.mode));
+            if effect == Effect::Unknown || !self.pay(STEP) {
+                return Verdict::Unclear;
+            }
+            let Some(exit) = self.step(wave, around, effect) else { return Verdict::Unclear };
+            if !matches!(exit, WaveExit::Preempted | WaveExit::Yield) {
+                return Verdict::Exit(exit);
+            }
+            round += 1;
+            spin.first = spin.first.min(pc);
+            spin.last = spin.last.max(pc);
+            if matches!(effect, Effect::Reads | Effect::Writes) {
+                spin.polls = Some(pc);
+            }
+            if wave.pc == self.state.pc {
+                if !self.pay(self.state.cost()) {
+                    return Verdict::Unclear;
+                }
+                if self.state.is(wave) {
+                    spin.instructions = round;
+                    return Verdict::Spins(spin);
+                }
+            }
+            if round == limit {
+                (round, limit) = (0, 2 * limit);
+                spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None };
+                self.state.take(wave);
+                if !self.pay(self.state.cost()) {
+                    return Verdict::Unclear;
+                }
+            }
+        }
+    }
+
+    /// Runs one instruction. `None` if it changed memory or LDS, or it would cost too much to know.
+    fn step(&mut self, wave: &mut Wave, around: Surroundings<'_>, effect: Effect) -> Option<WaveExit> {
+        if effect != Effect::Writes {
+            return Some(self.interp.run(wave, around, 1));
+        }
+        let memory = self.map.bytes();
+        if !self.pay((2 * memory + 2 * u64::from(around.lds_size)) / BYTES) {
+            return None;
+        }
+        let map = self.map;
+        let before = *self.digest.get_or_insert_with(|| map.digest());
+        let size = around.lds_size as usize;
+        self.lds.clear();
+        // SAFETY: LDS has that many bytes, and only this thread runs waves that touch it.
+        self.lds.extend_from_slice(unsafe { std::slice::from_raw_parts(around.lds, size) });
+        let exit = self.interp.run(wave, around, 1);
+        // SAFETY: as above.
+        let same_lds = unsafe { std::slice::from_raw_parts(around.lds, size) } == self.lds;
+        // Exits are progress, whatever memory holds.
+        let goes_on = matches!(exit, WaveExit::Preempted | WaveExit::Yield);
+        if goes_on && !(same_lds && map.digest() == before) {
+            return None;
+        }
+        Some(exit)
+    }
+}
