@@ -87,6 +87,21 @@ impl Buffer {
         Ok(self.0.device.memory.write(self.0.address.saturating_add(offset), bytes)?)
     }
 
+    /// Fills the buffer with a word, in little-endian bytes.
+    ///
+    /// # Errors
+    /// None of those that [`Buffer::write_bytes`] has: all of it fits.
+    pub fn fill(&self, word: u32) -> Result<()> {
+        let piece = word.to_le_bytes().repeat(1 << 14);
+        let mut at = 0;
+        while at < self.size() {
+            let n = (self.size() - at).min(piece.len() as u64);
+            self.write_bytes(at, &piece[..n as usize])?;
+            at += n;
+        }
+        Ok(())
+    }
+
     /// Copies bytes out of the buffer, from byte `offset` on.
     ///
     /// # Errors

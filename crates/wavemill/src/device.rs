@@ -1,6 +1,6 @@
 //! Devices: a modelled chip with guest memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wavemill_engine::GuestMemory;
 use wavemill_isa::Target;
@@ -44,6 +44,8 @@ pub(crate) struct DeviceInner {
     pub chip: Chip,
     pub memory: GuestMemory,
     pub code: Code,
+    /// What fresh buffers hold; zeros if nothing.
+    pub poison: Mutex<Option<u32>>,
 }
 
 /// A modelled GPU with memory of its own. Clones are the same device.
@@ -81,6 +83,7 @@ impl Device {
             chip: Chip::of(target),
             memory: GuestMemory::new(),
             code: Code::new(target),
+            poison: Mutex::default(),
         })))
     }
 
@@ -142,12 +145,24 @@ impl Device {
         self.0.chip.compute_units
     }
 
-    /// A zeroed buffer of `size` bytes; the name appears in fault reports.
+    /// Fills the buffers that are made from now on with a word instead of zeros, so that it shows when a kernel reads
+    /// what nobody wrote. [`RunOptions::poison`](crate::RunOptions::poison) does the same for registers, LDS and private
+    /// memory.
+    pub fn poison_buffers(&self, word: Option<u32>) {
+        *self.0.poison.lock().unwrap_or_else(|e| e.into_inner()) = word;
+    }
+
+    /// A buffer of `size` bytes: zeros, or what [`Device::poison_buffers`] says. The name appears in fault reports.
     ///
     /// # Errors
     /// [`Error::Memory`] if the host has not the memory.
     pub fn buffer(&self, name: &str, size: u64) -> Result<Buffer> {
-        Buffer::allocate(&self.0, name, size, 256)
+        let buffer = Buffer::allocate(&self.0, name, size, 256)?;
+        let poison = *self.0.poison.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(word) = poison {
+            buffer.fill(word)?;
+        }
+        Ok(buffer)
     }
 
     /// A buffer with the given elements.

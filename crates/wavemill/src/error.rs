@@ -4,6 +4,7 @@ use wavemill_engine::{LiveWave, MemoryError};
 use wavemill_object::TargetId;
 
 use crate::report::FaultReport;
+use crate::stall::StallReport;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -67,6 +68,9 @@ pub enum Error {
     /// The kernel did something that it must not do.
     #[error("{0}")]
     Fault(Box<FaultReport>),
+    /// All waves wait for something that will never happen.
+    #[error("{0}")]
+    Stalled(Box<StallReport>),
     /// The kernel ran longer than allowed.
     #[error("`{kernel}` was stopped after {limit} instructions with {} waves still running", live.len())]
     InstructionLimit {

@@ -67,3 +67,118 @@ impl Geometry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argument(kind: &str, offset: u32, size: u32) -> Argument {
+        let value_kind = ValueKind::from_text(kind);
+        assert!(!matches!(value_kind, ValueKind::Other(_)), "{kind}");
+        Argument {
+            name: None,
+            type_name: None,
+            offset,
+            size,
+            value_kind,
+            value_type: None,
+            address_space: None,
+            access: None,
+            actual_access: None,
+            pointee_align: None,
+            is_const: false,
+            is_restrict: false,
+            is_volatile: false,
+            is_pipe: false,
+            extra: Vec::new(),
+        }
+    }
+
+    /// A grid whose last workgroups are partial in X and Z.
+    const GEOMETRY: Geometry = Geometry {
+        global_size: [70_001, 64, 11],
+        workgroup_size: [64, 2, 4],
+        offset: [0x1_0000_0001, 0x2_0000_0002, 0x3_0000_0003],
+        dims: 3,
+        dynamic_lds: 0x1_2340,
+        queue: 0x10_0000_2000,
+    };
+
+    /// Fills a segment that held all ones, and expects these values; what belongs to no argument is not touched.
+    fn check(explicit: u32, fields: &[(&str, u32, u32, u64)]) {
+        let end = fields.iter().map(|(_, offset, size, _)| offset + size).max().unwrap_or(0);
+        let mut expected = vec![0xff; (explicit + end) as usize];
+        for (_, offset, size, value) in fields {
+            let start = (explicit + offset) as usize;
+            expected[start..start + *size as usize].copy_from_slice(&value.to_le_bytes()[..*size as usize]);
+        }
+        let mut args: Vec<Argument> =
+            fields.iter().map(|(kind, offset, size, _)| argument(kind, explicit + offset, *size)).collect();
+        args.push(argument("global_buffer", 0, 8));
+        let mut found = vec![0xff; expected.len()];
+        GEOMETRY.fill(args.iter(), &mut found);
+        for (kind, offset, size, _) in fields {
+            let range = (explicit + offset) as usize..(explicit + offset + size) as usize;
+            assert_eq!(found[range.clone()], expected[range], "{kind}");
+        }
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn code_object_v4() {
+        for buffer in ["hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_none"] {
+            check(
+                24,
+                &[
+                    ("hidden_global_offset_x", 0, 8, 0x1_0000_0001),
+                    ("hidden_global_offset_y", 8, 8, 0x2_0000_0002),
+                    ("hidden_global_offset_z", 16, 8, 0x3_0000_0003),
+                    (buffer, 24, 8, 0),
+                    ("hidden_default_queue", 32, 8, 0),
+                    ("hidden_completion_action", 40, 8, 0),
+                    ("hidden_multigrid_sync_arg", 48, 8, 0),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn code_object_v5() {
+        check(
+            16,
+            &[
+                ("hidden_block_count_x", 0, 4, 1093),
+                ("hidden_block_count_y", 4, 4, 32),
+                ("hidden_block_count_z", 8, 4, 2),
+                ("hidden_group_size_x", 12, 2, 64),
+                ("hidden_group_size_y", 14, 2, 2),
+                ("hidden_group_size_z", 16, 2, 4),
+                ("hidden_remainder_x", 18, 2, 49),
+                ("hidden_remainder_y", 20, 2, 0),
+                ("hidden_remainder_z", 22, 2, 3),
+                ("hidden_global_offset_x", 40, 8, 0x1_0000_0001),
+                ("hidden_global_offset_y", 48, 8, 0x2_0000_0002),
+                ("hidden_global_offset_z", 56, 8, 0x3_0000_0003),
+                ("hidden_grid_dims", 64, 2, 3),
+                ("hidden_printf_buffer", 72, 8, 0),
+                ("hidden_hostcall_buffer", 80, 8, 0),
+                ("hidden_multigrid_sync_arg", 88, 8, 0),
+                ("hidden_heap_v1", 96, 8, 0),
+                ("hidden_default_queue", 104, 8, 0),
+                ("hidden_completion_action", 112, 8, 0),
+                ("hidden_dynamic_lds_size", 120, 4, 0x1_2340),
+                ("hidden_private_base", 192, 4, 0x2_0000),
+                ("hidden_shared_base", 196, 4, 0x1_0000),
+                ("hidden_queue_ptr", 200, 8, 0x10_0000_2000),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_segment_is_left_out() {
+        let args = [argument("hidden_queue_ptr", 4, 8), argument("hidden_queue_ptr", u32::MAX, 8)];
+        let mut kernarg = [0xff; 8];
+        GEOMETRY.fill(args.iter(), &mut kernarg);
+        assert_eq!(kernarg, [0xff; 8]);
+    }
+}

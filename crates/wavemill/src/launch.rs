@@ -12,6 +12,7 @@ use crate::hidden::Geometry;
 use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
+use crate::stall::StallReport;
 use crate::state::InitialState;
 use crate::trace::{Names, Tracer};
 use crate::{ArgumentError, Error, Result};
@@ -70,6 +71,7 @@ pub struct Launch<'a> {
     dynamic_lds: u32,
     args: Vec<Arg>,
     kernarg: Option<Vec<u8>>,
+    cooperative: bool,
     options: RunOptions,
     tracer: Option<&'a dyn Tracer>,
 }
@@ -98,6 +100,7 @@ impl<'a> Launch<'a> {
             dynamic_lds: 0,
             args: Vec::new(),
             kernarg: None,
+            cooperative: false,
             options: RunOptions::default(),
             tracer: None,
         }
@@ -163,6 +166,14 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// Whether all workgroups must be resident at once, because they wait for one another (HIP's
+    /// `hipLaunchCooperativeKernel`). The launch is refused when the chip cannot hold them.
+    #[must_use]
+    pub fn cooperative(mut self, cooperative: bool) -> Self {
+        self.cooperative = cooperative;
         self
     }
 
@@ -283,8 +294,9 @@ impl<'a> Launch<'a> {
     /// Runs the kernel to its end.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`]
-    /// and [`Error::InstructionLimit`] if it did not finish, [`Error::Memory`] if there is no memory for it.
+    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`],
+    /// [`Error::Stalled`] and [`Error::InstructionLimit`] if it did not finish, [`Error::Memory`] if there is no memory
+    /// for it.
     pub fn run(&self) -> Result<LaunchStats> {
         let device = &self.kernel.module.device;
         let object = self.kernel.object();
@@ -334,7 +346,17 @@ impl<'a> Launch<'a> {
             d.private_segment_fixed_size
         };
         let scratch_per_wave = u64::from(private).div_ceil(4) * 256;
-        let resident = resident(device, registers, waves, lds, scratch_per_wave, &workgroups);
+        let capacity = capacity(device, registers, waves, lds, scratch_per_wave);
+        let groups: u64 = workgroups.iter().map(|n| u64::from(*n)).product();
+        if self.cooperative && groups > capacity {
+            return Err(self.refuse(format!(
+                "a cooperative launch of {groups} workgroups, but {} holds {capacity} of them at once; make the grid \
+                 smaller, or workgroups that need fewer waves, registers or LDS",
+                device.target.name()
+            )));
+        }
+        // At least one, so that an empty grid is not special.
+        let resident = capacity.min(groups).max(1) as u32;
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::allocate(device, "scratch", scratch_size, 256)?;
 
@@ -402,6 +424,9 @@ impl<'a> Launch<'a> {
                 let report = FaultReport::new(self.kernel, *fault, &map);
                 Err(Error::Fault(Box::new(report)))
             }
+            Err(RunError::Stalled { waves, not_started }) => {
+                Err(Error::Stalled(Box::new(StallReport::new(self.kernel, waves, not_started, &map))))
+            }
             Err(RunError::InstructionLimit { limit, live }) => {
                 Err(Error::InstructionLimit { kernel: self.kernel.name().to_owned(), limit, live })
             }
@@ -454,15 +479,15 @@ fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
         | u32::from(d.rsrc1.fp16_overflow()) << 23
 }
 
-/// Workgroups that the chip holds at once: what registers and LDS allow, on all its compute units.
-fn resident(
+/// Workgroups that the chip holds at once, at least 1: what registers, LDS and scratch memory allow, on all its compute
+/// units.
+fn capacity(
     device: &Arc<DeviceInner>,
     registers: RegisterCounts,
     waves: u32,
     lds: u32,
     scratch_per_wave: u64,
-    workgroups: &[u32; 3],
-) -> u32 {
+) -> u64 {
     let chip = device.chip;
     let vgprs = u32::from(registers.vgprs)
         + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
@@ -472,6 +497,5 @@ fn resident(
     let on_chip = u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units);
     let per_group = scratch_per_wave * u64::from(waves);
     let by_scratch = MAX_SCRATCH.checked_div(per_group).unwrap_or(u64::MAX);
-    let grid: u64 = workgroups.iter().map(|n| u64::from(*n)).product();
-    on_chip.min(by_scratch).min(grid).max(1) as u32
+    on_chip.min(by_scratch).clamp(1, u64::from(u32::MAX))
 }

@@ -35,6 +35,7 @@ mod lines;
 mod mix;
 mod module;
 mod report;
+mod stall;
 mod state;
 mod trace;
 
@@ -45,7 +46,8 @@ pub use launch::{Arg, Launch, LaunchStats};
 pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
 pub use report::{FaultReport, SourceLocation};
+pub use stall::{StallReport, WaitingWave};
 pub use trace::{TraceStep, Tracer};
-pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Tier, WaveSnapshot};
+pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Spin, Tier, WaveSnapshot};
 pub use wavemill_isa::gcn::Fidelity;
 pub use wavemill_object::TargetId;

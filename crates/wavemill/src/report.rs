@@ -80,7 +80,8 @@ pub struct FaultReport {
     pub window: Vec<(u64, String, bool)>,
 }
 
-fn text(inst: &Inst) -> String {
+/// Text of an instruction.
+pub(crate) fn text(inst: &Inst) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
     let _ = wavemill_asm::gcn::print(&mut out, inst);

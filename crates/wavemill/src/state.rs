@@ -148,6 +148,11 @@ impl WaveInit for InitialState {
         }
         self.work_item_ids(size, wave, regs);
     }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        let size = self.scratch_per_wave;
+        (size > 0).then(|| (self.scratch + u64::from(slot) * size, size))
+    }
 }
 
 impl InitialState {
