@@ -322,3 +322,131 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(err(&output), "");
     assert!(output.status.success());
 }
+
+/// A litmus test whose workgroups wait for one another, in teams of two.
+fn litmus<'a>(grid: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let line = [
+        "run",
+        "litmus.co",
+        "--kernel",
+        "litmus_message_passing",
+        "--grid",
+        grid,
+        "data:u32[4096]",
+        "flag:u32[4096]",
+        "seen:u32[512]",
+        "gate:u32[4]",
+        "rounds=1",
+        "stride=16",
+    ];
+    [&line[..], more].concat()
+}
+
+#[test]
+fn grids_that_can_never_finish_exit_with_4() {
+    for target in TARGETS {
+        let folder = Folder::new(&format!("stalled_{target}"));
+        folder.object(target, "litmus");
+        for threads in ["1", "2"] {
+            let whole = expect(&folder, 0, &litmus("2", &["--threads", threads, "--print", "gate[0]"]));
+            assert_eq!(out(&whole), "gate[0] = 2\n");
+            // The partner of the third workgroup is not there, and nobody will ever come.
+            let message = err(&expect(&folder, 4, &litmus("3", &["--threads", threads])));
+            assert!(message.contains("error: the grid can never finish"), "{message}");
+            assert!(message.contains("kernel       litmus_message_passing\n  waiting      1\n"), "{message}");
+            let wave = message
+                .lines()
+                .find(|line| line.contains("workgroup (2, 0, 0), wave 0: spins in a loop of "));
+            let wave = wave.unwrap_or_else(|| panic!("{message}"));
+            assert!(wave.contains(" at litmus_message_passing + 0x"), "{message}");
+            assert!(
+                ["global_load_dword", "flat_load_dword"].iter().any(|load| wave.contains(load)),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cooperative_launches_must_fit() {
+    let folder = Folder::new("cooperative");
+    folder.object("gfx906", "vector_add");
+    let run = |code, grid, more: &[&str]| {
+        let line =
+            ["run", "vector_add.co", "--block", "1024", "a[64]", "b[64]", "c[64]", "n=64", "--grid", grid];
+        err(&expect(&folder, code, &[&line[..], more].concat()))
+    };
+    // 60 compute units with 40 waves each.
+    run(0, "120", &["--cooperative"]);
+    run(0, "121", &[]);
+    let message = run(2, "121", &["--cooperative"]);
+    let wanted = "a cooperative launch of 121 workgroups, but gfx906 holds 120 of them at once";
+    assert!(message.contains(wanted), "{message}");
+    folder.file(
+        "k.toml",
+        "object = 'vector_add.co'\ngrid = 121\nblock = 1024\ncooperative = true\nargs = ['a[64]', 'b[64]', 'c[64]', 'n=64']\n",
+    );
+    assert!(err(&expect(&folder, 2, &["run", "k.toml"])).contains(wanted));
+}
+
+#[test]
+fn poison_shows_what_nobody_wrote() {
+    let folder = Folder::new("poison");
+    folder.object("gfx942", "vector_add");
+    let line =
+        ["run", "vector_add.co", "--grid", "1", "--block", "64", "--print", "c[:3]:x", "--print", "b[0]:x"];
+    let run = |more: &[&str]| out(&expect(&folder, 0, &[&line[..], more].concat()));
+    // Two elements are computed, the third one stays as it was; what is said to be zero is.
+    let arguments = ["a[64]=ones", "b[64]=zeros", "c[64]", "n=2"];
+    let with = |more: &[&'static str]| run(&[&arguments[..], more].concat());
+    let one = "0x3f800000";
+    assert_eq!(with(&[]), format!("c[:3] = [{one}, {one}, 0x00000000]\nb[0] = 0x00000000\n"));
+    assert_eq!(with(&["--poison"]), format!("c[:3] = [{one}, {one}, 0xfffafffa]\nb[0] = 0x00000000\n"));
+    assert_eq!(with(&["--poison=0x7"]), format!("c[:3] = [{one}, {one}, 0x00000007]\nb[0] = 0x00000000\n"));
+    // An input that nobody filled shows in the result.
+    let forgotten = run(&["a[64]", "b[64]=ones", "c[64]", "n=64", "--poison"]);
+    assert_eq!(forgotten, "c[:3] = [0xfffafffa, 0xfffafffa, 0xfffafffa]\nb[0] = 0x3f800000\n");
+    let message = err(&expect(&folder, 2, &[&line[..], &arguments, &["--poison=x"]].concat()));
+    assert!(message.contains("--poison: `x` is no 32-bit word"), "{message}");
+    folder.file(
+        "k.toml",
+        "object = 'vector_add.co'\ngrid = 1\nblock = 64\npoison = true\nargs = ['a[64]=1', 'b[64]=0', 'c[64]', 'n=2']\n",
+    );
+    let output = expect(&folder, 0, &["run", "k.toml", "--print", "c[2]:x"]);
+    assert_eq!(out(&output), "c[2] = 0xfffafffa\n");
+}
+
+#[test]
+fn statistics_count_instructions_by_kind() {
+    let folder = Folder::new("mix");
+    folder.object("gfx906", "vector_add");
+    let line = [
+        "run",
+        "vector_add.co",
+        "--grid",
+        "2",
+        "--block",
+        "128",
+        "a[256]",
+        "b[256]",
+        "c[256]",
+        "n=256",
+        "--stats",
+    ];
+    // Traced runs are run one instruction at a time, which does not change the numbers.
+    for more in [&[][..], &["--trace"], &["--deterministic"]] {
+        let text = err(&expect(&folder, 0, &[&line[..], more].concat()));
+        let number = |name: &str| {
+            let line = text.lines().rev().find(|line| line.trim_start().starts_with(name));
+            let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
+            let word = line.trim_start()[name.len()..].split_whitespace().next().unwrap_or_default();
+            word.replace(',', "").parse::<u64>().unwrap_or_else(|_| panic!("{line}"))
+        };
+        let kinds = ["vector ALU", "scalar ALU", "scalar memory", "vector memory", "control"].map(number);
+        assert_eq!(kinds.iter().sum::<u64>(), number("instructions"), "{text}");
+        // Two loads and a store for each of four waves.
+        assert_eq!(number("vector memory"), 12, "{text}");
+        assert!(!text.contains("  LDS "), "{text}");
+        assert_eq!(number("resident"), 2, "{text}");
+    }
+}

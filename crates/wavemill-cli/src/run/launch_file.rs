@@ -32,6 +32,16 @@ pub(crate) struct LaunchFile {
     pub tier: Option<String>,
     pub max_instructions: Option<u64>,
     pub deterministic: bool,
+    pub poison: Option<PoisonText>,
+    pub cooperative: bool,
+}
+
+/// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true, or a 32-bit word such as 0xfffafffa")]
+pub(crate) enum PoisonText {
+    Flag(bool),
+    Word(u32),
 }
 
 /// A size: `4`, `[4, 2]` or `"4x2"`.
@@ -109,12 +119,15 @@ mod tests {
             tier = "avx2"
             max-instructions = 1000
             deterministic = true
+            poison = 0xfffafffa
+            cooperative = true
         "#;
         let file: LaunchFile = toml::from_str(text).unwrap();
         assert_eq!(file.grid.unwrap().size().unwrap(), Size { n: [4, 2, 1], dims: 2 });
         assert_eq!(file.block.unwrap().size().unwrap(), Size { n: [16, 16, 1], dims: 2 });
+        assert_eq!(file.poison, Some(PoisonText::Word(0xfffa_fffa)));
         assert!(matches!(&file.expect[1], ExpectText::WithTolerance { that, .. } if that == "y[0]=0"));
-        for bad in ["kernal = 'k'", "grid = 'x'\nblock = -1", "print = 'y'", "[object]"] {
+        for bad in ["kernal = 'k'", "grid = 'x'\nblock = -1", "print = 'y'", "[object]", "poison = -1"] {
             let read: Result<LaunchFile, _> = toml::from_str(bad);
             assert!(read.is_err() || read.is_ok_and(|file| file.grid.unwrap().size().is_err()), "{bad}");
         }

@@ -21,7 +21,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, Module, RunOptions, TargetId};
+use wavemill::{
+    Arg, Buffer, Device, Error, InstructionMix, Kernel, Launch, LaunchStats, Module, RunOptions, TargetId,
+};
 use wavemill_object::{CodeObject, Container, Limits, container::ContainerKind};
 
 pub(crate) use options::{HELP, RunArgs};
@@ -30,7 +32,7 @@ use crate::failure::{Exit, Failure};
 use crate::input;
 use geometry::Geometry;
 use options::Job;
-use plan::{Known, Planned};
+use plan::{Contents, Known, Planned};
 use spec::ArgSpec;
 use text::{Grouped, Plural, closest};
 use trace::TextTrace;
@@ -45,6 +47,7 @@ fn failure(error: &Error) -> Failure {
             let exit = if report.is_unsupported() { Exit::Unsupported } else { Exit::Fault };
             Failure::new(exit, report.to_string().trim_end())
         }
+        Error::Stalled(report) => Failure::new(Exit::Fault, report.to_string().trim_end()),
         Error::InstructionLimit { live, .. } => {
             let mut message = error.to_string();
             for wave in live.iter().take(LISTED) {
@@ -70,6 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let (target, name, object) =
         find(&bytes, &job).map_err(|failure| failure.within(job.object.display()))?;
     let device = Device::new(&target).map_err(|error| failure(&error).within(job.object.display()))?;
+    device.poison_buffers(job.options.poison);
     let module =
         Module::load(&device, &object).map_err(|error| failure(&error).within(job.object.display()))?;
     let kernel = module.kernel(&name).map_err(|error| failure(&error).within(job.object.display()))?;
@@ -319,6 +323,7 @@ impl Run<'_> {
             .apply(Launch::new(self.kernel))
             .global_offset(self.job.offset)
             .dynamic_lds(self.job.dynamic_lds)
+            .cooperative(self.job.cooperative)
             .options(RunOptions { count_blocks: self.job.stats, ..self.job.options.clone() });
         launch = match self.raw {
             true => launch.kernarg(&raw_arguments(&arguments)?),
@@ -378,7 +383,7 @@ impl Run<'_> {
         let mut arguments: Vec<Arg> = Vec::with_capacity(planned.len());
         for one in planned {
             arguments.push(match one {
-                Planned::Buffer { shape, bytes } => {
+                Planned::Buffer { shape, contents } => {
                     let size = shape.size().ok_or_else(|| {
                         Failure::usage(format!(
                             "{} do not fit into memory",
@@ -387,8 +392,12 @@ impl Run<'_> {
                     })?;
                     let fill = || {
                         let buffer = self.device.buffer(&shape.name, size)?;
-                        if let Some(bytes) = &bytes {
-                            buffer.write_bytes(0, bytes)?;
+                        match &contents {
+                            Contents::Fresh => {}
+                            // Fresh memory holds zeros.
+                            Contents::Zeros if self.job.options.poison.is_none() => {}
+                            Contents::Zeros => buffer.fill(0)?,
+                            Contents::Bytes(bytes) => buffer.write_bytes(0, bytes)?,
                         }
                         Ok(buffer)
                     };
@@ -431,6 +440,8 @@ fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
 }
 
 /// What `--stats` prints.
+///
+/// Counting what was entered costs a little time, so a rate is a little lower than without `--stats`.
 fn stats_text(stats: &LaunchStats, time: Duration) -> String {
     let run = &stats.run;
     let seconds = time.as_secs_f64().max(1e-9);
@@ -450,5 +461,25 @@ fn stats_text(stats: &LaunchStats, time: Duration) -> String {
         run.tier,
         Plural(run.threads as u64, "thread"),
         Plural(run.blocks as u64, "block"),
-    )
+    ) + &stats.mix.map_or(String::new(), |mix| mix_text(&mix))
+}
+
+/// The table of instructions by kind; kinds that did not occur are left out.
+fn mix_text(mix: &InstructionMix) -> String {
+    let kinds = [
+        ("vector ALU", mix.valu),
+        ("scalar ALU", mix.salu),
+        ("scalar memory", mix.smem),
+        ("vector memory", mix.vmem),
+        ("LDS", mix.lds),
+        ("control", mix.control),
+    ];
+    let total = mix.total().max(1) as f64;
+    let width = Grouped(mix.total()).to_string().len();
+    let mut out = String::from("mix\n");
+    for (name, count) in kinds.into_iter().filter(|(_, count)| *count > 0) {
+        let part = 100.0 * count as f64 / total;
+        out += &format!("  {name:14}{:>width$}  {part:5.1} %\n", Grouped(count).to_string());
+    }
+    out
 }

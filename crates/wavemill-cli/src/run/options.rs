@@ -8,7 +8,7 @@ use wavemill::{RunOptions, TargetId, Tier};
 
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
-use super::launch_file::{ExpectText, LaunchFile, SizeText};
+use super::launch_file::{ExpectText, LaunchFile, PoisonText, SizeText};
 use super::output::Output;
 use super::spec::ArgSpec;
 use crate::failure::Failure;
@@ -40,8 +40,12 @@ Examples:
 Results go to the standard output, everything else to the standard error.
 
 Exit codes:
-  0 fine   1 an expectation failed   2 usage   3 bad input file   4 the kernel faulted
-  5 unsupported instruction   124 stopped at --max-instructions";
+  0 fine   1 an expectation failed   2 usage   3 bad input file
+  4 the kernel faulted, or can never finish   5 unsupported instruction
+  124 stopped at --max-instructions";
+
+/// What `--poison` without a word means: a quiet NaN as f16, bf16, f32 and f64, and as an address outside of memory.
+pub(crate) const POISON: u32 = 0xfffa_fffa;
 
 /// Options of `wavemill run`.
 #[derive(clap::Args, Debug)]
@@ -99,6 +103,13 @@ pub(crate) struct RunArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long)]
     pub deterministic: bool,
+    /// Fill what nobody wrote (registers, LDS, private memory, buffers without contents) with this word instead of 0;
+    /// 0xfffafffa without one, a NaN in every float format
+    #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa")]
+    pub poison: Option<String>,
+    /// Refuse to run if the chip cannot hold all workgroups at once (hipLaunchCooperativeKernel)
+    #[arg(long)]
+    pub cooperative: bool,
     /// Show every instruction that is run, and the registers that it changes, on the standard error
     #[arg(long)]
     pub trace: bool,
@@ -127,6 +138,7 @@ pub(crate) struct Job {
     pub block: Option<Size>,
     pub offset: [u64; 3],
     pub dynamic_lds: u32,
+    pub cooperative: bool,
     pub args: Vec<ArgSpec>,
     pub print: Vec<String>,
     pub out: Vec<Output>,
@@ -160,6 +172,18 @@ fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     }
 }
 
+/// Reads the word of `--poison`.
+fn poison(text: &str) -> Result<u32, Failure> {
+    let digits = text.replace('_', "");
+    let word = match digits.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    word.map_err(|_| {
+        Failure::usage(format!("--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa"))
+    })
+}
+
 impl Job {
     /// Reads the command line, and the launch file if it names one. What the command line says wins.
     pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
@@ -183,6 +207,7 @@ impl Job {
             block: parse("--block", args.block.as_ref())?,
             offset: [0; 3],
             dynamic_lds: args.dynamic_lds.unwrap_or(0),
+            cooperative: args.cooperative,
             args: args.args.iter().map(|text| ArgSpec::parse(text, here)).collect::<Result<_, _>>()?,
             print: args.print.clone(),
             out: args.out.iter().map(|text| Output::parse(text, here)).collect::<Result<_, _>>()?,
@@ -196,6 +221,7 @@ impl Job {
                 tier: tier(args.tier.as_ref())?,
                 max_instructions: args.max_instructions,
                 deterministic: args.deterministic,
+                poison: args.poison.as_deref().map(poison).transpose()?,
                 ..RunOptions::default()
             },
         };
@@ -278,7 +304,15 @@ impl Job {
             self.expect.push(Expectation::parse(text, base, tolerance)?);
         }
         self.stats |= file.stats;
+        self.cooperative |= file.cooperative;
         self.options.deterministic |= file.deterministic;
+        if self.options.poison.is_none() {
+            self.options.poison = match &file.poison {
+                None | Some(PoisonText::Flag(false)) => None,
+                Some(PoisonText::Flag(true)) => Some(POISON),
+                Some(PoisonText::Word(word)) => Some(*word),
+            };
+        }
         if self.options.threads.is_none() {
             let zero = || Failure::usage("threads: expected 1 or more");
             self.options.threads = file.threads.map(|n| NonZeroUsize::new(n).ok_or_else(zero)).transpose()?;

@@ -10,11 +10,20 @@ use super::text::{Plural, closest};
 use super::view::Shape;
 use crate::failure::Failure;
 
+/// What a buffer begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Contents {
+    /// Nothing was said.
+    Fresh,
+    Zeros,
+    Bytes(Vec<u8>),
+}
+
 /// An argument of the launch, in the order of the parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Planned {
     /// A buffer with its first contents; fresh buffers are zero.
-    Buffer { shape: Shape, bytes: Option<Vec<u8>> },
+    Buffer { shape: Shape, contents: Contents },
     /// The buffer that the argument of that number has.
     Same(usize),
     /// A value.
@@ -236,7 +245,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
         Init::Bytes(bytes) => {
             let element = Element::U8;
             let shape = Shape { name, element, dims: vec![bytes.len() as u64] };
-            return Ok(Planned::Buffer { shape, bytes: Some(bytes.clone()) });
+            return Ok(Planned::Buffer { shape, contents: Contents::Bytes(bytes.clone()) });
         }
         _ => &zeros,
     };
@@ -251,7 +260,8 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
                 element.name()
             )));
         }
-        return Ok(Planned::Buffer { shape: Shape { name, element: found, dims }, bytes: Some(bytes) });
+        let shape = Shape { name, element: found, dims };
+        return Ok(Planned::Buffer { shape, contents: Contents::Bytes(bytes) });
     }
     if let (None, Some(path)) = (element, contents.file()) {
         element = Some(fill::read_file(path, None)?.0);
@@ -270,11 +280,12 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
         }
     };
     let shape = Shape { name, element, dims };
-    let bytes = match contents.is_zero(element) {
-        true => None,
-        false => Some(contents.bytes(element, shape.count())?),
+    let contents = match contents.is_zero(element) {
+        true if argument.init == Init::Open => Contents::Fresh,
+        true => Contents::Zeros,
+        false => Contents::Bytes(contents.bytes(element, shape.count())?),
     };
-    Ok(Planned::Buffer { shape, bytes })
+    Ok(Planned::Buffer { shape, contents })
 }
 
 fn value(parameter: &Known, argument: &ArgSpec) -> Result<Planned, Failure> {
@@ -411,9 +422,17 @@ mod tests {
     fn types_of_the_source_are_used_and_checked() {
         let floats = parameter(ParameterKind::Buffer, 8, Some("const float*"));
         let shape = Shape { name: "x".to_owned(), element: Element::F32, dims: vec![2] };
-        let bytes = Some(vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]);
-        assert_eq!(planned(&floats, "x=[1,2]"), Ok(Planned::Buffer { shape: shape.clone(), bytes }));
-        assert_eq!(planned(&floats, "x[2]"), Ok(Planned::Buffer { shape, bytes: None }));
+        for (text, contents) in [
+            ("x=[1,2]", Contents::Bytes(vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40])),
+            ("x[2]", Contents::Fresh),
+            ("x[2]=zeros", Contents::Zeros),
+        ] {
+            assert_eq!(
+                planned(&floats, text),
+                Ok(Planned::Buffer { shape: shape.clone(), contents }),
+                "{text}"
+            );
+        }
         assert!(planned(&floats, "x:f16[2]=0").is_err());
         let count = parameter(ParameterKind::Value, 4, Some("unsigned int"));
         assert_eq!(planned(&count, "n:i32=-1"), Ok(Planned::Value(vec![255; 4])));
