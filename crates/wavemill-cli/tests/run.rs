@@ -373,18 +373,18 @@ fn cooperative_launches_must_fit() {
     folder.object("gfx906", "vector_add");
     let run = |code, grid, more: &[&str]| {
         let line =
-            ["run", "vector_add.co", "--block", "1024", "a[64]", "b[64]", "c[64]", "n=64", "--grid", grid];
+            ["run", "vector_add.co", "--block", "256", "a[64]", "b[64]", "c[64]", "n=64", "--grid", grid];
         err(&expect(&folder, code, &[&line[..], more].concat()))
     };
-    // 60 compute units with 40 waves each.
-    run(0, "120", &["--cooperative"]);
-    run(0, "121", &[]);
-    let message = run(2, "121", &["--cooperative"]);
-    let wanted = "a cooperative launch of 121 workgroups, but gfx906 holds 120 of them at once";
+    // 60 compute units with 40 waves each, and 4 waves in a workgroup.
+    run(0, "600", &["--cooperative"]);
+    run(0, "601", &[]);
+    let message = run(2, "601", &["--cooperative"]);
+    let wanted = "a cooperative launch of 601 workgroups, but gfx906 holds 600 of them at once";
     assert!(message.contains(wanted), "{message}");
     folder.file(
         "k.toml",
-        "object = 'vector_add.co'\ngrid = 121\nblock = 1024\ncooperative = true\nargs = ['a[64]', 'b[64]', 'c[64]', 'n=64']\n",
+        "object = 'vector_add.co'\ngrid = 601\nblock = 256\ncooperative = true\nargs = ['a[64]', 'b[64]', 'c[64]', 'n=64']\n",
     );
     assert!(err(&expect(&folder, 2, &["run", "k.toml"])).contains(wanted));
 }
