@@ -620,6 +620,9 @@ impl Run<'_> {
     /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
     fn look(&self, shared: &mut Shared) {
         shared.look = false;
+        if shared.queue.is_empty() {
+            return;
+        }
         let budget = std::mem::take(&mut shared.fruitless) / LOOKING;
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
