@@ -22,10 +22,41 @@ pub const LDS_APERTURE: u64 = 0x1_0000_0000_0000;
 /// Guest addresses from here on are the scratch aperture.
 pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
 
+/// From this size on host memory is mapped: fresh pages are zeros already, while the heap would write them.
+const MAPPED: usize = 64 << 10;
+/// From this size on the host is asked for huge pages, which it hands out faster.
+const HUGE: usize = 2 << 20;
+
 /// Host memory behind an allocation.
 struct HostBlock {
     ptr: *mut u8,
-    layout: Layout,
+    backing: Backing,
+}
+
+/// What holds the memory of a block.
+enum Backing {
+    Heap(Layout),
+    #[allow(dead_code, reason = "keeps the mapping")]
+    Mapping(memmap2::MmapMut),
+}
+
+impl HostBlock {
+    /// `size` zeroed bytes, which are not none, or `None` if the host has not that much.
+    fn new(size: usize) -> Option<HostBlock> {
+        if size >= MAPPED && cfg!(not(miri)) {
+            let mut mapping = memmap2::MmapMut::map_anon(size).ok()?;
+            #[cfg(target_os = "linux")]
+            if size >= HUGE {
+                // A hint; without it everything is as right, only slower.
+                let _ = mapping.advise(memmap2::Advice::HugePage);
+            }
+            return Some(HostBlock { ptr: mapping.as_mut_ptr(), backing: Backing::Mapping(mapping) });
+        }
+        let layout = Layout::from_size_align(size, 256).ok()?;
+        // SAFETY: the layout is not empty.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        (!ptr.is_null()).then_some(HostBlock { ptr, backing: Backing::Heap(layout) })
+    }
 }
 
 // SAFETY: the pointer is only dereferenced through `raw`, whose accesses tolerate races.
@@ -35,8 +66,10 @@ unsafe impl Sync for HostBlock {}
 
 impl Drop for HostBlock {
     fn drop(&mut self) {
-        // SAFETY: allocated in `GuestMemory::allocate` with this layout, freed once.
-        unsafe { dealloc(self.ptr, self.layout) };
+        if let Backing::Heap(layout) = self.backing {
+            // SAFETY: allocated in `new` with this layout, freed once.
+            unsafe { dealloc(self.ptr, layout) };
+        }
     }
 }
 
@@ -338,13 +371,7 @@ impl GuestMemory {
         let align = align.max(256).next_power_of_two();
         // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
         let host_size = usize::try_from(size).ok().and_then(|s| s.checked_add(8)).ok_or_else(fail)?;
-        let layout = Layout::from_size_align(host_size, 256).map_err(|_| fail())?;
-        // SAFETY: the layout is not empty.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        if ptr.is_null() {
-            return Err(fail());
-        }
-        let block = Arc::new(HostBlock { ptr, layout });
+        let block = Arc::new(HostBlock::new(host_size).ok_or_else(fail)?);
         let mut next = self.next.write().unwrap_or_else(|e| e.into_inner());
         let start = next.checked_next_multiple_of(align).ok_or_else(fail)?;
         let end = start.checked_add(size).and_then(|e| e.checked_add(GUARD_GAP)).ok_or_else(fail)?;

@@ -338,15 +338,21 @@ impl Run<'_> {
         let stats = launch.run().map_err(|error| failure(&error))?;
         let time = start.elapsed();
 
-        let contents = |name: &str| {
+        let find = |name: &str| {
             let found = buffers.iter().find(|(shape, _)| shape.name == name);
-            let (shape, buffer) =
-                found.ok_or_else(|| Failure::usage(format!("there is no buffer `{name}`")))?;
+            found.ok_or_else(|| Failure::usage(format!("there is no buffer `{name}`")))
+        };
+        let contents = |name: &str| {
+            let (shape, buffer) = find(name)?;
             Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
         };
         let mut out = BufWriter::new(std::io::stdout().lock());
         for one in &printed {
-            let (shape, bytes) = contents(&one.buffer)?;
+            let (shape, buffer) = find(&one.buffer)?;
+            // What lies behind the last element shown need not be copied.
+            let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
+            let mut bytes = vec![0; count as usize * shape.element.bytes()];
+            buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
             out.write_all(view::format(&one.title, shape, &one.view, &bytes, one.hex).as_bytes())?;
         }
         for output in &self.job.out {
