@@ -445,7 +445,7 @@ impl Translator<'_> {
                     Op::Int(IntOp::Add) => Some(at(inst.src[0], l)?.wrapping_add(at(inst.src[1], l)?)),
                     _ => None,
                 };
-                let value = std::array::from_fn(|l| sum(l).unwrap_or(l as u32 * 0x9e37_79b9));
+                let value = std::array::from_fn(|l| sum(l).unwrap_or((l as u32).wrapping_mul(0x9e37_79b9)));
                 values.insert(row, value);
             }
         }
