@@ -54,7 +54,8 @@ fn adds_vectors_on_every_target() {
         assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
         assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
         // An addition is exact; of the address arithmetic `v_lshl_add_u64`, which newer targets have, is modelled.
-        let fidelity = err(&output).split_once("\nfidelity ").map_or("", |(_, rest)| rest);
+        let text = err(&output);
+        let fidelity = text.split_once("\nfidelity ").map_or("", |(_, rest)| rest);
         match target {
             "gfx906" | "gfx90a" => {
                 assert!(fidelity.starts_with("     100.0% exact\noperations    "), "{fidelity}")
