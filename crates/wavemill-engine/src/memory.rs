@@ -1,6 +1,6 @@
 //! Guest memory: a table of allocations, each backed by host memory of its own.
 //!
-//! Sandbox mode (design: the default): guest addresses are ours and the same in every run; an allocation ends at the
+//! Sandbox mode: guest addresses are ours and the same in every run; an allocation ends at the
 //! requested byte and is followed by a gap that nothing maps, so an access one byte past the end is found. Addresses
 //! are never handed out twice, so a use after free is found too.
 
@@ -26,6 +26,9 @@ pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
 const MAPPED: usize = 64 << 10;
 /// From this size on the host is asked for huge pages, which it hands out faster.
 const HUGE: usize = 2 << 20;
+
+/// Freed allocations that are remembered, for messages.
+const FREED: usize = 4096;
 
 /// Host memory behind an allocation.
 struct HostBlock {
@@ -401,6 +404,10 @@ impl GuestMemory {
                 let map = Arc::make_mut(&mut map);
                 let gone = map.live.remove(index);
                 map.freed.push((gone.name.clone(), gone.start, gone.end()));
+                // Messages about the oldest ones are not worth a list that grows with every launch.
+                if map.freed.len() > FREED {
+                    map.freed.drain(..FREED / 2);
+                }
                 Ok(())
             }
             Err(_) => Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) }),

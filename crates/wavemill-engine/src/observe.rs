@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wavemill_ir::{Block, Terminator};
+use wavemill_ir::Block;
 
 use crate::fault::WaveSnapshot;
 use crate::interp::BlockSource;
@@ -38,18 +38,7 @@ pub(crate) struct SingleSteps<'a>(pub &'a dyn BlockSource);
 
 impl BlockSource for SingleSteps<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let block = self.0.block(pc, mode);
-        match block.guest[..] {
-            [_, second, ..] => {
-                let mut first = (*block).clone();
-                first.insts.retain(|inst| inst.pc_offset < second);
-                first.guest.truncate(1);
-                first.size = second;
-                first.terminator = Terminator::Jump(block.start.wrapping_add(u64::from(second)));
-                Arc::new(first)
-            }
-            _ => block,
-        }
+        self.0.single(pc, mode)
     }
 
     fn watches_exceptions(&self) -> bool {
@@ -67,7 +56,7 @@ impl BlockSource for SingleSteps<'_> {
 
 #[cfg(test)]
 mod tests {
-    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Uni, Width};
+    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
 
     use super::*;
 

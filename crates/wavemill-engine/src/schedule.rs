@@ -29,8 +29,10 @@ const GRACE: u64 = 1 << 24;
 /// Instructions without a workgroup that ends, after which it is looked whether the grid is stuck; then after twice as
 /// many, and so on.
 const SUSPICIOUS: u64 = 1 << 24;
-/// The part of the run that looking may cost: one in so many instructions.
-const LOOKING: u64 = 8;
+/// What waiting for faults of lower workgroups may cost altogether: they may be many.
+const ALL_GRACE: u64 = 1 << 27;
+/// The part of the run that looking may cost: one in so many instructions, for each thread that waits meanwhile.
+const LOOKING: u64 = 64;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
 const TURN: u64 = 256;
 
@@ -101,9 +103,9 @@ pub struct RunOptions {
     pub deterministic: bool,
     /// What unwritten SGPRs, VGPRs, AccVGPRs, LDS and private memory hold; `None`: zeros.
     pub poison: Option<u32>,
-    /// Host threads or other launches write memory that this grid may wait for. Otherwise a grid whose waves only wait
-    /// for memory that none of them will change ends with [`RunError::Stalled`].
-    pub others_write: bool,
+    /// A grid whose waves only wait for memory that none of them will change ends with [`RunError::Stalled`]. Only for
+    /// grids that are alone: the waves may as well wait for what another launch or a host thread is about to write.
+    pub find_stalls: bool,
 }
 
 /// What a run did.
@@ -363,6 +365,8 @@ struct Shared {
     fault: Option<Box<Fault>>,
     /// What quanta have cost since a workgroup ended, or since it was looked whether the grid is stuck.
     fruitless: u64,
+    /// What waiting for faults of lower workgroups may still cost.
+    grace: u64,
     /// How much of that is suspicious.
     suspicious: u64,
     /// Whether nobody may take a workgroup before it was looked whether the grid is stuck.
@@ -436,6 +440,7 @@ fn run_with(
             running: 0,
             fault: None,
             fruitless: 0,
+            grace: ALL_GRACE,
             suspicious: SUSPICIOUS,
             look: false,
             stalled: None,
@@ -459,7 +464,7 @@ fn run_with(
         limit: options.max_instructions,
         deterministic: options.deterministic,
         poison: options.poison,
-        detect_stalls: !options.others_write && observer.is_none(),
+        detect_stalls: options.find_stalls && observer.is_none(),
         count_blocks: options.count_blocks,
         tier,
         observer,
@@ -580,9 +585,10 @@ impl Run<'_> {
             Outcome::Again => {
                 let faulted = self.faulted.load(Relaxed);
                 if faulted < u64::MAX {
+                    shared.grace = shared.grace.saturating_sub(cost);
                     group.grace = Some(group.grace.map_or(GRACE, |left| left.saturating_sub(cost)));
                 }
-                if group.linear < faulted && group.grace != Some(0) {
+                if group.linear < faulted && group.grace != Some(0) && shared.grace > 0 {
                     shared.queue.push_back(group);
                 }
                 shared.fruitless += cost;
@@ -623,7 +629,7 @@ impl Run<'_> {
         if shared.queue.is_empty() {
             return;
         }
-        let budget = std::mem::take(&mut shared.fruitless) / LOOKING;
+        let budget = std::mem::take(&mut shared.fruitless) / (LOOKING * shared.stats.threads as u64);
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
         let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);

@@ -150,7 +150,8 @@ impl<'a> Attempt<'a> {
         let source = self.source;
         *self.effects.entry((pc, mode)).or_insert_with(|| {
             let block = source.block(pc, mode);
-            if let Terminator::Trap { .. } = block.terminator {
+            // Behind an invalidation the same address may hold other code.
+            if let Terminator::Trap { .. } | Terminator::InvalidateCode(_) = block.terminator {
                 return Effect::Unknown;
             }
             let effects = || block.insts.iter().map(|inst| effect_of(inst.op));

@@ -105,7 +105,8 @@ struct Launch<'a> {
 impl Default for Launch<'_> {
     fn default() -> Self {
         // A grid that is not found stuck is a failure, not a hanging test.
-        let options = RunOptions { max_instructions: Some(1 << 31), ..RunOptions::default() };
+        let options =
+            RunOptions { max_instructions: Some(1 << 31), find_stalls: true, ..RunOptions::default() };
         Launch { workgroups: 1, waves: 1, resident: 4, options, set: &|_, _, _| {} }
     }
 }
@@ -304,10 +305,10 @@ fn nobody_waits_for_a_workgroup_that_has_faulted() {
     };
     let set = |group: u32, _, regs: &mut Registers| regs.set_uni(Uni(2), u32::from(group == 5));
     for threads in THREADS {
-        for others_write in [false, true] {
+        for find_stalls in [false, true] {
             let mut launch = Launch { workgroups: 9, resident: 7, set: &set, ..Launch::default() };
             // Without stall detection, too, the wait is limited.
-            launch.options.others_write = others_write;
+            launch.options.find_stalls = find_stalls;
             let program = wait(branch(Cond::Scc1, 2, 3));
             assert_eq!(faulting_group(launch.threads(threads).run(&program).1), 5, "{threads} threads");
         }
@@ -391,7 +392,7 @@ fn waiting_for_nobody_is_reported() {
 fn others_may_write() {
     let (_, program) = &waits()[0];
     let mut launch = Launch::default();
-    launch.options.others_write = true;
+    launch.options.find_stalls = false;
     launch.options.max_instructions = Some(1 << 26);
     assert!(matches!(launch.run(program).1, Err(RunError::InstructionLimit { .. })));
 }
@@ -515,9 +516,9 @@ fn deterministic_clocks_count_instructions() {
         ),
         (
             vec![
+                (Op::Int(wavemill_ir::IntOp::Or), v(0), vec![v(0), Operand::Const(1 << 14)]),
                 (Op::ReadStatus(StatusReg::MemRealTime), s(4), vec![]),
                 (Op::Int(wavemill_ir::IntOp::Mov), v(1), vec![s(4)]),
-                (Op::Int(wavemill_ir::IntOp::Or), v(0), vec![v(0), Operand::Const(1 << 14)]),
                 store(v(1)),
             ],
             Terminator::End,
@@ -528,7 +529,7 @@ fn deterministic_clocks_count_instructions() {
     let (words, result) = launch.run(&program);
     let stats = result.unwrap();
     assert_eq!((stats.threads, stats.instructions), (1, 16 * 9));
-    // The block in front of the second clock has four instructions.
+    // The block in front of the second clock has four instructions, and one more is in front of it in its own.
     assert_eq!(words[..1024], [0; 1024]);
-    assert_eq!(words[1 << 12..][..1024], [4; 1024]);
+    assert_eq!(words[1 << 12..][..1024], [5; 1024]);
 }

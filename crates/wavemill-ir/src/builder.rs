@@ -57,8 +57,8 @@ impl BlockBuilder {
         self.guest.len()
     }
 
-    /// A fresh aligned run of `n` uniform temporaries. When a guest instruction asks for more than there are, the last
-    /// ones are handed out again; the verifier refuses such a block.
+    /// A fresh aligned run of `n` uniform temporaries. A guest instruction needs far fewer than there are; the verifier
+    /// refuses a block with more.
     pub fn uni_temp(&mut self, n: u16) -> Uni {
         let align = if n > 1 { 1 } else { 0 };
         let first = (self.uni_temps + align) & !align;

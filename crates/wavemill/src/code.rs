@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock, RwLockWriteGuard};
 use wavemill_engine::{BlockSource, MemoryMap};
 use wavemill_ir::{Block, FaultKind, MODE_KEY, Terminator};
 use wavemill_isa::Target;
-use wavemill_lift::gcn::{Context, lift_block};
+use wavemill_lift::gcn::{Context, lift_block, lift_instruction};
 
 /// A range of guest memory that holds code.
 #[derive(Clone, Debug)]
@@ -222,6 +222,17 @@ pub(crate) struct LoadedCode<'a> {
 impl BlockSource for LoadedCode<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
         self.code.block(self.map, pc, mode)
+    }
+
+    /// Nothing is kept: who steps keeps what it needs.
+    fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
+        let context = Context { target: self.code.target, mode: mode & MODE_KEY };
+        let mut fetch = |at: u64, into: &mut [u8; 16]| {
+            let (bytes, n) = self.code.fetch(self.map, at);
+            *into = bytes;
+            n
+        };
+        Arc::new(lift_instruction(&context, pc, &mut fetch))
     }
 
     fn watches_exceptions(&self) -> bool {

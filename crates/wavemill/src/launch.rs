@@ -346,14 +346,25 @@ impl<'a> Launch<'a> {
             d.private_segment_fixed_size
         };
         let scratch_per_wave = u64::from(private).div_ceil(4) * 256;
-        let capacity = capacity(device, registers, waves, lds, scratch_per_wave);
+        let on_chip = on_chip(device, registers, waves, lds);
+        let by_scratch = MAX_SCRATCH.checked_div(scratch_per_wave * u64::from(waves)).unwrap_or(u64::MAX);
+        let capacity = on_chip.min(by_scratch).clamp(1, u64::from(u32::MAX));
         let groups: u64 = workgroups.iter().map(|n| u64::from(*n)).product();
         if self.cooperative && groups > capacity {
-            return Err(self.refuse(format!(
-                "a cooperative launch of {groups} workgroups, but {} holds {capacity} of them at once; make the grid \
-                 smaller, or workgroups that need fewer waves, registers or LDS",
-                device.target.name()
-            )));
+            let target = device.target.name();
+            return Err(self.refuse(if groups > on_chip {
+                format!(
+                    "a cooperative launch of {groups} workgroups, but {target} holds {on_chip} of them at once; make \
+                     the grid smaller, or workgroups that need fewer waves, registers or LDS"
+                )
+            } else {
+                format!(
+                    "a cooperative launch of {groups} workgroups with {private} bytes of private memory per \
+                     work-item, but only {capacity} of them fit into the {} MiB that are kept for it; make the grid \
+                     smaller, or the kernel's stack",
+                    MAX_SCRATCH >> 20
+                )
+            }));
         }
         // At least one, so that an empty grid is not special.
         let resident = capacity.min(groups).max(1) as u32;
@@ -479,23 +490,13 @@ fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
         | u32::from(d.rsrc1.fp16_overflow()) << 23
 }
 
-/// Workgroups that the chip holds at once, at least 1: what registers, LDS and scratch memory allow, on all its compute
-/// units.
-fn capacity(
-    device: &Arc<DeviceInner>,
-    registers: RegisterCounts,
-    waves: u32,
-    lds: u32,
-    scratch_per_wave: u64,
-) -> u64 {
+/// Workgroups that the chip holds at once, at least 1: what registers and LDS allow, on all its compute units.
+fn on_chip(device: &Arc<DeviceInner>, registers: RegisterCounts, waves: u32, lds: u32) -> u64 {
     let chip = device.chip;
     let vgprs = u32::from(registers.vgprs)
         + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
     let waves_per_simd = (chip.vgprs_per_simd / vgprs.max(1)).clamp(1, chip.waves_per_simd);
     let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
     let by_lds = chip.lds.checked_div(lds).map_or(u32::MAX, |n| n.max(1));
-    let on_chip = u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units);
-    let per_group = scratch_per_wave * u64::from(waves);
-    let by_scratch = MAX_SCRATCH.checked_div(per_group).unwrap_or(u64::MAX);
-    on_chip.min(by_scratch).clamp(1, u64::from(u32::MAX))
+    u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units)
 }

@@ -222,6 +222,8 @@ impl Job {
                 max_instructions: args.max_instructions,
                 deterministic: args.deterministic,
                 poison: args.poison.as_deref().map(poison).transpose()?,
+                // Nobody else has the memory.
+                find_stalls: true,
                 ..RunOptions::default()
             },
         };

@@ -277,6 +277,8 @@ impl Compiler<'_> {
             Op::ReadStatus(r) => {
                 let mut h = self.plain(inst, status::read_handler(r));
                 h.k[0] = status::code(r);
+                // Instructions of the block are paid for at its end; a clock counts those in front of it.
+                h.k[1] = self.block.guest.partition_point(|offset| *offset < inst.pc_offset) as u64;
                 self.ops.push(h);
             }
             Op::WriteStatus(r) => {

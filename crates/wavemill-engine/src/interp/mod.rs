@@ -112,6 +112,19 @@ pub trait BlockSource: Sync {
     /// the bits of [`MODE_KEY`] matter. An address without code yields a block that ends in a fault.
     fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
 
+    /// The block of the one instruction at the guest address `pc`, for those who run step by step. Sources that lift
+    /// code do better than to cut a whole block.
+    fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
+        let block = self.block(pc, mode);
+        let [_, second, ..] = block.guest[..] else { return block };
+        let mut first = (*block).clone();
+        first.insts.retain(|inst| inst.pc_offset < second);
+        first.guest.truncate(1);
+        first.size = second;
+        first.terminator = wavemill_ir::Terminator::Jump(block.start.wrapping_add(u64::from(second)));
+        Arc::new(first)
+    }
+
     /// Whether the code looks at the floating-point exceptions in TRAPSTS. Collecting them costs a multiple of the float
     /// operations; where this is false they are not collected.
     fn watches_exceptions(&self) -> bool {

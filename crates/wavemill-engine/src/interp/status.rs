@@ -77,7 +77,7 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let which = (*op).k[0];
         if which >= MEM_TIME {
             let ticks = if s.deterministic {
-                (s.retired_base - (*ctx).budget).max(0) as u64
+                (s.retired_base - (*ctx).budget).max(0) as u64 + (*op).k[1]
             } else if which == MEM_REAL_TIME {
                 host_ticks() / 10
             } else {

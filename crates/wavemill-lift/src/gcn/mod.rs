@@ -46,12 +46,31 @@ const MAX_GUEST: usize = 512;
 /// A word that is no instruction, or an instruction without a meaning yet, ends the block with a fault terminator, so
 /// that it is reported when, and only when, it is reached.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
+    lift(context, pc, fetch, MAX_GUEST)
+}
+
+/// Lifts the one instruction at guest address `pc`, otherwise as [`lift_block`].
+pub fn lift_instruction(
+    context: &Context,
+    pc: u64,
+    fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize,
+) -> Block {
+    lift(context, pc, fetch, 1)
+}
+
+/// Lifts at most `max_guest` instructions.
+fn lift(
+    context: &Context,
+    pc: u64,
+    fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize,
+    max_guest: usize,
+) -> Block {
     let b = BlockBuilder::new(pc);
     let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None, zeros: None };
     loop {
         let offset = (lifter.next - pc) as u32;
         lifter.pc = lifter.next;
-        if lifter.b.guest_len() >= MAX_GUEST {
+        if lifter.b.guest_len() >= max_guest {
             return lifter.b.finish(offset, Terminator::Jump(lifter.next));
         }
         lifter.b.begin_guest(offset);

@@ -185,7 +185,10 @@ impl Simd for Avx2 {
     #[inline(always)]
     unsafe fn fsqrt(a: Pair) -> Pair {
         // SAFETY: as above.
-        unsafe { a.map(|a| _mm256_castps_si256(_mm256_sqrt_ps(_mm256_castsi256_ps(a)))) }
+        unsafe {
+            let (lo, hi) = (_mm256_castsi256_ps(a[0]), _mm256_castsi256_ps(a[1]));
+            [_mm256_castps_si256(_mm256_sqrt_ps(lo)), _mm256_castps_si256(_mm256_sqrt_ps(hi))]
+        }
     }
     #[inline(always)]
     unsafe fn frsqrt(a: Pair) -> Pair {
