@@ -31,8 +31,8 @@ const GRACE: u64 = 1 << 24;
 const SUSPICIOUS: u64 = 1 << 24;
 /// What waiting for faults of lower workgroups may cost altogether: they may be many.
 const ALL_GRACE: u64 = 1 << 27;
-/// The part of the run that looking may cost: one in so many instructions, for each thread that waits meanwhile.
-const LOOKING: u64 = 64;
+/// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
+const LOOKING: u64 = 16;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
 const TURN: u64 = 256;
 
@@ -629,7 +629,9 @@ impl Run<'_> {
         if shared.queue.is_empty() {
             return;
         }
-        let budget = std::mem::take(&mut shared.fruitless) / (LOOKING * shared.stats.threads as u64);
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let waiting = shared.stats.threads.min(cores) as u64;
+        let budget = std::mem::take(&mut shared.fruitless) / (LOOKING * waiting);
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
         let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
