@@ -197,8 +197,10 @@ impl WaveInit for Program {
     }
 
     fn init(&self, workgroup: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
-        let me = if workgroup[0] == 0 { self.writer } else { self.reader };
-        regs.set_uni(Uni::SCC, workgroup[0]);
+        // The reader is the first one: its trap ends the run, whatever the other one might still do.
+        let reader = workgroup[0] == 0;
+        let me = if reader { self.reader } else { self.writer };
+        regs.set_uni(Uni::SCC, u32::from(reader));
         regs.set_uni64(Uni::EXEC, me.exec);
         let start = self.start + me.shift;
         regs.set_uni64(Uni(BASE), start);
