@@ -21,7 +21,7 @@ use crate::raw;
 use crate::regs::{DUMP, ROW_BYTES, uni_offset};
 
 /// What an atomic stores, from the old value, its datum, and its second datum (comparand or addend).
-pub(super) trait AtomicFn: 'static {
+trait AtomicFn: 'static {
     /// Whether the operation reads a second datum.
     const SECOND: bool = false;
     /// Whether the operation depends on the floating-point mode.
@@ -216,50 +216,157 @@ unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip
 }
 
 /// Where a lane's atomic goes.
-#[derive(Clone, Copy)]
-pub(super) enum Place {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    ptr: *mut u8,
+    kind: PlaceKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PlaceKind {
     /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
     Nowhere,
-    /// LDS or private memory.
-    Own(LanePtr),
+    /// LDS or private memory, with so many bytes between the dwords.
+    Own(u32),
     /// Global memory.
-    Shared(*mut u8),
+    Shared,
 }
+
+impl Place {
+    /// Nothing happens, the old value is 0.
+    pub(super) const NOWHERE: Place = Place { ptr: std::ptr::null_mut(), kind: PlaceKind::Nowhere };
+
+    /// Global memory.
+    pub(super) fn shared(ptr: *mut u8) -> Place {
+        Place { ptr, kind: PlaceKind::Shared }
+    }
+}
+
+/// Where the atomics of a row go.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Places<'a> {
+    /// At offsets from a place in LDS.
+    Lds(*mut u8, &'a Offsets),
+    /// At offsets from a place in global memory.
+    Global(*mut u8, &'a Offsets),
+    /// Each where it says.
+    Each(&'a [Place; LANES]),
+}
+
+/// Offsets of the lanes.
+pub(super) type Offsets = [u32; LANES];
+
+/// Which sources the data of an atomic are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    /// The source with the datum.
+    pub source: usize,
+    /// How many cells behind the first one of source 3 the second datum is.
+    pub follows: usize,
+}
+
+/// Performs an operation for the lanes in the mask, in ascending order, and writes the old values. The places are valid
+/// for the access's size.
+pub(super) type Perform = unsafe fn(*mut Ctx, *mut HostOp, Data, Places<'_>, u64);
 
 /// The floating-point mode of an operation; of no meaning for those that are not on floats.
 #[inline(always)]
-pub(super) unsafe fn mode<F: AtomicFn>(op: *mut HostOp) -> FpEnv {
+unsafe fn mode<F: AtomicFn>(op: *mut HostOp) -> FpEnv {
     // SAFETY: the contract of handlers: what the operation points to lives as long as it.
     unsafe { if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT } }
 }
 
-/// Performs a lane's operation and returns the old value. `data` is the source with the datum; the second one is in
-/// source 3, or `follows` cells behind the first.
+/// Performs the operation of a lane by `access`, which takes the datum and the second one and returns the old value.
 #[inline(always)]
-pub(super) unsafe fn perform<F: AtomicFn, const WIDE: bool>(
+unsafe fn lane<F: AtomicFn, const WIDE: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
-    data: usize,
-    follows: usize,
-    place: Place,
+    data: Data,
     lane: usize,
+    access: impl FnOnce(u64, u64) -> u64,
 ) {
-    // SAFETY: the place is valid for the access's size, the contract of handlers holds.
+    // SAFETY: the contract of handlers.
     unsafe {
-        let value = datum::<WIDE>(ctx, op, data, 0, lane);
-        let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, follows, lane) } else { 0 };
-        let env = mode::<F>(op);
-        let old = match place {
-            Place::Nowhere => 0,
-            Place::Own(p) => own::<F, WIDE>(p, value, second, env),
-            Place::Shared(p) => shared::<F, WIDE>(p, value, second, env),
-        };
+        let value = datum::<WIDE>(ctx, op, data.source, 0, lane);
+        let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, data.follows, lane) } else { 0 };
+        let old = access(value, second);
         if (*op).dst != DUMP {
             let cell = (*ctx).base.add((*op).dst as usize + 4 * lane);
             cell.cast::<u32>().write(old as u32);
             if WIDE {
                 cell.add(ROW_BYTES as usize).cast::<u32>().write((old >> 32) as u32);
             }
+        }
+    }
+}
+
+/// What histograms do: dwords of LDS, the data in a row, often without a result.
+#[inline(always)]
+unsafe fn dwords_in_lds<F: AtomicFn>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    source: usize,
+    base: *mut u8,
+    offsets: &Offsets,
+    mask: u64,
+    env: FpEnv,
+) {
+    // SAFETY: the contract of `Perform`; the source is a row.
+    unsafe {
+        let data = (*ctx).base.add((*op).src[source] as usize).cast::<u32>();
+        if (*op).dst == DUMP {
+            for_lanes(mask, |lane| {
+                let p = base.add(offsets[lane] as usize);
+                raw::store_u32(p, F::narrow(raw::load_u32(p), data.add(lane).read(), 0, env));
+            });
+        } else {
+            let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
+            for_lanes(mask, |lane| {
+                let p = base.add(offsets[lane] as usize);
+                let old = raw::load_u32(p);
+                raw::store_u32(p, F::narrow(old, data.add(lane).read(), 0, env));
+                dst.add(lane).write(old);
+            });
+        }
+    }
+}
+
+/// [`Perform`] of an operation.
+unsafe fn perform<F: AtomicFn, const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    data: Data,
+    places: Places<'_>,
+    mask: u64,
+) {
+    // SAFETY: the contract of `Perform`.
+    unsafe {
+        let env = mode::<F>(op);
+        let at = |ptr: *mut u8, step: u32| LanePtr { ptr, step, misaligned: ALIGNED, own: true };
+        if let Places::Lds(base, offsets) = places
+            && !WIDE
+            && !F::SECOND
+            && is_row(op, data.source)
+        {
+            return dwords_in_lds::<F>(ctx, op, data.source, base, offsets, mask, env);
+        }
+        match places {
+            Places::Lds(base, offsets) => for_lanes(mask, |n| {
+                let p = at(base.add(offsets[n] as usize), 4);
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| own::<F, WIDE>(p, a, b, env));
+            }),
+            Places::Global(base, offsets) => for_lanes(mask, |n| {
+                let p = base.add(offsets[n] as usize);
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| shared::<F, WIDE>(p, a, b, env));
+            }),
+            Places::Each(places) => for_lanes(mask, |n| {
+                let Place { ptr, kind } = places[n];
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| match kind {
+                    PlaceKind::Nowhere => 0,
+                    PlaceKind::Own(step) => own::<F, WIDE>(at(ptr, step), a, b, env),
+                    PlaceKind::Shared => shared::<F, WIDE>(ptr, a, b, env),
+                });
+            }),
         }
     }
 }
@@ -287,32 +394,27 @@ pub(super) unsafe fn misaligned(
     true
 }
 
-pub(super) unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(
-    ctx: *mut Ctx,
-    op: *mut HostOp,
-) -> *mut HostOp {
+/// An atomic on a space of loads and stores.
+pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    const DATA: Data = Data { source: 2, follows: 0 };
     // SAFETY: the contract of handlers; `resolve` vouches for host memory.
     unsafe {
         let size = if WIDE { 8 } else { 4 };
         let mask = lane_mask(ctx, op);
+        let perform = (*op).own.atomic.perform;
         let all = span::<SPACE>(ctx, op, size, Access::Atomic);
         if !all.base.is_null() {
             // Allocations and LDS are aligned on the host, so host and guest agree on what is misaligned.
-            let at = |lane: usize| all.base.add(all.offsets[lane] as usize);
             let mut low_bits = 0;
-            for_lanes(mask, |lane| low_bits |= at(lane) as usize);
+            for_lanes(mask, |lane| low_bits |= (all.base as usize).wrapping_add(all.offsets[lane] as usize));
             if low_bits.is_multiple_of(size as usize) {
-                if SPACE != space::LDS {
+                let places = if SPACE == space::LDS {
+                    Places::Lds(all.base, &all.offsets)
+                } else {
                     (*ctx).unordered_store = true;
-                }
-                for_lanes(mask, |lane| {
-                    let place = if SPACE == space::LDS {
-                        Place::Own(LanePtr { ptr: at(lane), step: 4, misaligned: ALIGNED, own: true })
-                    } else {
-                        Place::Shared(at(lane))
-                    };
-                    perform::<F, WIDE>(ctx, op, 2, 0, place, lane);
-                });
+                    Places::Global(all.base, &all.offsets)
+                };
+                perform(ctx, op, DATA, places, mask);
                 return HostOp::next(op);
             }
         }
@@ -327,33 +429,27 @@ pub(super) unsafe fn run<F: AtomicFn, const WIDE: bool, const SPACE: u8>(
         if SPACE != space::LDS {
             (*ctx).unordered_store = true;
         }
+        let mut places = [Place::NOWHERE; LANES];
         for_lanes(mask, |lane| {
             let p = lanes[lane];
-            let place = if sink.holds(p) {
-                Place::Nowhere
-            } else if p.own {
-                Place::Own(p)
-            } else {
-                Place::Shared(p.ptr)
-            };
-            perform::<F, WIDE>(ctx, op, 2, 0, place, lane);
+            if !sink.holds(p) {
+                // What is left is aligned to the size.
+                let kind = if p.own { PlaceKind::Own(p.step) } else { PlaceKind::Shared };
+                places[lane] = Place { ptr: p.ptr, kind };
+            }
         });
+        perform(ctx, op, DATA, Places::Each(&places), mask);
         HostOp::next(op)
     }
 }
 
-/// Chooses the handler once the type of the operation is known.
-pub(super) trait PickAtomic {
-    /// The handler for an operation.
-    fn pick<F: AtomicFn>(self) -> Option<Handler>;
-}
-
-/// The handler that `with` picks for the type of the operation.
-pub(super) fn pick(op: AtomicOp, with: impl PickAtomic) -> Option<Handler> {
+/// What performs an operation.
+pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
     macro_rules! table {
         ($($name:ident)*) => {
-            match op {
-                $(AtomicOp::$name => with.pick::<$name>(),)*
+            match (op, width) {
+                $((AtomicOp::$name, Width::W32) => perform::<$name, false>,
+                (AtomicOp::$name, Width::W64) => perform::<$name, true>,)*
             }
         };
     }
@@ -363,27 +459,18 @@ pub(super) fn pick(op: AtomicOp, with: impl PickAtomic) -> Option<Handler> {
     }
 }
 
-/// Atomics on the spaces of loads and stores.
-struct InSpace(Space, Width, Tier);
-
-impl PickAtomic for InSpace {
-    fn pick<F: AtomicFn>(self) -> Option<Handler> {
-        Some(match (self.0, self.1) {
-            (Space::Global, Width::W32) => run::<F, false, { space::GLOBAL }>,
-            (Space::Global, Width::W64) => run::<F, true, { space::GLOBAL }>,
-            (Space::Flat, Width::W32) => run::<F, false, { space::FLAT }>,
-            (Space::Flat, Width::W64) => run::<F, true, { space::FLAT }>,
-            (Space::Lds, Width::W32) => lds::atomic_handler::<F>(self.2),
-            (Space::Lds, Width::W64) => run::<F, true, { space::LDS }>,
-            // No target has them.
-            (Space::Scratch, _) => return None,
-        })
-    }
-}
-
-/// The handler of an atomic.
-pub(super) fn handler(op: AtomicOp, s: Space, w: Width, tier: Tier) -> Option<Handler> {
-    pick(op, InSpace(s, w, tier))
+/// The handler of an atomic; it wants [`performer`] beside it.
+pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
+    Some(match (s, w) {
+        (Space::Global, Width::W32) => run::<false, { space::GLOBAL }>,
+        (Space::Global, Width::W64) => run::<true, { space::GLOBAL }>,
+        (Space::Flat, Width::W32) => run::<false, { space::FLAT }>,
+        (Space::Flat, Width::W64) => run::<true, { space::FLAT }>,
+        (Space::Lds, Width::W32) => lds::atomic_handler(tier),
+        (Space::Lds, Width::W64) => run::<true, { space::LDS }>,
+        // No target has them.
+        (Space::Scratch, _) => return None,
+    })
 }
 
 unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {

@@ -8,10 +8,14 @@ use std::mem::MaybeUninit;
 
 use super::Tier;
 use super::hostop::{CONST, Ctx, FLAGS, Handler, HostOp, UNIFORM};
-use super::simd::{CHUNK, CHUNKS, Lanes, Portable, Simd};
+use super::simd::{CHUNK, Lanes, Portable, Simd};
 
 /// Generic code of a handler.
 pub(super) trait Body: 'static {
+    /// What the portable tier runs in its place. It has code for the general case of an operation alone: the special
+    /// cases save host instructions that are few beside its own.
+    type Portable: Body;
+
     /// Runs the operation.
     ///
     /// # Safety
@@ -39,16 +43,21 @@ unsafe fn portable_entry<B: Body>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     unsafe { B::run::<Portable>(ctx, op) }
 }
 
+/// The handler of a rare operation, the same on all tiers.
+pub(super) fn rare_handler<B: Body>() -> Handler {
+    portable_entry::<B::Portable>
+}
+
 /// The handler with the body's code for the tier.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
     match tier {
-        Tier::Portable => portable_entry::<B>,
+        Tier::Portable => portable_entry::<B::Portable>,
         #[cfg(target_arch = "x86_64")]
         Tier::Avx2 => avx2_entry::<B>,
         #[cfg(target_arch = "x86_64")]
         Tier::Avx512 => avx512_entry::<B>,
         #[cfg(not(target_arch = "x86_64"))]
-        _ => portable_entry::<B>,
+        _ => portable_entry::<B::Portable>,
     }
 }
 
@@ -163,14 +172,14 @@ pub(super) unsafe fn store_chunk<S: Simd>(dst: *mut u8, c: usize, mask: u64, v: 
 /// A macro and not a function that takes a closure: a closure that the compiler does not inline is compiled without
 /// the tier's instructions, and then every vector operation in it is a call.
 macro_rules! each_chunk {
-    ($lanes:expr, |$i:ident, $mask:ident| $body:block) => {{
+    ($S:ident, $lanes:expr, |$i:ident, $mask:ident| $body:block) => {{
         let lanes: u64 = $lanes;
         if lanes == !0 {
             let $mask = !0u64;
-            for $i in 0..$crate::interp::simd::CHUNKS $body
+            for $i in 0..$S::chunks() $body
         } else {
             let $mask = lanes;
-            for $i in 0..$crate::interp::simd::CHUNKS $body
+            for $i in 0..$S::chunks() $body
         }
     }};
 }
@@ -277,6 +286,8 @@ impl<S: Simd> Source<S> {
 pub(super) struct Elementwise<F, const SHAPE: u8>(std::marker::PhantomData<F>);
 
 impl<F: ChunkFn, const SHAPE: u8> Body for Elementwise<F, SHAPE> {
+    type Portable = Elementwise<F, { shape::ANY }>;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -288,7 +299,7 @@ impl<F: ChunkFn, const SHAPE: u8> Body for Elementwise<F, SHAPE> {
             let c = Source::<S>::new::<SHAPE>(ctx, op, 2, n, &mut s2);
             let dst = (*ctx).base.add((*op).dst as usize);
             let imm = (*op).imm;
-            each_chunk!(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(S, lane_mask(ctx, op), |i, mask| {
                 let x = a.get::<SHAPE>(0, n, i);
                 let y = b.get::<SHAPE>(1, n, i);
                 let z = c.get::<SHAPE>(2, n, i);
@@ -312,6 +323,8 @@ pub(super) trait ChunkCmp: 'static {
 pub(super) struct Compare<F, const ROWS: bool>(std::marker::PhantomData<F>);
 
 impl<F: ChunkCmp, const ROWS: bool> Body for Compare<F, ROWS> {
+    type Portable = Compare<F, false>;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -320,7 +333,7 @@ impl<F: ChunkCmp, const ROWS: bool> Body for Compare<F, ROWS> {
             let a = chunks::<S, ROWS>(ctx, op, 0, 0, &mut s0);
             let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
             let mut bits = 0;
-            for i in 0..CHUNKS {
+            for i in 0..S::chunks() {
                 bits |= u64::from(F::apply::<S>(a.get::<S>(i), b.get::<S>(i))) << (CHUNK * i);
             }
             write64(ctx, (*op).dst, bits & lane_mask(ctx, op));

@@ -4,10 +4,10 @@
 //! of range reads 0, a store or atomic out of range does nothing. What is in range must also lie in an allocation, or
 //! the access faults.
 
-use wavemill_ir::{AtomicOp, BufferAddr, MemType, Width};
+use wavemill_ir::{BufferAddr, MemType, Width};
 
 use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
-use super::atomic::{AtomicFn, PickAtomic, Place, misaligned, perform, pick};
+use super::atomic::{Data, Place, Places, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
@@ -366,7 +366,7 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-unsafe fn atomic<F: AtomicFn, const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
+unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
 ) -> *mut HostOp {
@@ -387,11 +387,16 @@ unsafe fn atomic<F: AtomicFn, const WIDE: bool, const OFFEN: bool, const IDXEN: 
             return std::ptr::null_mut();
         }
         (*ctx).unordered_store = true;
+        let mut places = [Place::NOWHERE; LANES];
         for_lanes(mask, |lane| {
-            let [p] = lanes[lane];
-            let place = if p.is_null() { Place::Nowhere } else { Place::Shared(p) };
-            perform::<F, WIDE>(ctx, op, 3, if WIDE { 2 } else { 1 }, place, lane);
+            if let [p] = lanes[lane]
+                && !p.is_null()
+            {
+                places[lane] = Place::shared(p);
+            }
         });
+        let data = Data { source: 3, follows: if WIDE { 2 } else { 1 } };
+        ((*op).own.atomic.perform)(ctx, op, data, Places::Each(&places), mask);
         HostOp::next(op)
     }
 }
@@ -418,25 +423,16 @@ pub(super) fn store_handler(t: MemType, addr: BufferAddr) -> Handler {
     with_address!(addr, t, store)
 }
 
-/// Atomics through a resource.
-struct InBuffer(Width, BufferAddr);
-
-impl PickAtomic for InBuffer {
-    fn pick<F: AtomicFn>(self) -> Option<Handler> {
-        Some(match (self.0, self.1.offen, self.1.idxen) {
-            (Width::W32, false, false) => atomic::<F, false, false, false>,
-            (Width::W32, true, false) => atomic::<F, false, true, false>,
-            (Width::W32, false, true) => atomic::<F, false, false, true>,
-            (Width::W32, true, true) => atomic::<F, false, true, true>,
-            (Width::W64, false, false) => atomic::<F, true, false, false>,
-            (Width::W64, true, false) => atomic::<F, true, true, false>,
-            (Width::W64, false, true) => atomic::<F, true, false, true>,
-            (Width::W64, true, true) => atomic::<F, true, true, true>,
-        })
+/// The handler of a buffer atomic; it wants [`super::atomic::performer`] beside it.
+pub(super) fn atomic_handler(width: Width, addr: BufferAddr) -> Handler {
+    match (width, addr.offen, addr.idxen) {
+        (Width::W32, false, false) => atomic::<false, false, false>,
+        (Width::W32, true, false) => atomic::<false, true, false>,
+        (Width::W32, false, true) => atomic::<false, false, true>,
+        (Width::W32, true, true) => atomic::<false, true, true>,
+        (Width::W64, false, false) => atomic::<true, false, false>,
+        (Width::W64, true, false) => atomic::<true, true, false>,
+        (Width::W64, false, true) => atomic::<true, false, true>,
+        (Width::W64, true, true) => atomic::<true, true, true>,
     }
-}
-
-/// The handler of a buffer atomic.
-pub(super) fn atomic_handler(op: AtomicOp, width: Width, addr: BufferAddr) -> Option<Handler> {
-    pick(op, InBuffer(width, addr))
 }

@@ -6,14 +6,14 @@
 
 use wavemill_ir::{
     AtomicOp, Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op,
-    Operand, Row, SrcMods, SubDword, Terminator, Uni,
+    Operand, Row, SrcMods, SubDword, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
-use super::hostop::{ABSENT, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
@@ -256,8 +256,8 @@ impl Compiler<'_> {
             Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
             Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
             Op::Atomic(op, s, w) => {
-                let run = atomic::handler(op, s, w, self.tier).ok_or(Unsupported)?;
-                let h = self.with_mode(inst, self.plain(inst, run), op);
+                let run = atomic::handler(s, w, self.tier).ok_or(Unsupported)?;
+                let h = self.atomic(inst, run, op, w);
                 self.ops.push(h);
             }
             Op::BufferLoad(t, addr) => {
@@ -267,8 +267,7 @@ impl Compiler<'_> {
                 self.ops.push(self.plain(inst, buffer::store_handler(t, addr)));
             }
             Op::BufferAtomic(op, w, addr) => {
-                let run = buffer::atomic_handler(op, w, addr).ok_or(Unsupported)?;
-                let h = self.with_mode(inst, self.plain(inst, run), op);
+                let h = self.atomic(inst, buffer::atomic_handler(w, addr), op, w);
                 self.ops.push(h);
             }
             Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
@@ -379,10 +378,10 @@ impl Compiler<'_> {
             Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
         };
         let shape = self.shape(&h, inst.source_rows());
-        h.imm = 0;
+        h.imm = plan.imm;
         h.run = match plan.run_mods {
             Some(run) if modified && inside => {
-                h.imm = float::pack_mods(&inst.attrs.src);
+                h.imm |= float::pack_mods(&inst.attrs.src);
                 run.pick(shape)
             }
             _ => plan.run.pick(shape),
@@ -410,7 +409,9 @@ impl Compiler<'_> {
     }
 
     /// An atomic with the floating-point mode, if it needs one.
-    fn with_mode(&mut self, inst: &Inst, mut h: HostOp, op: AtomicOp) -> HostOp {
+    fn atomic(&mut self, inst: &Inst, run: Handler, op: AtomicOp, width: Width) -> HostOp {
+        let mut h = self.plain(inst, run);
+        h.own = Own { atomic: Atomic { site: SiteCache::EMPTY, perform: atomic::performer(op, width) } };
         if op.is_float() {
             h.float = self.info(FloatInfo {
                 op: inst.op,

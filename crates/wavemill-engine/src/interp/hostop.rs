@@ -4,6 +4,7 @@ use std::ptr;
 
 use wavemill_ir::FaultKind;
 
+use super::atomic::Perform;
 use super::float::FloatInfo;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::MemoryMap;
@@ -68,8 +69,20 @@ pub(super) struct HostOp {
 pub(super) union Own {
     /// Of a memory operation: the last allocation.
     pub site: SiteCache,
+    /// Of an atomic.
+    pub atomic: Atomic,
     /// Of a terminator: where control flow goes.
     pub jump: Jump,
+}
+
+/// What an atomic has.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Atomic {
+    /// The last allocation: where other memory operations have it.
+    pub site: SiteCache,
+    /// The operation itself.
+    pub perform: Perform,
 }
 
 impl std::fmt::Debug for Own {

@@ -7,7 +7,7 @@ use wavemill_ir::{CmpPred, IntOp, IntType};
 
 use super::body::{
     Body, ChunkCmp, ChunkFn, Compare, Elementwise, Shape, Shaped, Splat, chunks, each_chunk, handler,
-    lane_mask, scalar64, shape as kinds, store_chunk, write64,
+    lane_mask, rare_handler, scalar64, shape as kinds, store_chunk, write64,
 };
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
@@ -158,10 +158,14 @@ chunk_fns! {
         let ones = S::sub(S::shl(S::splat(1), S::and(w, k)), S::splat(1));
         S::and(S::shr(a, S::and(o, k)), ones)
     };
-    BfeI |a, o, w| S::map3(a, o, w, |a, o, w| {
-        let (v, w) = ((a as i32 >> (o & 31)) as u32, w & 31);
-        if w == 0 { 0 } else { ((v << (32 - w)) as i32 >> (32 - w)) as u32 }
-    });
+    BfeI |a, o, w| {
+        let k = S::splat(31);
+        let w = S::and(w, k);
+        // 32 - w, where that is less than 32.
+        let up = S::and(S::sub(S::splat(0), w), k);
+        let v = S::sar(S::shl(S::sar(a, S::and(o, k)), up), up);
+        S::select(S::eq(w, S::splat(0)), w, v)
+    };
     Bfi |m, a, b| S::or(S::and(m, a), S::and_not(m, b));
     BitMask |w, o| {
         let k = S::splat(31);
@@ -259,12 +263,16 @@ impl ChunkFn for BitOp3 {
     unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V, imm: i32) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe {
-            S::map3(a, b, c, |a, b, c| {
-                (0..8u32).filter(|i| imm >> i & 1 != 0).fold(0, |r, i| {
-                    let pick = |x: u32, bit: u32| if i >> bit & 1 != 0 { x } else { !x };
-                    r | (pick(a, 2) & pick(b, 1) & pick(c, 0))
-                })
-            })
+            let mut r = S::splat(0);
+            for i in 0..8 {
+                if imm >> i & 1 != 0 {
+                    let x = if i & 4 != 0 { a } else { S::not(a) };
+                    let y = if i & 2 != 0 { b } else { S::not(b) };
+                    let z = if i & 1 != 0 { c } else { S::not(c) };
+                    r = S::or(r, S::and(S::and(x, y), z));
+                }
+            }
+            r
         }
     }
 }
@@ -424,6 +432,8 @@ const PREDS: [CmpPred; 8] = [
 ];
 
 impl<const TYPE: u8> Body for CompareOther<TYPE> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -470,6 +480,8 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
 struct Carry<const SUB: bool, const IN: bool, const CLAMP: bool>;
 
 impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN, CLAMP> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -481,7 +493,7 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
             let mask = lane_mask(ctx, op);
             let dst = (*ctx).base.add((*op).dst as usize);
             let mut out = 0;
-            each_chunk!(mask, |i, mask| {
+            each_chunk!(S, mask, |i, mask| {
                 let (x, y) = (a.get::<S>(i), b.get::<S>(i));
                 let cin = (carry_in >> (CHUNK * i)) as u32 & 0xffff;
                 let one = if IN { S::select(cin, S::splat(1), S::splat(0)) } else { S::splat(0) };
@@ -510,6 +522,8 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
 struct Select<const ROWS: bool>;
 
 impl<const ROWS: bool> Body for Select<ROWS> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -519,7 +533,7 @@ impl<const ROWS: bool> Body for Select<ROWS> {
             let b = chunks::<S, ROWS>(ctx, op, 1, 0, &mut s1);
             let bits = scalar64(ctx, op, 2);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk!(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(S, lane_mask(ctx, op), |i, mask| {
                 let m = (bits >> (CHUNK * i)) as u32 & 0xffff;
                 store_chunk::<S>(dst, i, mask, S::select(m, b.get::<S>(i), a.get::<S>(i)));
             });
@@ -532,6 +546,8 @@ impl<const ROWS: bool> Body for Select<ROWS> {
 struct MaskCount<const HIGH: bool>;
 
 impl<const HIGH: bool> Body for MaskCount<HIGH> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -540,7 +556,7 @@ impl<const HIGH: bool> Body for MaskCount<HIGH> {
             let a = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
             let b = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk!(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(S, lane_mask(ctx, op), |i, mask| {
                 let (x, y) = (S::to_lanes(a.get::<S>(i)), S::to_lanes(b.get::<S>(i)));
                 let mut r = [0; CHUNK];
                 for l in 0..CHUNK {
@@ -555,13 +571,17 @@ impl<const HIGH: bool> Body for MaskCount<HIGH> {
     }
 }
 
-/// The handlers of an operation: for rows, and for everything else.
-fn elementwise<F: ChunkFn>(tier: Tier) -> Shaped {
-    let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
-    Shaped { rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), ..Shaped::same(any) }
+/// The handler of an operation.
+fn elementwise<F: ChunkFn>(tier: Tier) -> Handler {
+    handler::<Elementwise<F, { kinds::ANY }>>(tier)
 }
 
-/// The same for frequent operations, with handlers of their own for one scalar among rows.
+/// The handler of an operation that is too rare to have more than one.
+fn rare<F: ChunkFn>() -> Handler {
+    rare_handler::<Elementwise<F, { kinds::ANY }>>()
+}
+
+/// The handlers of a frequent operation, with some for rows alone and for one scalar among them.
 fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
     let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
     let first = handler::<Elementwise<F, 0>>(tier);
@@ -574,24 +594,36 @@ fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
 /// combination has no handler.
 pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> Option<Handler> {
     macro_rules! table {
-        (frequent $($hot:ident)*; $($name:ident => $f:ty $(, clamp $sat:ident)?;)*) => {
+        (
+            frequent $($hot:ident)*;
+            rare $($rare:ident $(clamp $rare_sat:ident)?),*;
+            $($name:ident => $f:ty $(, clamp $sat:ident)?;)*
+        ) => {
             match op {
                 $(IntOp::$hot if !clamp => return Some(frequent::<$hot>(tier).pick(shape)),)*
-                $(IntOp::$name => {
-                    $(if clamp { return Some(elementwise::<saturating::$sat>(tier).any); })?
+                $(IntOp::$rare => {
+                    $(if clamp { return Some(rare::<saturating::$rare_sat>()); })?
                     if clamp { return None; }
-                    return Some(elementwise::<$f>(tier).pick(shape));
+                    return Some(rare::<$rare>());
+                })*
+                $(IntOp::$name => {
+                    $(if clamp { return Some(rare::<saturating::$sat>()); })?
+                    if clamp { return None; }
+                    return Some(elementwise::<$f>(tier));
                 })*
                 _ => {}
             }
         };
     }
     table! {
-        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3;
+        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3 Bfi BfeU;
+        rare SadU8 clamp SadU8, SadHiU8 clamp SadHiU8, SadU16 clamp SadU16, SadU32 clamp SadU32, MsadU8 clamp MsadU8,
+            Dot8I4 clamp Dot8I4, Dot8U4 clamp Dot8U4, MulHiU24, MulHiI24, LerpU8, SatPkU8I16, AsrPkI8, AsrPkU8, Prng,
+            Min3I16, Max3I16, Med3I16, Min3U16, Max3U16, Med3U16;
         Mov => Mov; Not => Not; And => And; Or => Or; Xor => Xor; Xnor => Xnor;
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
         MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
-        MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24; MulHiU24 => MulHiU24; MulHiI24 => MulHiI24;
+        MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24;
         MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
         MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
         MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
@@ -601,22 +633,17 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         BfeU => BfeU; BfeI => BfeI; Bfi => Bfi; BitMask => BitMask; BitOp3 => BitOp3; BitReverse => BitReverse;
         LeadingZeros => LeadingZeros; TrailingZeros => TrailingZeros; LeadingSigns => LeadingSigns;
         CountOnes => CountOnes; AlignBit => AlignBit; AlignByte => AlignByte; Perm => Perm;
-        SadU8 => SadU8, clamp SadU8; SadHiU8 => SadHiU8, clamp SadHiU8; SadU16 => SadU16, clamp SadU16;
-        SadU32 => SadU32, clamp SadU32; MsadU8 => MsadU8, clamp MsadU8; LerpU8 => LerpU8; SatPkU8I16 => SatPkU8I16;
-        AsrPkI8 => AsrPkI8; AsrPkU8 => AsrPkU8; Prng => Prng;
         Add16 => Add16, clamp Add16; Sub16 => Sub16, clamp Sub16; AddI16 => Add16, clamp AddI16;
         SubI16 => Sub16, clamp SubI16; Mul16 => Mul16, clamp Mul16; MadU16 => MadX16, clamp MadU16;
         MadI16 => MadX16, clamp MadI16; Shl16 => Shl16; Shr16 => Shr16; Sar16 => Sar16;
         MinI16 => MinI16; MaxI16 => MaxI16; MinU16 => MinU16; MaxU16 => MaxU16;
-        Min3I16 => Min3I16; Max3I16 => Max3I16; Med3I16 => Med3I16;
-        Min3U16 => Min3U16; Max3U16 => Max3U16; Med3U16 => Med3U16;
         PkMadI16 => PkMad16, clamp PkMadI16; PkMadU16 => PkMad16, clamp PkMadU16; PkMulLo16 => PkMulLo16, clamp PkMulLo16;
         PkAddI16 => PkAdd16, clamp PkAddI16; PkAddU16 => PkAdd16, clamp PkAddU16;
         PkSubI16 => PkSub16, clamp PkSubI16; PkSubU16 => PkSub16, clamp PkSubU16;
         PkShl16 => PkShl16; PkShr16 => PkShr16; PkSar16 => PkSar16;
         PkMaxI16 => PkMaxI16; PkMinI16 => PkMinI16; PkMaxU16 => PkMaxU16; PkMinU16 => PkMinU16;
         Dot2I16 => Dot2I16, clamp Dot2I16; Dot2U16 => Dot2U16, clamp Dot2U16; Dot4I8 => Dot4I8, clamp Dot4I8;
-        Dot4U8 => Dot4U8, clamp Dot4U8; Dot8I4 => Dot8I4, clamp Dot8I4; Dot8U4 => Dot8U4, clamp Dot8U4;
+        Dot4U8 => Dot4U8, clamp Dot4U8;
     }
     let carry = match (op, clamp) {
         (IntOp::AddCo, false) => Some(handler::<Carry<false, false, false>>(tier)),

@@ -4,19 +4,18 @@
 //! often read one address, or neighbouring ones: both are told from the addresses alone. Whatever is out of range or
 //! unusual goes the general way.
 
-use std::marker::PhantomData;
-
 use wavemill_ir::MemType;
 
 use super::Tier;
 use super::address::{is_row, space};
-use super::atomic::{self, AtomicFn};
-use super::body::{Body, handler, lane_mask, store_chunk};
+use super::atomic::{self, Data, Places};
+use super::body::{Body, handler, lane_mask, rare_handler, store_chunk};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::mem::{self, bytes, dwords, for_lanes, ty, with_type};
 use super::simd::{CHUNK, CHUNKS, Lanes, Simd};
+use crate::LANES;
 use crate::raw;
-use crate::regs::{DUMP, ROW_BYTES};
+use crate::regs::ROW_BYTES;
 
 /// Addresses of the active lanes, all in range.
 #[derive(Clone, Copy)]
@@ -125,6 +124,8 @@ unsafe fn pattern<S: Simd>(a: S::V, active: u32, first: u32, second: u32) -> Pat
 struct Load<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Load<TYPE> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range, and LDS has room for a chunk behind it.
@@ -182,6 +183,8 @@ impl<const TYPE: u8> Body for Load<TYPE> {
 struct Store<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Store<TYPE> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range.
@@ -219,55 +222,46 @@ impl<const TYPE: u8> Body for Store<TYPE> {
     }
 }
 
-/// Atomics on dwords with one datum; the others go the general way.
-struct Atomic<F>(PhantomData<F>);
+/// Atomics on dwords.
+struct Atomic;
 
-impl<F: AtomicFn> Body for Atomic<F> {
+impl Body for Atomic {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range.
         unsafe {
-            let plain = !F::SECOND && is_row(op, 2);
-            let Some(at) = (if plain { Addresses::<S>::new(ctx, op, 4) } else { None }) else {
-                return atomic::run::<F, false, { space::LDS }>(ctx, op);
+            let at = Addresses::<S>::new(ctx, op, 4);
+            let Some(at) = at else {
+                return atomic::run::<false, { space::LDS }>(ctx, op);
             };
             if !at.aligned() {
-                return atomic::run::<F, false, { space::LDS }>(ctx, op);
+                return atomic::run::<false, { space::LDS }>(ctx, op);
             }
-            let (lds, imm) = ((*ctx).lds, (*op).imm);
-            let env = atomic::mode::<F>(op);
-            let row = (*ctx).base.add((*op).src[0] as usize).cast::<u32>();
-            let data = (*ctx).base.add((*op).src[2] as usize).cast::<u32>();
-            if (*op).dst == DUMP {
-                for_lanes(at.mask, |lane| {
-                    let p = lds.add(row.add(lane).read().wrapping_add_signed(imm) as usize);
-                    raw::store_u32(p, F::narrow(raw::load_u32(p), data.add(lane).read(), 0, env));
-                });
-            } else {
-                let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
-                for_lanes(at.mask, |lane| {
-                    let p = lds.add(row.add(lane).read().wrapping_add_signed(imm) as usize);
-                    let old = raw::load_u32(p);
-                    raw::store_u32(p, F::narrow(old, data.add(lane).read(), 0, env));
-                    dst.add(lane).write(old);
-                });
+            let mut offsets = [0; LANES];
+            for (i, chunk) in at.chunks.into_iter().enumerate() {
+                S::store(offsets.as_mut_ptr().add(CHUNK * i).cast(), chunk);
             }
+            let data = Data { source: 2, follows: 0 };
+            ((*op).own.atomic.perform)(ctx, op, data, Places::Lds((*ctx).lds, &offsets), at.mask);
             HostOp::next(op)
         }
     }
 }
 
 /// The handler of an atomic on dwords.
-pub(super) fn atomic_handler<F: AtomicFn>(tier: Tier) -> Handler {
-    handler::<Atomic<F>>(tier)
+pub(super) fn atomic_handler(tier: Tier) -> Handler {
+    handler::<Atomic>(tier)
 }
 
 fn tiered_load<const TYPE: u8>(tier: Tier) -> Handler {
-    handler::<Load<TYPE>>(tier)
+    // Less than a dword goes the general way, which has no vector code.
+    if const { TYPE < ty::DWORD1 } { rare_handler::<Load<TYPE>>() } else { handler::<Load<TYPE>>(tier) }
 }
 
 fn tiered_store<const TYPE: u8>(tier: Tier) -> Handler {
-    handler::<Store<TYPE>>(tier)
+    if const { TYPE < ty::DWORD1 } { rare_handler::<Store<TYPE>>() } else { handler::<Store<TYPE>>(tier) }
 }
 
 /// The handler of a load.

@@ -4,7 +4,7 @@ use wavemill_ir::{MemType, Space};
 
 use super::Tier;
 use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space, span};
-use super::body::{Body, handler, lane_mask, scalar32};
+use super::body::{Body, handler, lane_mask, rare_handler, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use super::lds;
 use super::simd::Simd;
@@ -245,11 +245,15 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
             });
             return HostOp::next(op);
         }
-        let mut lanes = [NOWHERE; LANES];
-        let mut sink = Sink::new();
-        if !resolve::<SPACE>(ctx, op, bytes(TYPE), Access::Load, &mut sink, &mut lanes) {
-            return std::ptr::null_mut();
-        }
+        apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>)
+    }
+}
+
+/// Loads lane by lane from wherever each lane's memory is.
+unsafe fn load_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[LanePtr; LANES]) {
+    // SAFETY: the contract of handlers; active lanes are resolved for the access.
+    unsafe {
+        let dst = (*ctx).base.add((*op).dst as usize);
         for_lanes(lane_mask(ctx, op), |lane| {
             let cell = dst.add(4 * lane) as *mut u32;
             if TYPE < ty::DWORD1 {
@@ -265,6 +269,26 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
                 }
             }
         });
+    }
+}
+
+/// Accesses memory that is not in one piece: each lane is resolved for itself.
+#[inline(never)]
+unsafe fn apart<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+    all: unsafe fn(*mut Ctx, *mut HostOp, &[LanePtr; LANES]),
+) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `resolve` vouches for host memory.
+    unsafe {
+        let mut lanes = [NOWHERE; LANES];
+        let mut sink = Sink::new();
+        if !resolve::<SPACE>(ctx, op, size, access, &mut sink, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        all(ctx, op, &lanes);
         HostOp::next(op)
     }
 }
@@ -305,11 +329,14 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
             });
             return HostOp::next(op);
         }
-        let mut lanes = [NOWHERE; LANES];
-        let mut sink = Sink::new();
-        if !resolve::<SPACE>(ctx, op, bytes(TYPE), Access::Store, &mut sink, &mut lanes) {
-            return std::ptr::null_mut();
-        }
+        apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>)
+    }
+}
+
+/// Stores lane by lane to wherever each lane's memory is.
+unsafe fn store_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[LanePtr; LANES]) {
+    // SAFETY: the contract of handlers; active lanes are resolved for the access.
+    unsafe {
         for_lanes(lane_mask(ctx, op), |lane| {
             if TYPE < ty::DWORD1 {
                 write_narrow::<TYPE>(lanes[lane], data(ctx, op, 2, 0, lane));
@@ -326,7 +353,6 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
                 }
             }
         });
-        HostOp::next(op)
     }
 }
 
@@ -334,6 +360,8 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
 struct Load<const TYPE: u8, const SPACE: u8>;
 
 impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -345,6 +373,8 @@ impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
 struct Store<const TYPE: u8, const SPACE: u8>;
 
 impl<const TYPE: u8, const SPACE: u8> Body for Store<TYPE, SPACE> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -352,12 +382,25 @@ impl<const TYPE: u8, const SPACE: u8> Body for Store<TYPE, SPACE> {
     }
 }
 
+/// Whether an access of the type is too rare to have code for each tier.
+pub(super) const fn is_rare(t: u8) -> bool {
+    t >= ty::D16_U8 && t < ty::DWORD1
+}
+
 fn tiered_load<const TYPE: u8, const SPACE: u8>(tier: Tier) -> Handler {
-    handler::<Load<TYPE, SPACE>>(tier)
+    if const { is_rare(TYPE) } {
+        rare_handler::<Load<TYPE, SPACE>>()
+    } else {
+        handler::<Load<TYPE, SPACE>>(tier)
+    }
 }
 
 fn tiered_store<const TYPE: u8, const SPACE: u8>(tier: Tier) -> Handler {
-    handler::<Store<TYPE, SPACE>>(tier)
+    if const { is_rare(TYPE) } {
+        rare_handler::<Store<TYPE, SPACE>>()
+    } else {
+        handler::<Store<TYPE, SPACE>>(tier)
+    }
 }
 
 /// The handler of a load.

@@ -3,7 +3,7 @@
 use wavemill_ir::IntOp;
 
 use super::Tier;
-use super::body::{Body, Splat, chunks, each_chunk, handler, lane_mask, store_chunk, write64};
+use super::body::{Body, Splat, chunks, each_chunk, handler, lane_mask, rare_handler, store_chunk, write64};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::int::{masked_sad8, sad8};
 use super::simd::{CHUNK, Simd};
@@ -70,6 +70,8 @@ trait PairFn: 'static {
 struct Pairs<F>(std::marker::PhantomData<F>);
 
 impl<F: PairFn> Body for Pairs<F> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -85,7 +87,7 @@ impl<F: PairFn> Body for Pairs<F> {
             let dst = (*ctx).base.add((*op).dst as usize);
             let mask = lane_mask(ctx, op);
             let mut out = 0u64;
-            each_chunk!(mask, |i, mask| {
+            each_chunk!(S, mask, |i, mask| {
                 let x = Pair::<S> { low: a.get::<S>(i), high: ah.get::<S>(i) };
                 let y = Pair::<S> { low: b.get::<S>(i), high: bh.get::<S>(i) };
                 let z = Pair::<S> { low: c.get::<S>(i), high: ch.get::<S>(i) };
@@ -132,6 +134,8 @@ trait WideFn: 'static {
 struct Wide<F>(std::marker::PhantomData<F>);
 
 impl<F: WideFn> Body for Wide<F> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -150,7 +154,7 @@ impl<F: WideFn> Body for Wide<F> {
             };
             let mask = lane_mask(ctx, op);
             let mut out = 0u64;
-            each_chunk!(mask, |i, mask| {
+            each_chunk!(S, mask, |i, mask| {
                 let (al, ahl) = (a.lanes::<S>(i), ah.lanes::<S>(i));
                 let (bl, bhl) = (b.lanes::<S>(i), bh.lanes::<S>(i));
                 let (cl, chl) = (c.lanes::<S>(i), ch.lanes::<S>(i));
@@ -277,6 +281,8 @@ fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
 struct MqsadU32U8<const CLAMP: bool>;
 
 impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -291,7 +297,7 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
                 sums[k] = chunks::<S, false>(ctx, op, 2, k, splat);
             }
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk!(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(S, lane_mask(ctx, op), |i, mask| {
                 let (l, h, r) = (low.lanes::<S>(i), high.lanes::<S>(i), reference.lanes::<S>(i));
                 // All sums are read before the first is written: the destination may be a source.
                 let mut new = [[0; CHUNK]; 4];
@@ -318,6 +324,8 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
 struct PkMov;
 
 impl Body for PkMov {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -327,7 +335,7 @@ impl Body for PkMov {
             let a = chunks::<S, false>(ctx, op, 0, (select & 1) as usize, &mut s0);
             let b = chunks::<S, false>(ctx, op, 1, (select >> 1 & 1) as usize, &mut s1);
             let dst = (*ctx).base.add((*op).dst as usize);
-            each_chunk!(lane_mask(ctx, op), |i, mask| {
+            each_chunk!(S, lane_mask(ctx, op), |i, mask| {
                 let (lo, hi) = (a.get::<S>(i), b.get::<S>(i));
                 store_chunk::<S>(dst, i, mask, lo);
                 store_chunk::<S>(dst.add(256), i, mask, hi);
@@ -347,15 +355,15 @@ pub(super) fn wide_handler(op: IntOp, tier: Tier, clamp: bool) -> Option<Handler
         (IntOp::Sar64, false) => handler::<Pairs<Sar64>>(tier),
         (IntOp::ShlAdd64, false) => handler::<Pairs<ShlAdd64>>(tier),
         (IntOp::MadU64U32, false) => handler::<Pairs<MadU64U32>>(tier),
-        (IntOp::MadU64U32, true) => handler::<Wide<MadU64U32Clamp>>(tier),
+        (IntOp::MadU64U32, true) => rare_handler::<Wide<MadU64U32Clamp>>(),
         (IntOp::MadI64I32, false) => handler::<Wide<MadI64I32>>(tier),
-        (IntOp::MadI64I32, true) => handler::<Wide<MadI64I32Clamp>>(tier),
-        (IntOp::QsadPkU16U8, false) => handler::<Wide<QsadPkU16U8>>(tier),
-        (IntOp::QsadPkU16U8, true) => handler::<Wide<QsadPkU16U8Clamp>>(tier),
-        (IntOp::MqsadPkU16U8, false) => handler::<Wide<MqsadPkU16U8>>(tier),
-        (IntOp::MqsadPkU16U8, true) => handler::<Wide<MqsadPkU16U8Clamp>>(tier),
-        (IntOp::MqsadU32U8, false) => handler::<MqsadU32U8<false>>(tier),
-        (IntOp::MqsadU32U8, true) => handler::<MqsadU32U8<true>>(tier),
+        (IntOp::MadI64I32, true) => rare_handler::<Wide<MadI64I32Clamp>>(),
+        (IntOp::QsadPkU16U8, false) => rare_handler::<Wide<QsadPkU16U8>>(),
+        (IntOp::QsadPkU16U8, true) => rare_handler::<Wide<QsadPkU16U8Clamp>>(),
+        (IntOp::MqsadPkU16U8, false) => rare_handler::<Wide<MqsadPkU16U8>>(),
+        (IntOp::MqsadPkU16U8, true) => rare_handler::<Wide<MqsadPkU16U8Clamp>>(),
+        (IntOp::MqsadU32U8, false) => rare_handler::<MqsadU32U8<false>>(),
+        (IntOp::MqsadU32U8, true) => rare_handler::<MqsadU32U8<true>>(),
         (IntOp::PkMov, false) => handler::<PkMov>(tier),
         _ => return None,
     })

@@ -9,7 +9,7 @@ use super::single::{Operands, Signs};
 use crate::interp::Tier;
 use crate::interp::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, write64};
 use crate::interp::hostop::{Ctx, HostOp};
-use crate::interp::simd::{CHUNK, CHUNKS, Simd};
+use crate::interp::simd::{CHUNK, Simd};
 
 /// What vector hardware compares; all predicates are one of these, perhaps with operands exchanged, perhaps negated.
 trait Relation: 'static {
@@ -47,14 +47,24 @@ relations! {
     Unordered |a, b| S::unordered(a, b), a.is_nan() | b.is_nan();
 }
 
-/// f32; `SHAPE`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands, `NOT` negates.
-struct Single<R, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>(
-    PhantomData<R>,
-);
+/// In the immediate, beside the modifiers: the opposite is the result.
+const NOT: i32 = 1 << 8;
 
-impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool, const NOT: bool>
-    Body for Single<R, SHAPE, MODS, FLUSH, SWAP, NOT>
+/// All bits if the immediate has [`NOT`].
+#[inline(always)]
+unsafe fn negation(op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    if unsafe { (*op).imm } & NOT != 0 { !0 } else { 0 }
+}
+
+/// f32; `SHAPE`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands.
+struct Single<R, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool>(PhantomData<R>);
+
+impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool> Body
+    for Single<R, SHAPE, MODS, FLUSH, SWAP>
 {
+    type Portable = Single<R, { shape::ANY }, true, FLUSH, SWAP>;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -65,22 +75,23 @@ impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SW
             let b = Source::<S>::new::<SHAPE>(ctx, op, 1, 2, &mut s1);
             let s = Operands { sources: [a, b, b], signs };
             let mut bits = 0;
-            for i in 0..CHUNKS {
+            for i in 0..S::chunks() {
                 let (x, y) = (s.get::<SHAPE, MODS, FLUSH>(0, 2, i), s.get::<SHAPE, MODS, FLUSH>(1, 2, i));
                 let holds = if SWAP { R::single::<S>(y, x) } else { R::single::<S>(x, y) };
                 bits |= u64::from(holds) << (CHUNK * i);
             }
-            let bits = if NOT { !bits } else { bits };
-            write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
+            write64(ctx, (*op).dst, (bits ^ negation(op)) & lane_mask(ctx, op));
             HostOp::next(op)
         }
     }
 }
 
 /// f64.
-struct Double<R, const SWAP: bool, const NOT: bool>(PhantomData<R>);
+struct Double<R, const SWAP: bool>(PhantomData<R>);
 
-impl<R: Relation, const SWAP: bool, const NOT: bool> Body for Double<R, SWAP, NOT> {
+impl<R: Relation, const SWAP: bool> Body for Double<R, SWAP> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -91,7 +102,7 @@ impl<R: Relation, const SWAP: bool, const NOT: bool> Body for Double<R, SWAP, NO
             let (bl, bh) = (chunks::<S, false>(ctx, op, 1, 0, s2), chunks::<S, false>(ctx, op, 1, 1, s3));
             let signs = Signs::<S>::new((*op).imm);
             let mut bits = 0u64;
-            for i in 0..CHUNKS {
+            for i in 0..S::chunks() {
                 let (al, bl) = (S::to_lanes(al.get::<S>(i)), S::to_lanes(bl.get::<S>(i)));
                 let ah = S::to_lanes(signs.apply(0, ah.get::<S>(i)));
                 let bh = S::to_lanes(signs.apply(1, bh.get::<S>(i)));
@@ -105,36 +116,31 @@ impl<R: Relation, const SWAP: bool, const NOT: bool> Body for Double<R, SWAP, NO
                     bits |= u64::from(*h) << (CHUNK * i + n);
                 }
             }
-            let bits = if NOT { !bits } else { bits };
-            write64(ctx, (*op).dst, bits & lane_mask(ctx, op));
+            write64(ctx, (*op).dst, (bits ^ negation(op)) & lane_mask(ctx, op));
             HostOp::next(op)
         }
     }
 }
 
-fn handlers<R: Relation, const SWAP: bool, const NOT: bool>(
-    ty: FloatType,
-    flush: bool,
-    tier: Tier,
-) -> Option<Fast> {
-    Some(match (ty, flush) {
+fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tier, imm: i32) -> Option<Fast> {
+    let fast = match (ty, flush) {
         (FloatType::F32, false) => {
-            let any = handler::<Single<R, { shape::ANY }, false, false, SWAP, NOT>>(tier);
-            let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP, NOT>>(tier);
-            let first = handler::<Single<R, 0, false, false, SWAP, NOT>>(tier);
-            let second = handler::<Single<R, 1, false, false, SWAP, NOT>>(tier);
-            let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP, NOT>>(tier);
+            let any = handler::<Single<R, { shape::ANY }, false, false, SWAP>>(tier);
+            let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP>>(tier);
+            let first = handler::<Single<R, 0, false, false, SWAP>>(tier);
+            let second = handler::<Single<R, 1, false, false, SWAP>>(tier);
+            let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP>>(tier);
             Fast {
                 run: Shaped { any, rows, scalar: [first, second, any] },
                 run_mods: Some(Shaped::same(mods)),
+                imm,
             }
         }
-        (FloatType::F32, true) => {
-            Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP, NOT>>(tier))
-        }
-        (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP, NOT>>(tier)),
+        (FloatType::F32, true) => Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP>>(tier)),
+        (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP>>(tier)),
         _ => return None,
-    })
+    };
+    Some(Fast { imm, ..fast })
 }
 
 /// The fast handlers of a comparison, if there are any for the type and the environment.
@@ -142,20 +148,20 @@ pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Opti
     // Rounding does not matter.
     let flush = !env.denorm_in;
     match pred {
-        CmpPred::Lt => handlers::<Less, false, false>(ty, flush, tier),
-        CmpPred::Gt => handlers::<Less, true, false>(ty, flush, tier),
-        CmpPred::Le => handlers::<LessEqual, false, false>(ty, flush, tier),
-        CmpPred::Ge => handlers::<LessEqual, true, false>(ty, flush, tier),
-        CmpPred::Eq => handlers::<Equal, false, false>(ty, flush, tier),
-        CmpPred::Lg => handlers::<Different, false, false>(ty, flush, tier),
-        CmpPred::Unordered => handlers::<Unordered, false, false>(ty, flush, tier),
-        CmpPred::Nlt => handlers::<Less, false, true>(ty, flush, tier),
-        CmpPred::Ngt => handlers::<Less, true, true>(ty, flush, tier),
-        CmpPred::Nle => handlers::<LessEqual, false, true>(ty, flush, tier),
-        CmpPred::Nge => handlers::<LessEqual, true, true>(ty, flush, tier),
-        CmpPred::Neq => handlers::<Equal, false, true>(ty, flush, tier),
-        CmpPred::Nlg => handlers::<Different, false, true>(ty, flush, tier),
-        CmpPred::Ordered => handlers::<Unordered, false, true>(ty, flush, tier),
+        CmpPred::Lt => handlers::<Less, false>(ty, flush, tier, 0),
+        CmpPred::Gt => handlers::<Less, true>(ty, flush, tier, 0),
+        CmpPred::Le => handlers::<LessEqual, false>(ty, flush, tier, 0),
+        CmpPred::Ge => handlers::<LessEqual, true>(ty, flush, tier, 0),
+        CmpPred::Eq => handlers::<Equal, false>(ty, flush, tier, 0),
+        CmpPred::Lg => handlers::<Different, false>(ty, flush, tier, 0),
+        CmpPred::Unordered => handlers::<Unordered, false>(ty, flush, tier, 0),
+        CmpPred::Nlt => handlers::<Less, false>(ty, flush, tier, NOT),
+        CmpPred::Ngt => handlers::<Less, true>(ty, flush, tier, NOT),
+        CmpPred::Nle => handlers::<LessEqual, false>(ty, flush, tier, NOT),
+        CmpPred::Nge => handlers::<LessEqual, true>(ty, flush, tier, NOT),
+        CmpPred::Neq => handlers::<Equal, false>(ty, flush, tier, NOT),
+        CmpPred::Nlg => handlers::<Different, false>(ty, flush, tier, NOT),
+        CmpPred::Ordered => handlers::<Unordered, false>(ty, flush, tier, NOT),
         // The lane-by-lane way does.
         CmpPred::False | CmpPred::True => None,
     }

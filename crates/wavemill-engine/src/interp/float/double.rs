@@ -9,7 +9,7 @@ use crate::interp::Tier;
 use crate::interp::body::{Body, Chunks, Splat, chunks, handler, lane_mask, store_chunk};
 use crate::interp::hostop::{Ctx, HostOp};
 use crate::interp::mem::for_lanes;
-use crate::interp::simd::{CHUNK, CHUNKS, Lanes, Simd};
+use crate::interp::simd::{CHUNK, Lanes, Simd};
 
 /// An operation on lanes whose operands have one or two cells.
 pub(in crate::interp) trait MixedFn: 'static {
@@ -60,6 +60,8 @@ unsafe fn read<S: Simd>(low: Chunks, high: Chunks, wide: bool, signs: (u32, u32)
 struct Mixed<F>(PhantomData<F>);
 
 impl<F: MixedFn> Body for Mixed<F> {
+    type Portable = Self;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -75,7 +77,7 @@ impl<F: MixedFn> Body for Mixed<F> {
             let imm = (*op).imm;
             let mask = lane_mask(ctx, op);
             let dst = (*ctx).base.add((*op).dst as usize);
-            for i in 0..CHUNKS {
+            for i in 0..S::chunks() {
                 let x = read::<S>(a, ah, F::WIDE[0], signs(imm, 0), i);
                 let y = if F::SOURCES > 1 { read::<S>(b, bh, F::WIDE[1], signs(imm, 1), i) } else { x };
                 let z = if F::SOURCES > 2 { read::<S>(c, ch, F::WIDE[2], signs(imm, 2), i) } else { x };

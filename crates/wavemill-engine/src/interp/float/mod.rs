@@ -101,6 +101,8 @@ pub(super) struct Plan {
     pub run: Shaped,
     /// Handlers that apply source modifiers themselves, from [`pack_mods`] in the immediate.
     pub run_mods: Option<Shaped>,
+    /// What the handlers want in the immediate beside modifiers.
+    pub imm: i32,
     /// What is done before the handler.
     pub operands: Operands,
     /// Sources.
@@ -122,17 +124,19 @@ pub(super) struct Fast {
     pub run: Shaped,
     /// As [`Plan::run_mods`].
     pub run_mods: Option<Shaped>,
+    /// As [`Plan::imm`].
+    pub imm: i32,
 }
 
 impl Fast {
     /// One handler for all cases; it applies source modifiers.
     pub(super) fn single(run: Handler) -> Fast {
-        Fast { run: Shaped::same(run), run_mods: Some(Shaped::same(run)) }
+        Fast { run: Shaped::same(run), run_mods: Some(Shaped::same(run)), imm: 0 }
     }
 
     /// One handler for all cases; it expects source modifiers to be applied.
     pub(super) fn unmodified(run: Handler) -> Fast {
-        Fast { run: Shaped::same(run), run_mods: None }
+        Fast { run: Shaped::same(run), run_mods: None, imm: 0 }
     }
 }
 
@@ -218,7 +222,8 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let by_lane = fast.is_none() || matches!(inst.op, Op::Float(FloatOp::FmaMix, _));
     let opaque = by_lane || output.is_some();
     let fast = fast.unwrap_or(Fast::unmodified(slow));
-    Some(Plan { run: fast.run, run_mods: fast.run_mods, operands, sources, result, kernel, opaque, output })
+    let Fast { run, run_mods, imm } = fast;
+    Some(Plan { run, run_mods, imm, operands, sources, result, kernel, opaque, output })
 }
 
 fn float_sources(op: FloatOp, ty: FloatType) -> [Source; 3] {

@@ -6,7 +6,6 @@ use wavemill_float as exact;
 use wavemill_ir::{FloatOp, FpEnv};
 
 use super::{Arithmetic, Fast, lanes};
-use crate::LANES;
 use crate::interp::Tier;
 use crate::interp::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, store_chunk};
 use crate::interp::hostop::{Ctx, HostOp};
@@ -148,6 +147,18 @@ unsafe fn compute<S: Simd, F: SingleFn, const SHAPE: u8, const MODS: bool, const
         let b = Source::<S>::new::<SHAPE>(ctx, op, 1, n, &mut s1);
         let c = Source::<S>::new::<SHAPE>(ctx, op, 2, n, &mut s2);
         let s = Operands { sources: [a, b, c], signs: Signs::<S>::new(if MODS { (*op).imm } else { 0 }) };
+        if S::TIER_IS_PORTABLE {
+            // Chunks are memory here, and the code of one is long: a loop that stays one.
+            let mut r = [S::splat(0); CHUNKS];
+            let mut bad = 0;
+            for i in 0..S::chunks() {
+                let (v, b) = s.chunk::<F, SHAPE, MODS, FLUSH>(i);
+                r[i] = v;
+                let b = if F::CHECK == Check::Result { S::unordered(v, v) } else { b };
+                bad |= u64::from(b) << (CHUNK * i);
+            }
+            return (r, bad & mask);
+        }
         let (r0, b0) = s.chunk::<F, SHAPE, MODS, FLUSH>(0);
         let (r1, b1) = s.chunk::<F, SHAPE, MODS, FLUSH>(1);
         let (r2, b2) = s.chunk::<F, SHAPE, MODS, FLUSH>(2);
@@ -190,42 +201,19 @@ struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomDa
 impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
     for Single<F, SHAPE, MODS, FLUSH>
 {
+    type Portable = Single<F, { shape::ANY }, true, FLUSH>;
+
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
         unsafe {
             let mask = lane_mask(ctx, op);
             let (r, bad) = compute::<S, F, SHAPE, MODS, FLUSH>(ctx, op, mask);
+            // The destination may be a source: bad lanes keep what they have until they are repaired.
+            store::<S>((*ctx).base.add((*op).dst as usize), &r, mask & !bad);
             if bad != 0 {
-                // Nothing is written yet: the other handler starts over.
-                return handler::<Repaired<F, FLUSH>>(S::TIER)(ctx, op);
+                repair(ctx, op, bad);
             }
-            store::<S>((*ctx).base.add((*op).dst as usize), &r, mask);
-            HostOp::next(op)
-        }
-    }
-}
-
-/// As [`Single`], with the lanes that it cannot vouch for computed by the reference.
-struct Repaired<F, const FLUSH: bool>(PhantomData<F>);
-
-impl<F: SingleFn, const FLUSH: bool> Body for Repaired<F, FLUSH> {
-    #[inline(always)]
-    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        // SAFETY: the contract of `Body`.
-        unsafe {
-            let mask = lane_mask(ctx, op);
-            let (mut r, bad) = compute::<S, F, { shape::ANY }, true, FLUSH>(ctx, op, mask);
-            let cells = (&raw mut r).cast::<u8>();
-            let mut row = [0u32; LANES];
-            for (i, v) in r.iter().enumerate() {
-                row[CHUNK * i..CHUNK * (i + 1)].copy_from_slice(&S::to_lanes(*v));
-            }
-            repair(ctx, op, bad, &mut row);
-            for i in 0..CHUNKS {
-                S::store(cells.add(64 * i), S::load(row.as_ptr().cast::<u8>().add(64 * i)));
-            }
-            store::<S>((*ctx).base.add((*op).dst as usize), &r, mask);
             HostOp::next(op)
         }
     }
@@ -234,12 +222,13 @@ impl<F: SingleFn, const FLUSH: bool> Body for Repaired<F, FLUSH> {
 /// Lets the reference compute the lanes in `bad`.
 #[cold]
 #[inline(never)]
-unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, row: &mut [u32; LANES]) {
+unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
     // SAFETY: the contract of handlers.
     unsafe {
         let info = lanes::info(op);
         let Some(kernel) = info.kernel else { return };
         let imm = (*op).imm;
+        let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
         for_lanes(bad, |lane| {
             let mut s = lanes::sources(ctx, op, info, lane);
             for (i, s) in s.iter_mut().enumerate() {
@@ -250,22 +239,19 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, row: &mut [u32; LANES
                     *s ^= 0x8000_0000;
                 }
             }
-            row[lane] = kernel(s, info.attrs.fp) as u32;
+            dst.add(lane).write(kernel(s, info.attrs.fp) as u32);
         });
     }
 }
 
-/// The handlers of a [`SingleFn`] that keeps denormals.
+/// The handler of a [`SingleFn`] that keeps denormals.
 pub(in crate::interp) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
-    let any = handler::<Single<F, { shape::ANY }, false, false>>(tier);
-    let rows = handler::<Single<F, { shape::ROWS }, false, false>>(tier);
-    let mods = handler::<Single<F, { shape::ANY }, true, false>>(tier);
-    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(Shaped::same(mods)) }
+    Fast::single(handler::<Single<F, { shape::ANY }, true, false>>(tier))
 }
 
 /// The same for frequent operations, with handlers of their own for one scalar among rows.
 fn frequent<F: SingleFn>(tier: Tier) -> Fast {
-    Fast { run: shaped::<F, false>(tier), run_mods: Some(shaped::<F, true>(tier)) }
+    Fast { run: shaped::<F, false>(tier), run_mods: Some(shaped::<F, true>(tier)), imm: 0 }
 }
 
 fn shaped<F: SingleFn, const MODS: bool>(tier: Tier) -> Shaped {
@@ -277,11 +263,9 @@ fn shaped<F: SingleFn, const MODS: bool>(tier: Tier) -> Shaped {
     Shaped { any, rows, scalar: [first, second, third] }
 }
 
-/// The handlers of a [`SingleFn`] that flushes denormals on both sides.
+/// The handler of a [`SingleFn`] that flushes denormals on both sides.
 fn flushing<F: SingleFn>(tier: Tier) -> Fast {
-    let any = handler::<Single<F, { shape::ANY }, true, true>>(tier);
-    let rows = handler::<Single<F, { shape::ROWS }, true, true>>(tier);
-    Fast { run: Shaped { rows, ..Shaped::same(any) }, run_mods: Some(Shaped::same(any)) }
+    Fast::single(handler::<Single<F, { shape::ANY }, true, true>>(tier))
 }
 
 /// Declares operations: name, check, operands, code on chunks.

@@ -33,8 +33,16 @@ pub(super) type Lanes = [u32; CHUNK];
 pub(super) trait Simd: Copy + 'static {
     /// The tier.
     const TIER: Tier;
+    /// Whether that is the portable one.
+    const TIER_IS_PORTABLE: bool = matches!(Self::TIER, Tier::Portable);
     /// Sixteen 32-bit lanes.
     type V: Copy;
+
+    /// [`CHUNKS`], which the compiler need not know: it unrolls loops up to it only where a chunk is few instructions.
+    #[inline(always)]
+    fn chunks() -> usize {
+        CHUNKS
+    }
 
     unsafe fn load(p: *const u8) -> Self::V;
     unsafe fn store(p: *mut u8, v: Self::V);
