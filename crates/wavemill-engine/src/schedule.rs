@@ -21,8 +21,9 @@ use crate::stall::{Attempt, Spin, Verdict};
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
 const SLICE: u64 = 1 << 14;
-/// Slices that a workgroup runs before the next resident one does, if others wait.
-const QUANTUM: u32 = 8;
+/// What a workgroup may cost before the next resident one runs, if others wait: instructions and turns. Not a number of
+/// turns: a workgroup that meets at many barriers would make room for new ones, and all of them together fit no cache.
+const QUANTUM: u64 = 8 * SLICE;
 /// Instructions that a workgroup may still run when one with a higher number has faulted: it may fault too, and the
 /// fault of the lowest one is reported. It may as well wait for the faulted one for ever.
 const GRACE: u64 = 1 << 24;
@@ -504,10 +505,9 @@ impl Run<'_> {
         let mut retired = 0;
         while let Some(mut group) = self.take() {
             let before = group.retired();
-            let (outcome, turns) = self.quantum(&mut interp, &mut group);
-            let spent = group.retired() - before;
-            retired += spent;
-            self.give_back(group, outcome, spent + turns * TURN);
+            let (outcome, cost) = self.quantum(&mut interp, &mut group);
+            retired += group.retired() - before;
+            self.give_back(group, outcome, cost);
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
@@ -693,17 +693,16 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a workgroup until it ends, or for a quantum if others may wait. Also says how many turns its waves had.
+    /// Runs a workgroup until it ends, or for a quantum if others may wait. Also says what it cost.
     fn quantum(&self, interp: &mut Interpreter<'_>, group: &mut Group) -> (Outcome, u64) {
-        let mut turns = 0;
+        let mut cost = 0;
         let around = self.around(group);
-        for _ in 0..QUANTUM {
+        loop {
             let mut yields = true;
             for n in 0..group.waves.len() {
                 if group.states[n] != State::Ready {
                     continue;
                 }
-                turns += 1;
                 let observer = self.observer.filter(|o| o.watches(group.id, n as u32));
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
@@ -711,22 +710,23 @@ impl Run<'_> {
                     Some(observer) => observe(observer, group.id, n as u32, interp, wave, around),
                     None => interp.run(wave, around, SLICE.min(self.left.load(Relaxed).max(1) as u64)),
                 };
+                cost += wave.retired - before + TURN;
                 let spent = (wave.retired - before) as i64;
                 let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
                 match group.settle(n, exit) {
                     Ok(yielded) => yields &= yielded,
-                    Err(fault) => return (Outcome::Fault(fault), turns),
+                    Err(fault) => return (Outcome::Fault(fault), cost),
                 }
                 if over {
                     self.stop.store(true, Relaxed);
                 }
                 let unwanted = self.stop.load(Relaxed) || group.linear > self.faulted.load(Relaxed);
                 if unwanted && group.states.iter().any(|s| *s != State::Ended) {
-                    return (Outcome::Again, turns);
+                    return (Outcome::Again, cost);
                 }
             }
             if group.states.iter().all(|s| *s == State::Ended) {
-                return (Outcome::Done, turns);
+                return (Outcome::Done, cost);
             }
             // Ended waves do not hold up a barrier (Vega ISA 12.5, S_BARRIER).
             if group.states.iter().all(|s| *s != State::Ready) {
@@ -734,11 +734,10 @@ impl Run<'_> {
                     *s = State::Ready;
                 }
             }
-            if yields {
-                break;
+            if yields || cost >= QUANTUM {
+                return (Outcome::Again, cost);
             }
         }
-        (Outcome::Again, turns)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Buffers of guest memory.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Result;
@@ -125,11 +126,7 @@ impl Buffer {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if they do not fit.
     pub fn write<T: Plain>(&self, first: u64, elements: &[T]) -> Result<()> {
-        let offset = first.saturating_mul(T::SIZE as u64);
-        if cfg!(target_endian = "little") {
-            return self.write_bytes(offset, bytemuck::cast_slice(elements));
-        }
-        self.write_bytes(offset, &to_bytes(elements))
+        self.write_bytes(first.saturating_mul(T::SIZE as u64), &to_bytes(elements))
     }
 
     /// The contents as elements; bytes behind the last whole one are left out.
@@ -146,11 +143,14 @@ impl Buffer {
     }
 }
 
-/// Little-endian bytes of elements.
-pub(crate) fn to_bytes<T: Plain>(elements: &[T]) -> Vec<u8> {
+/// Little-endian bytes of elements: on most hosts those that they are.
+pub(crate) fn to_bytes<T: Plain>(elements: &[T]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        return Cow::Borrowed(bytemuck::cast_slice(elements));
+    }
     let mut bytes = Vec::with_capacity(size_of_val(elements));
     for e in elements {
         e.put(&mut bytes);
     }
-    bytes
+    Cow::Owned(bytes)
 }

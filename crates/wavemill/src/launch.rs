@@ -37,7 +37,7 @@ impl From<&Buffer> for Arg {
 
 impl<T: Plain> From<T> for Arg {
     fn from(value: T) -> Arg {
-        Arg::Value(to_bytes(&[value]))
+        Arg::Value(to_bytes(&[value]).into_owned())
     }
 }
 

@@ -24,14 +24,14 @@ pub(super) trait Body: 'static {
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp;
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn avx2_entry<B: Body>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the interpreter calls it on hosts with these features only.
     unsafe { B::run::<super::simd::Avx2>(ctx, op) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn avx512_entry<B: Body>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the interpreter calls it on hosts with these features only.
@@ -48,15 +48,16 @@ pub(super) fn rare_handler<B: Body>() -> Handler {
     portable_entry::<B::Portable>
 }
 
-/// The handler with the body's code for the tier.
+/// The handler with the body's code for the tier. Unit tests have portable code alone: the other tiers take minutes to
+/// compile, and the tests in `tests/` run them.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
     match tier {
         Tier::Portable => portable_entry::<B::Portable>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(test)))]
         Tier::Avx2 => avx2_entry::<B>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(test)))]
         Tier::Avx512 => avx512_entry::<B>,
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(any(not(target_arch = "x86_64"), test))]
         _ => portable_entry::<B::Portable>,
     }
 }

@@ -4,17 +4,17 @@
 //! operations that deserve host instructions; everything else goes lane by lane over the chunk as an array, compiled
 //! with the tier's instructions all the same.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 mod avx512;
 mod portable;
 
 use super::Tier;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 pub(super) use avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 pub(super) use avx512::Avx512;
 pub(super) use portable::Portable;
 
@@ -174,5 +174,5 @@ fn ldexp(x: u32, n: u32) -> u32 {
 }
 
 /// Numbers of the first bytes of the dwords of a 128-bit group, for byte shuffles.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 const DWORD_BYTES: [i32; 4] = [0x0000_0000, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c];
