@@ -162,18 +162,24 @@ impl InitialState {
         // One division for the wave; from lane to lane the ids count up.
         let first = wave * LANES as u32;
         let mut at = [first % nx, first / nx % ny, first / nx / ny];
-        let mut ids = [[0; LANES]; 3];
-        let [xs, ys, zs] = &mut ids;
-        for ((x, y), z) in xs.iter_mut().zip(ys).zip(zs) {
-            [*x, *y, *z] = at;
-            at[0] += 1;
-            if at[0] == nx {
-                (at[0], at[1]) = (0, at[1] + 1);
-                if at[1] == ny {
-                    (at[1], at[2]) = (0, at[2] + 1);
+        let ids = if at[0] + LANES as u32 <= nx {
+            // The wave lies in one row of the workgroup.
+            [std::array::from_fn(|lane| at[0] + lane as u32), [at[1]; LANES], [at[2]; LANES]]
+        } else {
+            let mut ids = [[0; LANES]; 3];
+            let [xs, ys, zs] = &mut ids;
+            for ((x, y), z) in xs.iter_mut().zip(ys).zip(zs) {
+                [*x, *y, *z] = at;
+                at[0] += 1;
+                if at[0] == nx {
+                    (at[0], at[1]) = (0, at[1] + 1);
+                    if at[1] == ny {
+                        (at[1], at[2]) = (0, at[2] + 1);
+                    }
                 }
             }
-        }
+            ids
+        };
         if self.packed_ids() {
             // X in bits 9:0, Y in 19:10, Z in 29:20; X alone where the kernel asks for no more.
             let mut packed = ids[0];

@@ -6,7 +6,7 @@ use super::Tier;
 use super::body::{Body, Splat, chunks, each_chunk, handler, lane_mask, rare_handler, store_chunk, write64};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::int::{masked_sad8, sad8};
-use super::simd::{CHUNK, Simd};
+use super::simd::{CHUNK, Lanes, Simd};
 
 /// A 64-bit value per lane: low and high dwords.
 #[derive(Clone, Copy)]
@@ -130,52 +130,46 @@ trait WideFn: 'static {
     fn apply(a: u64, b: u64, c: u64) -> (u64, bool);
 }
 
-/// Handler body of a [`WideFn`].
-struct Wide<F>(std::marker::PhantomData<F>);
+/// A [`WideFn`] as a [`PairFn`].
+struct ByLane<F>(std::marker::PhantomData<F>);
 
-impl<F: WideFn> Body for Wide<F> {
-    type Portable = Self;
+/// Lane `l` of two chunks as one value.
+#[inline(always)]
+fn join(low: &Lanes, high: &Lanes, l: usize, wide: bool) -> u64 {
+    if wide { u64::from(low[l]) | u64::from(high[l]) << 32 } else { u64::from(low[l]) }
+}
+
+impl<F: WideFn> PairFn for ByLane<F> {
+    const WIDE: [bool; 3] = F::WIDE;
+    const SOURCES: usize = F::SOURCES;
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        // SAFETY: the contract of `Body`.
+    unsafe fn apply<S: Simd>(a: Pair<S>, b: Pair<S>, c: Pair<S>) -> (Pair<S>, u32) {
+        // SAFETY: the contract of `Simd`.
         unsafe {
-            let mut splats = [const { Splat::new() }; 6];
-            let [s0, s1, s2, s3, s4, s5] = &mut splats;
-            let a = chunks::<S, false>(ctx, op, 0, 0, s0);
-            let ah = if F::WIDE[0] { chunks::<S, false>(ctx, op, 0, 1, s1) } else { a };
-            let b = if F::SOURCES > 1 { chunks::<S, false>(ctx, op, 1, 0, s2) } else { a };
-            let bh = if F::SOURCES > 1 && F::WIDE[1] { chunks::<S, false>(ctx, op, 1, 1, s3) } else { b };
-            let c = if F::SOURCES > 2 { chunks::<S, false>(ctx, op, 2, 0, s4) } else { a };
-            let ch = if F::SOURCES > 2 && F::WIDE[2] { chunks::<S, false>(ctx, op, 2, 1, s5) } else { c };
-            let dst = (*ctx).base.add((*op).dst as usize);
-            let join = |lo: u32, hi: u32, wide: bool| {
-                if wide { u64::from(lo) | u64::from(hi) << 32 } else { u64::from(lo) }
-            };
-            let mask = lane_mask(ctx, op);
-            let mut out = 0u64;
-            each_chunk!(S, mask, |i, mask| {
-                let (al, ahl) = (a.lanes::<S>(i), ah.lanes::<S>(i));
-                let (bl, bhl) = (b.lanes::<S>(i), bh.lanes::<S>(i));
-                let (cl, chl) = (c.lanes::<S>(i), ch.lanes::<S>(i));
-                let (mut lo, mut hi) = ([0; CHUNK], [0; CHUNK]);
-                for l in 0..CHUNK {
-                    let (r, bit) = F::apply(
-                        join(al[l], ahl[l], F::WIDE[0]),
-                        join(bl[l], bhl[l], F::WIDE[1]),
-                        join(cl[l], chl[l], F::WIDE[2]),
-                    );
-                    lo[l] = r as u32;
-                    hi[l] = (r >> 32) as u32;
-                    out |= u64::from(bit) << (i * CHUNK + l);
-                }
-                store_chunk::<S>(dst, i, mask, S::from_lanes(lo));
-                store_chunk::<S>(dst.add(256), i, mask, S::from_lanes(hi));
-            });
-            write64(ctx, (*op).dst2, out & mask);
-            HostOp::next(op)
+            let (al, ah) = (S::to_lanes(a.low), S::to_lanes(a.high));
+            let (bl, bh) = (S::to_lanes(b.low), S::to_lanes(b.high));
+            let (cl, ch) = (S::to_lanes(c.low), S::to_lanes(c.high));
+            let (mut low, mut high) = ([0; CHUNK], [0; CHUNK]);
+            let mut out = 0;
+            for l in 0..CHUNK {
+                let (r, bit) = F::apply(
+                    join(&al, &ah, l, F::WIDE[0]),
+                    join(&bl, &bh, l, F::WIDE[1]),
+                    join(&cl, &ch, l, F::WIDE[2]),
+                );
+                low[l] = r as u32;
+                high[l] = (r >> 32) as u32;
+                out |= u32::from(bit) << l;
+            }
+            (Pair { low: S::from_lanes(low), high: S::from_lanes(high) }, out)
         }
     }
+}
+
+/// The handler of a [`WideFn`]; all of them are rare.
+fn by_lane<F: WideFn>() -> Handler {
+    rare_handler::<Pairs<ByLane<F>>>()
 }
 
 macro_rules! wide_fns {
@@ -355,13 +349,13 @@ pub(super) fn wide_handler(op: IntOp, tier: Tier, clamp: bool) -> Option<Handler
         (IntOp::Sar64, false) => handler::<Pairs<Sar64>>(tier),
         (IntOp::ShlAdd64, false) => handler::<Pairs<ShlAdd64>>(tier),
         (IntOp::MadU64U32, false) => handler::<Pairs<MadU64U32>>(tier),
-        (IntOp::MadU64U32, true) => rare_handler::<Wide<MadU64U32Clamp>>(),
-        (IntOp::MadI64I32, false) => handler::<Wide<MadI64I32>>(tier),
-        (IntOp::MadI64I32, true) => rare_handler::<Wide<MadI64I32Clamp>>(),
-        (IntOp::QsadPkU16U8, false) => rare_handler::<Wide<QsadPkU16U8>>(),
-        (IntOp::QsadPkU16U8, true) => rare_handler::<Wide<QsadPkU16U8Clamp>>(),
-        (IntOp::MqsadPkU16U8, false) => rare_handler::<Wide<MqsadPkU16U8>>(),
-        (IntOp::MqsadPkU16U8, true) => rare_handler::<Wide<MqsadPkU16U8Clamp>>(),
+        (IntOp::MadU64U32, true) => by_lane::<MadU64U32Clamp>(),
+        (IntOp::MadI64I32, false) => by_lane::<MadI64I32>(),
+        (IntOp::MadI64I32, true) => by_lane::<MadI64I32Clamp>(),
+        (IntOp::QsadPkU16U8, false) => by_lane::<QsadPkU16U8>(),
+        (IntOp::QsadPkU16U8, true) => by_lane::<QsadPkU16U8Clamp>(),
+        (IntOp::MqsadPkU16U8, false) => by_lane::<MqsadPkU16U8>(),
+        (IntOp::MqsadPkU16U8, true) => by_lane::<MqsadPkU16U8Clamp>(),
         (IntOp::MqsadU32U8, false) => rare_handler::<MqsadU32U8<false>>(),
         (IntOp::MqsadU32U8, true) => rare_handler::<MqsadU32U8<true>>(),
         (IntOp::PkMov, false) => handler::<PkMov>(tier),

@@ -1,6 +1,6 @@
 //! SMEM instructions (Vega ISA 12.6, addresses in 7.2).
 
-use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, StatusReg, Width};
+use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, StatusReg, Uni, Width};
 use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
@@ -41,6 +41,9 @@ impl Lifter {
 
     fn scalar_memory(&mut self, inst: &Inst, op: IrOp) -> Lifted {
         let data = self.get(inst, Role::Sdata);
+        if !matches!(op, IrOp::ScalarStore(_)) && !is_loadable(data) {
+            return Lifted::Unsupported;
+        }
         let base = self.get(inst, Role::Sbase);
         let mut register = match self.get(inst, Role::Offset) {
             // The constant is in the modifiers, with or without a register.
@@ -61,4 +64,10 @@ impl Lifter {
         }
         Lifted::Next
     }
+}
+
+/// Whether scalar memory can be loaded into it: EXEC and M0 can be encoded there, but are not data of these instructions
+/// (Vega ISA 7.1).
+fn is_loadable(data: Operand) -> bool {
+    !matches!(data, Operand::Uni(u) if u == Uni::EXEC || u == Uni::EXEC.plus(1) || u == Uni::M0)
 }
