@@ -14,7 +14,8 @@ Exit codes:
   0    everything went well
   1    an expectation (--expect) did not hold
   2    the command line or launch file makes no sense
-  3    a file cannot be read, or is not what it should be
+  3    a file cannot be read or written, or is not what it should be (code for
+       another target, for example)
   4    the kernel faulted: an illegal access, a trap, a jump to nowhere,
        or it can never finish
   5    the kernel reached an instruction that Wavemill does not implement

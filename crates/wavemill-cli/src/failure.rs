@@ -11,7 +11,7 @@ pub enum Exit {
     Expectation = 1,
     /// The command line makes no sense (the code that clap uses, too).
     Usage = 2,
-    /// A file could not be read, or is not what it should be.
+    /// A file could not be read or written, or is not what it should be.
     Input = 3,
     /// The kernel did something that it must not do.
     Fault = 4,
@@ -74,11 +74,28 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.message)?;
+        write!(f, "{}", Printable(&self.message))?;
         match &self.help {
-            Some(help) => write!(f, "\n\n{help}"),
+            Some(help) => write!(f, "\n\n{}", Printable(help)),
             None => Ok(()),
         }
+    }
+}
+
+/// Text in which names out of files may be: control characters, which a terminal would obey, are escaped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printable<'a>(pub &'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '\n' | '\t' => fmt::Write::write_char(f, c)?,
+                c if c.is_control() => write!(f, "{}", c.escape_default())?,
+                c => fmt::Write::write_char(f, c)?,
+            }
+        }
+        Ok(())
     }
 }
 

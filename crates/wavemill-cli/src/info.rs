@@ -28,6 +28,13 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
     let report = FileReport::new(&bytes, &filter, &Limits::default())
         .map_err(|error| Failure::input(error.to_string()).within(args.file.display()))?;
+    if let Some(text) = &args.kernel
+        && !report.has_kernels()
+    {
+        let file = args.file.display();
+        return Err(Failure::usage(format!("{file}: no kernel's name contains `{text}`"))
+            .help(format!("`wavemill info {file}` lists them all.")));
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     write!(out, "{report}")?;
     out.flush()?;

@@ -14,6 +14,7 @@ fn folder(name: &str) -> Folder {
     folder.file("truncated.co", &good[..good.len() / 3]);
     folder.file("empty.co", "");
     folder.file("kernel.cl", "// adds two vectors\nkernel void add(global float *a) {}\n");
+    folder.file("launch.txt", "object = \"vector_add.co\"\ngrid = 4\n");
     folder.file("notes.txt", "nothing but text\n");
     folder.file("host", host_elf());
     folder.file("five.bin", [0; 5]);
@@ -106,6 +107,24 @@ fn wrong_input() {
         ("out_without_format", good(&["--out", "c=c.jpg"])),
         ("picture_of_a_line", good(&["--out", "c=c.png,range=0:1"])),
         ("expect_of_wrong_size", good(&["--expect", "c=[1,2]"])),
+        ("too_many_values_for_random", with(0, "a[64]=random(1,5)")),
+        ("float_beyond_all_types", with(0, "a[64]=1e999")),
+        ("range_without_picture", good(&["--out", "c=c.npy,range=0:1"])),
+        ("unknown_output_option", good(&["--out", "c=c.png,rang=0:1"])),
+        ("empty_range", good(&["--out", "c=c.png,range=1:1"])),
+        ("range_twice", good(&["--out", "c=c.png,range=0:1,range=0:2"])),
+        ("out_into_no_folder", good(&["--out", "c=nowhere/c.npy"])),
+        ("tolerance_without_expect", good(&["--tolerance", "ulp=1"])),
+        ("endless_tolerance", good(&["--expect", "c=zeros", "--tolerance", "rel=inf"])),
+        ("no_threads", good(&["--threads", "0"])),
+        ("trace_of_no_workgroup", good(&["--trace", "--trace-workgroup", "1"])),
+        ("trace_of_no_wave", good(&["--trace", "--trace-wave", "1"])),
+        ("launch_file_without_its_ending", vec!["run", "launch.txt"]),
+        ("info_unknown_kernel", vec!["info", "vector_add.co", "--kernel", "nothing"]),
+        (
+            "dis_kernel_as_objdump",
+            vec!["dis", "vector_add.co", "--kernel", "vector_add", "--format", "objdump"],
+        ),
         ("bad_tolerance", good(&["--expect", "c=zeros", "--tolerance", "1e-6"])),
         ("no_grid", launched(&["--block", "64"])),
         ("no_block", launched(&["--grid", "1"])),

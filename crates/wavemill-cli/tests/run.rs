@@ -171,6 +171,15 @@ fn failed_expectations_exit_with_1() {
 }
 
 #[test]
+fn buffers_may_be_empty() {
+    let folder = Folder::new("empty");
+    folder.object("gfx906", "vector_add");
+    let line =
+        ["run", "vector_add.co", "--grid", "1", "--block", "64", "a:f32[0]=iota", "b[0]=ones", "c[0]", "n=0"];
+    expect(&folder, 0, &line);
+}
+
+#[test]
 fn faults_exit_with_4() {
     let folder = Folder::new("faults");
     folder.object("gfx90a", "vector_add");
@@ -182,6 +191,11 @@ fn faults_exit_with_4() {
     assert!(message.contains("`c`"), "{message}");
     assert!(message.contains("kernel       vector_add"), "{message}");
     assert!(message.contains("global_store_dword"), "{message}");
+    // Far behind the buffers, they are spoken of, and not what the runtime has there.
+    let line = [&line[..6], &["a[64]", "b[64]", "c[64]", "n=0x7fffffff", "--threads", "1"]].concat();
+    let line = [&line[..2], &["--grid", "40000"], &line[4..]].concat();
+    let message = err(&expect(&folder, 4, &line));
+    assert!(message.contains("just past the end of `a`") || message.contains("bytes before `"), "{message}");
 }
 
 #[test]
@@ -207,7 +221,14 @@ fn endless_runs_exit_with_124() {
     ];
     let output = expect(&folder, 124, &line);
     let message = err(&output);
-    assert!(message.contains("stopped after 1000000 instructions with 1 waves still running"), "{message}");
+    assert!(
+        message.contains("the limit is 1000000; 1 wave still running, 0 workgroups not started"),
+        "{message}"
+    );
+    let few = ["limit=1", "--threads", "1", "--max-instructions", "10"];
+    let few = [&line[..3], &["100"], &line[4..12], &few].concat();
+    let message = err(&expect(&folder, 124, &few));
+    assert!(message.contains(" workgroups not started"), "{message}");
     assert!(message.contains("workgroup (0, 0, 0), wave 0 at 0x"), "{message}");
 }
 
@@ -243,6 +264,15 @@ fn written_launch_files_run() {
     // It is complete, the command line changes parts of it, and its paths are its own.
     let output = repository_run(&[folder.0.join("add.toml").to_str().unwrap(), "n=4", "--print", "c[:6]"]);
     assert_eq!(out(&output), "c[:4] = [0.0, 1.0, 2.0, 3.0]\nc[:6] = [0.0, 1.0, 2.0, 3.0, 0.0, 0.0]\n");
+    // What the command line says is in it.
+    let line = "vector_add.co b:f32[1024]=iota n=700 --global-size 700 --block 64 --print c[3] --out c=c.npy --expect c[0]=0 \
+                --tolerance ulp=1 --threads 2 --poison --stats --max-instructions 9000 --init";
+    let args: Vec<&str> = std::iter::once("run").chain(line.split_whitespace()).collect();
+    let shown = out(&expect(&folder, 0, &args));
+    insta::assert_snapshot!("launch_file_with_options", shown);
+    std::fs::write(folder.0.join("options.toml"), &shown).unwrap();
+    let output = expect(&folder, 0, &["run", "options.toml"]);
+    assert_eq!(out(&output), "c[3] = 3.0\nc: 1 element as expected\n");
     let again = expect(&folder, 2, &["run", "vector_add.co", "--init=add.toml"]);
     assert!(err(&again).contains("is there already"), "{}", err(&again));
 }

@@ -87,6 +87,8 @@ pub struct Allocation {
     pub size: u64,
     /// Parts that the guest must not write, sorted by address.
     read_only: Arc<[ReadOnly]>,
+    /// Whether users of the device know of it.
+    internal: bool,
     block: Arc<HostBlock>,
 }
 
@@ -164,6 +166,8 @@ pub enum MemoryError {
 pub enum Nearest {
     /// There is no allocation at all.
     Nothing,
+    /// In the first page, where nothing ever is: a null pointer, or an index on one.
+    Null,
     /// Inside it: the access runs out of it or is not allowed.
     Inside {
         /// Name of the allocation.
@@ -211,6 +215,7 @@ impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Nearest::Nothing => f.write_str("nothing is allocated"),
+            Nearest::Null => f.write_str("a null pointer"),
             Nearest::Inside { name, offset, size } => {
                 write!(f, "byte {offset} of `{name}`, which has {size}")
             }
@@ -313,19 +318,22 @@ impl MemoryMap {
         })
     }
 
-    /// Where an address lies relative to the allocations.
+    /// Where an address lies relative to the allocations. Internal ones count where the address is inside of one, or
+    /// where there are no others.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Nearest {
+        if address < NULL_PAGE {
+            return Nearest::Null;
+        }
         if let Some((name, start, _)) = self.freed.iter().find(|(_, s, e)| (*s..*e).contains(&address)) {
             return Nearest::Freed { name: name.to_string(), offset: address - start };
         }
-        let index = self.live.partition_point(|a| a.start <= address);
-        let below = index.checked_sub(1).map(|i| &self.live[i]);
-        let above = self.live.get(index);
-        match (below, above) {
-            (Some(b), _) if address < b.end() => {
-                Nearest::Inside { name: b.name.to_string(), offset: address - b.start, size: b.size }
-            }
+        if let Some(a) = self.find(address) {
+            return Nearest::Inside { name: a.name.to_string(), offset: address - a.start, size: a.size };
+        }
+        let known = |a: &&Allocation| !a.internal || self.live.iter().all(|a| a.internal);
+        let (below, above) = self.live.split_at(self.live.partition_point(|a| a.start <= address));
+        match (below.iter().rev().find(known), above.iter().find(known)) {
             (Some(b), Some(a)) if address - b.end() <= a.start - address => {
                 Nearest::After { name: b.name.to_string(), distance: address - b.end(), freed: false }
             }
@@ -337,6 +345,9 @@ impl MemoryMap {
         }
     }
 }
+
+/// Guest addresses below this one are never allocated; accesses to them come from null pointers.
+const NULL_PAGE: u64 = 4096;
 
 /// All guest memory of a device.
 #[derive(Debug)]
@@ -388,6 +399,7 @@ impl GuestMemory {
             start,
             size,
             read_only: Arc::default(),
+            internal: false,
             block,
         });
         Ok(start)
@@ -438,6 +450,15 @@ impl GuestMemory {
         Ok(())
     }
 
+    /// Says that users of the device do not know of the allocation that starts at the address: what lies near it is
+    /// described by other allocations, if there are any.
+    pub fn set_internal(&self, address: u64) {
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        if let Ok(index) = map.live.binary_search_by_key(&address, |a| a.start) {
+            Arc::make_mut(&mut map).live[index].internal = true;
+        }
+    }
+
     /// Gives the allocation that starts at the address another name for messages.
     pub fn rename(&self, address: u64, name: &str) {
         let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
@@ -471,6 +492,9 @@ impl GuestMemory {
     }
 
     fn resolve(map: &MemoryMap, address: u64, size: usize) -> Result<*mut u8, MemoryError> {
+        if size == 0 {
+            return Ok(std::ptr::dangling_mut::<u64>().cast());
+        }
         map.resolve(address, size as u64).ok_or_else(|| MemoryError::NotMapped {
             address,
             size: size as u64,
@@ -494,6 +518,33 @@ mod tests {
         let mut bytes = [1; 10];
         m.read(a, &mut bytes).unwrap();
         assert_eq!(bytes, [0; 10]);
+    }
+
+    #[test]
+    fn what_is_near_is_what_users_know() {
+        let m = GuestMemory::new();
+        let a = m.allocate("a", 16, 1).unwrap();
+        let own = m.allocate("packet", 64, 1).unwrap();
+        assert_eq!(m.snapshot().nearest(own + 100).to_string(), "36 bytes past the end of `packet`");
+        m.set_internal(own);
+        assert_eq!(
+            m.snapshot().nearest(own + 100).to_string(),
+            format!("{} bytes past the end of `a`", own + 84 - a)
+        );
+        assert_eq!(
+            m.snapshot().nearest(own - 1).to_string(),
+            format!("{} bytes past the end of `a`", own - 17 - a)
+        );
+        assert_eq!(m.snapshot().nearest(own + 8).to_string(), "byte 8 of `packet`, which has 64");
+        assert_eq!(m.snapshot().nearest(8), Nearest::Null);
+        m.free(a).unwrap();
+        assert_eq!(m.snapshot().nearest(own + 64).to_string(), "just past the end of `packet`");
+    }
+
+    #[test]
+    fn nothing_can_be_copied_anywhere() {
+        let m = GuestMemory::new();
+        assert_eq!((m.write(77, &[]), m.read(77, &mut [])), (Ok(()), Ok(())));
     }
 
     #[test]

@@ -34,6 +34,8 @@ const SUSPICIOUS: u64 = 1 << 24;
 const ALL_GRACE: u64 = 1 << 27;
 /// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
 const LOOKING: u64 = 16;
+/// Host threads that a run has at most: more than any host has cores.
+const MAX_THREADS: usize = 1024;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
 const TURN: u64 = 256;
 
@@ -92,7 +94,8 @@ impl std::fmt::Debug for Grid<'_> {
 /// How to run it.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Host threads; `None`: as many as the host has cores.
+    /// Host threads; `None`: as many as the host has cores. No more than 1024, nor than the grid has workgroups or the
+    /// host can start.
     pub threads: Option<NonZeroUsize>,
     /// Vector hardware to use; `None`: the best of the host.
     pub tier: Option<Tier>,
@@ -167,8 +170,12 @@ pub enum RunError {
     InstructionLimit {
         /// The limit.
         limit: u64,
+        /// Instructions that ran: waves are stopped between blocks, so that these may be more.
+        ran: u64,
         /// Resident waves at that moment.
         live: Vec<LiveWave>,
+        /// Workgroups that had not started.
+        not_started: u64,
     },
     /// All waves wait, at barriers or in loops that look at memory which none of them will change: the grid can never
     /// finish. Never reported for a grid that would; watched runs are not looked at.
@@ -427,7 +434,7 @@ fn run_with(
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
-    let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
+    let threads = threads.min(MAX_THREADS).min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
     let resident = grid.resident.max(1);
     let run = Run {
         grid,
@@ -474,8 +481,12 @@ fn run_with(
         run.work();
     } else {
         std::thread::scope(|s| {
-            for _ in 1..threads {
-                s.spawn(|| run.work());
+            for started in 1..threads {
+                // A host that has no more threads runs the grid with those that there are.
+                if std::thread::Builder::new().spawn_scoped(s, || run.work()).is_err() {
+                    run.lock().stats.threads = started;
+                    break;
+                }
             }
             run.work();
         });
@@ -492,7 +503,8 @@ fn run_with(
         Some(limit) if shared.stats.workgroups < total => {
             let mut live = shared.live;
             live.sort_by_key(LiveWave::order);
-            Err(RunError::InstructionLimit { limit, live })
+            let ran = shared.stats.instructions;
+            Err(RunError::InstructionLimit { limit, ran, live, not_started: total - shared.next })
         }
         _ => Ok(shared.stats),
     }

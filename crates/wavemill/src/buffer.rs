@@ -64,6 +64,13 @@ impl Buffer {
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
+    /// A buffer of the runtime's own.
+    pub(crate) fn internal(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
+        let buffer = Buffer::allocate(device, name, size, align)?;
+        device.memory.set_internal(buffer.address());
+        Ok(buffer)
+    }
+
     /// Guest address of the first byte.
     #[must_use]
     pub fn address(&self) -> u64 {

@@ -72,14 +72,18 @@ pub enum Error {
     #[error("{0}")]
     Stalled(Box<StallReport>),
     /// The kernel ran longer than allowed.
-    #[error("`{kernel}` was stopped after {limit} instructions with {} waves still running", live.len())]
+    #[error("`{kernel}` was stopped after {ran} instructions: the limit is {limit}; {}", Unfinished(live.len(), *.not_started))]
     InstructionLimit {
         /// The kernel.
         kernel: String,
         /// The limit, in guest instructions of all waves.
         limit: u64,
-        /// The waves that had not ended.
+        /// Instructions that ran: waves are stopped between blocks of code, so that these may be more.
+        ran: u64,
+        /// The waves that had started and not ended.
         live: Vec<LiveWave>,
+        /// Workgroups that had not started.
+        not_started: u64,
     },
 }
 
@@ -129,6 +133,22 @@ pub enum ArgumentError {
     /// The code object does not say what the parameters are.
     #[error("the code object has no metadata for it; pass the kernel argument segment as raw bytes")]
     NoMetadata,
+}
+
+/// What a grid that was stopped still had to do.
+struct Unfinished(usize, u64);
+
+impl std::fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Unfinished(waves, groups) = self;
+        let s = |n: bool| if n { "" } else { "s" };
+        write!(
+            f,
+            "{waves} wave{} still running, {groups} workgroup{} not started",
+            s(*waves == 1),
+            s(*groups == 1)
+        )
+    }
 }
 
 /// ` (name)` if there is a name.

@@ -330,12 +330,12 @@ impl<'a> Launch<'a> {
             );
         }
 
-        let queue = Buffer::allocate(device, "queue", 256, 64)?;
+        let queue = Buffer::internal(device, "queue", 256, 64)?;
         geometry.queue = queue.address();
         if let Some(m) = &object.metadata {
             geometry.fill(m.args.iter(), &mut kernarg);
         }
-        let kernarg_buffer = Buffer::allocate(device, "kernel arguments", u64::from(kernarg_size), 64)?;
+        let kernarg_buffer = Buffer::internal(device, "kernel arguments", u64::from(kernarg_size), 64)?;
         kernarg_buffer.write_bytes(0, &kernarg)?;
 
         let registers = self.registers(device)?;
@@ -369,9 +369,9 @@ impl<'a> Launch<'a> {
         // At least one, so that an empty grid is not special.
         let resident = capacity.min(groups).max(1) as u32;
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
-        let scratch = Buffer::allocate(device, "scratch", scratch_size, 256)?;
+        let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
 
-        let packet = Buffer::allocate(device, "dispatch packet", 64, 64)?;
+        let packet = Buffer::internal(device, "dispatch packet", 64, 64)?;
         packet.write_bytes(0, &self.packet(&geometry, private, lds, kernarg_buffer.address()))?;
 
         let init = InitialState {
@@ -438,8 +438,9 @@ impl<'a> Launch<'a> {
             Err(RunError::Stalled { waves, not_started }) => {
                 Err(Error::Stalled(Box::new(StallReport::new(self.kernel, waves, not_started, &map))))
             }
-            Err(RunError::InstructionLimit { limit, live }) => {
-                Err(Error::InstructionLimit { kernel: self.kernel.name().to_owned(), limit, live })
+            Err(RunError::InstructionLimit { limit, ran, live, not_started }) => {
+                let kernel = self.kernel.name().to_owned();
+                Err(Error::InstructionLimit { kernel, limit, ran, live, not_started })
             }
         }
     }

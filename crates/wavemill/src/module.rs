@@ -82,7 +82,7 @@ impl Module {
         }
         let mut image = object.image(&limits)?;
         let align = image.align.max(4096);
-        let buffer = Buffer::allocate(&device.0, "code object", image.bytes.len() as u64, align)?;
+        let buffer = Buffer::internal(&device.0, "code object", image.bytes.len() as u64, align)?;
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
         buffer.write_bytes(0, &image.bytes)?;
         let bias = buffer.address().wrapping_sub(image.start);

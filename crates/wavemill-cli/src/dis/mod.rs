@@ -20,7 +20,7 @@ pub(crate) struct DisArgs {
     /// Code object, offload bundle, or host program or library with GPU code in it
     file: PathBuf,
     /// Only this kernel or function, by its name in the symbol table or in the source
-    #[arg(long, value_name = "NAME", conflicts_with = "format")]
+    #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Only the code that fits this target best, such as gfx942 or gfx90a:xnack-
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
@@ -64,6 +64,9 @@ fn unknown_target(id: &TargetId) -> Failure {
 
 /// Prints the listing.
 pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
+    if args.kernel.is_some() && args.format == Some(ListingFormat::Objdump) {
+        return Err(Failure::usage("--format objdump prints whole files; leave --kernel or the format out"));
+    }
     let bytes = input::open(&args.file)?;
     let file = args.file.display();
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
@@ -106,7 +109,7 @@ fn each_object(
         if let Some(wanted) = target {
             let found = CodeObject::parse(bytes).map_err(failed)?.target().clone();
             if found.fit(wanted).is_none() {
-                return Err(Failure::usage(format!("the code object is for {found}, not for {wanted}")));
+                return Err(Failure::input(format!("the code object is for {found}, not for {wanted}")));
             }
         }
         return each(None, bytes);
@@ -118,22 +121,32 @@ fn each_object(
         }
         return Ok(());
     }
-    let mut unknown = None;
+    let mut unknown: Vec<TargetId> = Vec::new();
     let mut listed = false;
     for bundle in container.bundles() {
         let opened = bundle.open(&limits).map_err(failed)?;
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let Some(id) = &entry.id.target else { continue };
             if instruction_set(id).is_none() {
-                unknown = Some(id.clone());
+                if !unknown.contains(id) {
+                    unknown.push(id.clone());
+                }
                 continue;
             }
             listed = true;
             each(Some(&entry.id.text), opened.read(entry).map_err(failed)?)?;
         }
     }
-    match unknown {
-        Some(id) if !listed => Err(unknown_target(&id)),
-        _ => Ok(()),
+    match unknown.first() {
+        Some(id) if !listed => Err(unknown_target(id)),
+        Some(_) => {
+            let names: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+            eprintln!(
+                "note: code for {} is left out: Wavemill does not know these instructions",
+                names.join(", ")
+            );
+            Ok(())
+        }
+        None => Ok(()),
     }
 }

@@ -122,6 +122,9 @@ impl Element {
                 };
             }
             return match clean.parse::<f64>() {
+                Ok(value) if value.is_infinite() && !clean.to_ascii_lowercase().contains("inf") => {
+                    fail(format!("{text} does not fit into any type; {}", self.holds()))
+                }
                 Ok(value) => Ok(Number::Float(value)),
                 Err(_) => fail(format!("`{text}` is no number; expected a float such as 1.5 or -2e-3")),
             };

@@ -29,7 +29,8 @@ impl std::str::FromStr for Tolerance {
                 ))
             };
             let (key, value) = part.split_once('=').ok_or_else(bad)?;
-            let bound = || value.trim().parse().ok().filter(|bound: &f64| *bound >= 0.0).ok_or_else(bad);
+            let finite = |bound: &f64| *bound >= 0.0 && bound.is_finite();
+            let bound = || value.trim().parse().ok().filter(finite).ok_or_else(bad);
             match key.trim() {
                 "abs" => tolerance.abs = bound()?,
                 "rel" => tolerance.rel = bound()?,
@@ -42,6 +43,18 @@ impl std::str::FromStr for Tolerance {
 }
 
 impl Tolerance {
+    /// As it is written; `None` if nothing may be off.
+    pub(crate) fn text(&self) -> Option<String> {
+        let Tolerance { abs, rel, ulp } = *self;
+        let parts = [
+            (abs > 0.0).then(|| format!("abs={abs:e}")),
+            (rel > 0.0).then(|| format!("rel={rel:e}")),
+            (ulp > 0).then(|| format!("ulp={ulp}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(","))
+    }
+
     fn allows(&self, element: Element, expected: &[u8], found: &[u8]) -> bool {
         match (element.get(expected), element.get(found)) {
             (Number::Float(expected_value), Number::Float(value)) => {
@@ -60,6 +73,8 @@ impl Tolerance {
 /// An expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expectation {
+    /// As it was given.
+    pub text: String,
     /// Name of the buffer.
     pub buffer: String,
     /// What is between the brackets.
@@ -84,7 +99,8 @@ impl Expectation {
             true => Fill::File(base.join(contents)),
             false => Fill::parse(contents, base)?,
         };
-        Ok(Expectation { buffer: buffer.to_owned(), slice: slice.map(str::to_owned), contents, tolerance })
+        let (buffer, slice) = (buffer.to_owned(), slice.map(str::to_owned));
+        Ok(Expectation { text: text.to_owned(), buffer, slice, contents, tolerance })
     }
 
     /// Prepares the comparison with a buffer of that shape, before the kernel runs.

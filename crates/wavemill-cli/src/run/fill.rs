@@ -66,6 +66,15 @@ impl Fill {
                     "`{text}` needs a seed, so that every run is the same: random(1)"
                 )));
             }
+            ("zeros" | "ones" | "iota" | "random", arguments) => {
+                let takes = match word {
+                    "iota" => "iota, iota(START) or iota(START,STEP)",
+                    "random" => "random(SEED) or random(SEED,LOW,HIGH)",
+                    _ => "none",
+                };
+                let given = Plural(arguments.len() as u64, "argument");
+                return Err(Failure::usage(format!("`{text}`: {given} given; expected {takes}")));
+            }
             _ => {}
         }
         let list = text.strip_prefix('[').map(|rest| rest.strip_suffix(']'));

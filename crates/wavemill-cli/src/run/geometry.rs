@@ -42,6 +42,11 @@ impl Size {
         }
     }
 
+    /// As launch files write it.
+    pub(crate) fn toml(&self) -> String {
+        format!("{:?}", &self.n[..usize::from(self.dims)])
+    }
+
     /// The size in numbers of 32 bits, which it has been checked to fit.
     fn words(&self) -> [u32; 3] {
         self.n.map(|n| n as u32)
@@ -69,6 +74,9 @@ impl fmt::Display for Size {
         Extent(&self.n[..usize::from(self.dims)]).fmt(f)
     }
 }
+
+/// Work-items of a wave.
+const WAVE: u64 = 64;
 
 /// How the user gave the size of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +169,14 @@ impl Geometry {
         size.dims.max(trimmed)
     }
 
+    /// Workgroups in each dimension, and waves of a full workgroup.
+    pub(crate) fn groups_and_waves(&self) -> ([u64; 3], u64) {
+        let items = self.work_items();
+        let groups = std::array::from_fn(|d| items[d].div_ceil(self.block.n[d]));
+        let size = self.block.n.iter().fold(1u64, |all, n| all.saturating_mul(*n));
+        (groups, size.div_ceil(WAVE))
+    }
+
     /// The launch with this geometry.
     pub(crate) fn apply<'a>(&self, launch: wavemill::Launch<'a>) -> wavemill::Launch<'a> {
         let launch = launch.workgroup_size(self.block.words()).dims(self.dims());
@@ -175,7 +191,7 @@ impl Geometry {
 impl fmt::Display for Geometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items = self.work_items();
-        let groups: [u64; 3] = std::array::from_fn(|d| items[d].div_ceil(self.block.n[d]));
+        let (groups, _) = self.groups_and_waves();
         let total = items.iter().fold(1u128, |all, n| all * u128::from(*n));
         let block_dims = self.block.n.iter().rposition(|n| *n > 1).map_or(1, |last| last + 1);
         let partial = (0..3).any(|d| !items[d].is_multiple_of(self.block.n[d]));

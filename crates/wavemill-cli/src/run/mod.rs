@@ -70,8 +70,13 @@ fn failure(error: &Error) -> Failure {
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let job = Job::of(args)?;
     let bytes = input::open(&job.object)?;
-    let (target, name, object) =
-        find(&bytes, &job).map_err(|failure| failure.within(job.object.display()))?;
+    let (target, name, object) = find(&bytes, &job).map_err(|failure| {
+        let failure = failure.within(job.object.display());
+        match !job.from_launch_file && is_launch_file(&bytes) {
+            true => failure.help("This looks like a launch file; their names end in .toml."),
+            false => failure,
+        }
+    })?;
     let device = Device::new(&target).map_err(|error| failure(&error).within(job.object.display()))?;
     device.poison_buffers(job.options.poison);
     let module =
@@ -94,6 +99,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Run { job: &job, device: &device, kernel: &kernel, geometry, raw: !kernel.has_metadata() }.run(planned)
 }
 
+/// Whether the file is a launch file, whatever it is called.
+fn is_launch_file(bytes: &[u8]) -> bool {
+    let text = bytes.get(..1 << 20).unwrap_or(bytes);
+    std::str::from_utf8(text)
+        .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("object =")))
+}
+
 /// The code object with the kernel: its target, the kernel's name in it, and its bytes.
 fn find<'a>(bytes: &'a [u8], job: &Job) -> Result<(TargetId, String, Cow<'a, [u8]>), Failure> {
     let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
@@ -104,18 +116,22 @@ fn find<'a>(bytes: &'a [u8], job: &Job) -> Result<(TargetId, String, Cow<'a, [u8
         let found = object.target();
         let target = job.target.clone().unwrap_or_else(|| found.clone());
         if found.fit(&target).is_none() {
-            return Err(Failure::usage(format!(
+            return Err(Failure::input(format!(
                 "the code object is for {found}, which does not run on {target}"
             ))
-            .help(format!("Leave --target out, or name a code object for {target}.")));
+            .help(format!("Leave the target out, or name a code object for {target}.")));
         }
         let (_, name) = choose(std::slice::from_ref(&object), job)?;
         return Ok((target, name, Cow::Borrowed(bytes)));
     }
     let target = match &job.target {
-        Some(target) => target.clone(),
+        // A target that cannot be run is refused before anything is asked about it.
+        Some(target) => Device::new(target).map(|_| target.clone()).map_err(|error| failure(&error))?,
         None => {
-            let targets = Device::targets_in(bytes).map_err(|error| failure(&error))?;
+            let mut targets = Device::targets_in(bytes).map_err(|error| failure(&error))?;
+            if targets.iter().any(|target| Device::new(target).is_ok()) {
+                targets.retain(|target| Device::new(target).is_ok());
+            }
             match &targets[..] {
                 [one] => one.clone(),
                 targets => {
@@ -147,12 +163,16 @@ fn choose(objects: &[CodeObject<'_>], job: &Job) -> Result<(usize, String), Fail
         .flat_map(|(index, object)| object.kernels().iter().map(move |kernel| (index, kernel.name.as_str())))
         .collect();
     let mut list = String::new();
-    for (_, name) in all.iter().take(LISTED) {
-        list += &format!("\n  {name}");
-        if let Some(full) = wavemill_object::demangle(name) {
-            list += &format!("  {full}");
-        }
+    let entry = |name: &str| match wavemill_object::demangle(name) {
+        Some(full) => format!("\n  {name}  {full}"),
+        None => format!("\n  {name}"),
+    };
+    // Those that contain the text that was asked for come first.
+    let mut entries: Vec<String> = all.iter().map(|(_, name)| entry(name)).collect();
+    if let Some(wanted) = &job.kernel {
+        entries.sort_by_key(|entry| !entry.contains(wanted.as_str()));
     }
+    list.extend(entries.into_iter().take(LISTED));
     if all.len() > LISTED {
         list += &format!(
             "\n  and {} more; `wavemill info {}` lists all",
@@ -233,7 +253,7 @@ fn init(
 ) -> Result<(), Failure> {
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
-        let text = signature::launch_file(&job.object, job.target.as_ref(), kernel, parameters, &arguments);
+        let text = signature::launch_file(&job.object, job, kernel, parameters, &arguments);
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(());
     }
@@ -241,9 +261,9 @@ fn init(
     let same_folder = file.parent() == job.object.parent();
     let object = match (same_folder, job.object.file_name()) {
         (true, Some(name)) => Path::new(name).to_path_buf(),
-        _ => std::path::absolute(&job.object).unwrap_or_else(|_| job.object.clone()),
+        _ => job.object.canonicalize().unwrap_or_else(|_| job.object.clone()),
     };
-    let text = signature::launch_file(&object, job.target.as_ref(), kernel, parameters, &arguments);
+    let text = signature::launch_file(&object, job, kernel, parameters, &arguments);
     let name = format!("`{}`", file.display());
     let mut out = match std::fs::File::create_new(file) {
         Ok(out) => out,
@@ -276,6 +296,27 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Whether the grid has what is to be traced.
+    fn check_trace(&self) -> Result<(), Failure> {
+        let (groups, waves) = self.geometry.groups_and_waves();
+        if let Some(wanted) = self.job.trace_workgroup
+            && (0..3).any(|d| wanted[d] >= groups[d])
+        {
+            let [x, y, z] = wanted;
+            return Err(Failure::usage(format!(
+                "--trace-workgroup: there is no workgroup ({x}, {y}, {z}); the grid has {}",
+                text::Extent(&groups)
+            )));
+        }
+        if let Some(wanted) = self.job.trace_wave.filter(|wanted| u64::from(*wanted) >= waves) {
+            return Err(Failure::usage(format!(
+                "--trace-wave: there is no wave {wanted}; a workgroup has {}",
+                Plural(waves, "wave")
+            )));
+        }
+        Ok(())
+    }
+
     fn run(&self, planned: Vec<Planned>) -> Result<(), Failure> {
         let shapes: Vec<Shape> = planned
             .iter()
@@ -333,6 +374,7 @@ impl Run<'_> {
         if let Some(trace) = &trace {
             launch = launch.tracer(trace);
         }
+        self.check_trace()?;
         eprintln!("{}", self.geometry);
         let start = Instant::now();
         let stats = launch.run().map_err(|error| failure(&error))?;

@@ -40,7 +40,7 @@ Examples:
 Results go to the standard output, everything else to the standard error.
 
 Exit codes:
-  0 fine   1 an expectation failed   2 usage   3 bad input file
+  0 fine   1 an expectation failed   2 usage   3 a file cannot be used
   4 the kernel faulted, or can never finish   5 unsupported instruction
   124 stopped at --max-instructions";
 
@@ -91,13 +91,13 @@ pub(crate) struct RunArgs {
     /// Tell how many instructions ran and how fast
     #[arg(long)]
     pub stats: bool,
-    /// Host threads; all cores by default
-    #[arg(long, value_name = "N")]
+    /// Host threads, 1024 at most; all cores by default
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER")]
     pub tier: Option<String>,
-    /// Stop after that many instructions of all waves together
+    /// Stop after that many instructions of all waves together (or a few more: waves stop between blocks of code)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
     /// Run workgroups in order on one thread, with clocks that count instructions
@@ -172,6 +172,11 @@ fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     }
 }
 
+/// Reads the number of `--threads`, for clap.
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
+}
+
 /// Reads the word of `--poison`.
 fn poison(text: &str) -> Result<u32, Failure> {
     let digits = text.replace('_', "");
@@ -243,6 +248,9 @@ impl Job {
         }
         if is_launch_file {
             job.add(&file, base, args, tolerance).map_err(in_file)?;
+        }
+        if args.tolerance.is_some() && job.expect.is_empty() {
+            return Err(Failure::usage("--tolerance: nothing is compared; add --expect VIEW=CONTENTS"));
         }
         Ok(job)
     }

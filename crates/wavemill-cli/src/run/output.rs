@@ -11,6 +11,8 @@ use crate::failure::Failure;
 /// A result to be written to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Output {
+    /// As it was given.
+    pub text: String,
     /// Name of the buffer.
     pub buffer: String,
     slice: Option<String>,
@@ -96,21 +98,32 @@ impl Output {
         };
         let (what, mut file) = text.split_once('=').ok_or_else(fail)?;
         let (buffer, slice) = view::split(what)?;
-        let mut range = None;
-        let mut palette = Palette::default();
+        let mut range: Option<(f64, f64)> = None;
+        let mut palette: Option<Palette> = None;
         while let Some((rest, option)) = file.rsplit_once(',') {
-            match option.split_once('=') {
-                Some(("range", value)) => {
+            let Some((key, value)) = option.split_once('=') else { break };
+            let twice = match key {
+                "range" => {
                     let ends =
                         value.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                    range = Some(ends.ok_or_else(|| {
-                        Failure::usage(format!(
-                            "`{value}` is no range; expected range=LOW:HIGH, such as range=0:1"
-                        ))
-                    })?);
+                    let ends = ends.filter(|(low, high): &(f64, f64)| low < high && (high - low).is_finite());
+                    range
+                        .replace(ends.ok_or_else(|| {
+                            Failure::usage(format!(
+                                "`{value}` is no range; expected range=LOW:HIGH with LOW below HIGH, such as range=0:1"
+                            ))
+                        })?)
+                        .is_some()
                 }
-                Some(("palette", value)) => palette = value.parse()?,
-                _ => break,
+                "palette" => palette.replace(value.parse()?).is_some(),
+                _ => {
+                    return Err(Failure::usage(format!(
+                        "`{option}`: there is no option `{key}`; expected range=LOW:HIGH or palette=NAME"
+                    )));
+                }
+            };
+            if twice {
+                return Err(Failure::usage(format!("`{key}` is given twice")));
             }
             file = rest;
         }
@@ -126,8 +139,12 @@ impl Output {
                 )));
             }
         };
-        let slice = slice.map(str::to_owned);
-        Ok(Output { buffer: buffer.to_owned(), slice, file: base.join(file), kind, range, palette })
+        if kind != Kind::Png && (range.is_some() || palette.is_some()) {
+            return Err(Failure::usage(format!("`{text}`: a range and a palette are for pictures (.png)")));
+        }
+        let (buffer, slice) = (buffer.to_owned(), slice.map(str::to_owned));
+        let palette = palette.unwrap_or_default();
+        Ok(Output { text: text.to_owned(), buffer, slice, file: base.join(file), kind, range, palette })
     }
 
     /// Makes sure, before the kernel runs, that a buffer of that shape can be written so.
@@ -136,7 +153,15 @@ impl Output {
         if self.kind == Kind::Png {
             self.layout(shape, &view)?;
         }
-        Ok(())
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.filter(|folder| !folder.is_dir()) {
+            Some(folder) => Err(Failure::input(format!(
+                "cannot write `{}`: there is no folder `{}`",
+                self.file.display(),
+                folder.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Writes a buffer's contents.

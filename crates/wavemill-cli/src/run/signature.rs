@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wavemill::{Kernel, ParameterKind, TargetId};
+use wavemill::{Kernel, ParameterKind};
 
+use super::options::Job;
 use super::plan::Known;
 use super::spec::ArgSpec;
 use super::text::quoted;
@@ -57,7 +58,7 @@ fn template(parameter: &Known) -> String {
         (_, Some(element)) => format!("{name}:{}=1", element.name()),
         (_, None) => match type_of_size(parameter.size) {
             Some(_) => format!("{name}:TYPE=1"),
-            None => format!("{name}=@{name}.bin"),
+            None => format!("{name}=bytes:{}", "00".repeat(parameter.size as usize)),
         },
     }
 }
@@ -92,30 +93,67 @@ pub(crate) fn placeholders(arguments: &[String]) -> &'static str {
 /// A launch file for the kernel.
 pub(crate) fn launch_file(
     file: &Path,
-    target: Option<&TargetId>,
+    job: &Job,
     kernel: &Kernel,
     parameters: &[Known],
     arguments: &[String],
 ) -> String {
     let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let (global, block) = match kernel.required_workgroup_size() {
-        Some(size) => (
-            "grid = [1, 1, 1]",
-            format!("block = {size:?}  # the only size that the kernel was compiled for"),
-        ),
-        None => ("grid = 4", format!("block = {}", kernel.max_workgroup_size().min(256))),
+    let required = kernel.required_workgroup_size();
+    let global = match (job.grid, job.global_size, required) {
+        (Some(size), ..) => format!("grid = {}", size.toml()),
+        (_, Some(size), _) => format!("global-size = {}", size.toml()),
+        (.., Some(_)) => "grid = [1, 1, 1]".to_owned(),
+        _ => "grid = 4".to_owned(),
+    };
+    let block = match (job.block, required) {
+        (Some(size), _) => format!("block = {}", size.toml()),
+        (_, Some(size)) => format!("block = {size:?}  # the only size that the kernel was compiled for"),
+        _ => format!("block = {}", kernel.max_workgroup_size().min(256)),
     };
     let mut out = String::from("# Launch file for `wavemill run`. Paths are relative to this file.\n");
     let _ = writeln!(out, "object = {}", quote(&file.display().to_string()));
-    if let Some(target) = target {
+    if let Some(target) = &job.target {
         let _ = writeln!(out, "target = {}", quote(&target.to_string()));
     }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
         let _ = writeln!(out, "# {name}");
     }
-    let _ = writeln!(out, "{global}  # workgroups; or global-size = work-items");
-    let _ = writeln!(out, "{block}  # work-items of a workgroup\n");
+    let _ = writeln!(
+        out,
+        "# grid counts workgroups, global-size work-items; block is a workgroup in work-items."
+    );
+    let _ = writeln!(out, "{global}");
+    let _ = writeln!(out, "{block}");
+    if job.offset != [0; 3] {
+        let _ = writeln!(out, "offset = {:?}", job.offset);
+    }
+    if job.dynamic_lds > 0 {
+        let _ = writeln!(out, "dynamic-lds = {}", job.dynamic_lds);
+    }
+    let options = &job.options;
+    for (name, set) in
+        [("cooperative", job.cooperative), ("deterministic", options.deterministic), ("stats", job.stats)]
+    {
+        if set {
+            let _ = writeln!(out, "{name} = true");
+        }
+    }
+    // A trace sets the number of threads itself.
+    if let Some(threads) = options.threads.filter(|_| !job.trace) {
+        let _ = writeln!(out, "threads = {threads}");
+    }
+    if let Some(tier) = options.tier {
+        let _ = writeln!(out, "tier = {}", quote(tier.name()));
+    }
+    if let Some(limit) = options.max_instructions {
+        let _ = writeln!(out, "max-instructions = {limit}");
+    }
+    if let Some(word) = options.poison {
+        let _ = writeln!(out, "poison = {word:#x}");
+    }
+    out += "\n";
     out += "# name:type[count]=contents. Contents: zeros, ones, iota, iota(START,STEP), random(SEED), a number,\n";
     out += "# [1,2,3], @file.npy, @file.bin.\n";
     out += "args = [\n";
@@ -126,8 +164,24 @@ pub(crate) fn launch_file(
     out += "]\n\n";
     let buffer = parameters.iter().rev().find(|p| p.kind == ParameterKind::Buffer && !p.read_only);
     let name = buffer.map_or("y", |parameter| &parameter.name);
-    let _ = writeln!(out, "print = [{}]", quote(&format!("{name}[:4]")));
-    let _ = writeln!(out, "# out = [{}]", quote(&format!("{name}={name}.npy")));
-    let _ = writeln!(out, "# expect = [{}]", quote(&format!("{name}=@expected.npy")));
+    let mut list = |key: &str, texts: Vec<String>, example: String| {
+        let _ = match texts.is_empty() {
+            true => writeln!(out, "# {key} = [{}]", quote(&example)),
+            false => writeln!(out, "{key} = [{}]", texts.join(", ")),
+        };
+    };
+    let mut print: Vec<String> = job.print.iter().map(|text| quote(text)).collect();
+    if print.is_empty() && job.out.is_empty() && job.expect.is_empty() {
+        print.push(quote(&format!("{name}[:4]")));
+    }
+    list("print", print, format!("{name}[:4]"));
+    list("out", job.out.iter().map(|out| quote(&out.text)).collect(), format!("{name}={name}.npy"));
+    let expect = job.expect.iter().map(|expectation| match expectation.tolerance.text() {
+        Some(tolerance) => {
+            format!("{{ that = {}, tolerance = {} }}", quote(&expectation.text), quote(&tolerance))
+        }
+        None => quote(&expectation.text),
+    });
+    list("expect", expect.collect(), format!("{name}=@expected.npy"));
     out
 }

@@ -44,7 +44,11 @@ impl<T: fmt::Display> fmt::Display for Extent<'_, T> {
 pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + name.len() / 4;
     let scored = names.into_iter().map(|other| (distance(name, other), other));
-    scored.filter(|(distance, _)| *distance <= limit).min().map(|(_, other)| other)
+    // Names of one letter have nothing in common with others.
+    scored
+        .filter(|(distance, other)| *distance <= limit && 2 * distance <= name.len().max(other.len()))
+        .min()
+        .map(|(_, other)| other)
 }
 
 /// Number of characters to insert, delete or replace to get from one text to the other.
@@ -87,6 +91,7 @@ mod tests {
     fn names() {
         assert_eq!(closest("vectoradd", ["vector_add", "mandelbrot"]), Some("vector_add"));
         assert_eq!(closest("x", ["vector_add", "mandelbrot"]), None);
+        assert_eq!(closest("x", ["y", "z"]), None);
         assert_eq!(quoted("y:f32[4]=zeros"), "'y:f32[4]=zeros'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("a:f32=2"), "a:f32=2");

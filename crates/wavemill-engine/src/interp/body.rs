@@ -147,9 +147,36 @@ pub(super) unsafe fn chunks<S: Simd, const ROWS: bool>(
             } else {
                 ((*op).k[i] >> (32 * dword)) as u32
             };
-            let p = splat.0.as_mut_ptr() as *mut u8;
-            S::store(p, S::splat(value));
-            Chunks { ptr: p, stride: 0 }
+            broadcast::<S>(value, splat)
+        }
+    }
+}
+
+/// A scalar in all lanes.
+#[inline(always)]
+unsafe fn broadcast<S: Simd>(value: u32, splat: &mut Splat) -> Chunks {
+    // SAFETY: a splat has room for a chunk.
+    unsafe {
+        let p = splat.0.as_mut_ptr() as *mut u8;
+        S::store(p, S::splat(value));
+        Chunks { ptr: p, stride: 0 }
+    }
+}
+
+/// The row or the uniform cell at an offset with flags. With `ROWS` the caller promises that it is a row.
+#[inline(always)]
+pub(super) unsafe fn chunks_at<S: Simd, const ROWS: bool>(
+    ctx: *mut Ctx,
+    offset: u32,
+    splat: &mut Splat,
+) -> Chunks {
+    // SAFETY: offsets are inside the register file.
+    unsafe {
+        let cell = (*ctx).base.add((offset & !FLAGS) as usize);
+        if ROWS || offset & FLAGS == 0 {
+            Chunks { ptr: cell, stride: 64 }
+        } else {
+            broadcast::<S>((cell as *const u32).read(), splat)
         }
     }
 }

@@ -80,6 +80,11 @@ impl<'a> CodeObject<'a> {
         let program_headers =
             header.program_headers(LE, data).map_err(elf_error("program headers", headers_at))?;
         let sections_at = header.e_shoff(LE);
+        // They are at the end of the file: where they are not, the file was cut short.
+        let sections_size = u64::from(header.e_shnum(LE)) * u64::from(header.e_shentsize(LE));
+        if sections_at != 0 {
+            crate::bytes::slice(data, sections_at, sections_size, "the section header table")?;
+        }
         let sections = header.sections(LE, data).map_err(elf_error("section headers", sections_at))?;
 
         let segments = read_segments(data, program_headers)?;

@@ -192,6 +192,12 @@ pub struct GlobalReport {
 }
 
 impl FileReport {
+    /// Whether there is a kernel in it that was not filtered out.
+    pub fn has_kernels(&self) -> bool {
+        let entries = self.bundles.iter().flat_map(|bundle| &bundle.entries);
+        entries.filter_map(|entry| entry.object.as_ref()).any(|object| !object.kernels.is_empty())
+    }
+
     /// Reports a file.
     ///
     /// # Errors
