@@ -12,10 +12,6 @@ use super::simd::{CHUNK, Lanes, Portable, Simd};
 
 /// Generic code of a handler.
 pub(super) trait Body: 'static {
-    /// What the portable tier runs in its place. It has code for the general case of an operation alone: the special
-    /// cases save host instructions that are few beside its own.
-    type Portable: Body;
-
     /// Runs the operation.
     ///
     /// # Safety
@@ -45,20 +41,20 @@ unsafe fn portable_entry<B: Body>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
 
 /// The handler of a rare operation, the same on all tiers.
 pub(super) fn rare_handler<B: Body>() -> Handler {
-    portable_entry::<B::Portable>
+    portable_entry::<B>
 }
 
 /// The handler with the body's code for the tier. Unit tests have portable code alone: the other tiers take minutes to
 /// compile, and the tests in `tests/` run them.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
     match tier {
-        Tier::Portable => portable_entry::<B::Portable>,
+        Tier::Portable => portable_entry::<B>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
         Tier::Avx2 => avx2_entry::<B>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
         Tier::Avx512 => avx512_entry::<B>,
         #[cfg(any(not(target_arch = "x86_64"), test))]
-        _ => portable_entry::<B::Portable>,
+        _ => portable_entry::<B>,
     }
 }
 
@@ -147,36 +143,9 @@ pub(super) unsafe fn chunks<S: Simd, const ROWS: bool>(
             } else {
                 ((*op).k[i] >> (32 * dword)) as u32
             };
-            broadcast::<S>(value, splat)
-        }
-    }
-}
-
-/// A scalar in all lanes.
-#[inline(always)]
-unsafe fn broadcast<S: Simd>(value: u32, splat: &mut Splat) -> Chunks {
-    // SAFETY: a splat has room for a chunk.
-    unsafe {
-        let p = splat.0.as_mut_ptr() as *mut u8;
-        S::store(p, S::splat(value));
-        Chunks { ptr: p, stride: 0 }
-    }
-}
-
-/// The row or the uniform cell at an offset with flags. With `ROWS` the caller promises that it is a row.
-#[inline(always)]
-pub(super) unsafe fn chunks_at<S: Simd, const ROWS: bool>(
-    ctx: *mut Ctx,
-    offset: u32,
-    splat: &mut Splat,
-) -> Chunks {
-    // SAFETY: offsets are inside the register file.
-    unsafe {
-        let cell = (*ctx).base.add((offset & !FLAGS) as usize);
-        if ROWS || offset & FLAGS == 0 {
-            Chunks { ptr: cell, stride: 64 }
-        } else {
-            broadcast::<S>((cell as *const u32).read(), splat)
+            let p = splat.0.as_mut_ptr() as *mut u8;
+            S::store(p, S::splat(value));
+            Chunks { ptr: p, stride: 0 }
         }
     }
 }
@@ -314,8 +283,6 @@ impl<S: Simd> Source<S> {
 pub(super) struct Elementwise<F, const SHAPE: u8>(std::marker::PhantomData<F>);
 
 impl<F: ChunkFn, const SHAPE: u8> Body for Elementwise<F, SHAPE> {
-    type Portable = Elementwise<F, { shape::ANY }>;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -351,8 +318,6 @@ pub(super) trait ChunkCmp: 'static {
 pub(super) struct Compare<F, const ROWS: bool>(std::marker::PhantomData<F>);
 
 impl<F: ChunkCmp, const ROWS: bool> Body for Compare<F, ROWS> {
-    type Portable = Compare<F, false>;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

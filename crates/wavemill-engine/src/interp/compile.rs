@@ -15,7 +15,7 @@ use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
-use crate::regs::{ALL_LANES, DUMP, ROW_BYTES, RegisterCounts, STEP_MASK, uni_offset};
+use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -459,10 +459,6 @@ impl Compiler<'_> {
             one
         };
         let (low, high) = (half(false), half(true));
-        if let Some(h) = self.both_singles(&low, &high, op)? {
-            self.ops.push(h);
-            return Ok(());
-        }
         let reads = |one: &Inst, row: Operand| one.src.contains(&row);
         let used = self.step_rows;
         if !reads(&high, low.dst[0]) {
@@ -493,34 +489,6 @@ impl Compiler<'_> {
         self.float(&low)?;
         self.step_rows = used;
         self.float(&high)
-    }
-
-    /// One operation for both halves of an operation on packed f32, if there is a handler for it.
-    fn both_singles(&mut self, low: &Inst, high: &Inst, op: FloatOp) -> Result<Option<HostOp>, Unsupported> {
-        let plan = float::plan(low, self.tier).ok_or(Unsupported)?;
-        let sources = &low.src[..low.source_rows()];
-        let constant = sources.iter().any(|s| !matches!(s, Operand::Row(_) | Operand::Uni(_)));
-        if self.watching || constant || plan.output.is_some() {
-            return Ok(None);
-        }
-        let rows = sources.iter().all(|s| matches!(s, Operand::Row(_)));
-        let imm = float::pack_two_mods(&low.attrs.src, &high.attrs.src);
-        let Some(run) = float::twice(op, low.attrs.fp, self.tier, rows, imm != 0) else { return Ok(None) };
-        let mut h = self.plain(low, run);
-        if self.dest(high.dst[0]) != h.dst + ROW_BYTES {
-            return Ok(None);
-        }
-        let second = self.plain(high, run);
-        h.k = second.src.map(u64::from);
-        h.imm = imm;
-        h.float = self.info(FloatInfo {
-            op: low.op,
-            attrs: low.attrs,
-            sources: plan.sources,
-            result: plan.result,
-            kernel: plan.kernel,
-        });
-        Ok(Some(h))
     }
 
     /// Pushes the operation; a sub-dword destination is merged behind it.

@@ -432,8 +432,6 @@ const PREDS: [CmpPred; 8] = [
 ];
 
 impl<const TYPE: u8> Body for CompareOther<TYPE> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -480,8 +478,6 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
 struct Carry<const SUB: bool, const IN: bool, const CLAMP: bool>;
 
 impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN, CLAMP> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -522,8 +518,6 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
 struct Select<const ROWS: bool>;
 
 impl<const ROWS: bool> Body for Select<ROWS> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -546,8 +540,6 @@ impl<const ROWS: bool> Body for Select<ROWS> {
 struct MaskCount<const HIGH: bool>;
 
 impl<const HIGH: bool> Body for MaskCount<HIGH> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

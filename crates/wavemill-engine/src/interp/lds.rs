@@ -124,8 +124,6 @@ unsafe fn pattern<S: Simd>(a: S::V, active: u32, first: u32, second: u32) -> Pat
 struct Load<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Load<TYPE> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range, and LDS has room for a chunk behind it.
@@ -183,8 +181,6 @@ impl<const TYPE: u8> Body for Load<TYPE> {
 struct Store<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Store<TYPE> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range.
@@ -226,8 +222,6 @@ impl<const TYPE: u8> Body for Store<TYPE> {
 struct Atomic;
 
 impl Body for Atomic {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; all addresses are in range.

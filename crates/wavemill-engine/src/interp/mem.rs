@@ -360,8 +360,6 @@ unsafe fn store_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[L
 struct Load<const TYPE: u8, const SPACE: u8>;
 
 impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -373,8 +371,6 @@ impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
 struct Store<const TYPE: u8, const SPACE: u8>;
 
 impl<const TYPE: u8, const SPACE: u8> Body for Store<TYPE, SPACE> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

@@ -147,8 +147,6 @@ impl<const SIGN: u32> ChunkFn for FloatMods<SIGN> {
 struct WideFloatMods;
 
 impl Body for WideFloatMods {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

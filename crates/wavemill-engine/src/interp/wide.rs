@@ -70,8 +70,6 @@ trait PairFn: 'static {
 struct Pairs<F>(std::marker::PhantomData<F>);
 
 impl<F: PairFn> Body for Pairs<F> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -275,8 +273,6 @@ fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
 struct MqsadU32U8<const CLAMP: bool>;
 
 impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -318,8 +314,6 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
 struct PkMov;
 
 impl Body for PkMov {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

@@ -63,8 +63,6 @@ struct Single<R, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWA
 impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool> Body
     for Single<R, SHAPE, MODS, FLUSH, SWAP>
 {
-    type Portable = Single<R, { shape::ANY }, true, FLUSH, SWAP>;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -90,8 +88,6 @@ impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SW
 struct Double<R, const SWAP: bool>(PhantomData<R>);
 
 impl<R: Relation, const SWAP: bool> Body for Double<R, SWAP> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

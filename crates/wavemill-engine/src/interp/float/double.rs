@@ -60,8 +60,6 @@ unsafe fn read<S: Simd>(low: Chunks, high: Chunks, wide: bool, signs: (u32, u32)
 struct Mixed<F>(PhantomData<F>);
 
 impl<F: MixedFn> Body for Mixed<F> {
-    type Portable = Self;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.

@@ -20,7 +20,7 @@ use super::cvt;
 use super::hostop::Handler;
 
 pub(super) use double::{MixedFn, fast_mixed};
-pub(super) use single::{Check, SingleFn, fast_single, pack_two_mods, twice};
+pub(super) use single::{Check, SingleFn, fast_single};
 
 /// A source of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,17 +3,14 @@
 use std::marker::PhantomData;
 
 use wavemill_float as exact;
-use wavemill_ir::{FloatOp, FpEnv, SrcMods};
+use wavemill_ir::{FloatOp, FpEnv};
 
 use super::{Arithmetic, Fast, lanes};
 use crate::interp::Tier;
-use crate::interp::body::{
-    Body, Shaped, Source, Splat, chunks_at, each_chunk, handler, lane_mask, shape, store_chunk,
-};
-use crate::interp::hostop::{Ctx, Handler, HostOp};
+use crate::interp::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, store_chunk};
+use crate::interp::hostop::{Ctx, HostOp};
 use crate::interp::mem::for_lanes;
 use crate::interp::simd::{CHUNK, CHUNKS, Simd};
-use crate::regs::ROW_BYTES;
 
 /// Which lanes a fast handler cannot vouch for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,18 +147,6 @@ unsafe fn compute<S: Simd, F: SingleFn, const SHAPE: u8, const MODS: bool, const
         let b = Source::<S>::new::<SHAPE>(ctx, op, 1, n, &mut s1);
         let c = Source::<S>::new::<SHAPE>(ctx, op, 2, n, &mut s2);
         let s = Operands { sources: [a, b, c], signs: Signs::<S>::new(if MODS { (*op).imm } else { 0 }) };
-        if S::TIER_IS_PORTABLE {
-            // Chunks are memory here, and the code of one is long: a loop that stays one.
-            let mut r = [S::splat(0); CHUNKS];
-            let mut bad = 0;
-            for i in 0..S::chunks() {
-                let (v, b) = s.chunk::<F, SHAPE, MODS, FLUSH>(i);
-                r[i] = v;
-                let b = if F::CHECK == Check::Result { S::unordered(v, v) } else { b };
-                bad |= u64::from(b) << (CHUNK * i);
-            }
-            return (r, bad & mask);
-        }
         let (r0, b0) = s.chunk::<F, SHAPE, MODS, FLUSH>(0);
         let (r1, b1) = s.chunk::<F, SHAPE, MODS, FLUSH>(1);
         let (r2, b2) = s.chunk::<F, SHAPE, MODS, FLUSH>(2);
@@ -204,8 +189,6 @@ struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomDa
 impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
     for Single<F, SHAPE, MODS, FLUSH>
 {
-    type Portable = Single<F, { shape::ANY }, true, FLUSH>;
-
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -228,129 +211,23 @@ impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
 unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
     // SAFETY: the contract of handlers.
     unsafe {
-        let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
-        for_lanes(bad, |lane| dst.add(lane).write(reference(ctx, op, lane)));
-    }
-}
-
-/// What the reference computes in a lane.
-unsafe fn reference(ctx: *mut Ctx, op: *mut HostOp, lane: usize) -> u32 {
-    // SAFETY: the contract of handlers.
-    unsafe {
         let info = lanes::info(op);
-        let Some(kernel) = info.kernel else { return 0 };
+        let Some(kernel) = info.kernel else { return };
         let imm = (*op).imm;
-        let mut s = lanes::sources(ctx, op, info, lane);
-        for (i, s) in s.iter_mut().enumerate() {
-            if imm >> (2 * i) & 1 != 0 {
-                *s &= 0x7fff_ffff;
-            }
-            if imm >> (2 * i + 1) & 1 != 0 {
-                *s ^= 0x8000_0000;
-            }
-        }
-        kernel(s, info.attrs.fp) as u32
-    }
-}
-
-/// Handler body of a [`SingleFn`] that checks its results, for two consecutive rows at once: packed f32. Sources of the
-/// second row are offsets with flags in [`HostOp::k`], and its modifiers follow those of the first in the immediate.
-/// `ROWS`: all sources are rows, `MODS`: there are modifiers.
-struct Twice<F, const ROWS: bool, const MODS: bool>(PhantomData<F>);
-
-/// Bits of the immediate that the modifiers of a row take.
-const MOD_BITS: u32 = 6;
-
-impl<F: SingleFn, const ROWS: bool, const MODS: bool> Body for Twice<F, ROWS, MODS> {
-    type Portable = Twice<F, false, true>;
-
-    #[inline(always)]
-    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        const { assert!(matches!(F::CHECK, Check::Result)) };
-        // SAFETY: the contract of `Body`.
-        unsafe {
-            let mut splats = [const { Splat::new() }; 6];
-            let [s0, s1, s2, s3, s4, s5] = &mut splats;
-            let (src, k) = (&(*op).src, &(*op).k);
-            let a0 = chunks_at::<S, ROWS>(ctx, src[0], s0);
-            let b0 = chunks_at::<S, ROWS>(ctx, src[1], s1);
-            let c0 = if F::SOURCES > 2 { chunks_at::<S, ROWS>(ctx, src[2], s2) } else { b0 };
-            let a1 = chunks_at::<S, ROWS>(ctx, k[0] as u32, s3);
-            let b1 = chunks_at::<S, ROWS>(ctx, k[1] as u32, s4);
-            let c1 = if F::SOURCES > 2 { chunks_at::<S, ROWS>(ctx, k[2] as u32, s5) } else { b1 };
-            let low = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
-            let high = Signs::<S>::new(if MODS { (*op).imm >> MOD_BITS } else { 0 });
-            let dst = (*ctx).base.add((*op).dst as usize);
-            let lanes = lane_mask(ctx, op);
-            let mut bad = 0u64;
-            each_chunk!(S, lanes, |i, mask| {
-                let (mut x, mut y, mut z) = (a0.get::<S>(i), b0.get::<S>(i), c0.get::<S>(i));
-                let (mut u, mut v, mut w) = (a1.get::<S>(i), b1.get::<S>(i), c1.get::<S>(i));
-                if MODS {
-                    (x, y, z) = (low.apply(0, x), low.apply(1, y), low.apply(2, z));
-                    (u, v, w) = (high.apply(0, u), high.apply(1, v), high.apply(2, w));
-                }
-                let (r, s) = (F::apply::<S>(x, y, z), F::apply::<S>(u, v, w));
-                // The destination may be a source: bad lanes keep what they have until they are repaired.
-                let nan = u64::from(S::unordered(r, s)) << (CHUNK * i);
-                bad |= nan;
-                store_chunk::<S>(dst, i, mask & !nan, r);
-                store_chunk::<S>(dst.add(ROW_BYTES as usize), i, mask & !nan, s);
-            });
-            if bad & lanes != 0 {
-                repair_two(ctx, op, bad & lanes);
-            }
-            HostOp::next(op)
-        }
-    }
-}
-
-/// Lets the reference compute the lanes in `bad` of both rows.
-#[cold]
-#[inline(never)]
-unsafe fn repair_two(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
-    // SAFETY: the contract of handlers.
-    unsafe {
-        let mut high = *op;
-        high.src = high.k.map(|offset| offset as u32);
-        high.imm >>= MOD_BITS;
         let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
         for_lanes(bad, |lane| {
-            // Either result may overwrite a source of the other.
-            let results = (reference(ctx, op, lane), reference(ctx, &raw mut high, lane));
-            dst.add(lane).write(results.0);
-            dst.byte_add(ROW_BYTES as usize).add(lane).write(results.1);
+            let mut s = lanes::sources(ctx, op, info, lane);
+            for (i, s) in s.iter_mut().enumerate() {
+                if imm >> (2 * i) & 1 != 0 {
+                    *s &= 0x7fff_ffff;
+                }
+                if imm >> (2 * i + 1) & 1 != 0 {
+                    *s ^= 0x8000_0000;
+                }
+            }
+            dst.add(lane).write(kernel(s, info.attrs.fp) as u32);
         });
     }
-}
-
-/// The handler of an operation on packed f32 that are no constants, if there is one for the environment; `rows`: all
-/// sources are rows, `modified`: the immediate has modifiers.
-pub(in crate::interp) fn twice(
-    op: FloatOp,
-    env: FpEnv,
-    tier: Tier,
-    rows: bool,
-    modified: bool,
-) -> Option<Handler> {
-    fn pick<F: SingleFn>(tier: Tier, rows: bool, modified: bool) -> Handler {
-        match (rows, modified) {
-            (true, false) => handler::<Twice<F, true, false>>(tier),
-            (true, true) => handler::<Twice<F, true, true>>(tier),
-            (false, _) => handler::<Twice<F, false, true>>(tier),
-        }
-    }
-    match (op, Arithmetic::of(env)) {
-        (FloatOp::Add, Arithmetic::Host) => Some(pick::<Add>(tier, rows, modified)),
-        (FloatOp::Mul, Arithmetic::Host) => Some(pick::<Mul>(tier, rows, modified)),
-        (FloatOp::Fma, Arithmetic::Host) => Some(pick::<Fma>(tier, rows, modified)),
-        _ => None,
-    }
-}
-
-/// Modifiers of both rows as [`twice`] wants them.
-pub(in crate::interp) fn pack_two_mods(low: &[SrcMods; 3], high: &[SrcMods; 3]) -> i32 {
-    super::pack_mods(low) | super::pack_mods(high) << MOD_BITS
 }
 
 /// The handler of a [`SingleFn`] that keeps denormals.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{DWORD_BYTES, Lanes, Simd, Tier};
+use super::{DWORD_BYTES, Lanes, Simd};
 
 /// AVX2, FMA, F16C and BMI.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,6 @@ unsafe fn spread(mask: u32) -> Pair {
 }
 
 impl Simd for Avx2 {
-    const TIER: Tier = Tier::Avx2;
     type V = Pair;
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{DWORD_BYTES, Lanes, Simd, Tier};
+use super::{DWORD_BYTES, Lanes, Simd};
 
 /// AVX-512 F, BW, DQ, VL and CD.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,6 @@ macro_rules! float_compare {
 }
 
 impl Simd for Avx512 {
-    const TIER: Tier = Tier::Avx512;
     type V = __m512i;
 
     #[inline(always)]

@@ -10,8 +10,6 @@ mod avx2;
 mod avx512;
 mod portable;
 
-use super::Tier;
-
 #[cfg(all(target_arch = "x86_64", not(test)))]
 pub(super) use avx2::Avx2;
 #[cfg(all(target_arch = "x86_64", not(test)))]
@@ -31,10 +29,6 @@ pub(super) type Lanes = [u32; CHUNK];
 /// All functions require that the host has the tier's instructions; they are only called from functions that are
 /// compiled with the matching `target_feature`s. Pointers must be valid for 64 bytes.
 pub(super) trait Simd: Copy + 'static {
-    /// The tier.
-    const TIER: Tier;
-    /// Whether that is the portable one.
-    const TIER_IS_PORTABLE: bool = matches!(Self::TIER, Tier::Portable);
     /// Sixteen 32-bit lanes.
     type V: Copy;
 

@@ -1,6 +1,6 @@
 //! The tier for every host: arrays and plain loops.
 
-use super::{CHUNK, CHUNKS, Lanes, Simd, Tier};
+use super::{CHUNK, CHUNKS, Lanes, Simd};
 
 /// Arrays; the compiler vectorises with what the build's baseline has.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,6 @@ fn compare(f: impl Fn(f32, f32) -> bool) -> impl Fn(u32, u32) -> bool {
 }
 
 impl Simd for Portable {
-    const TIER: Tier = Tier::Portable;
     type V = Array;
 
     #[inline(always)]
