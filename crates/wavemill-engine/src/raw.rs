@@ -137,27 +137,33 @@ pub(crate) unsafe fn store_u8(p: *mut u8, value: u8) {
 /// `src` is valid for reads and `dst` for writes of 256 bytes; the ranges do not overlap.
 #[inline(always)]
 pub(crate) unsafe fn copy_row(dst: *mut u8, src: *const u8) {
+    for at in [0, 64, 128, 192] {
+        // SAFETY: within the 256 bytes that the caller vouches for.
+        unsafe { copy_chunk(dst.add(at), src.add(at)) };
+    }
+}
+
+/// Copies 64 bytes between guest memory and a register row. Each aligned dword moves as a whole.
+///
+/// # Safety
+/// `src` is valid for reads and `dst` for writes of 64 bytes; the ranges do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn copy_chunk(dst: *mut u8, src: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the assembly reads 256 bytes at `src` and writes 256 bytes at `dst`, as the caller allows, and clobbers
+    // SAFETY: the assembly reads 64 bytes at `src` and writes 64 bytes at `dst`, as the caller allows, and clobbers
     // only the registers that it names.
     unsafe {
         std::arch::asm!(
             "movups {a}, [{s}]", "movups {b}, [{s} + 16]", "movups {c}, [{s} + 32]", "movups {d}, [{s} + 48]",
             "movups [{t}], {a}", "movups [{t} + 16], {b}", "movups [{t} + 32], {c}", "movups [{t} + 48], {d}",
-            "movups {a}, [{s} + 64]", "movups {b}, [{s} + 80]", "movups {c}, [{s} + 96]", "movups {d}, [{s} + 112]",
-            "movups [{t} + 64], {a}", "movups [{t} + 80], {b}", "movups [{t} + 96], {c}", "movups [{t} + 112], {d}",
-            "movups {a}, [{s} + 128]", "movups {b}, [{s} + 144]", "movups {c}, [{s} + 160]", "movups {d}, [{s} + 176]",
-            "movups [{t} + 128], {a}", "movups [{t} + 144], {b}", "movups [{t} + 160], {c}", "movups [{t} + 176], {d}",
-            "movups {a}, [{s} + 192]", "movups {b}, [{s} + 208]", "movups {c}, [{s} + 224]", "movups {d}, [{s} + 240]",
-            "movups [{t} + 192], {a}", "movups [{t} + 208], {b}", "movups [{t} + 224], {c}", "movups [{t} + 240], {d}",
             s = in(reg) src, t = in(reg) dst,
             a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
             options(nostack, preserves_flags),
         );
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    for i in 0..64 {
-        // SAFETY: within the 256 bytes that the caller vouches for.
+    for i in 0..16 {
+        // SAFETY: within the 64 bytes that the caller vouches for.
         unsafe { store_u32(dst.add(4 * i), load_u32(src.add(4 * i))) };
     }
 }

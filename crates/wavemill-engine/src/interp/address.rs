@@ -9,6 +9,7 @@ use wavemill_ir::Uni;
 use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
+use super::simd::CHUNK;
 use crate::LANES;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::{LDS_APERTURE, SCRATCH_APERTURE};
@@ -215,6 +216,22 @@ pub(super) struct Span {
     pub base: *mut u8,
     /// Byte offset of each lane; those of inactive lanes mean nothing.
     pub offsets: [u32; LANES],
+}
+
+impl Span {
+    /// Whether the chunk of lanes from `first` on is active and accesses consecutive dwords, as the rows of a tile in
+    /// two dimensions do.
+    #[inline(always)]
+    pub(super) fn is_consecutive(&self, mask: u64, first: usize) -> bool {
+        if mask >> first & 0xffff != 0xffff {
+            return false;
+        }
+        let mut diff = 0;
+        for i in 0..CHUNK {
+            diff |= self.offsets[first + i].wrapping_sub(self.offsets[first]) ^ (4 * i as u32);
+        }
+        diff == 0
+    }
 }
 
 /// The smallest and the largest of the active lanes' values.

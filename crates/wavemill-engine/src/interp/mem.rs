@@ -3,11 +3,11 @@
 use wavemill_ir::{MemType, Space};
 
 use super::Tier;
-use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, contiguous, resolve, space, span};
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, Span, contiguous, resolve, space, span};
 use super::body::{Body, handler, lane_mask, rare_handler, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use super::lds;
-use super::simd::Simd;
+use super::simd::{CHUNK, Simd};
 use crate::LANES;
 use crate::fault::Access;
 use crate::raw;
@@ -233,7 +233,16 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
         }
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
         if !all.base.is_null() {
-            for_lanes(lane_mask(ctx, op), |lane| {
+            let mut mask = lane_mask(ctx, op);
+            if TYPE == ty::DWORD1 {
+                for first in (0..LANES).step_by(CHUNK) {
+                    if all.is_consecutive(mask, first) {
+                        raw::copy_chunk(dst.add(4 * first), all.base.add(all.offsets[first] as usize));
+                        mask &= !(0xffff << first);
+                    }
+                }
+            }
+            for_lanes(mask, |lane| {
                 let p = all.base.add(all.offsets[lane] as usize);
                 let cell = dst.add(4 * lane);
                 if TYPE < ty::DWORD1 {
@@ -317,19 +326,40 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
-            for_lanes(lane_mask(ctx, op), |lane| {
-                let p = all.base.add(all.offsets[lane] as usize);
-                let cell = src.add(4 * lane);
-                if TYPE < ty::DWORD1 {
-                    let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
-                    write_narrow::<TYPE>(p, (cell as *const u32).read());
-                } else {
-                    put::<TYPE>(p, cell);
+            let mask = lane_mask(ctx, op);
+            if TYPE == ty::DWORD1 {
+                // In ascending order: of lanes with one address the last one wins.
+                for first in (0..LANES).step_by(CHUNK) {
+                    if all.is_consecutive(mask, first) {
+                        raw::copy_chunk(all.base.add(all.offsets[first] as usize), src.add(4 * first));
+                    } else {
+                        store_span::<TYPE>(&all, src, mask & 0xffff << first);
+                    }
                 }
-            });
+            } else {
+                store_span::<TYPE>(&all, src, mask);
+            }
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>)
+    }
+}
+
+/// Stores lane by lane at the offsets of a span.
+#[inline(always)]
+unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
+    // SAFETY: the span is good for the lanes in the mask, and the source is rows.
+    unsafe {
+        for_lanes(mask, |lane| {
+            let p = all.base.add(all.offsets[lane] as usize);
+            let cell = src.add(4 * lane);
+            if TYPE < ty::DWORD1 {
+                let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
+                write_narrow::<TYPE>(p, (cell as *const u32).read());
+            } else {
+                put::<TYPE>(p, cell);
+            }
+        });
     }
 }
 

@@ -331,25 +331,54 @@ unsafe fn rsq<S: Simd>(a: S::V) -> S::V {
     }
 }
 
+/// The value times 2^24 where it is denormal, and those lanes.
+#[inline(always)]
+unsafe fn normalised<S: Simd>(a: S::V) -> (S::V, u32) {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let small = S::eq(S::and(a, S::splat(0x7f80_0000)), S::splat(0));
+        (S::select(small, S::fmul(a, S::splat((127 + 24) << 23)), a), small)
+    }
+}
+
+/// Zeros, infinities and NaNs.
+#[inline(always)]
+unsafe fn without_exponent<S: Simd>(a: S::V) -> u32 {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let zero = S::eq(S::and(a, S::splat(0x7fff_ffff)), S::splat(0));
+        let ones = S::splat(0x7f80_0000);
+        zero | S::eq(S::and(a, ones), ones)
+    }
+}
+
+/// The exponent for a mantissa in [0.5, 1).
+#[inline(always)]
+unsafe fn frexp_exp<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let (x, small) = normalised::<S>(a);
+        let field = S::shr(S::and(x, S::splat(0x7f80_0000)), S::splat(23));
+        let bias = S::select(small, S::splat(126 + 24), S::splat(126));
+        S::select(without_exponent::<S>(a), S::splat(0), S::sub(field, bias))
+    }
+}
+
+/// The mantissa in [0.5, 1).
+#[inline(always)]
+unsafe fn frexp_mant<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let (x, _) = normalised::<S>(a);
+        let half = S::or(S::and(x, S::splat(0x807f_ffff)), S::splat(126 << 23));
+        S::select(without_exponent::<S>(a), a, half)
+    }
+}
+
 /// A lane function on f32.
 #[inline(always)]
 fn on_f32(f: impl Fn(f32) -> f32) -> impl Fn(u32) -> u32 {
     move |x| f(f32::from_bits(x)).to_bits()
-}
-
-/// Exponent field of the f64 of the same value, which is normal.
-#[inline(always)]
-fn frexp_exp(x: u32) -> u32 {
-    let field = (f64::from(f32::from_bits(x)).to_bits() >> 52) as u32 & 0x7ff;
-    if field == 0 || field == 0x7ff { 0 } else { field.wrapping_sub(1022) }
-}
-
-#[inline(always)]
-fn frexp_mant(x: u32) -> u32 {
-    let bits = f64::from(f32::from_bits(x)).to_bits();
-    let field = bits >> 52 & 0x7ff;
-    let half = bits & !(0x7ff << 52) | 1022 << 52;
-    if field == 0 || field == 0x7ff { x } else { (f64::from_bits(half) as f32).to_bits() }
 }
 
 single_fns! {
@@ -379,8 +408,8 @@ single_fns! {
         S::fmin(S::splat(0x3f7f_ffff), fract)
     };
     Ldexp Result |a, n| S::ldexp(a, n);
-    FrexpExp Nothing |a| S::map1(a, frexp_exp);
-    FrexpMant Result |a| S::map1(a, frexp_mant);
+    FrexpExp Nothing |a| frexp_exp::<S>(a);
+    FrexpMant Result |a| frexp_mant::<S>(a);
     Rcp Nothing |a| unless_nan::<S>(a, flush::<S>(S::fdiv(S::splat(0x3f80_0000), flush::<S>(a))));
     Rsq Nothing |a| rsq::<S>(a);
     Sqrt Nothing |a| {
