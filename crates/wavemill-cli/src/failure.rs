@@ -82,9 +82,15 @@ impl fmt::Display for Failure {
     }
 }
 
+/// A name out of a file on one line: all control characters are escaped.
+pub(crate) fn escaped(name: &str) -> String {
+    let one = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(one).collect()
+}
+
 /// Text in which names out of files may be: control characters, which a terminal would obey, are escaped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Printable<'a>(pub &'a str);
+struct Printable<'a>(&'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

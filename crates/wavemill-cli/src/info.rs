@@ -30,6 +30,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::input(error.to_string()).within(args.file.display()))?;
     if let Some(text) = &args.kernel
         && !report.has_kernels()
+        && !report.has_errors()
     {
         let file = args.file.display();
         return Err(Failure::usage(format!("{file}: no kernel's name contains `{text}`"))

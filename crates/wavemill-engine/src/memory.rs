@@ -331,7 +331,8 @@ impl MemoryMap {
         if let Some(a) = self.find(address) {
             return Nearest::Inside { name: a.name.to_string(), offset: address - a.start, size: a.size };
         }
-        let known = |a: &&Allocation| !a.internal || self.live.iter().all(|a| a.internal);
+        let all_internal = self.live.iter().all(|a| a.internal);
+        let known = |a: &&Allocation| !a.internal || all_internal;
         let (below, above) = self.live.split_at(self.live.partition_point(|a| a.start <= address));
         match (below.iter().rev().find(known), above.iter().find(known)) {
             (Some(b), Some(a)) if address - b.end() <= a.start - address => {
@@ -415,6 +416,9 @@ impl GuestMemory {
             Ok(index) => {
                 let map = Arc::make_mut(&mut map);
                 let gone = map.live.remove(index);
+                if gone.internal {
+                    return Ok(());
+                }
                 map.freed.push((gone.name.clone(), gone.start, gone.end()));
                 // Messages about the oldest ones are not worth a list that grows with every launch.
                 if map.freed.len() > FREED {

@@ -34,7 +34,7 @@ const SUSPICIOUS: u64 = 1 << 24;
 const ALL_GRACE: u64 = 1 << 27;
 /// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
 const LOOKING: u64 = 16;
-/// Host threads that a run has at most: more than any host has cores.
+/// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
 const MAX_THREADS: usize = 1024;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
 const TURN: u64 = 256;

@@ -284,6 +284,9 @@ fn what_has_no_meaning_is_reported_when_it_is_reached() {
         let result = Machine::new(TARGET).try_run(&[0xc002_0000 | data << 6, 0], |_, _| {});
         assert_eq!(result, Err(FaultCause::Instruction(FaultKind::Unsupported)), "s_load_dword {name}");
     }
+    // s_memtime exec
+    let result = Machine::new(TARGET).try_run(&[0xc090_0000 | 0x7e << 6, 0], |_, _| {});
+    assert_eq!(result, Err(FaultCause::Instruction(FaultKind::Unsupported)));
     let skipped = Machine::new(TARGET).try_run(&[0xbf82_0001, 0xbf8d_0001], |_, _| {});
     assert!(skipped.is_ok(), "a jump over it");
     let illegal = Machine::new(TARGET).try_run(&[0xffff_ffff], |_, _| {});

@@ -12,7 +12,7 @@ use wavemill_object::{CodeObject, demangle};
 use super::objdump::branch_target;
 use super::sections::{Part, STT_LEGACY_KERNEL, STT_NOTYPE, STT_OBJECT, Section, Sections};
 use super::target_of;
-use crate::failure::{Failure, Printable};
+use crate::failure::{Failure, escaped};
 
 /// Bytes of the `amd_kernel_code_t` in front of the code of a kernel in a code object v2.
 const LEGACY_DESCRIPTOR: usize = 256;
@@ -183,13 +183,13 @@ impl<'a> Function<'a> {
     fn heading(&self, line: &mut String, object: &CodeObject<'_>) {
         let symbol = String::from_utf8_lossy(self.part.symbol.name);
         let kernel = object.kernels().iter().any(|kernel| kernel.entry_address == self.address(self.start));
-        push(line, format_args!("\n{}:", Printable(&symbol)));
+        push(line, format_args!("\n{}:", escaped(&symbol)));
         push(line, format_args!("  ; {}", if kernel { "kernel" } else { "function" }));
         if self.part.symbol.size != 0 {
             push(line, format_args!(", {} bytes", self.part.symbol.size));
         }
         if let Some(full) = demangle(&symbol) {
-            push(line, format_args!(", {}", Printable(&full)));
+            push(line, format_args!(", {}", escaped(&full)));
         }
         line.push('\n');
     }
@@ -211,7 +211,7 @@ impl<'a> Function<'a> {
 
 /// A symbol's name as text that a terminal can show.
 fn shown(name: &[u8]) -> String {
-    Printable(&String::from_utf8_lossy(name)).to_string()
+    escaped(&String::from_utf8_lossy(name))
 }
 
 fn push(line: &mut String, text: fmt::Arguments<'_>) {

@@ -261,8 +261,18 @@ fn init(
     let same_folder = file.parent() == job.object.parent();
     let object = match (same_folder, job.object.file_name()) {
         (true, Some(name)) => Path::new(name).to_path_buf(),
-        _ => job.object.canonicalize().unwrap_or_else(|_| job.object.clone()),
+        _ => std::path::absolute(&job.object).unwrap_or_else(|_| job.object.clone()),
     };
+    let names_files =
+        |text: &str| ["@", ".npy", ".bin", ".png", ".raw", ".dat"].iter().any(|end| text.contains(end));
+    let elsewhere =
+        file.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) || job.from_launch_file;
+    let outputs = job.out.iter().map(|out| &out.text).chain(job.expect.iter().map(|expect| &expect.text));
+    if elsewhere && outputs.chain(&arguments).any(|text| names_files(text)) {
+        eprintln!(
+            "note: names of files in it are as they were given; it takes them as relative to its own folder"
+        );
+    }
     let text = signature::launch_file(&object, job, kernel, parameters, &arguments);
     let name = format!("`{}`", file.display());
     let mut out = match std::fs::File::create_new(file) {
@@ -318,6 +328,7 @@ impl Run<'_> {
     }
 
     fn run(&self, planned: Vec<Planned>) -> Result<(), Failure> {
+        self.check_trace()?;
         let shapes: Vec<Shape> = planned
             .iter()
             .filter_map(|one| match one {
@@ -374,7 +385,6 @@ impl Run<'_> {
         if let Some(trace) = &trace {
             launch = launch.tracer(trace);
         }
-        self.check_trace()?;
         eprintln!("{}", self.geometry);
         let start = Instant::now();
         let stats = launch.run().map_err(|error| failure(&error))?;

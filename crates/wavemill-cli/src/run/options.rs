@@ -120,7 +120,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", requires = "trace")]
     pub trace_wave: Option<u32>,
     /// Write a launch file for the kernel instead of running it; to the standard output without a name
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "trace")]
     pub init: Option<PathBuf>,
 }
 

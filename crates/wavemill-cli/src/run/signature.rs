@@ -9,6 +9,7 @@ use super::options::Job;
 use super::plan::Known;
 use super::spec::ArgSpec;
 use super::text::quoted;
+use crate::failure::escaped;
 
 /// The element types of a size, for hints.
 pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
@@ -58,7 +59,8 @@ fn template(parameter: &Known) -> String {
         (_, Some(element)) => format!("{name}:{}=1", element.name()),
         (_, None) => match type_of_size(parameter.size) {
             Some(_) => format!("{name}:TYPE=1"),
-            None => format!("{name}=bytes:{}", "00".repeat(parameter.size as usize)),
+            None if parameter.size <= 256 => format!("{name}=bytes:{}", "00".repeat(parameter.size as usize)),
+            None => format!("{name}=@{name}.bin"),
         },
     }
 }
@@ -118,7 +120,7 @@ pub(crate) fn launch_file(
     }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
-        let _ = writeln!(out, "# {name}");
+        let _ = writeln!(out, "# {}", escaped(&name));
     }
     let _ = writeln!(
         out,
@@ -159,7 +161,7 @@ pub(crate) fn launch_file(
     out += "args = [\n";
     for (parameter, argument) in parameters.iter().zip(arguments) {
         let ty = parameter.type_name.as_deref().unwrap_or("type not known");
-        let _ = writeln!(out, "    {},  # {ty}", quote(argument));
+        let _ = writeln!(out, "    {},  # {}", quote(argument), escaped(ty));
     }
     out += "]\n\n";
     let buffer = parameters.iter().rev().find(|p| p.kind == ParameterKind::Buffer && !p.read_only);

@@ -223,7 +223,9 @@ impl Span {
     /// two dimensions do.
     #[inline(always)]
     pub(super) fn is_consecutive(&self, mask: u64, first: usize) -> bool {
-        if mask >> first & 0xffff != 0xffff {
+        // Offsets that wrap around are no consecutive memory.
+        let rises = self.offsets[first] <= u32::MAX - 4 * CHUNK as u32;
+        if !rises || mask >> first & 0xffff != 0xffff {
             return false;
         }
         let mut diff = 0;
@@ -461,5 +463,21 @@ pub(super) unsafe fn refuse(
     }
     if *refused == Some(space) {
         list.push((lane as u8, address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consecutive_offsets_do_not_wrap() {
+        let at = |first: u32| Span {
+            base: std::ptr::null_mut(),
+            offsets: std::array::from_fn(|lane| first.wrapping_add(4 * (lane as u32 % 16))),
+        };
+        assert!(at(64).is_consecutive(!0, 16) && at(u32::MAX - 67).is_consecutive(!0, 48));
+        assert!(!at(u32::MAX - 31).is_consecutive(!0, 0), "the upper half is at the start of the span");
+        assert!(!at(64).is_consecutive(!(1 << 20), 16), "a lane is not active");
     }
 }

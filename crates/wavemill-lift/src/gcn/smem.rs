@@ -34,6 +34,9 @@ impl Lifter {
 
     fn clock(&mut self, inst: &Inst, register: StatusReg) -> Lifted {
         let result = self.get(inst, Role::Sdata);
+        if !is_loadable(result) {
+            return Lifted::Unsupported;
+        }
         let op = IrOp::ReadStatus(register);
         self.b.push(op, [result, Operand::None], [Operand::None; 4], Attrs::default());
         Lifted::Next

@@ -192,6 +192,12 @@ pub struct GlobalReport {
 }
 
 impl FileReport {
+    /// Whether a bundle or an entry could not be read: the report says why.
+    pub fn has_errors(&self) -> bool {
+        let entry = |entry: &EntryReport| entry.error.is_some();
+        self.bundles.iter().any(|bundle| bundle.error.is_some() || bundle.entries.iter().any(entry))
+    }
+
     /// Whether there is a kernel in it that was not filtered out.
     pub fn has_kernels(&self) -> bool {
         let entries = self.bundles.iter().flat_map(|bundle| &bundle.entries);

@@ -212,6 +212,7 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
     // SAFETY: the contract of handlers.
     unsafe {
         let info = lanes::info(op);
+        debug_assert!(info.kernel.is_some(), "fast handlers have a reference");
         let Some(kernel) = info.kernel else { return };
         let imm = (*op).imm;
         let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
