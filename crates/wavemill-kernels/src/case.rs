@@ -63,6 +63,8 @@ pub enum Value {
     U64(u64),
     /// A single precision number.
     F32(f32),
+    /// A double precision number.
+    F64(f64),
     /// A structure passed by value.
     Bytes(Vec<u8>),
     /// A pointer to LDS of the workgroup, of that many bytes (a multiple of 4; 16-byte aligned): the argument
@@ -168,6 +170,11 @@ impl Case {
         self.arg(name, Value::F32(value))
     }
 
+    /// Adds a double precision number.
+    pub(crate) fn f64(self, name: &'static str, value: f64) -> Case {
+        self.arg(name, Value::F64(value))
+    }
+
     /// Adds a buffer.
     pub(crate) fn buffer<T: Plain>(self, name: &'static str, contents: &[T]) -> Case {
         self.arg(name, Value::Buffer { data: bytes_of(contents), element: T::ELEMENT })
@@ -246,6 +253,14 @@ impl Case {
         match self.value(name) {
             Value::F32(value) => *value,
             other => panic!("argument {name} of {} is not a float but {other:?}", self.name),
+        }
+    }
+
+    /// The double precision argument `name`.
+    pub(crate) fn get_f64(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::F64(value) => *value,
+            other => panic!("argument {name} of {} is not a double but {other:?}", self.name),
         }
     }
 

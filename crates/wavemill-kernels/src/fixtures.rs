@@ -119,6 +119,8 @@ macro_rules! fixtures {
 
 fixtures!(
     "callee",
+    "daxpy",
+    "dgemm",
     "flat",
     "flushed",
     "histogram",
@@ -132,6 +134,7 @@ fixtures!(
     "rounded",
     "scratch",
     "sgemm",
+    "sgemm_naive",
     "sha256",
     "softmax",
     "transpose",

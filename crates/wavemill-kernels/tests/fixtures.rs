@@ -117,6 +117,7 @@ fn only_unoptimised_objects_tell_of_their_sources_and_none_of_the_host() {
 
 #[test]
 fn every_kernel_has_a_case_and_every_case_a_kernel() {
+    let all: Vec<Case> = KERNELS.iter().map(small).collect();
     for (target, level) in builds() {
         for object in OBJECTS {
             let bytes = there(target, level, object);
@@ -125,12 +126,8 @@ fn every_kernel_has_a_case_and_every_case_a_kernel() {
                 .dynamic_symbols()
                 .filter_map(|symbol| Some(symbol.name().ok()?.strip_suffix(".kd")?.to_owned()))
                 .collect();
-            let cases: BTreeSet<String> = KERNELS
-                .iter()
-                .map(small)
-                .filter(|case| case.object == *object)
-                .map(|c| c.kernel.to_owned())
-                .collect();
+            let cases: BTreeSet<String> =
+                all.iter().filter(|case| case.object == *object).map(|case| case.kernel.to_owned()).collect();
             assert_eq!(symbols, cases, "{object} for {}", target.name());
         }
     }
@@ -166,6 +163,7 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
                     Value::U32(_) => kind == "by_value uint",
                     Value::U64(_) => kind == "by_value ulong",
                     Value::F32(_) => kind == "by_value float",
+                    Value::F64(_) => kind == "by_value double",
                     Value::Bytes(_) => kind == "by_value block",
                 };
                 assert!(fits, "{name} of {} is {kind}, not {value:?}", case.name);

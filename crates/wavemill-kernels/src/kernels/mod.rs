@@ -1,6 +1,8 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
 mod callee;
+mod daxpy;
+mod dgemm;
 mod flat;
 mod flushed;
 mod histogram;
@@ -14,6 +16,7 @@ mod reduction;
 mod rounded;
 mod scratch;
 mod sgemm;
+mod sgemm_naive;
 mod sha256;
 mod softmax;
 mod transpose;
@@ -48,6 +51,8 @@ kernels! {
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
+    "daxpy": daxpy::case,
+    "dgemm": dgemm::case,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
@@ -71,6 +76,7 @@ kernels! {
     "scratch_sort": scratch::sort,
     "scratch_bytes": scratch::bytes,
     "sgemm": sgemm::case,
+    "sgemm_naive": sgemm_naive::case,
     "sha256": sha256::case,
     "softmax": softmax::case,
     "transpose": transpose::case,
