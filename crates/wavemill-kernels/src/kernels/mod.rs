@@ -13,12 +13,15 @@ pub(crate) mod mandelbrot;
 mod nbody;
 mod preload;
 mod reduction;
+mod reduction_two_pass;
 mod rounded;
+mod scan;
 mod scratch;
 mod sgemm;
 mod sgemm_naive;
 mod sha256;
 mod softmax;
+mod spmv;
 mod transpose;
 mod vector_add;
 mod xorshift;
@@ -71,14 +74,20 @@ kernels! {
     "preload": preload::case,
     "reduction": reduction::case,
     "reduction_single_pass": reduction::single_pass,
+    "norm_first_pass": reduction_two_pass::first,
+    "norm_second_pass": reduction_two_pass::second,
     "rounded_f32": rounded::single,
     "rounded_f64": rounded::double,
+    "scan_groups": scan::groups,
+    "scan_add": scan::add,
     "scratch_sort": scratch::sort,
     "scratch_bytes": scratch::bytes,
     "sgemm": sgemm::case,
     "sgemm_naive": sgemm_naive::case,
     "sha256": sha256::case,
     "softmax": softmax::case,
+    "spmv_scalar": spmv::scalar,
+    "spmv_vector": spmv::vector,
     "transpose": transpose::case,
     "vector_add": vector_add::case,
     "xorshift": xorshift::xorshift,
