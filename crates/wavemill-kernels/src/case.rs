@@ -1,6 +1,7 @@
 //! What is launched, and with which data.
 
 use crate::check::{Expect, Mismatch, compare};
+use crate::half::Half;
 
 /// How much work a case does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub enum Element {
     U32,
     /// 64-bit integers.
     U64,
+    /// Half precision.
+    F16,
     /// Single precision.
     F32,
     /// Double precision.
@@ -41,6 +44,7 @@ impl Element {
     pub const fn bytes(self) -> usize {
         match self {
             Element::U8 => 1,
+            Element::F16 => 2,
             Element::U32 | Element::F32 => 4,
             Element::U64 | Element::F64 => 8,
         }
@@ -298,6 +302,16 @@ macro_rules! plain {
     )+};
 }
 plain!(u8 => U8, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+
+impl Plain for Half {
+    const ELEMENT: Element = Element::F16;
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+    fn get(bytes: &[u8]) -> Self {
+        Half(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+}
 
 /// The bytes of an array as the device sees them.
 pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {

@@ -118,11 +118,14 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "blend_half",
     "callee",
+    "convolution",
     "daxpy",
     "dgemm",
     "flat",
     "flushed",
+    "gemv_i8",
     "histogram",
     "launch_state",
     "litmus",

@@ -20,6 +20,7 @@
 mod case;
 mod check;
 mod fixtures;
+mod half;
 mod kernels;
 mod random;
 

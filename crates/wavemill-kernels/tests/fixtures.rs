@@ -160,7 +160,7 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
                 let fits = match value {
                     Value::Buffer { .. } => kind.starts_with("global_buffer "),
                     Value::Local(_) => kind.starts_with("dynamic_shared_pointer "),
-                    Value::U32(_) => kind == "by_value uint",
+                    Value::U32(_) => kind == "by_value uint" || kind == "by_value int",
                     Value::U64(_) => kind == "by_value ulong",
                     Value::F32(_) => kind == "by_value float",
                     Value::F64(_) => kind == "by_value double",

@@ -1,10 +1,13 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod blend_half;
 mod callee;
+mod convolution;
 mod daxpy;
 mod dgemm;
 mod flat;
 mod flushed;
+mod gemv_i8;
 mod histogram;
 mod launch_state;
 mod litmus;
@@ -51,14 +54,19 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "blend_half": blend_half::half,
+    "blend_half_storage": blend_half::storage,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
+    "convolution": convolution::case,
     "daxpy": daxpy::case,
     "dgemm": dgemm::case,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
+    "gemv_i8": gemv_i8::plain,
+    "gemv_i8_dot4": gemv_i8::dot4,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
