@@ -118,16 +118,19 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "black_scholes",
     "blend_half",
     "callee",
     "convolution",
     "daxpy",
     "dgemm",
+    "fft1024",
     "flat",
     "flushed",
     "gemv_i8",
     "histogram",
     "launch_state",
+    "layer_norm",
     "litmus",
     "lockstep",
     "mandelbrot",

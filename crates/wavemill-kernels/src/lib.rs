@@ -17,6 +17,7 @@
 //! # assert!(!object.is_empty());
 //! ```
 
+mod bounded;
 mod case;
 mod check;
 mod fixtures;

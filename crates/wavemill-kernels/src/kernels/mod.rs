@@ -1,15 +1,18 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod black_scholes;
 mod blend_half;
 mod callee;
 mod convolution;
 mod daxpy;
 mod dgemm;
+mod fft1024;
 mod flat;
 mod flushed;
 mod gemv_i8;
 mod histogram;
 mod launch_state;
+mod layer_norm;
 mod litmus;
 mod lockstep;
 pub(crate) mod mandelbrot;
@@ -54,6 +57,7 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "black_scholes": black_scholes::case,
     "blend_half": blend_half::half,
     "blend_half_storage": blend_half::storage,
     "callee_plain": callee::plain,
@@ -62,6 +66,8 @@ kernels! {
     "convolution": convolution::case,
     "daxpy": daxpy::case,
     "dgemm": dgemm::case,
+    "fft1024": fft1024::table,
+    "fft1024_native": fft1024::native,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
@@ -72,6 +78,7 @@ kernels! {
     "launch_state_1d": launch_state::line,
     "launch_state_2d": launch_state::plane,
     "launch_state_3d": launch_state::space,
+    "layer_norm": layer_norm::case,
     "litmus_store_buffering": litmus::store_buffering,
     "litmus_message_passing": litmus::message_passing,
     "litmus_iriw": litmus::iriw,
