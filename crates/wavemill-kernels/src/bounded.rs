@@ -10,9 +10,9 @@ use std::ops::{Add, Mul, Neg, Sub};
 use crate::check::Near;
 
 /// The largest relative error of rounding to nearest.
-pub(crate) const U: f64 = 1.0 / 16_777_216.0;
+const U: f64 = 1.0 / 16_777_216.0;
 /// More than the error of an operation whose result is denormal, rounded or flushed.
-pub(crate) const TINY: f64 = f32::MIN_POSITIVE as f64;
+const TINY: f64 = f32::MIN_POSITIVE as f64;
 /// For the rounding of the bounds themselves, and of the exact results in double precision.
 const SLACK: f64 = 1.001;
 
