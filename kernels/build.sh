@@ -1,17 +1,21 @@
 #!/bin/bash
-# Builds the committed code objects bin/<target>/<kernel>.co from the sources beside this script.
+# Builds the committed code objects from the sources beside this script, each at three levels of optimisation:
+# bin/<target>/<kernel>.co at -O2, bin/<target>/O0/<kernel>.co at -O0 with debug info, bin/<target>/O3/<kernel>.co at -O3.
 #
 #   kernels/build.sh            rebuild all of them in place
+#   kernels/build.sh NAME...    rebuild those of some sources only
 #   kernels/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
 #   kernels/build.sh --tools    only say what is missing; exit status 3 if something is
 #
 # Needs clang-22, lld-22, llvm-22 (llvm-objcopy) and libclc-22 (Debian: apt-get install --no-install-recommends clang-22
-# lld-22 llvm-22 libclc-22). CLANG, OBJCOPY and LIBCLC override what is used. bin/COMPILER names the compiler of the
-# committed objects; another release may make other bytes, so --check then only sees whether all sources compile.
+# lld-22 llvm-22 libclc-22). CLANG, OBJCOPY and LIBCLC override what is used, JOBS how many compilers run at once.
+# bin/COMPILER names the compiler of the committed objects; another release may make other bytes, so --check then only
+# sees whether all sources compile.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 targets=(gfx906 gfx90a gfx942 gfx950)
+levels=(O0 O2 O3)
 clang=${CLANG:-clang-22}
 objcopy=${OBJCOPY:-llvm-objcopy-22}
 libclc=${LIBCLC:-/usr/lib/clc/amdgcn-amd-amdhsa.bc}
@@ -20,13 +24,59 @@ usage() {
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
 }
 
+# Contraction is off everywhere: a kernel does the operations that its source says, and its reference on the host does
+# the same. Division and square root are correctly rounded, except in the kernels that are there for the native
+# approximations (see flags_of). -amdgpu-internalize-symbols drops the copies of kernels that clang makes for calls from
+# other kernels. Nothing of the host reaches the objects: no ident, no .comment, and no path but those of the sources
+# from the root of the repository.
+flags=(-x cl -cl-std=CL2.0 -Wall -Werror -ffp-contract=off -cl-kernel-arg-info
+    -Xclang -finclude-default-header -include workitem.h -include fused.h
+    -target amdgcn-amd-amdhsa -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc"
+    -fno-ident -mllvm -amdgpu-internalize-symbols)
+
+flags_of() {
+    case "$1" in
+    softmax | nbody) ;;
+    flushed) echo -cl-fp32-correctly-rounded-divide-sqrt -cl-denorms-are-zero ;;
+    preload) echo -mllvm -amdgpu-kernarg-preload-count=16 ;;
+    *) echo -cl-fp32-correctly-rounded-divide-sqrt ;;
+    esac
+}
+
+# The path of an object inside bin.
+place() { # level target name
+    if [[ $1 == O2 ]]; then echo "$2/$3.co"; else echo "$2/$1/$3.co"; fi
+}
+
+build_one() { # folder resources level target name
+    local level=$3 target=$4 name=$5 object
+    object=$1/$(place "$level" "$target" "$name")
+    local own=("-$level" "-mcpu=$target") strip=(--remove-section=.comment)
+    case $level in
+    # The source is kernels/<name>.cl in the debug info; the compiler's own headers lie in a folder that need not exist.
+    O0) own+=(-g -fdebug-compilation-dir=kernels "-fdebug-prefix-map=$2=clang") ;;
+    O3) strip=(--strip-all) ;;
+    esac
+    # shellcheck disable=SC2046
+    "$clang" "${flags[@]}" "${own[@]}" $(flags_of "$name") "$name.cl" -o "$object"
+    "$objcopy" "${strip[@]}" "$object"
+    chmod 644 "$object"
+}
+
 mode=build
+only=()
 case "${1-}" in
-'') ;;
 --check) mode=check ;;
 --tools) mode=tools ;;
+# How the script calls itself.
+--one)
+    cd "$here"
+    build_one "${@:2}"
+    exit 0
+    ;;
 -h | --help) usage && exit 0 ;;
-*) usage >&2 && exit 2 ;;
+-*) usage >&2 && exit 2 ;;
+*) only=("$@") ;;
 esac
 
 missing=()
@@ -43,24 +93,6 @@ if ((${#missing[@]})); then
 fi
 [[ $mode != tools ]] || exit 0
 
-# Contraction is off everywhere: a kernel does the operations that its source says, and its reference on the host does
-# the same. Division and square root are correctly rounded, except in softmax and nbody, which are there for the native
-# approximations (see flags_of). -amdgpu-internalize-symbols drops the copies of kernels that clang makes for calls from
-# other kernels. Nothing of the host (paths, versions) reaches the objects: no debug info, no ident, no .comment.
-flags=(-x cl -cl-std=CL2.0 -O2 -Wall -Werror -ffp-contract=off -cl-kernel-arg-info
-    -Xclang -finclude-default-header -include workitem.h
-    -target amdgcn-amd-amdhsa -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc"
-    -fno-ident -mllvm -amdgpu-internalize-symbols)
-
-flags_of() {
-    case "$1" in
-    softmax | nbody) ;;
-    flushed) echo -cl-fp32-correctly-rounded-divide-sqrt -cl-denorms-are-zero ;;
-    preload) echo -mllvm -amdgpu-kernarg-preload-count=16 ;;
-    *) echo -cl-fp32-correctly-rounded-divide-sqrt ;;
-    esac
-}
-
 compiler=$("$clang" --version | head -n 1)
 compare=no
 out=$here/bin
@@ -75,33 +107,49 @@ if [[ $mode == check ]]; then
 fi
 
 cd "$here"
-status=0
-for target in "${targets[@]}"; do
-    mkdir -p "$out/$target"
-    for source in *.cl; do
-        name=${source%.cl}
-        object=$target/$name.co
-        # shellcheck disable=SC2046
-        "$clang" "${flags[@]}" -mcpu="$target" $(flags_of "$name") "$source" -o "$out/$object"
-        "$objcopy" --remove-section=.comment "$out/$object"
-        chmod 644 "$out/$object"
-        if [[ $compare == yes ]] && ! cmp -s "$out/$object" "bin/$object"; then
-            echo "kernels/build.sh: bin/$object differs from what its source gives (or is absent)" >&2
-            status=1
-        fi
+resources=$("$clang" -print-resource-dir)
+names=("${only[@]}")
+if ((${#names[@]} == 0)); then
+    names=(*.cl)
+    names=("${names[@]%.cl}")
+fi
+each() { # command...: once for each object, with level, target and name
+    local level target name
+    for level in "${levels[@]}"; do
+        for target in "${targets[@]}"; do
+            for name in "${names[@]}"; do
+                "$@" "$level" "$target" "$name"
+            done
+        done
     done
+}
+for target in "${targets[@]}"; do
+    mkdir -p "$out/$target"/{O0,O3}
 done
+each printf '%s %s %s\n' |
+    xargs -P "${JOBS:-$(nproc)}" -L 1 bash "$here/build.sh" --one "$out" "$resources"
+
+status=0
+compare_one() { # level target name
+    local object
+    object=$(place "$@")
+    if ! cmp -s "$out/$object" "bin/$object"; then
+        echo "kernels/build.sh: bin/$object differs from what its source gives (or is absent)" >&2
+        status=1
+    fi
+}
+[[ $compare == no ]] || each compare_one
 
 # An object whose source is gone is as wrong as a stale one.
-for object in bin/*/*.co; do
+for object in bin/*/*.co bin/*/*/*.co; do
     if [[ ! -e $(basename "$object" .co).cl ]]; then
         echo "kernels/build.sh: $object has no source" >&2
         status=1
     fi
 done
-if [[ $mode == build ]]; then
+if [[ $mode == build && ${#only[@]} -eq 0 ]]; then
     echo "$compiler" >bin/COMPILER
-elif [[ $status -eq 0 && $compare == yes ]]; then
+elif [[ $mode == check && $status -eq 0 && $compare == yes ]]; then
     echo "kernels/build.sh: all objects are as their sources give them"
 fi
 exit $status

@@ -2,7 +2,10 @@
 //
 // libclc has them too, but takes the global offset from where older code objects keep it, so that an item's global id
 // would be off by the number of groups in the next dimension.
-#define ANSWER(name, dim) __attribute__((overloadable, const, always_inline)) size_t name(uint dim)
+//
+// They exist only where they are inlined (GNU's `extern inline`): a build without optimisation has no copies of them.
+#define ANSWER(name, dim)                                                                                                  \
+    extern inline __attribute__((gnu_inline, overloadable, const, always_inline)) size_t name(uint dim)
 
 ANSWER(get_local_id, dim) {
     switch (dim) {

@@ -1,6 +1,7 @@
 //! What is launched, and with which data.
 
 use crate::check::{Expect, Mismatch, compare};
+use crate::half::Half;
 
 /// How much work a case does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub enum Element {
     U32,
     /// 64-bit integers.
     U64,
+    /// Half precision.
+    F16,
     /// Single precision.
     F32,
     /// Double precision.
@@ -41,6 +44,7 @@ impl Element {
     pub const fn bytes(self) -> usize {
         match self {
             Element::U8 => 1,
+            Element::F16 => 2,
             Element::U32 | Element::F32 => 4,
             Element::U64 | Element::F64 => 8,
         }
@@ -63,6 +67,8 @@ pub enum Value {
     U64(u64),
     /// A single precision number.
     F32(f32),
+    /// A double precision number.
+    F64(f64),
     /// A structure passed by value.
     Bytes(Vec<u8>),
     /// A pointer to LDS of the workgroup, of that many bytes (a multiple of 4; 16-byte aligned): the argument
@@ -168,6 +174,11 @@ impl Case {
         self.arg(name, Value::F32(value))
     }
 
+    /// Adds a double precision number.
+    pub(crate) fn f64(self, name: &'static str, value: f64) -> Case {
+        self.arg(name, Value::F64(value))
+    }
+
     /// Adds a buffer.
     pub(crate) fn buffer<T: Plain>(self, name: &'static str, contents: &[T]) -> Case {
         self.arg(name, Value::Buffer { data: bytes_of(contents), element: T::ELEMENT })
@@ -249,6 +260,14 @@ impl Case {
         }
     }
 
+    /// The double precision argument `name`.
+    pub(crate) fn get_f64(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::F64(value) => *value,
+            other => panic!("argument {name} of {} is not a double but {other:?}", self.name),
+        }
+    }
+
     fn value(&self, name: &str) -> &Value {
         match self.args.iter().find(|arg| arg.name == name) {
             Some(arg) => &arg.value,
@@ -283,6 +302,16 @@ macro_rules! plain {
     )+};
 }
 plain!(u8 => U8, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+
+impl Plain for Half {
+    const ELEMENT: Element = Element::F16;
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+    fn get(bytes: &[u8]) -> Self {
+        Half(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+}
 
 /// The bytes of an array as the device sees them.
 pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {

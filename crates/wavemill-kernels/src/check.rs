@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::case::{BufferArg, Case, Element, Plain, bytes_of, values_of};
+use crate::half::Half;
 
 /// What must be in a buffer after the launch.
 #[derive(Clone, Debug)]
@@ -185,6 +186,14 @@ fn compare_exactly(element: Element, got: &[u8], expected: &[u8]) -> Option<Wron
         Element::U8 => integers::<u8>(got, expected),
         Element::U32 => integers::<u32>(got, expected),
         Element::U64 => integers::<u64>(got, expected),
+        Element::F16 => {
+            let (got, expected) = (values_of::<Half>(got), values_of::<Half>(expected));
+            first_wrong(got.into_iter().zip(expected), |(g, e)| {
+                let same = g == e || g.get().is_nan() && e.get().is_nan();
+                let show = |x: Half| format!("{:e} ({:#06x})", x.get(), x.0);
+                (!same).then(|| wrong(show(g), show(e), None, None))
+            })
+        }
         Element::F32 => {
             let (got, expected) = (values_of::<f32>(got), values_of::<f32>(expected));
             first_wrong(got.into_iter().zip(expected), |(g, e)| {
@@ -277,6 +286,17 @@ mod tests {
             error.to_string(),
             "sample: x[1] is 2.0000002e0 (0x40000001), expected 2e0 (0x40000000): 1.0000 ulps apart, at most 0.0000 \
              allowed; 2 of 3 elements are wrong"
+        );
+    }
+
+    #[test]
+    fn half_precision_is_compared_by_its_bits() {
+        let case = Case::new("sample", "none", unchanged).buffer("x", &[Half(0x7e00), Half(0)]);
+        assert_eq!(case.check(&[bytes_of(&[Half(0xfdff), Half(0)])]), Ok(()));
+        let error = case.check(&[bytes_of(&[Half(0x7e00), Half(0x8000)])]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sample: x[1] is -0e0 (0x8000), expected 0e0 (0x0000); 1 of 2 elements are wrong"
         );
     }
 

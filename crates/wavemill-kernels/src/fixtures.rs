@@ -1,5 +1,9 @@
 //! The committed code objects.
 
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
 /// A GPU that the fixtures are built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
@@ -33,13 +37,68 @@ impl Target {
     }
 }
 
+/// How far the compiler optimised a fixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Not at all, with debug info: what people step through.
+    O0,
+    /// What [`fixture`] gives.
+    O2,
+    /// As far as it goes, and without the names of anything but kernels.
+    O3,
+}
+
+impl Level {
+    /// Every level, least optimised first.
+    pub const ALL: [Level; 3] = [Level::O0, Level::O2, Level::O3];
+
+    /// The name without the dash of the compiler's option, such as `O2`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::O0 => "O0",
+            Level::O2 => "O2",
+            Level::O3 => "O3",
+        }
+    }
+
+    /// The level of that name.
+    pub fn from_name(name: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// The code object `object` (one of [`OBJECTS`]) for a target at a level. Those of [`Level::O2`] are part of the
+/// program; the others are many times as large and are read from the folder that the crate was built in.
+///
+/// # Errors
+/// There is no object of that name ([`io::ErrorKind::NotFound`]), or its file cannot be read; the message has the path.
+pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<'static, [u8]>> {
+    let path = path_of(target, level, object);
+    let describe = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    if !OBJECTS.contains(&object) {
+        return Err(describe(io::ErrorKind::NotFound.into()));
+    }
+    match fixture(target, object) {
+        Some(bytes) if level == Level::O2 => Ok(Cow::Borrowed(bytes)),
+        _ => std::fs::read(&path).map(Cow::Owned).map_err(describe),
+    }
+}
+
+/// Where the file of an object lies.
+fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin").join(target.name());
+    let folder = if level == Level::O2 { folder } else { folder.join(level.name()) };
+    folder.join(format!("{object}.co"))
+}
+
 macro_rules! fixtures {
     ($($name:literal),+ $(,)?) => {
         /// The names of the code objects, each built for every target: the names of the files in `kernels/` without
         /// `.cl`. One object may hold several kernels.
         pub const OBJECTS: &[&str] = &[$($name),+];
 
-        /// The code object `object` (one of [`OBJECTS`]) for a target, or `None` if there is none of that name.
+        /// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`, or `None` if there is none
+        /// of that name.
         pub fn fixture(target: Target, object: &str) -> Option<&'static [u8]> {
             match (target, object) {
                 $(
@@ -59,22 +118,34 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "black_scholes",
+    "blend_half",
     "callee",
+    "convolution",
+    "daxpy",
+    "dgemm",
+    "fft1024",
     "flat",
     "flushed",
+    "gemv_i8",
     "histogram",
     "launch_state",
+    "layer_norm",
     "litmus",
     "lockstep",
     "mandelbrot",
     "nbody",
     "preload",
     "reduction",
+    "reduction_two_pass",
     "rounded",
+    "scan",
     "scratch",
     "sgemm",
+    "sgemm_naive",
     "sha256",
     "softmax",
+    "spmv",
     "transpose",
     "vector_add",
     "xorshift",

@@ -1,9 +1,9 @@
 //! The kernels that Wavemill's tests and benches run: for each a compiled code object for every target, a
 //! launch with generated inputs, and what must come out, computed on the host in plain scalar Rust.
 //!
-//! The sources are in `kernels/` at the root of the repository, the objects that `kernels/build.sh` makes of
-//! them are part of this crate. Nothing here launches anything: a [`Case`] is plain data that any launcher
-//! can take.
+//! The sources are in `kernels/` at the root of the repository, the optimised objects that `kernels/build.sh`
+//! makes of them are part of this crate ([`fixture`]); those of other levels of optimisation are read from there
+//! ([`fixture_at`]). Nothing here launches anything: a [`Case`] is plain data that any launcher can take.
 //!
 //! ```
 //! use wavemill_kernels::{Size, Target, Value, case, fixture};
@@ -17,14 +17,16 @@
 //! # assert!(!object.is_empty());
 //! ```
 
+mod bounded;
 mod case;
 mod check;
 mod fixtures;
+mod half;
 mod kernels;
 mod random;
 
 pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
-pub use fixtures::{OBJECTS, Target, fixture};
+pub use fixtures::{Level, OBJECTS, Target, fixture, fixture_at};
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};

@@ -34,6 +34,11 @@ impl Random {
         low + (high - low) * ((self.u32() >> 8) as f32 / 16_777_216.0)
     }
 
+    /// A multiple of 2^-53 in `low..high` (before rounding), in steps of (high - low) / 2^53.
+    pub(crate) fn f64(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.u64() >> 11) as f64 / 9_007_199_254_740_992.0)
+    }
+
     /// `count` values made by `make`.
     pub(crate) fn many<T>(&mut self, count: usize, mut make: impl FnMut(&mut Random) -> T) -> Vec<T> {
         (0..count).map(|_| make(self)).collect()
@@ -57,6 +62,7 @@ mod tests {
         for _ in 0..1000 {
             assert!(random.below(7) < 7);
             assert!((-2.0..3.0).contains(&random.f32(-2.0, 3.0)));
+            assert!((-2.0..3.0).contains(&random.f64(-2.0, 3.0)));
         }
     }
 }

@@ -1,12 +1,22 @@
 //! The cases fit the code objects: symbols, arguments, workgroup sizes, and what the metadata says about
 //! them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSymbol};
 use rmpv::Value as Pack;
-use wavemill_kernels::{Arg, Case, KERNELS, OBJECTS, Size, Target, Value, case, fixture};
+use wavemill_kernels::{Arg, Case, KERNELS, Level, OBJECTS, Size, Target, Value, case, fixture, fixture_at};
+
+/// Every target at every level.
+fn builds() -> impl Iterator<Item = (Target, Level)> {
+    Target::ALL.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
+}
+
+fn there(target: Target, level: Level, object: &str) -> Cow<'static, [u8]> {
+    fixture_at(target, level, object).expect("a committed object")
+}
 
 fn field<'a>(map: &'a Pack, key: &str) -> Option<&'a Pack> {
     map.as_map()?.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, value)| value)
@@ -39,10 +49,27 @@ fn the_table_names_exactly_the_committed_objects() {
     assert_eq!(sources, OBJECTS.iter().map(|name| (*name).to_owned()).collect());
     for target in Target::ALL {
         assert_eq!(Target::from_name(target.name()), Some(target));
-        let objects = std::fs::read_dir(folder.join("bin").join(target.name())).expect("a folder").count();
-        assert_eq!(objects, OBJECTS.len(), "{}", target.name());
+        let objects = folder.join("bin").join(target.name());
+        let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();
+        // Beside the objects of -O2 lie two folders.
+        assert_eq!(files(&objects), OBJECTS.len() + 2, "{}", target.name());
+        for level in [Level::O0, Level::O3] {
+            assert_eq!(Level::from_name(level.name()), Some(level));
+            assert_eq!(
+                files(&objects.join(level.name())),
+                OBJECTS.len(),
+                "{} {}",
+                target.name(),
+                level.name()
+            );
+        }
     }
     assert_eq!(fixture(Target::Gfx906, "no such kernel"), None);
+    for level in Level::ALL {
+        let error = fixture_at(Target::Gfx906, level, "no such kernel").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("no such kernel.co"), "{error}");
+    }
     assert!(case("no such kernel", Size::Small).is_none());
 }
 
@@ -52,32 +79,55 @@ fn objects_are_for_their_targets() {
     for (target, machine) in
         [(Target::Gfx906, 0x2f), (Target::Gfx90a, 0x3f), (Target::Gfx942, 0x4c), (Target::Gfx950, 0x4f)]
     {
-        for object in OBJECTS {
-            let bytes = fixture(target, object).expect("there");
-            let elf = object::File::parse(bytes).expect("an ELF file");
+        for (level, object) in
+            Level::ALL.into_iter().flat_map(|level| OBJECTS.iter().map(move |o| (level, o)))
+        {
+            let bytes = there(target, level, object);
+            let elf = object::File::parse(&*bytes).expect("an ELF file");
             let object::FileFlags::Elf { e_flags, abi_version, .. } = elf.flags() else { panic!("not ELF") };
             assert_eq!(e_flags.0 & 0xff, machine, "{object} for {}", target.name());
             assert_eq!(abi_version, 4, "code object version 6");
-            assert!(bytes.len() < 16 << 10, "{object} is small");
+            let most = if level == Level::O0 { 96 << 10 } else { 16 << 10 };
+            assert!(bytes.len() < most, "{object} is small");
+        }
+    }
+}
+
+#[test]
+fn only_unoptimised_objects_tell_of_their_sources_and_none_of_the_host() {
+    for (target, level) in builds() {
+        for object in OBJECTS {
+            let bytes = there(target, level, object);
+            let elf = object::File::parse(&*bytes).expect("an ELF file");
+            let strings: Vec<String> = [".debug_str", ".debug_line_str"]
+                .into_iter()
+                .filter_map(|name| elf.section_by_name(name)?.uncompressed_data().ok())
+                .flat_map(|data| {
+                    String::from_utf8_lossy(&data).split('\0').map(str::to_owned).collect::<Vec<_>>()
+                })
+                .collect();
+            let about = format!("{object} for {} at {}", target.name(), level.name());
+            assert_eq!(strings.contains(&format!("{object}.cl")), level == Level::O0, "{about}");
+            assert_eq!(strings.iter().any(|s| s == "kernels"), level == Level::O0, "{about}");
+            assert_eq!(elf.section_by_name(".debug_line").is_some(), level == Level::O0, "{about}");
+            assert!(strings.iter().all(|s| !s.starts_with('/')), "{about}");
         }
     }
 }
 
 #[test]
 fn every_kernel_has_a_case_and_every_case_a_kernel() {
-    for target in Target::ALL {
+    let all: Vec<Case> = KERNELS.iter().map(small).collect();
+    for (target, level) in builds() {
         for object in OBJECTS {
-            let elf = object::File::parse(fixture(target, object).expect("there")).expect("an ELF file");
+            let bytes = there(target, level, object);
+            let elf = object::File::parse(&*bytes).expect("an ELF file");
             let symbols: BTreeSet<String> = elf
                 .dynamic_symbols()
                 .filter_map(|symbol| Some(symbol.name().ok()?.strip_suffix(".kd")?.to_owned()))
                 .collect();
-            let cases: BTreeSet<String> = KERNELS
-                .iter()
-                .map(small)
-                .filter(|case| case.object == *object)
-                .map(|c| c.kernel.to_owned())
-                .collect();
+            let cases: BTreeSet<String> =
+                all.iter().filter(|case| case.object == *object).map(|case| case.kernel.to_owned()).collect();
             assert_eq!(symbols, cases, "{object} for {}", target.name());
         }
     }
@@ -88,8 +138,9 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
     for kernel in KERNELS {
         let case = small(kernel);
         assert_eq!(case.name, kernel.name);
-        for target in Target::ALL {
-            let elf = object::File::parse(fixture(target, case.object).expect("there")).expect("an ELF file");
+        for (target, level) in builds() {
+            let bytes = there(target, level, case.object);
+            let elf = object::File::parse(&*bytes).expect("an ELF file");
             let about = metadata(&elf, case.kernel);
             let all = field(&about, ".args").and_then(Pack::as_array).expect("arguments");
             let explicit: Vec<(String, String)> = all
@@ -109,9 +160,10 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
                 let fits = match value {
                     Value::Buffer { .. } => kind.starts_with("global_buffer "),
                     Value::Local(_) => kind.starts_with("dynamic_shared_pointer "),
-                    Value::U32(_) => kind == "by_value uint",
+                    Value::U32(_) => kind == "by_value uint" || kind == "by_value int",
                     Value::U64(_) => kind == "by_value ulong",
                     Value::F32(_) => kind == "by_value float",
+                    Value::F64(_) => kind == "by_value double",
                     Value::Bytes(_) => kind == "by_value block",
                 };
                 assert!(fits, "{name} of {} is {kind}, not {value:?}", case.name);

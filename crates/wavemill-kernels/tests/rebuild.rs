@@ -1,4 +1,4 @@
-//! The committed code objects are what `kernels/build.sh` makes of the sources.
+//! The committed code objects, at every level of optimisation, are what `kernels/build.sh` makes of the sources.
 //!
 //! Compilers of another patch release may make other bytes, so objects are compared only where the compiler
 //! is the one that `kernels/bin/COMPILER` names; with another one the sources must still compile.

@@ -75,6 +75,7 @@ fn launch(case: &Case, target: Target, options: &RunOptions, check: bool) -> Res
             Value::U32(v) => Arg::from(*v),
             Value::U64(v) => Arg::from(*v),
             Value::F32(v) => Arg::from(*v),
+            Value::F64(v) => Arg::from(*v),
             Value::Bytes(v) => Arg::Value(v.clone()),
             Value::Local(bytes) => Arg::Local(*bytes),
         });

@@ -1,21 +1,33 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod black_scholes;
+mod blend_half;
 mod callee;
+mod convolution;
+mod daxpy;
+mod dgemm;
+mod fft1024;
 mod flat;
 mod flushed;
+mod gemv_i8;
 mod histogram;
 mod launch_state;
+mod layer_norm;
 mod litmus;
 mod lockstep;
 pub(crate) mod mandelbrot;
 mod nbody;
 mod preload;
 mod reduction;
+mod reduction_two_pass;
 mod rounded;
+mod scan;
 mod scratch;
 mod sgemm;
+mod sgemm_naive;
 mod sha256;
 mod softmax;
+mod spmv;
 mod transpose;
 mod vector_add;
 mod xorshift;
@@ -45,17 +57,28 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "black_scholes": black_scholes::case,
+    "blend_half": blend_half::half,
+    "blend_half_storage": blend_half::storage,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
+    "convolution": convolution::case,
+    "daxpy": daxpy::case,
+    "dgemm": dgemm::case,
+    "fft1024": fft1024::table,
+    "fft1024_native": fft1024::native,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
+    "gemv_i8": gemv_i8::plain,
+    "gemv_i8_dot4": gemv_i8::dot4,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
     "launch_state_2d": launch_state::plane,
     "launch_state_3d": launch_state::space,
+    "layer_norm": layer_norm::case,
     "litmus_store_buffering": litmus::store_buffering,
     "litmus_message_passing": litmus::message_passing,
     "litmus_iriw": litmus::iriw,
@@ -66,13 +89,20 @@ kernels! {
     "preload": preload::case,
     "reduction": reduction::case,
     "reduction_single_pass": reduction::single_pass,
+    "norm_first_pass": reduction_two_pass::first,
+    "norm_second_pass": reduction_two_pass::second,
     "rounded_f32": rounded::single,
     "rounded_f64": rounded::double,
+    "scan_groups": scan::groups,
+    "scan_add": scan::add,
     "scratch_sort": scratch::sort,
     "scratch_bytes": scratch::bytes,
     "sgemm": sgemm::case,
+    "sgemm_naive": sgemm_naive::case,
     "sha256": sha256::case,
     "softmax": softmax::case,
+    "spmv_scalar": spmv::scalar,
+    "spmv_vector": spmv::vector,
     "transpose": transpose::case,
     "vector_add": vector_add::case,
     "xorshift": xorshift::xorshift,

@@ -59,7 +59,7 @@ fn reference(case: &Case) -> Vec<Expect> {
 /// - each component d of the distance is rounded once: u, so 2u for its square;
 /// - three fused steps add up the squares, all positive: 2u and another 3u, together 5u;
 /// - `rsqrt` is V_RSQ_F32 between two exact scalings: half of its operand's 5u and 1 ulp (Vega ISA 12.8), at
-///   most 2u: 4.5u;
+///   most 2u: 4.5u; without optimisation it is 1 / sqrt, both rounded correctly, which is 2u as well;
 /// - the strength is the mass times that three times over, three roundings: 13.5u + 3u = 16.5u;
 /// - strength * d is off by 16.5u + u = 17.5u of itself;
 /// - each fused step of the sum rounds once: u times the sum so far. Bodies that fill up the last tile have

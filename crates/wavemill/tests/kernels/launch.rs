@@ -71,6 +71,7 @@ fn run(
             Value::U32(v) => Arg::from(*v),
             Value::U64(v) => Arg::from(*v),
             Value::F32(v) => Arg::from(*v),
+            Value::F64(v) => Arg::from(*v),
             Value::Bytes(v) => Arg::Value(v.clone()),
             Value::Local(bytes) => Arg::Local(*bytes),
         });
