@@ -60,6 +60,7 @@ macro_rules! fixtures {
 
 fixtures!(
     "callee",
+    "crc32",
     "flat",
     "flushed",
     "histogram",

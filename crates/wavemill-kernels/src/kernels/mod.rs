@@ -1,6 +1,7 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
 mod callee;
+mod crc32;
 mod flat;
 mod flushed;
 mod histogram;
@@ -48,6 +49,8 @@ kernels! {
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
+    "crc32_table": crc32::table,
+    "crc32_bitwise": crc32::bitwise,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
