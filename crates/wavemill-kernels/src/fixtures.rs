@@ -59,12 +59,14 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "bitonic_sort",
     "callee",
     "crc32",
     "flat",
     "flushed",
     "histogram",
     "launch_state",
+    "life",
     "litmus",
     "lockstep",
     "mandelbrot",

@@ -1,11 +1,13 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod bitonic_sort;
 mod callee;
 mod crc32;
 mod flat;
 mod flushed;
 mod histogram;
 mod launch_state;
+mod life;
 mod litmus;
 mod lockstep;
 pub(crate) mod mandelbrot;
@@ -46,6 +48,8 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "bitonic_sort_local": bitonic_sort::local,
+    "bitonic_sort_step": bitonic_sort::step,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
@@ -59,6 +63,8 @@ kernels! {
     "launch_state_1d": launch_state::line,
     "launch_state_2d": launch_state::plane,
     "launch_state_3d": launch_state::space,
+    "life": life::bytes,
+    "life_bits": life::bits,
     "litmus_store_buffering": litmus::store_buffering,
     "litmus_message_passing": litmus::message_passing,
     "litmus_iriw": litmus::iriw,
