@@ -60,6 +60,7 @@ macro_rules! fixtures {
 
 fixtures!(
     "bitonic_sort",
+    "bytecode",
     "callee",
     "crc32",
     "flat",

@@ -1,6 +1,7 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
 mod bitonic_sort;
+mod bytecode;
 mod callee;
 mod crc32;
 mod flat;
@@ -50,6 +51,7 @@ macro_rules! kernels {
 kernels! {
     "bitonic_sort_local": bitonic_sort::local,
     "bitonic_sort_step": bitonic_sort::step,
+    "bytecode": bytecode::case,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
