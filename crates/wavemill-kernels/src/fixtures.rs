@@ -63,6 +63,7 @@ fixtures!(
     "bytecode",
     "callee",
     "crc32",
+    "explicit_stack",
     "flat",
     "flushed",
     "histogram",

@@ -4,6 +4,7 @@ mod bitonic_sort;
 mod bytecode;
 mod callee;
 mod crc32;
+mod explicit_stack;
 mod flat;
 mod flushed;
 mod histogram;
@@ -57,6 +58,8 @@ kernels! {
     "callee_round": callee::round,
     "crc32_table": crc32::table,
     "crc32_bitwise": crc32::bitwise,
+    "quicksort": explicit_stack::quicksort,
+    "queens": explicit_stack::queens,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
