@@ -61,6 +61,7 @@ macro_rules! fixtures {
 fixtures!(
     "bitonic_sort",
     "bytecode",
+    "call_chain",
     "callee",
     "crc32",
     "explicit_stack",

@@ -2,6 +2,7 @@
 
 mod bitonic_sort;
 mod bytecode;
+mod call_chain;
 mod callee;
 mod crc32;
 mod explicit_stack;
@@ -53,6 +54,7 @@ kernels! {
     "bitonic_sort_local": bitonic_sort::local,
     "bitonic_sort_step": bitonic_sort::step,
     "bytecode": bytecode::case,
+    "call_chain": call_chain::case,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
