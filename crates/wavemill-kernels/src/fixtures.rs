@@ -67,6 +67,7 @@ fixtures!(
     "explicit_stack",
     "flat",
     "flushed",
+    "function_pointers",
     "histogram",
     "launch_state",
     "life",

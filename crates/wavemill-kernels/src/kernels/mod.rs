@@ -8,6 +8,7 @@ mod crc32;
 mod explicit_stack;
 mod flat;
 mod flushed;
+mod function_pointers;
 mod histogram;
 mod launch_state;
 mod life;
@@ -65,6 +66,8 @@ kernels! {
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
+    "function_pointers": function_pointers::by_lane,
+    "function_pointers_uniform": function_pointers::uniform,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
