@@ -64,6 +64,7 @@ fixtures!(
     "call_chain",
     "callee",
     "crc32",
+    "divide64",
     "explicit_stack",
     "flat",
     "flushed",

@@ -5,6 +5,7 @@ mod bytecode;
 mod call_chain;
 mod callee;
 mod crc32;
+mod divide64;
 mod explicit_stack;
 mod flat;
 mod flushed;
@@ -61,6 +62,9 @@ kernels! {
     "callee_round": callee::round,
     "crc32_table": crc32::table,
     "crc32_bitwise": crc32::bitwise,
+    "divide_u64": divide64::unsigned,
+    "divide_i64": divide64::signed,
+    "divide_constant": divide64::constant,
     "quicksort": explicit_stack::quicksort,
     "queens": explicit_stack::queens,
     "flat": flat::flat,
