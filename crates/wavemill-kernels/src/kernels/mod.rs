@@ -10,6 +10,7 @@ mod explicit_stack;
 mod flat;
 mod flushed;
 mod function_pointers;
+mod handoff;
 mod histogram;
 mod launch_state;
 mod life;
@@ -24,6 +25,7 @@ mod scratch;
 mod sgemm;
 mod sha256;
 mod softmax;
+mod string_search;
 mod transpose;
 mod vector_add;
 mod xorshift;
@@ -72,6 +74,8 @@ kernels! {
     "flushed": flushed::case,
     "function_pointers": function_pointers::by_lane,
     "function_pointers_uniform": function_pointers::uniform,
+    "handoff_ring": handoff::ring,
+    "handoff_chain": handoff::chain,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
@@ -96,6 +100,7 @@ kernels! {
     "sgemm": sgemm::case,
     "sha256": sha256::case,
     "softmax": softmax::case,
+    "string_search": string_search::case,
     "transpose": transpose::case,
     "vector_add": vector_add::case,
     "xorshift": xorshift::xorshift,
