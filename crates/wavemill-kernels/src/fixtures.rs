@@ -59,6 +59,10 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "atomics_global32",
+    "atomics_global64",
+    "atomics_local32",
+    "atomics_local64",
     "bitonic_sort",
     "bytecode",
     "call_chain",

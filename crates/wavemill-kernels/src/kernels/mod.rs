@@ -1,5 +1,6 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod atomics;
 mod bitonic_sort;
 mod bytecode;
 mod call_chain;
@@ -55,6 +56,10 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "atomics_global32": atomics::global32,
+    "atomics_global64": atomics::global64,
+    "atomics_local32": atomics::local32,
+    "atomics_local64": atomics::local64,
     "bitonic_sort_local": bitonic_sort::local,
     "bitonic_sort_step": bitonic_sort::step,
     "bytecode": bytecode::case,
