@@ -59,10 +59,12 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "atomics_float",
     "atomics_global32",
     "atomics_global64",
     "atomics_local32",
     "atomics_local64",
+    "atomics_packed",
     "bitonic_sort",
     "bytecode",
     "call_chain",

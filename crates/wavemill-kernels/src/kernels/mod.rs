@@ -1,6 +1,8 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
 mod atomics;
+mod atomics_float;
+mod atomics_packed;
 mod bitonic_sort;
 mod bytecode;
 mod call_chain;
@@ -60,6 +62,10 @@ kernels! {
     "atomics_global64": atomics::global64,
     "atomics_local32": atomics::local32,
     "atomics_local64": atomics::local64,
+    "atomics_float_global": atomics_float::global,
+    "atomics_float_local": atomics_float::local,
+    "atomics_packed": atomics_packed::packed,
+    "atomics_generic": atomics_packed::generic,
     "bitonic_sort_local": bitonic_sort::local,
     "bitonic_sort_step": bitonic_sort::step,
     "bytecode": bytecode::case,
