@@ -48,10 +48,11 @@ impl Real for f64 {
 pub(crate) fn global(size: Size) -> Case {
     let groups = size.pick(65, 512);
     let mut random = Random::new(61);
-    let first: Vec<f64> =
-        OPERATIONS.iter().flat_map(|operation| (0..=groups).map(move |group| (operation, group % 8 == 5)))
-            .map(|(operation, tiny)| start(&mut random, operation, tiny))
-            .collect();
+    let first: Vec<f64> = OPERATIONS
+        .iter()
+        .flat_map(|operation| (0..=groups).map(move |group| (operation, group % 8 == 5)))
+        .map(|(operation, tiny)| start(&mut random, operation, tiny))
+        .collect();
     make("atomics_float_global", groups, global_reference)
         .buffer("cells32", &narrow::<f32>(&first))
         .buffer("cells64", &first)
@@ -83,7 +84,7 @@ fn make(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) 
         .map(|item| match (item / GROUP % 8, random.below(16)) {
             (_, 0) => f64::NAN,
             (5, 1) => f64::from_bits(random.u64() >> 20),
-            (5, _) => f64::from(f32::from_bits(1 + random.below(0x7f_fffe) | random.u32() & 1 << 31)),
+            (5, _) => f64::from(f32::from_bits((1 + random.below(0x7f_fffe)) | (random.u32() & (1 << 31)))),
             (6, 1) if item < 16 * GROUP => f64::INFINITY.copysign(f64::from(random.f32(-1.0, 1.0))),
             _ => f64::from(random.f32(-1000.0, 1000.0)),
         })
@@ -125,7 +126,8 @@ fn global_reference(case: &Case) -> Vec<Expect> {
         }
         (cells, total)
     };
-    let (cells32, total32) = results(case.input::<f32>("cells32").into_iter().map(f64::from).collect(), run::<f32>);
+    let (cells32, total32) =
+        results(case.input::<f32>("cells32").into_iter().map(f64::from).collect(), run::<f32>);
     let (cells64, total64) = results(case.input("cells64"), run::<f64>);
     vec![
         Expect::Unchanged,
@@ -150,7 +152,8 @@ fn local_reference(case: &Case) -> Vec<Expect> {
         }
         (last, total)
     };
-    let (last32, total32) = results(case.input::<f32>("first32").into_iter().map(f64::from).collect(), run::<f32>);
+    let (last32, total32) =
+        results(case.input::<f32>("first32").into_iter().map(f64::from).collect(), run::<f32>);
     let (last64, total64) = results(case.input("first64"), run::<f64>);
     vec![
         Expect::Unchanged,
@@ -186,7 +189,7 @@ fn run<T: Real>(
             "store" => -2.5,
             "exchange" => 7.25,
             // Up by v, and down again by twice as much.
-            "swap" if item % GROUP % SWAPPERS == 0 => old - v,
+            "swap" if (item % GROUP).is_multiple_of(SWAPPERS) => old - v,
             "swap" => old,
             "add" => old + v,
             "sub" => old - v,
@@ -213,7 +216,8 @@ mod tests {
         let (v, w) = operands(&case);
         let first = narrow::<T>(&case.input::<f64>("first64"));
         let results = |order: &[usize]| {
-            let (mut cells, mut total) = (first.iter().map(|x| x.wide()).collect::<Vec<f64>>(), [0; OPERATIONS.len()]);
+            let (mut cells, mut total) =
+                (first.iter().map(|x| x.wide()).collect::<Vec<f64>>(), [0; OPERATIONS.len()]);
             for &item in order {
                 run::<T>(&mut cells, 1, item, v[item], w[item], &mut total);
             }

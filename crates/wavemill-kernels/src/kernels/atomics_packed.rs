@@ -58,7 +58,8 @@ fn pair(of: fn(u32) -> u32, low: u32, high: u32) -> u32 {
 
 /// The numbers of a pair, by trying all.
 fn numbers(of: fn(u32) -> u32, pair: u32) -> [u32; 2] {
-    [pair & 0xffff, pair >> 16].map(|bits| (0..=256).find(|&number| of(number) == bits).expect("a small number"))
+    [pair & 0xffff, pair >> 16]
+        .map(|bits| (0..=256).find(|&number| of(number) == bits).expect("a small number"))
 }
 
 /// Cells of pairs that items add to, and what the kernel counts.
@@ -86,7 +87,9 @@ fn packed_reference(case: &Case) -> Vec<Expect> {
         let mut local = vec![[0; 2]; cells.len()];
         for (cells, weight) in [&mut cells, &mut local].into_iter().zip(weights) {
             total = total.wrapping_add(add_all(cells, &v).wrapping_mul(weight));
-            results.push(Expect::values(&cells.iter().map(|&[low, high]| pair(of, low, high)).collect::<Vec<u32>>()));
+            results.push(Expect::values(
+                &cells.iter().map(|&[low, high]| pair(of, low, high)).collect::<Vec<u32>>(),
+            ));
         }
     }
     let [halves, halves_local, bfloats, bfloats_local] = results.try_into().expect("four buffers");
@@ -124,13 +127,18 @@ mod tests {
     fn small_numbers_as_bits() {
         assert_eq!([0, 1, 2, 3, 1023, 2047].map(half), [0, 0x3c00, 0x4000, 0x4200, 0x63fe, 0x67ff]);
         assert_eq!([0, 1, 2, 3, 255].map(bfloat), [0, 0x3f80, 0x4000, 0x4040, 0x437f]);
-        assert!((0..=256).all(|number| numbers(half, pair(half, number, 256 - number)) == [number, 256 - number]));
+        assert!(
+            (0..=256).all(|number| numbers(half, pair(half, number, 256 - number)) == [number, 256 - number])
+        );
     }
 
     #[test]
     fn totals_are_products_of_pairs() {
         let mut cells = [[10, 20]];
-        assert_eq!(add_all(&mut cells, &[[1, 2], [3, 4], [5, 6]]), 10 * 9 + 3 + 5 + 15 + 3 * (20 * 12 + 8 + 12 + 24));
+        assert_eq!(
+            add_all(&mut cells, &[[1, 2], [3, 4], [5, 6]]),
+            10 * 9 + 3 + 5 + 15 + 3 * (20 * 12 + 8 + 12 + 24)
+        );
         assert_eq!(cells, [[19, 32]]);
     }
 
@@ -138,7 +146,9 @@ mod tests {
     fn no_sum_is_too_large_to_be_exact() {
         let case = packed(Size::Bench);
         let v = case.input::<u32>("v");
-        let most = |share: usize, of: fn(u32) -> u32| v.chunks(share).map(|v| v.iter().map(|&v| of(v)).sum::<u32>()).max();
+        let most = |share: usize, of: fn(u32) -> u32| {
+            v.chunks(share).map(|v| v.iter().map(|&v| of(v)).sum::<u32>()).max()
+        };
         assert!(most(GROUP, |v| v.max(15 - v)) <= Some(2048 - 100));
         assert!(most(WAVE, |v| v.max(15 - v) / 4) <= Some(256 - 60));
     }
