@@ -59,6 +59,8 @@ macro_rules! fixtures {
 }
 
 fixtures!(
+    "atomics_classic",
+    "atomics_flag",
     "atomics_float",
     "atomics_global32",
     "atomics_global64",

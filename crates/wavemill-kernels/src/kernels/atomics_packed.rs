@@ -9,7 +9,7 @@ const GROUP: usize = 128;
 const WAVE: usize = 64;
 
 pub(crate) fn packed(size: Size) -> Case {
-    let groups = size.pick(65, 512);
+    let groups = size.pick(65, 4096);
     let waves = groups * GROUP / WAVE;
     let mut random = Random::new(65);
     let halves = random.many(groups, |r| pair(half, r.below(100), r.below(100)));
@@ -23,7 +23,7 @@ pub(crate) fn packed(size: Size) -> Case {
 }
 
 pub(crate) fn generic(size: Size) -> Case {
-    let groups = size.pick(65, 512);
+    let groups = size.pick(65, 4096);
     make("atomics_generic", groups, generic_reference)
         .buffer("sum32", &[0f32])
         .buffer("sum64", &[0f64])

@@ -1,6 +1,8 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
 mod atomics;
+mod atomics_classic;
+mod atomics_flag;
 mod atomics_float;
 mod atomics_packed;
 mod bitonic_sort;
@@ -62,6 +64,11 @@ kernels! {
     "atomics_global64": atomics::global64,
     "atomics_local32": atomics::local32,
     "atomics_local64": atomics::local64,
+    "atomics_classic_global": atomics_classic::global,
+    "atomics_classic_local": atomics_classic::local,
+    "atomics_flag": atomics_flag::flag,
+    "atomics_lock": atomics_flag::lock,
+    "atomics_fence": atomics_flag::fence,
     "atomics_float_global": atomics_float::global,
     "atomics_float_local": atomics_float::local,
     "atomics_packed": atomics_packed::packed,
