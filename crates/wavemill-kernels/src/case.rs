@@ -121,6 +121,9 @@ pub struct Case {
     pub together: u32,
     /// Whether the result depends on timing, so that two right runs may differ.
     pub racy: bool,
+    /// Whether waves look again and again for what others do, so that the number of instructions depends on
+    /// timing.
+    pub spins: bool,
     pub(crate) reference: fn(&Case) -> Vec<Expect>,
 }
 
@@ -138,6 +141,7 @@ impl Case {
             args: Vec::new(),
             together: 1,
             racy: false,
+            spins: false,
             reference,
         }
     }

@@ -51,6 +51,7 @@ fn make(
         .u32("stride", STRIDE);
     case.together = players;
     case.racy = true;
+    case.spins = true;
     case
 }
 

@@ -1,18 +1,32 @@
 //! One file for each source in `kernels/`: the launches of its kernels, and their references.
 
+mod atomics;
+mod atomics_classic;
+mod atomics_flag;
+mod atomics_float;
+mod atomics_packed;
+mod bitonic_sort;
 mod black_scholes;
 mod blend_half;
+mod bytecode;
+mod call_chain;
 mod callee;
 mod convolution;
+mod crc32;
 mod daxpy;
 mod dgemm;
+mod divide64;
+mod explicit_stack;
 mod fft1024;
 mod flat;
 mod flushed;
+mod function_pointers;
 mod gemv_i8;
+mod handoff;
 mod histogram;
 mod launch_state;
 mod layer_norm;
+mod life;
 mod litmus;
 mod lockstep;
 pub(crate) mod mandelbrot;
@@ -28,6 +42,7 @@ mod sgemm_naive;
 mod sha256;
 mod softmax;
 mod spmv;
+mod string_search;
 mod transpose;
 mod vector_add;
 mod xorshift;
@@ -57,28 +72,58 @@ macro_rules! kernels {
 }
 
 kernels! {
+    "atomics_global32": atomics::global32,
+    "atomics_global64": atomics::global64,
+    "atomics_local32": atomics::local32,
+    "atomics_local64": atomics::local64,
+    "atomics_classic_global": atomics_classic::global,
+    "atomics_classic_local": atomics_classic::local,
+    "atomics_flag": atomics_flag::flag,
+    "atomics_lock": atomics_flag::lock,
+    "atomics_fence": atomics_flag::fence,
+    "atomics_float_global": atomics_float::global,
+    "atomics_float_local": atomics_float::local,
+    "atomics_packed": atomics_packed::packed,
+    "atomics_generic": atomics_packed::generic,
+    "bitonic_sort_local": bitonic_sort::local,
+    "bitonic_sort_step": bitonic_sort::step,
     "black_scholes": black_scholes::case,
     "blend_half": blend_half::half,
     "blend_half_storage": blend_half::storage,
+    "bytecode": bytecode::case,
+    "call_chain": call_chain::case,
     "callee_plain": callee::plain,
     "callee_flush": callee::flush,
     "callee_round": callee::round,
     "convolution": convolution::case,
+    "crc32_table": crc32::table,
+    "crc32_bitwise": crc32::bitwise,
     "daxpy": daxpy::case,
     "dgemm": dgemm::case,
+    "divide_u64": divide64::unsigned,
+    "divide_i64": divide64::signed,
+    "divide_constant": divide64::constant,
+    "quicksort": explicit_stack::quicksort,
+    "queens": explicit_stack::queens,
     "fft1024": fft1024::table,
     "fft1024_native": fft1024::native,
     "flat": flat::flat,
     "flat_atomic": flat::flat_atomic,
     "flushed": flushed::case,
+    "function_pointers": function_pointers::by_lane,
+    "function_pointers_uniform": function_pointers::uniform,
     "gemv_i8": gemv_i8::plain,
     "gemv_i8_dot4": gemv_i8::dot4,
+    "handoff_ring": handoff::ring,
+    "handoff_chain": handoff::chain,
     "histogram_local": histogram::local,
     "histogram_global": histogram::global,
     "launch_state_1d": launch_state::line,
     "launch_state_2d": launch_state::plane,
     "launch_state_3d": launch_state::space,
     "layer_norm": layer_norm::case,
+    "life": life::bytes,
+    "life_bits": life::bits,
     "litmus_store_buffering": litmus::store_buffering,
     "litmus_message_passing": litmus::message_passing,
     "litmus_iriw": litmus::iriw,
@@ -103,6 +148,7 @@ kernels! {
     "softmax": softmax::case,
     "spmv_scalar": spmv::scalar,
     "spmv_vector": spmv::vector,
+    "string_search": string_search::case,
     "transpose": transpose::case,
     "vector_add": vector_add::case,
     "xorshift": xorshift::xorshift,

@@ -74,8 +74,10 @@ fn same_steps(case: &Case, target: Target) -> Result<(), Failed> {
     let way = Way { threads: 2, tier: Tier::detect() };
     let (expected, blocks) = launch(case, target, way)?;
     let (found, steps) = launch_watched(case, target, way, Some(&NoOne))?;
-    assert_eq!(steps.run.instructions, blocks.run.instructions);
-    assert!(steps.run.blocks > blocks.run.blocks, "a block for each instruction");
+    if !case.spins {
+        assert_eq!(steps.run.instructions, blocks.run.instructions);
+        assert!(steps.run.blocks > blocks.run.blocks, "a block for each instruction");
+    }
     if found != expected { Err("single steps give other bits than blocks".into()) } else { Ok(()) }
 }
 
