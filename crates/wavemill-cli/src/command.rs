@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::dis::DisArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::info::InfoArgs;
 
 /// What every help page ends with.
@@ -70,7 +70,6 @@ pub fn main() -> ExitCode {
 
 fn report(failure: &Failure) {
     if !failure.quiet {
-        // If nobody can read the message, there is nobody to tell.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("error: {failure}\n"));
+        say(format_args!("error: {failure}"));
     }
 }

@@ -82,6 +82,11 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Says something on the standard error. If nobody can read it, there is nobody to tell.
+pub(crate) fn say(message: impl fmt::Display) {
+    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{message}\n"));
+}
+
 /// A name out of a file on one line: all control characters are escaped.
 pub(crate) fn escaped(name: &str) -> String {
     let one = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };

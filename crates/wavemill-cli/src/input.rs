@@ -1,6 +1,6 @@
 //! Files that the user names.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::Path;
 
 use memmap2::Mmap;
@@ -36,7 +36,7 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
         std::io::ErrorKind::NotFound => Failure::input(format!("there is no file `{}`", path.display())),
         _ => Failure::input(format!("cannot read `{}`: {error}", path.display())),
     };
-    let mut file = File::open(path).map_err(fail)?;
+    let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     if metadata.is_dir() {
         return Err(Failure::input(format!("`{}` is a directory, not a file", path.display())));
@@ -49,9 +49,35 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
             return Ok(FileBytes::Mapped(map));
         }
     }
+    if is_device(&metadata) {
+        return Err(Failure::input(format!("`{}` is a device, not a file", path.display())));
+    }
+    // Nobody knows how long a pipe goes on.
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut file, &mut bytes).map_err(fail)?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, MAX_READ + 1), &mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_READ {
+        return Err(Failure::input(format!(
+            "`{}` goes on behind {MAX_READ} bytes, and is no file that could be mapped",
+            path.display()
+        ))
+        .help("Save it as a file first."));
+    }
     Ok(FileBytes::Read(bytes))
+}
+
+/// Bytes of what cannot be mapped.
+const MAX_READ: u64 = 4 << 30;
+
+/// Whether it is a device, such as `/dev/zero`, which never ends.
+#[cfg(unix)]
+fn is_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Metadata) -> bool {
+    false
 }
 
 /// Reads a target id from the command line, for clap.

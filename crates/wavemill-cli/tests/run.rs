@@ -488,3 +488,54 @@ fn statistics_count_instructions_by_kind() {
         assert_eq!(number("resident"), 2, "{text}");
     }
 }
+
+/// Nothing is lost when nobody reads what is printed: files are written, and what is wrong is told.
+#[test]
+fn a_closed_output_hides_nothing() {
+    let folder = Folder::new("closed_output");
+    folder.object("gfx942", "vector_add");
+    let line = "run vector_add.co --grid 1 --block 64 a[64]=iota b[64]=ones c[64] n=64 --stats --print c --out c=c.bin";
+    for (expected, code) in [("c=iota(1)", 0), ("c=zeros", 1)] {
+        let _ = std::fs::remove_file(folder.0.join("c.bin"));
+        let mut command = folder.command();
+        command.args(line.split(' ')).args(["--expect", expected]);
+        for closed in ["stdout", "stderr"] {
+            // The reading end of the pipe is gone before anything is written.
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            match closed {
+                "stdout" => command.stdout(writer).stderr(std::process::Stdio::null()),
+                _ => command.stderr(writer).stdout(std::process::Stdio::null()),
+            };
+            assert_eq!(command.status().unwrap().code(), Some(code), "{closed} closed, {expected}");
+            assert_eq!(std::fs::read(folder.0.join("c.bin")).unwrap().len(), 256);
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::new("no_sense");
+    folder.object("gfx942", "vector_add");
+    let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]=iota", "b[64]=ones", "n=64"];
+    for (extra, code, wanted) in [
+        (&["c=[1,,2]"][..], 2, "there is no number 1 between the commas"),
+        (&["c[2]=,1,2"], 2, "there is no number 0 between the commas"),
+        (&["c[64]", "=5"], 2, "there is nothing in front of the `=`"),
+        (&["c:f32[10]=@/dev/zero"], 3, "`/dev/zero` is a device, not a file"),
+        (&["c[64]", "--out", "c=x.bin", "--out", "a=x.bin"], 2, "name the same file"),
+        (&["c[64]", "--deterministic", "--threads", "2"], 2, "--deterministic runs on one thread"),
+        (&["c[64]", "--expect", "c=[1,2]"], 2, "--expect c=[1,2]: 2 numbers given for 64 elements"),
+    ] {
+        if extra[0].contains("dev") && !cfg!(unix) {
+            continue;
+        }
+        let output = expect(&folder, code, &[&line, extra].concat());
+        assert!(err(&output).contains(wanted), "{extra:?}: {}", err(&output));
+    }
+    let empty = ["c[0,9223372036854775807]", "--print", "c"];
+    expect(&folder, 0, &[&line[..7], &["n=0"], &empty].concat());
+    folder.object("gfx942", "histogram");
+    let output = expect(&folder, 2, &["run", "histogram.co", "--kernel", "histogram_global"]);
+    assert!(!err(&output).contains("TYPE"), "the line to copy is complete: {}", err(&output));
+}

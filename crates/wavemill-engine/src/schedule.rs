@@ -47,7 +47,8 @@ pub trait WaveInit: Sync {
     /// scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
     /// Guest address and bytes of the private memory of the wave in that slot. What an earlier wave left there is wiped
-    /// before the next one starts; memory that is not told of stays as it is.
+    /// before the next one starts; memory that is not told of stays as it is. Slots lie in ascending order, with nothing
+    /// else between the first and the last one.
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
         let _ = slot;
         None
@@ -298,7 +299,7 @@ impl Group {
         }
         while self.waves.len() < waves {
             let regs = Registers::new(grid.registers);
-            self.waves.push(Wave { regs, pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0 });
+            self.waves.push(Wave { regs, pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0, private: (0, 0) });
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
@@ -310,9 +311,11 @@ impl Group {
             w.retired = 0;
             let slot = slot * grid.waves_per_group + n;
             w.hw_id = slot & 0xf;
+            let private = grid.init.scratch(slot);
+            w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
             // Fresh memory holds zeros.
             if !(fresh && poison.is_none())
-                && let Some((address, size)) = grid.init.scratch(slot)
+                && let Some((address, size)) = private
             {
                 grid.map.wipe(address, size, poison.unwrap_or(0));
             }
@@ -396,6 +399,8 @@ struct Run<'a> {
     left: AtomicI64,
     limit: Option<u64>,
     deterministic: bool,
+    /// Private memory of all resident waves, from its first byte to behind the last one.
+    private: (u64, u64),
     poison: Option<u32>,
     /// Whether to look for grids that are stuck.
     detect_stalls: bool,
@@ -423,6 +428,15 @@ pub fn run_observed(
 ) -> Result<RunStats, RunError> {
     let source = SingleSteps(grid.source);
     run_with(&Grid { source: &source, ..*grid }, options, Some(observer))
+}
+
+/// Where the private memory of all resident waves lies.
+fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
+    let last = resident.saturating_mul(grid.waves_per_group).saturating_sub(1);
+    match (grid.init.scratch(0), grid.init.scratch(last)) {
+        (Some((start, _)), Some((address, size))) => (start, address.saturating_add(size)),
+        _ => (0, 0),
+    }
 }
 
 fn run_with(
@@ -471,6 +485,7 @@ fn run_with(
         ),
         limit: options.max_instructions,
         deterministic: options.deterministic,
+        private: private_memory(grid, resident),
         poison: options.poison,
         detect_stalls: options.find_stalls && observer.is_none(),
         count_blocks: options.count_blocks,
@@ -631,6 +646,7 @@ impl Run<'_> {
             lds: group.lds.ptr,
             lds_size: self.grid.lds_size,
             scratch_size: self.grid.scratch_size,
+            private: self.private,
             deterministic: self.deterministic,
         }
     }

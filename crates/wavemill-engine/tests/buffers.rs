@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Random, Setup, fault_of, inst, registers_after, s, tiers, v};
-use wavemill_engine::{Access, FaultCause, GuestMemory, Tier};
+use wavemill_engine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest, Tier};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 
 /// The fields of a resource that matter.
@@ -299,4 +299,77 @@ fn an_access_in_range_but_outside_memory_faults() {
     };
     // Two low address bits are ignored: lane 2 reads at 60, lane 3 at 88.
     assert_eq!(lanes.iter().map(|l| (l.lane, l.address - buffer)).collect::<Vec<_>>(), [(3, 88)]);
+}
+
+/// Compilers add instruction offsets to negative bases, so the sum wraps at 32 bits.
+#[test]
+fn offsets_wrap() {
+    let memory = GuestMemory::new();
+    let (base, bytes) = filled(&memory);
+    for tier in tiers() {
+        // All lanes go down by a dword, or up across the end of 32 bits.
+        for offsets in [
+            std::array::from_fn(|lane| 0u32.wrapping_sub(8 + 4 * lane as u32)),
+            std::array::from_fn(|lane| (4 * lane as u32).wrapping_sub(128)),
+        ] {
+            let mut setup = Setup::one_wave(!0);
+            with_resource(&mut setup, Fields { base, records: SIZE as u32, ..Fields::default() }, 0);
+            setup.rows.push((Row::vgpr(0), offsets));
+            let addr = BufferAddr { offen: true, idxen: false };
+            let attrs = Attrs { imm: 512, ..Attrs::default() };
+            let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
+            let after = registers_after(&[load], &setup, &memory, tier);
+            for (lane, offset) in offsets.into_iter().enumerate() {
+                let at = offset.wrapping_add(512) as usize;
+                let expected = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+                assert_eq!(after.vgprs[1][lane], expected, "{tier}, lane {lane}");
+            }
+        }
+    }
+}
+
+/// A resource that points to private memory reaches that of its own wave only.
+#[test]
+fn private_memory_of_others_is_out_of_reach() {
+    const BYTES: u32 = 16;
+    let memory = GuestMemory::new();
+    let slot = 64 * u64::from(BYTES);
+    let private = memory.allocate("scratch", 64 * slot, 256).unwrap();
+    let fields = Fields { base: private, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
+    for tier in tiers() {
+        let store = |offset: u32, uniform: bool| {
+            let mut setup = Setup::one_wave(!0);
+            setup.private = Some((private, slot));
+            setup.scratch_size = BYTES;
+            with_resource(&mut setup, fields, 0);
+            let offsets = std::array::from_fn(|lane| if uniform || lane == 9 { offset } else { 0 });
+            setup.rows.push((Row::vgpr(0), offsets));
+            let addr = BufferAddr { offen: true, idxen: false };
+            let sources = [v(0), s(4), s(8), v(0)];
+            let op = Op::BufferStore(MemType::Dwords(1), addr);
+            fault_of(&[inst(op, Operand::None, &sources, Attrs::default())], &setup, &memory, tier).cause
+        };
+        for uniform in [false, true] {
+            assert_eq!(store(12, uniform), FaultCause::Trap(2), "{tier}");
+            for (offset, nearest) in [
+                (16, Nearest::After { name: "private memory".into(), distance: 0, freed: false }),
+                (
+                    0xffff_fffc,
+                    Nearest::After { name: "private memory".into(), distance: 0xffff_ffec, freed: false },
+                ),
+            ] {
+                match store(offset, uniform) {
+                    FaultCause::Memory { access: Access::Store, space, lanes, nearest: found, .. } => {
+                        assert_eq!((space, found), (FaultSpace::Scratch, nearest), "{tier}");
+                        assert_eq!(lanes.len(), if uniform { 64 } else { 1 });
+                        assert_eq!(lanes[0].address, u64::from(offset));
+                    }
+                    other => panic!("{tier}: {other:?}"),
+                }
+            }
+        }
+        let mut all = vec![0; 64 * slot as usize];
+        memory.read(private, &mut all).unwrap();
+        assert!(all[slot as usize..].iter().all(|byte| *byte == 0), "{tier}: private memory of other waves");
+    }
 }

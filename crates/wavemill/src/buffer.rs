@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use wavemill_engine::{MemoryError, Nearest};
+
 use crate::Result;
 use crate::device::DeviceInner;
 
@@ -87,12 +89,27 @@ impl Buffer {
         Arc::ptr_eq(&self.0.device, device)
     }
 
+    /// Guest address of a part of the buffer. What begins outside of it is no part, even where another buffer is.
+    fn part(&self, offset: u64, size: usize) -> Result<u64> {
+        let (address, own) = (self.address().saturating_add(offset), self.size());
+        if offset.checked_add(size as u64).is_some_and(|end| end <= own) {
+            return Ok(address);
+        }
+        let map = self.0.device.memory.snapshot();
+        let name = map.find(self.address()).map_or_else(String::new, |a| a.name.to_string());
+        let nearest = match offset.checked_sub(own) {
+            Some(distance) => Nearest::After { name, distance, freed: false },
+            None => Nearest::Inside { name, offset, size: own },
+        };
+        Err(MemoryError::NotMapped { address, size: size as u64, nearest }.into())
+    }
+
     /// Copies bytes into the buffer, from byte `offset` on.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if they do not fit.
+    /// [`Error::Memory`](crate::Error::Memory) if they do not fit; nothing is written then.
     pub fn write_bytes(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        Ok(self.0.device.memory.write(self.0.address.saturating_add(offset), bytes)?)
+        Ok(self.0.device.memory.write(self.part(offset, bytes.len())?, bytes)?)
     }
 
     /// Fills the buffer with a word, in little-endian bytes.
@@ -115,7 +132,7 @@ impl Buffer {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if the buffer has not that many.
     pub fn read_bytes(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        Ok(self.0.device.memory.read(self.0.address.saturating_add(offset), into)?)
+        Ok(self.0.device.memory.read(self.part(offset, into.len())?, into)?)
     }
 
     /// The whole contents.
@@ -123,9 +140,19 @@ impl Buffer {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if the host has not the memory for a copy.
     pub fn bytes(&self) -> Result<Vec<u8>> {
-        let mut all = vec![0; self.0.size as usize];
-        self.read_bytes(0, &mut all)?;
-        Ok(all)
+        self.to_vec()
+    }
+
+    /// Zeros to copy the contents to.
+    fn room<T: Plain>(&self) -> Result<Vec<T>> {
+        let count = self.0.size as usize / T::SIZE;
+        let mut room = Vec::new();
+        if room.try_reserve_exact(count).is_err() {
+            let name = format!("a copy of {} bytes", self.0.size);
+            return Err(MemoryError::OutOfMemory { name, size: self.0.size }.into());
+        }
+        room.resize(count, T::zeroed());
+        Ok(room)
     }
 
     /// Copies elements into the buffer, from element `first` on.
@@ -141,12 +168,16 @@ impl Buffer {
     /// # Errors
     /// As [`Buffer::bytes`].
     pub fn to_vec<T: Plain>(&self) -> Result<Vec<T>> {
+        let mut elements = self.room::<T>()?;
         if cfg!(target_endian = "little") {
-            let mut elements = vec![T::zeroed(); self.0.size as usize / T::SIZE];
             self.read_bytes(0, bytemuck::cast_slice_mut(&mut elements))?;
             return Ok(elements);
         }
-        Ok(self.bytes()?.chunks_exact(T::SIZE).map(T::get).collect())
+        let mut bytes = self.room::<u8>()?;
+        self.read_bytes(0, &mut bytes)?;
+        elements.clear();
+        elements.extend(bytes.chunks_exact(T::SIZE).map(T::get));
+        Ok(elements)
     }
 }
 
@@ -160,4 +191,38 @@ pub(crate) fn to_bytes<T: Plain>(elements: &[T]) -> Cow<'_, [u8]> {
         e.put(&mut bytes);
     }
     Cow::Owned(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_object::TargetId;
+
+    use super::*;
+    use crate::{Device, Error};
+
+    #[test]
+    fn a_buffer_ends_where_it_ends() {
+        let device = Device::new(&TargetId::parse("gfx906").unwrap()).unwrap();
+        let first = device.buffer("first", 4000).unwrap();
+        let second = device.buffer("second", 4000).unwrap();
+        let to_second = second.address() - first.address();
+        for offset in [to_second, 3997, 4000, u64::MAX, u64::MAX - first.address()] {
+            for result in [first.write_bytes(offset, &[1; 4]), first.read_bytes(offset, &mut [0; 4])] {
+                match result {
+                    Err(Error::Memory(MemoryError::NotMapped { nearest, .. })) => match nearest {
+                        Nearest::After { name, distance, .. } => {
+                            assert_eq!((name.as_str(), distance), ("first", offset - 4000));
+                        }
+                        Nearest::Inside { name, offset: 3997, size: 4000 } => assert_eq!(name, "first"),
+                        other => panic!("{offset}: {other:?}"),
+                    },
+                    other => panic!("{offset}: {other:?}"),
+                }
+            }
+        }
+        assert!(second.bytes().unwrap().iter().all(|byte| *byte == 0));
+        first.write_bytes(3996, &[1; 4]).unwrap();
+        first.write_bytes(4000, &[]).unwrap();
+        assert_eq!(first.to_vec::<u32>().unwrap()[999], 0x0101_0101);
+    }
 }

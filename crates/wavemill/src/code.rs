@@ -76,6 +76,7 @@ impl Lifted {
 #[derive(Debug)]
 pub(crate) struct Code {
     target: Target,
+    sramecc: bool,
     regions: RwLock<Vec<Region>>,
     lifted: RwLock<Lifted>,
     max_insts: usize,
@@ -84,9 +85,10 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    pub(crate) fn new(target: Target) -> Self {
+    pub(crate) fn new(target: Target, sramecc: bool) -> Self {
         Code {
             target,
+            sramecc,
             regions: RwLock::default(),
             lifted: RwLock::default(),
             max_insts: MAX_INSTS,
@@ -97,6 +99,10 @@ impl Code {
     /// The instruction set.
     pub(crate) fn target(&self) -> Target {
         self.target
+    }
+
+    fn context(&self, mode: u32) -> Context {
+        Context { target: self.target, mode, sramecc: self.sramecc }
     }
 
     pub(crate) fn add(&self, region: Region) {
@@ -201,7 +207,7 @@ impl Code {
             }
             n
         };
-        let block = Arc::new(lift_block(&Context { target: self.target, mode }, pc, &mut fetch));
+        let block = Arc::new(lift_block(&self.context(mode), pc, &mut fetch));
         // Where there is no code now, a module may be loaded later.
         if block.terminator != Terminator::Fault(FaultKind::NoCode) {
             lifted.insts += block.insts.len();
@@ -226,7 +232,7 @@ impl BlockSource for LoadedCode<'_> {
 
     /// Nothing is kept: who steps keeps what it needs.
     fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let context = Context { target: self.code.target, mode: mode & MODE_KEY };
+        let context = self.code.context(mode & MODE_KEY);
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             let (bytes, n) = self.code.fetch(self.map, at);
             *into = bytes;
@@ -283,7 +289,7 @@ mod tests {
 
     impl Loaded {
         fn new() -> Self {
-            Loaded { memory: GuestMemory::new(), code: Code::new(Target::Gfx906) }
+            Loaded { memory: GuestMemory::new(), code: Code::new(Target::Gfx906, false) }
         }
 
         fn add(&self, words: &[u32]) -> u64 {

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use wavemill_engine::GuestMemory;
 use wavemill_isa::Target;
-use wavemill_object::{CodeObject, Container, Limits, Processor, TargetId, container::ContainerKind};
+use wavemill_object::{
+    CodeObject, Container, Feature, Limits, Processor, TargetId, container::ContainerKind,
+};
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
@@ -66,6 +68,16 @@ fn instruction_set(id: &TargetId) -> Result<Target> {
     })
 }
 
+/// Whether registers are protected by ECC on the device. Where the target leaves it open, they are on every chip since
+/// MI100, and not on the Radeon VII.
+fn has_ecc(id: &TargetId, target: Target) -> bool {
+    match id.sramecc {
+        Feature::On => true,
+        Feature::Off | Feature::Unsupported => false,
+        Feature::Any => !matches!(target, Target::Gfx900 | Target::Gfx906),
+    }
+}
+
 impl Device {
     /// A device for the target.
     ///
@@ -77,12 +89,13 @@ impl Device {
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
         }
+        let code = Code::new(target, has_ecc(&id, target));
         Ok(Device(Arc::new(DeviceInner {
             target,
             id,
             chip: Chip::of(target),
             memory: GuestMemory::new(),
-            code: Code::new(target),
+            code,
             poison: Mutex::default(),
         })))
     }

@@ -84,6 +84,8 @@ enum GridSize {
 
 /// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
 const MAX_SCRATCH: u64 = 1 << 30;
+/// Bytes of kernel arguments; compilers stop at a few thousand.
+const MAX_KERNARG: u32 = 1 << 20;
 /// Private memory per lane of kernels whose stack has no known size.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
@@ -199,6 +201,12 @@ impl<'a> Launch<'a> {
         Error::Launch { kernel: self.kernel.name().to_owned(), problem }
     }
 
+    fn too_much_lds(&self) -> Error {
+        let device = &self.kernel.module.device;
+        let (target, have) = (device.target.name(), device.chip.lds);
+        self.refuse(format!("more LDS than 32 bits can count; {target} has {have} bytes per workgroup"))
+    }
+
     /// Writes one argument into the segment.
     fn put(&self, index: usize, p: &Parameter, arg: &Arg, kernarg: &mut [u8], lds: &mut u32) -> Result<()> {
         let name = p.name.clone();
@@ -207,8 +215,12 @@ impl<'a> Launch<'a> {
         };
         let bytes = match (&p.kind, arg) {
             (ParameterKind::Local, Arg::Local(size)) => {
-                let start = lds.next_multiple_of(p.pointee_align.next_power_of_two());
-                *lds = start.checked_add(*size).ok_or_else(|| self.refuse("too much dynamic LDS".into()))?;
+                let start = p
+                    .pointee_align
+                    .checked_next_power_of_two()
+                    .and_then(|align| lds.checked_next_multiple_of(align))
+                    .ok_or_else(|| self.too_much_lds())?;
+                *lds = start.checked_add(*size).ok_or_else(|| self.too_much_lds())?;
                 start.to_le_bytes().to_vec()
             }
             (ParameterKind::Local, Arg::Buffer(_)) => {
@@ -250,9 +262,10 @@ impl<'a> Launch<'a> {
     fn geometry(&self) -> Result<(Geometry, [u32; 3])> {
         let required = self.kernel.required_workgroup_size();
         let size = self.workgroup_size.or(required).unwrap_or([1; 3]);
-        let items: u64 = size.iter().map(|n| u64::from(*n)).product();
+        // At most 2^96.
+        let items: u128 = size.iter().map(|n| u128::from(*n)).product();
         let max = self.kernel.max_workgroup_size();
-        if items == 0 || items > u64::from(max) {
+        if items == 0 || items > u128::from(max) {
             return Err(self
                 .refuse(format!("a workgroup of {size:?} has {items} work-items; 1 to {max} are possible")));
         }
@@ -306,6 +319,11 @@ impl<'a> Launch<'a> {
         let mut lds = d.group_segment_fixed_size;
         let kernarg_size =
             self.kernel.kernarg_size().max(self.kernarg.as_ref().map_or(0, |k| k.len() as u32));
+        if kernarg_size > MAX_KERNARG {
+            return Err(self.refuse(format!(
+                "a kernel argument segment of {kernarg_size} bytes; at most {MAX_KERNARG} are possible"
+            )));
+        }
         let mut kernarg = vec![0u8; kernarg_size as usize];
         if let Some(raw) = &self.kernarg {
             kernarg[..raw.len()].copy_from_slice(raw);
@@ -321,7 +339,7 @@ impl<'a> Launch<'a> {
         } else if !self.args.is_empty() {
             return Err(self.argument_error(ArgumentError::NoMetadata));
         }
-        lds = lds.checked_add(self.dynamic_lds).ok_or_else(|| self.refuse("too much dynamic LDS".into()))?;
+        lds = lds.checked_add(self.dynamic_lds).ok_or_else(|| self.too_much_lds())?;
         geometry.dynamic_lds = lds - d.group_segment_fixed_size;
         if lds > device.chip.lds {
             let have = device.chip.lds;

@@ -11,7 +11,7 @@ use wavemill_isa::Target;
 use wavemill_object::container::ContainerKind;
 use wavemill_object::{CodeObject, Container, Limits, TargetId};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::input;
 
 /// Options of `wavemill dis`.
@@ -141,10 +141,10 @@ fn each_object(
         Some(id) if !listed => Err(unknown_target(id)),
         Some(_) => {
             let names: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            eprintln!(
+            say(format_args!(
                 "note: code for {} is left out: Wavemill does not know these instructions",
                 names.join(", ")
-            );
+            ));
             Ok(())
         }
         None => Ok(()),

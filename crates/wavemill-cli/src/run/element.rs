@@ -311,6 +311,14 @@ impl SourceType {
             "__hip_bfloat16" | "hip_bfloat16" | "__bf16" => Some(Element::Bf16),
             "float" => Some(Element::F32),
             "double" => Some(Element::F64),
+            // What a pointer to atomics or vectors points to is an array of their elements.
+            name if pointer => Element::from_name(name).or_else(|| {
+                let one = name.strip_prefix("atomic_").unwrap_or(name);
+                let scalar = one.trim_end_matches(|c: char| c.is_ascii_digit());
+                let is_vector = matches!(&one[scalar.len()..], "2" | "3" | "4" | "8" | "16");
+                let known = is_vector || one.len() < name.len();
+                known.then(|| SourceType::parse(if is_vector { scalar } else { one }).element).flatten()
+            }),
             name => Element::from_name(name),
         };
         SourceType { element, pointer }
@@ -389,7 +397,13 @@ mod tests {
             ("const unsigned int *", Some(Element::U32), true),
             ("float __restrict__*", Some(Element::F32), true),
             ("ulong", Some(Element::U64), false),
-            ("float4*", None, true),
+            ("float4*", Some(Element::F32), true),
+            ("const uchar16*", Some(Element::U8), true),
+            ("atomic_uint*", Some(Element::U32), true),
+            ("volatile atomic_double *", Some(Element::F64), true),
+            ("float4", None, false),
+            ("float5*", None, true),
+            ("box2*", None, true),
             ("void*", None, true),
             ("struct block", None, false),
         ] {

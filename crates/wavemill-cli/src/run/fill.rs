@@ -85,8 +85,19 @@ impl Fill {
             None => None,
         };
         if let Some(list) = list {
-            let numbers = list.split(',').map(str::trim).filter(|n| !n.is_empty());
-            return Ok(Fill::List(numbers.map(str::to_owned).collect()));
+            // One comma at the end is a habit of programmers; more of them are numbers that were forgotten.
+            let inside = list.trim();
+            let inside = inside.strip_suffix(',').unwrap_or(inside);
+            if inside.trim().is_empty() {
+                return Ok(Fill::List(Vec::new()));
+            }
+            let numbers: Vec<String> = inside.split(',').map(|n| n.trim().to_owned()).collect();
+            return match numbers.iter().position(String::is_empty) {
+                Some(at) => {
+                    Err(Failure::usage(format!("`{text}`: there is no number {at} between the commas")))
+                }
+                None => Ok(Fill::List(numbers)),
+            };
         }
         let numeric = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
         match numeric || matches!(text, "inf" | "nan" | "NaN") {
@@ -204,7 +215,10 @@ pub(crate) fn read_file(
 /// Appends start, start + step, ... Floats are computed in double precision, and then rounded.
 fn iota(element: Element, count: u64, start: Number, step: Number, out: &mut Vec<u8>) -> Result<(), Failure> {
     let at = |index: u64| match (start, step) {
-        (Number::Int(start), Number::Int(step)) => Number::Int(start + step * i128::from(index)),
+        // What does not even fit into 128 bits fits into no type; the largest number does not either.
+        (Number::Int(start), Number::Int(step)) => {
+            Number::Int(start.saturating_add(step.saturating_mul(i128::from(index))))
+        }
         (Number::Float(start), Number::Float(step)) => Number::Float(start + step * index as f64),
         // Both were read as the same type.
         (start, _) => start,
@@ -271,7 +285,13 @@ fn random(
 ) -> Result<(), Failure> {
     let mut generator = SplitMix64(seed);
     let range = match range {
-        Some((low, high)) => Some((element.number(low)?, element.number(high)?)),
+        Some((low, high)) => {
+            let bound = |text: &str| {
+                let number = element.number(text)?;
+                element.put(number, &mut Vec::new()).map(|()| number)
+            };
+            Some((bound(low)?, bound(high)?))
+        }
         None => None,
     };
     for _ in 0..count {

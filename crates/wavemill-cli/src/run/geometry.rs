@@ -134,11 +134,12 @@ impl Geometry {
                 )));
             }
         };
-        let items = block.n.iter().fold(1u64, |all, n| all.saturating_mul(*n));
-        if items > u64::from(max) {
+        // At most 2^96.
+        let items: u128 = block.n.iter().map(|n| u128::from(*n)).product();
+        if items > u128::from(max) {
+            let has = u64::try_from(items).map_or_else(|_| "too many".to_owned(), |n| Grouped(n).to_string());
             return Err(Failure::usage(format!(
-                "a workgroup of {block} has {} work-items, but `{}` takes {max} at most",
-                Grouped(items),
+                "a workgroup of {block} has {has} work-items, but `{}` takes {max} at most",
                 kernel.name()
             )));
         }

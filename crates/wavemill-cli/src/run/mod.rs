@@ -28,7 +28,7 @@ use wavemill_object::{CodeObject, Container, Limits, container::ContainerKind};
 
 pub(crate) use options::{HELP, RunArgs};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, say};
 use crate::input;
 use geometry::Geometry;
 use options::Job;
@@ -269,9 +269,7 @@ fn init(
         file.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) || job.from_launch_file;
     let outputs = job.out.iter().map(|out| &out.text).chain(job.expect.iter().map(|expect| &expect.text));
     if elsewhere && outputs.chain(&arguments).any(|text| names_files(text)) {
-        eprintln!(
-            "note: names of files in it are as they were given; it takes them as relative to its own folder"
-        );
+        say("note: names of files in it are as they were given; it takes them as relative to its own folder");
     }
     let text = signature::launch_file(&object, job, kernel, parameters, &arguments);
     let name = format!("`{}`", file.display());
@@ -284,8 +282,24 @@ fn init(
         Err(error) => return Err(Failure::output(&name, &error)),
     };
     out.write_all(text.as_bytes()).map_err(|error| Failure::output(&name, &error))?;
-    eprintln!("wrote {name}{}", signature::placeholders(&arguments));
+    say(format_args!("wrote {name}{}", signature::placeholders(&arguments)));
     Ok(())
+}
+
+/// The standard output, with the first error that it had; behind that nothing is written.
+struct Stdout<W: Write>(BufWriter<W>, std::io::Result<()>);
+
+impl<W: Write> Stdout<W> {
+    fn write(&mut self, text: &str) {
+        if self.1.is_ok() {
+            self.1 = self.0.write_all(text.as_bytes());
+        }
+    }
+
+    fn finish(mut self) -> std::io::Result<()> {
+        self.1?;
+        self.0.flush()
+    }
 }
 
 /// Something to print.
@@ -358,15 +372,23 @@ impl Run<'_> {
             printed
                 .push(prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")))?);
         }
-        for output in &self.job.out {
+        for (index, output) in self.job.out.iter().enumerate() {
             shape(&output.buffer)
                 .and_then(|shape| output.check(shape))
                 .map_err(|failure| failure.within("--out"))?;
+            if let Some(other) = self.job.out[..index].iter().find(|other| other.file() == output.file()) {
+                return Err(Failure::usage(format!(
+                    "--out: `{}` and `{}` name the same file",
+                    other.text, output.text
+                )));
+            }
         }
         let mut expected = Vec::new();
         for expectation in &self.job.expect {
             let prepared = shape(&expectation.buffer).and_then(|shape| expectation.prepare(shape));
-            expected.push(prepared.map_err(|failure| failure.within("--expect"))?);
+            expected.push(
+                prepared.map_err(|failure| failure.within(format_args!("--expect {}", expectation.text)))?,
+            );
         }
         let mut buffers: Vec<(Shape, Buffer)> = Vec::new();
         let arguments = self.arguments(planned, &mut buffers)?;
@@ -385,7 +407,7 @@ impl Run<'_> {
         if let Some(trace) = &trace {
             launch = launch.tracer(trace);
         }
-        eprintln!("{}", self.geometry);
+        say(self.geometry);
         let start = Instant::now();
         let stats = launch.run().map_err(|error| failure(&error))?;
         let time = start.elapsed();
@@ -398,36 +420,37 @@ impl Run<'_> {
             let (shape, buffer) = find(name)?;
             Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
         };
-        let mut out = BufWriter::new(std::io::stdout().lock());
+        // Files are written and expectations checked even if nobody reads what is printed.
+        let mut out = Stdout(BufWriter::new(std::io::stdout().lock()), Ok(()));
         for one in &printed {
             let (shape, buffer) = find(&one.buffer)?;
             // What lies behind the last element shown need not be copied.
             let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
             let mut bytes = vec![0; count as usize * shape.element.bytes()];
             buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
-            out.write_all(view::format(&one.title, shape, &one.view, &bytes, one.hex).as_bytes())?;
+            out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
         }
         for output in &self.job.out {
             let (shape, bytes) = contents(&output.buffer)?;
             let file = output.write(shape, &bytes)?;
-            eprintln!("wrote {file}");
+            say(format_args!("wrote {file}"));
         }
         let mut wrong = Vec::new();
         for prepared in &expected {
             let (_, bytes) = contents(prepared.buffer())?;
             match prepared.check(&bytes) {
-                Ok(message) => writeln!(out, "{message}")?,
+                Ok(message) => out.write(&format!("{message}\n")),
                 Err(message) => wrong.push(message),
             }
         }
-        out.flush()?;
+        let printing = out.finish();
         if self.job.stats {
-            eprint!("{}", stats_text(&stats, time));
-            eprint!("{}", stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default());
-            eprint!("{}", stats.operations.as_ref().map(stats::operations).unwrap_or_default());
+            let fidelity = stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
+            let operations = stats.operations.as_ref().map(stats::operations).unwrap_or_default();
+            say(format!("{}{fidelity}{operations}", stats_text(&stats, time)).trim_end());
         }
         match wrong.is_empty() {
-            true => Ok(()),
+            true => Ok(printing?),
             false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
         }
     }

@@ -239,6 +239,9 @@ impl Job {
             let workgroup = Size::offset(text).map_err(|failure| failure.within("--trace-workgroup"))?;
             job.trace_workgroup = Some(workgroup);
         }
+        if args.deterministic && args.threads.is_some_and(|threads| threads.get() > 1) {
+            return Err(Failure::usage("--deterministic runs on one thread; leave --threads out"));
+        }
         if args.trace {
             // On one thread, the lines are in the same order in every run.
             job.options.threads = Some(NonZeroUsize::MIN);
@@ -289,7 +292,7 @@ impl Job {
         if let (None, Some(offset)) = (&args.offset, &file.offset) {
             self.offset = match offset {
                 SizeText::One(x) => [*x, 0, 0],
-                SizeText::List(list) if list.len() <= 3 => {
+                SizeText::List(list) if (1..=3).contains(&list.len()) => {
                     std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))
                 }
                 SizeText::List(_) => return Err(Failure::usage("offset: expected one to three numbers")),
@@ -305,6 +308,9 @@ impl Job {
             self.out.push(Output::parse(text, base)?);
         }
         let own: Option<Tolerance> = parse("tolerance", file.tolerance.as_ref())?;
+        if own.is_some() && file.expect.is_empty() && self.expect.is_empty() {
+            return Err(Failure::usage("tolerance: nothing is compared; add expect = [\"VIEW=CONTENTS\"]"));
+        }
         for expectation in &file.expect {
             let (text, special) = match expectation {
                 ExpectText::Plain(text) => (text, None),

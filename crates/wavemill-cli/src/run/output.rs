@@ -89,6 +89,10 @@ fn blend(stops: &[[f64; 3]], place: f64) -> [u8; 3] {
 }
 
 impl Output {
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Reads `y=file.npy` or `y=file.png,range=0:1,palette=heat`; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Self, Failure> {
         let fail = || {

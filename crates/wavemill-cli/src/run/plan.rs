@@ -92,6 +92,13 @@ pub(crate) fn assign<'a>(
             None => rest.push(argument),
         }
     }
+    for (index, argument) in rest.iter().enumerate() {
+        let name = argument.name.as_ref();
+        if let Some(name) = name.filter(|_| rest[..index].iter().any(|other| other.name.as_ref() == name)) {
+            return Err(Failure::usage(format!("two arguments are called `{name}`"))
+                .help("Results are asked for by name, so each argument needs one of its own."));
+        }
+    }
     let all_named = parameters.iter().all(|parameter| parameter.named);
     let mut free = places.iter_mut().filter(|place| place.is_none());
     for argument in rest {

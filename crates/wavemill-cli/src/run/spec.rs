@@ -54,7 +54,11 @@ fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
     };
     let dims: Option<Vec<u64>> = text.split(',').map(one).collect();
     let dims = dims.filter(|dims| dims.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).is_some());
-    dims.ok_or_else(|| Failure::usage(format!("[{text}] is no size; expected [1024] or [64,64]")))
+    dims.ok_or_else(|| {
+        Failure::usage(format!(
+            "[{text}] is no size, or one that no memory could hold; expected [1024] or [64,64]"
+        ))
+    })
 }
 
 impl Init {
@@ -113,6 +117,9 @@ impl ArgSpec {
             }
             None => text,
         };
+        if declared.is_empty() {
+            return Err(Failure::usage(format!("there is nothing in front of the `=`; expected {FORM}")));
+        }
         let declares = text.contains('=')
             || !declared.starts_with("local:") && !declared.starts_with("bytes:") && declared.contains(':')
             || declared.ends_with(']') && declared.starts_with(|c: char| c.is_alphabetic() || c == '_');

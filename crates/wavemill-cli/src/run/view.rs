@@ -1,5 +1,7 @@
 //! Parts of a buffer: `y`, `y[:4]`, `y[10:20:2]`, `y[0,:4]`.
 
+use std::ops::Range;
+
 use super::element::Element;
 use super::text::{Extent, Plural};
 use crate::failure::Failure;
@@ -57,23 +59,30 @@ impl View {
             )));
         }
         let mut view = View { indices: vec![0], shape: Vec::new() };
+        // A buffer without elements may have large dimensions beside the one that is zero.
+        let empty = shape.count() == 0;
         for (d, &size) in shape.dims.iter().enumerate() {
-            let (range, kept) = match parts.get(d) {
+            let (range, step, kept) = match parts.get(d) {
                 Some(part) => range(shape, part.trim(), size)?,
-                None => ((0..size).collect(), true),
+                None => (0..size, 1, true),
             };
             if kept {
-                view.shape.push(range.len() as u64);
+                view.shape.push((range.end - range.start).div_ceil(step as u64));
             }
-            let rows = view.indices.iter();
-            view.indices = rows.flat_map(|row| range.iter().map(move |index| row * size + index)).collect();
+            view.indices = match empty {
+                true => Vec::new(),
+                false => {
+                    let along = |row: u64| range.clone().step_by(step).map(move |index| row * size + index);
+                    view.indices.into_iter().flat_map(along).collect()
+                }
+            };
         }
         Ok(view)
     }
 }
 
-/// The indices that a part of a slice names, and whether it is a range.
-fn range(shape: &Shape, part: &str, size: u64) -> Result<(Vec<u64>, bool), Failure> {
+/// The indices that a part of a slice names, each so many behind the one before, and whether it is a range.
+fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, usize, bool), Failure> {
     let name = &shape.name;
     let bad = || {
         Failure::usage(format!(
@@ -96,7 +105,8 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Vec<u64>, bool), Failu
     if let [index] = fields[..] {
         let index = number(index)?;
         let Some(last) = size.checked_sub(1) else { return Err(outside(index)) };
-        return Ok((vec![place(index, last)?], false));
+        let index = place(index, last)?;
+        return Ok((index..index + 1, 1, false));
     }
     if fields.len() > 3 {
         return Err(bad());
@@ -107,7 +117,7 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Vec<u64>, bool), Failu
     let step = field(2).map_or(Ok(1), number)?;
     let step = usize::try_from(step).ok().filter(|step| *step > 0);
     let step = step.ok_or_else(|| Failure::usage(format!("`{part}`: the step must be 1 or more")))?;
-    Ok(((start..end).step_by(step).collect(), true))
+    Ok((start..end.max(start), step, true))
 }
 
 /// Longest line of printed values.

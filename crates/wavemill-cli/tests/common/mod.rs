@@ -28,14 +28,16 @@ impl Folder {
         std::fs::write(self.0.join(name), contents).unwrap();
     }
 
+    /// The command, to be run there.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wavemill"));
+        command.current_dir(&self.0).env_remove("COLUMNS");
+        command
+    }
+
     /// Runs the command.
     pub fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_wavemill"))
-            .args(args)
-            .current_dir(&self.0)
-            .env_remove("COLUMNS")
-            .output()
-            .unwrap()
+        self.command().args(args).output().unwrap()
     }
 }
 

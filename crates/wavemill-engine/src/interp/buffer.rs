@@ -42,6 +42,8 @@ struct Resource {
     /// Each lane adds its number to the index.
     add_lane: bool,
     range: Range,
+    /// It lies in the launch's private memory: what it may access is that of the wave.
+    private: bool,
 }
 
 impl Resource {
@@ -66,7 +68,7 @@ impl Resource {
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
         let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
-        Resource { base, stride, swizzle, add_lane, range }
+        Resource { base, stride, swizzle, add_lane, range, private: false }
     }
 
     /// Address of a component of `size` bytes; `None` if it is out of range.
@@ -101,6 +103,7 @@ unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resourc
     unsafe {
         let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
         let mut r = Resource::decode([0, 1, 2, 3].map(|n| cells.add(n).read()), IDXEN);
+        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
         if !is_absent(op, 2) {
             r.base = r.base.wrapping_add(u64::from(scalar32(ctx, op, 2)));
         }
@@ -130,7 +133,8 @@ unsafe fn indices<const OFFEN: bool, const IDXEN: bool>(
         let index = if IDXEN { part(ctx, op, 0, lane) } else { 0 };
         let offset = if OFFEN { part(ctx, op, u32::from(IDXEN), lane) } else { 0 };
         let lane = if r.add_lane { lane as u64 } else { 0 };
-        (index + lane, offset + u64::from((*op).imm as u32))
+        // Offsets wrap at 32 bits: compilers add positive ones to negative bases.
+        (index + lane, u64::from((offset as u32).wrapping_add_signed((*op).imm)))
     }
 }
 
@@ -157,6 +161,11 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
                 *p = std::ptr::null_mut();
                 let offset = offset + u64::from(size) * k as u64;
                 if let Some(address) = r.address(index, offset, u64::from(size)) {
+                    if r.private && !(*ctx).private.holds(address, u64::from(size)) {
+                        let offset = (*ctx).private.offset_in_lane(address);
+                        refuse(ctx, &mut refused, lane, offset, FaultSpace::Scratch);
+                        break;
+                    }
                     *p = global(ctx, op, address, u64::from(size), access);
                     if p.is_null() {
                         refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
@@ -165,11 +174,8 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
                 }
             }
         });
-        if refused.is_some() {
-            leave(
-                ctx,
-                Exit::Memory { pc: (*op).pc, access, space: FaultSpace::Global, size: size * N as u32 },
-            );
+        if let Some(space) = refused {
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * N as u32 });
             return false;
         }
         true
@@ -212,12 +218,15 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
         }
         let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
         let size = if linear { 256 } else { 4 };
-        if offset & 3 != 0 {
+        // Nor do they with what the instruction adds.
+        if offset & 3 != 0 || (linear && offset > u64::from(u32::MAX) - 256) {
             return std::ptr::null_mut();
         }
         match r.address(index, offset, size) {
-            Some(address) => global(ctx, op, address, 256, access),
-            None => std::ptr::null_mut(),
+            Some(address) if !r.private || (*ctx).private.holds(address, 256) => {
+                global(ctx, op, address, 256, access)
+            }
+            _ => std::ptr::null_mut(),
         }
     }
 }

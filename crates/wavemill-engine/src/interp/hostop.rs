@@ -8,6 +8,7 @@ use super::atomic::Perform;
 use super::float::FloatInfo;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::MemoryMap;
+use crate::regs::ROW_BYTES;
 
 /// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
 /// (then [`Ctx::exit`] says why).
@@ -139,6 +140,36 @@ pub(super) enum Exit {
     Fault { pc: u64, kind: FaultKind },
 }
 
+/// Where private memory lies, as guest addresses from the first byte to behind the last one; empty if there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PrivateMemory {
+    /// That of all resident waves of the launch.
+    pub all: (u64, u64),
+    /// That of the wave: rows of 64 dwords, one for each lane.
+    pub own: (u64, u64),
+}
+
+impl PrivateMemory {
+    /// Whether the address is in the private memory of some wave.
+    #[inline(always)]
+    pub(super) fn is_anyones(&self, address: u64) -> bool {
+        (self.all.0..self.all.1).contains(&address)
+    }
+
+    /// Whether the wave has all the bytes.
+    #[inline(always)]
+    pub(super) fn holds(&self, address: u64, size: u64) -> bool {
+        address >= self.own.0 && address <= self.own.1 && self.own.1 - address >= size
+    }
+
+    /// What the address is in the private memory of its lane; negative, as a 64-bit number, before its start.
+    pub(super) fn offset_in_lane(&self, address: u64) -> u64 {
+        let offset = address.wrapping_sub(self.own.0) as i64;
+        let row = ROW_BYTES as i64;
+        (offset.div_euclid(row) * 4 + (offset & 3)) as u64
+    }
+}
+
 /// What handlers see of the world.
 #[derive(Debug)]
 #[repr(C)]
@@ -153,6 +184,8 @@ pub(super) struct Ctx {
     pub lds_size: u32,
     /// Bytes of private memory per lane.
     pub scratch_size: u32,
+    /// The same as an allocation, for buffer resources that point there.
+    pub private: PrivateMemory,
     /// Guest memory.
     pub map: *const MemoryMap,
     /// Why the interpreter was left.

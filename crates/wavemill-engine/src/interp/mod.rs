@@ -161,6 +161,8 @@ pub(crate) struct Wave {
     /// Guest instructions that it has run.
     pub retired: u64,
     pub hw_id: u32,
+    /// Its private memory: guest addresses from the first byte to behind the last one.
+    pub private: (u64, u64),
 }
 
 /// What a wave may touch while it runs.
@@ -170,6 +172,8 @@ pub(crate) struct Surroundings<'a> {
     pub lds: *mut u8,
     pub lds_size: u32,
     pub scratch_size: u32,
+    /// Private memory of all resident waves: guest addresses from the first byte to behind the last one.
+    pub private: (u64, u64),
     pub deterministic: bool,
 }
 
@@ -308,6 +312,7 @@ impl<'a> Interpreter<'a> {
             lds: around.lds,
             lds_size: around.lds_size,
             scratch_size: around.scratch_size,
+            private: hostop::PrivateMemory { all: around.private, own: wave.private },
             map: around.map,
             exit: Exit::End,
             refused: Vec::new(),
@@ -356,8 +361,7 @@ impl<'a> Interpreter<'a> {
                     op = self.entry(pc, ctx.status.mode);
                 }
                 Exit::SetMode { value, offset, width, next } => {
-                    let mask = if width >= 32 { !0 } else { ((1u32 << width) - 1) << offset };
-                    ctx.status.mode = (ctx.status.mode & !mask) | (value << offset & mask);
+                    ctx.status.mode = status::with_field(ctx.status.mode, value, offset, width);
                     if ctx.budget <= 0 {
                         wave.pc = next;
                         break WaveExit::Preempted;
@@ -388,6 +392,10 @@ impl<'a> Interpreter<'a> {
                     let first = lanes.first().map_or(0, |l| l.address);
                     let nearest = match space {
                         FaultSpace::Global => around.map.refusal(first, u64::from(size), access),
+                        FaultSpace::Scratch if (first as i64) < 0 => {
+                            let distance = first.wrapping_neg();
+                            crate::memory::Nearest::Before { name: "private memory".into(), distance }
+                        }
                         FaultSpace::Scratch => crate::memory::Nearest::After {
                             name: "private memory".into(),
                             distance: first.saturating_sub(u64::from(around.scratch_size)),
@@ -467,13 +475,28 @@ mod tests {
     }
 
     fn wave() -> Wave {
-        Wave { regs: Registers::new(COUNTS), pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0 }
+        Wave {
+            regs: Registers::new(COUNTS),
+            pc: 0,
+            mode: 0,
+            trapsts: 0,
+            retired: 0,
+            hw_id: 0,
+            private: (0, 0),
+        }
     }
 
     fn steps(interp: &mut Interpreter<'_>, wave: &mut Wave, n: u64) {
         let map = MemoryMap::default();
         let lds = std::ptr::null_mut();
-        let around = Surroundings { map: &map, lds, lds_size: 0, scratch_size: 0, deterministic: true };
+        let around = Surroundings {
+            map: &map,
+            lds,
+            lds_size: 0,
+            scratch_size: 0,
+            private: (0, 0),
+            deterministic: true,
+        };
         assert!(matches!(interp.run(wave, around, n), WaveExit::Preempted));
     }
 

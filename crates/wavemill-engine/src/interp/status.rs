@@ -110,6 +110,12 @@ pub(super) fn read_handler(_: StatusReg) -> Handler {
     read
 }
 
+/// A hardware register after `value` was written to the bits of a field; those beyond its end are dropped.
+pub(super) fn with_field(register: u32, value: u32, offset: u8, width: u8) -> u32 {
+    let mask = (((1u64 << width.min(32)) - 1) << offset.min(32)) as u32;
+    register & !mask | ((u64::from(value) << offset.min(32)) as u32) & mask
+}
+
 unsafe fn write(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -117,9 +123,8 @@ unsafe fn write(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if (*op).k[1] == 3 {
             let imm = (*op).imm as u32;
             let (offset, width) = (imm & 31, (imm >> 8 & 31) + 1);
-            let mask = if width == 32 { !0 } else { ((1u32 << width) - 1) << offset };
-            let old = (*ctx).status.trapsts;
-            (*ctx).status.trapsts = (old & !mask) | (scalar32(ctx, op, 0) << offset & mask);
+            let status = &mut (*ctx).status;
+            status.trapsts = with_field(status.trapsts, scalar32(ctx, op, 0), offset as u8, width as u8);
         }
         HostOp::next(op)
     }
@@ -128,4 +133,17 @@ unsafe fn write(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 /// The handler that writes a hardware register; its number goes into `k[1]`.
 pub(super) fn write_handler() -> Handler {
     write
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_field;
+
+    #[test]
+    fn fields_of_hardware_registers() {
+        assert_eq!(with_field(0x5, 0x3c, 4, 32), 0x3c5, "a width beyond the end");
+        assert_eq!(with_field(0xffff_ffff, 0, 8, 4), 0xffff_f0ff);
+        assert_eq!(with_field(0, 0xffff_ffff, 31, 32), 0x8000_0000);
+        assert_eq!(with_field(0xaaaa_aaaa, 0x1234_5678, 0, 32), 0x1234_5678);
+    }
 }

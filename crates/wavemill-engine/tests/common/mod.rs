@@ -29,6 +29,8 @@ pub(crate) struct Setup {
     pub(crate) lds_size: u32,
     /// Bytes of private memory of a lane.
     pub(crate) scratch_size: u32,
+    /// Address of the private memory of all waves, and bytes of that of each.
+    pub(crate) private: Option<(u64, u64)>,
     /// Workgroups.
     pub(crate) workgroups: u32,
     /// Waves of each.
@@ -67,6 +69,10 @@ impl WaveInit for Init<'_> {
             regs.set_uni(*cell, *value);
         }
         regs.set_uni64(Uni::EXEC, self.0.exec);
+    }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        self.0.private.map(|(address, size)| (address + u64::from(slot) * size, size))
     }
 }
 

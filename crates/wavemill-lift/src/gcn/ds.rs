@@ -163,7 +163,9 @@ impl Lifter {
 
     fn lds_load(&mut self, ty: MemType, result: Operand, address: Operand, offset: i32) {
         let sources = [address, Operand::None, Operand::None, Operand::None];
-        self.b.push(IrOp::Load(Space::Lds, ty), [result, Operand::None], sources, Self::imm(offset));
+        self.load(ty, result, |lifter, ty| {
+            lifter.b.push(IrOp::Load(Space::Lds, ty), [result, Operand::None], sources, Self::imm(offset));
+        });
     }
 
     /// The byte offsets of an instruction with two of them; they count elements of the data, or 64 of those.

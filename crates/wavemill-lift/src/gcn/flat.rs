@@ -45,9 +45,11 @@ impl Lifter {
     fn flat_load(&mut self, inst: &Inst, space: Space, data: Type) -> Lifted {
         let result = self.get(inst, Role::Vdst);
         let [vaddr, saddr] = self.flat_address(inst);
-        let op = IrOp::Load(space, memory_type(inst, data));
         let attrs = Self::imm(inst.modifiers().offset);
-        self.b.push(op, [result, Operand::None], [vaddr, saddr, Operand::None, Operand::None], attrs);
+        self.load(memory_type(inst, data), result, |lifter, ty| {
+            let sources = [vaddr, saddr, Operand::None, Operand::None];
+            lifter.b.push(IrOp::Load(space, ty), [result, Operand::None], sources, attrs);
+        });
         Lifted::Next
     }
 

@@ -26,6 +26,20 @@ pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
     }
 }
 
+/// How a load of 16 bits is done where the other half of the register is cleared: what is loaded to the whole register,
+/// and what is to be done with it then.
+fn clearing_load(ty: MemType) -> Option<(MemType, Option<(IntOp, u64)>)> {
+    Some(match ty {
+        MemType::D16U8 => (MemType::U8, None),
+        MemType::D16B16 => (MemType::U16, None),
+        MemType::D16I8 => (MemType::I8, Some((IntOp::And, 0xffff))),
+        MemType::D16HiU8 => (MemType::U8, Some((IntOp::Shl, 16))),
+        MemType::D16HiI8 => (MemType::I8, Some((IntOp::Shl, 16))),
+        MemType::D16HiB16 => (MemType::U16, Some((IntOp::Shl, 16))),
+        _ => return None,
+    })
+}
+
 /// Width of the memory that an atomic with this data changes.
 pub(super) fn atomic_width(data: Type) -> Width {
     if data.elem.bits() == 64 { Width::W64 } else { Width::W32 }
@@ -93,6 +107,16 @@ impl Lifter {
         let flushes = atomic == AtomicOp::AddF && width == Width::W32 && !keeps;
         let fp = FpEnv { denorm_in: !flushes, denorm_out: !flushes, ..FpEnv::DEFAULT };
         Attrs { imm: offset, fp, ..Attrs::default() }
+    }
+
+    /// A load to registers; `load` pushes the operation for the type that it is given.
+    pub(super) fn load(&mut self, ty: MemType, result: Operand, load: impl FnOnce(&mut Self, MemType)) {
+        let clearing = if self.context.sramecc { clearing_load(ty) } else { None };
+        let (ty, then) = clearing.unwrap_or((ty, None));
+        load(self, ty);
+        if let (Some((op, by)), Operand::Row(row)) = (then, result) {
+            self.int(op, row, [row.into(), Operand::Const(by), Operand::None]);
+        }
     }
 
     /// Orders memory operations.

@@ -35,6 +35,9 @@ pub struct Context {
     pub target: Target,
     /// Value of the MODE register at the start of the block.
     pub mode: u32,
+    /// Whether registers are protected by ECC: then loads of 16 bits clear the other half of the register instead of
+    /// keeping it (CDNA 3 ISA 9.1.6).
+    pub sramecc: bool,
 }
 
 /// Guest instructions after which a block is cut.

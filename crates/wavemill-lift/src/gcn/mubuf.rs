@@ -45,15 +45,16 @@ impl Lifter {
         let ty = memory_type(inst, data);
         let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
         let sources = [vaddr, resource, offset, Operand::None];
-        let op = IrOp::BufferLoad(ty, addr);
         if modifiers.lds {
             let temp = self.b.row_temp(ty.dwords());
-            self.b.push(op, [temp.into(), Operand::None], sources, attrs);
+            self.b.push(IrOp::BufferLoad(ty, addr), [temp.into(), Operand::None], sources, attrs);
             self.store_lds_by_lane(temp, ty.dwords(), modifiers.offset);
             return Lifted::Next;
         }
         let result = self.get(inst, Role::Vdata);
-        self.b.push(op, [result, Operand::None], sources, attrs);
+        self.load(ty, result, |lifter, ty| {
+            lifter.b.push(IrOp::BufferLoad(ty, addr), [result, Operand::None], sources, attrs);
+        });
         // The status of a texture fail enable follows the data: 0, as there are no partially resident resources.
         if modifiers.tfe
             && let Operand::Row(status) = result.dword(ty.dwords())

@@ -65,7 +65,7 @@ pub(crate) fn lift_at(context: &Context, code: &[u32], at: u64) -> Block {
 
 /// Lifts the first block of a program under [`MODE`].
 pub(crate) fn lift(target: Target, code: &[u32]) -> Block {
-    lift_at(&Context { target, mode: MODE }, code, CODE)
+    lift_at(&Context { target, mode: MODE, sramecc: false }, code, CODE)
 }
 
 /// One wave and its surroundings before it runs.
@@ -73,6 +73,8 @@ pub(crate) fn lift(target: Target, code: &[u32]) -> Block {
 pub(crate) struct Machine {
     pub(crate) target: Target,
     pub(crate) mode: u32,
+    /// Whether registers are protected by ECC.
+    pub(crate) sramecc: bool,
     pub(crate) registers: RegisterCounts,
     /// Bytes of LDS.
     pub(crate) lds_size: u32,
@@ -92,12 +94,14 @@ pub(crate) struct Outcome {
 
 struct Program<'a> {
     target: Target,
+    sramecc: bool,
     code: &'a [u32],
 }
 
 impl BlockSource for Program<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        Arc::new(lift_at(&Context { target: self.target, mode }, self.code, pc))
+        let context = Context { target: self.target, mode, sramecc: self.sramecc };
+        Arc::new(lift_at(&context, self.code, pc))
     }
 
     fn watches_exceptions(&self) -> bool {
@@ -131,6 +135,7 @@ impl Machine {
         Machine {
             target,
             mode: MODE,
+            sramecc: false,
             registers: RegisterCounts { vgprs: 32, accs: 8 },
             lds_size: 0,
             scratch_size: 0,
@@ -185,7 +190,7 @@ impl Machine {
         let map = memory.snapshot();
         let grid = Grid {
             map: &map,
-            source: &Program { target: self.target, code: &code },
+            source: &Program { target: self.target, sramecc: self.sramecc, code: &code },
             init: &Init { set: init, addresses: &addresses, scratch },
             workgroups: [1, 1, 1],
             waves_per_group: 1,

@@ -7,6 +7,7 @@ mod atomic;
 mod buffer;
 mod denormals;
 mod direct;
+mod ecc;
 mod flat;
 mod lds;
 mod reference;

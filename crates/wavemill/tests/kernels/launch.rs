@@ -3,7 +3,14 @@
 use std::num::NonZeroUsize;
 
 use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier, Tracer};
-use wavemill_kernels::{Case, Target, Value, fixture};
+use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
+
+/// Which object of a case is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code {
+    pub(crate) target: Target,
+    pub(crate) level: Level,
+}
 
 /// How a case is run.
 #[derive(Clone, Copy, Debug)]
@@ -25,39 +32,39 @@ impl Way {
 }
 
 /// Contents of all buffers after a launch, in argument order, and what the launch did.
-pub(crate) fn launch(case: &Case, target: Target, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, target, way.options(), None)
+pub(crate) fn launch(case: &Case, code: Code, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    run(case, code, way.options(), None)
 }
 
 /// The same, one instruction at a time if somebody may watch.
 pub(crate) fn launch_watched(
     case: &Case,
-    target: Target,
+    code: Code,
     way: Way,
     tracer: Option<&dyn Tracer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, target, way.options(), tracer)
+    run(case, code, way.options(), tracer)
 }
 
 /// The same with a count of instructions.
 pub(crate) fn launch_counted(
     case: &Case,
-    target: Target,
+    code: Code,
     way: Way,
     tracer: Option<&dyn Tracer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, target, RunOptions { count_blocks: true, ..way.options() }, tracer)
+    run(case, code, RunOptions { count_blocks: true, ..way.options() }, tracer)
 }
 
 fn run(
     case: &Case,
-    target: Target,
+    code: Code,
     options: RunOptions,
     tracer: Option<&dyn Tracer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    let object = fixture(target, case.object).unwrap_or_else(|| panic!("no fixture {}", case.object));
-    let device = Device::for_object(object)?;
-    let module = Module::load(&device, object)?;
+    let object = fixture_at(code.target, code.level, case.object).unwrap_or_else(|error| panic!("{error}"));
+    let device = Device::for_object(&object)?;
+    let module = Module::load(&device, &object)?;
     let kernel = module.kernel(case.kernel)?;
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut args = Vec::new();

@@ -4,13 +4,13 @@ mod launch;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use wavemill::{Tier, TraceStep, Tracer};
-use wavemill_kernels::{Case, KERNELS, Size, Target};
+use wavemill_kernels::{Case, KERNELS, Level, Size, Target};
 
-use launch::{Way, launch, launch_counted, launch_watched};
+use launch::{Code, Way, launch, launch_counted, launch_watched};
 
 /// The kernel's results are those of its host reference.
-fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
-    let (buffers, stats) = launch(case, target, Way { threads: 2, tier: Tier::detect() })?;
+fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
+    let (buffers, stats) = launch(case, code, Way { threads: 2, tier: Tier::detect() })?;
     assert_eq!(stats.run.workgroups, case.group_count());
     assert_eq!(stats.work_items, case.work_items());
     case.check(&buffers)?;
@@ -18,11 +18,11 @@ fn right_numbers(case: &Case, target: Target) -> Result<(), Failed> {
 }
 
 /// Counts of blocks tell of as many instructions as the engine ran, also one instruction at a time.
-fn counts(case: &Case, target: Target) -> Result<(), Failed> {
+fn counts(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, tier: Tier::detect() };
     let mut all = Vec::new();
     for tracer in [None, Some(&NoOne as &dyn Tracer)] {
-        let (_, stats) = launch_counted(case, target, way, tracer)?;
+        let (_, stats) = launch_counted(case, code, way, tracer)?;
         let (mix, fidelity) = (stats.mix.expect("counted"), stats.fidelity.expect("counted"));
         let operations = stats.operations.expect("counted");
         let instructions = stats.run.instructions;
@@ -39,14 +39,14 @@ fn counts(case: &Case, target: Target) -> Result<(), Failed> {
 }
 
 /// 1, 2 and 16 threads and all tiers of the host give the same bits; the launch really used them.
-fn same_bits(case: &Case, target: Target) -> Result<(), Failed> {
+fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
     let base = Way { threads: 1, tier: Tier::detect() };
-    let (expected, stats) = launch(case, target, base)?;
+    let (expected, stats) = launch(case, code, base)?;
     assert_eq!(stats.run.threads, 1);
     let threads = [2, 16].map(|threads| Way { threads, ..base });
     let tiers = Tier::ALL.into_iter().filter(|t| t.is_available()).map(|tier| Way { tier, ..base });
     for way in threads.into_iter().chain(tiers) {
-        let (found, stats) = launch(case, target, way)?;
+        let (found, stats) = launch(case, code, way)?;
         assert_eq!(stats.run.tier, way.tier);
         assert_eq!(stats.run.threads as u64, (way.threads as u64).min(case.group_count()));
         if found != expected {
@@ -70,10 +70,10 @@ impl Tracer for NoOne {
 
 /// One instruction at a time gives the same bits and counts as whole blocks: nothing that a block's operations do among
 /// themselves shows between instructions.
-fn same_steps(case: &Case, target: Target) -> Result<(), Failed> {
+fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, tier: Tier::detect() };
-    let (expected, blocks) = launch(case, target, way)?;
-    let (found, steps) = launch_watched(case, target, way, Some(&NoOne))?;
+    let (expected, blocks) = launch(case, code, way)?;
+    let (found, steps) = launch_watched(case, code, way, Some(&NoOne))?;
     if !case.spins {
         assert_eq!(steps.run.instructions, blocks.run.instructions);
         assert!(steps.run.blocks > blocks.run.blocks, "a block for each instruction");
@@ -81,27 +81,68 @@ fn same_steps(case: &Case, target: Target) -> Result<(), Failed> {
     if found != expected { Err("single steps give other bits than blocks".into()) } else { Ok(()) }
 }
 
+/// Which objects are run of those that are not built as usual, at -O2: a third of them, another one every day, or all
+/// (`WAVEMILL_KERNELS=all`).
+#[derive(Clone, Copy)]
+enum Share {
+    All,
+    Third(u64),
+}
+
+impl Share {
+    fn of_today() -> Share {
+        match std::env::var("WAVEMILL_KERNELS").as_deref() {
+            Ok("all") => Share::All,
+            Ok(text) if !text.is_empty() => match text.parse() {
+                Ok(third @ 0..3) => Share::Third(third),
+                _ => panic!("WAVEMILL_KERNELS is `{text}`; expected all, 0, 1 or 2"),
+            },
+            _ => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                Share::Third(now.map_or(0, |time| time.as_secs() / (24 * 60 * 60)) % 3)
+            }
+        }
+    }
+
+    fn has(self, number: usize) -> bool {
+        match self {
+            Share::All => true,
+            Share::Third(third) => number as u64 % 3 == third,
+        }
+    }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
+    let share = Share::of_today();
     let mut trials = Vec::new();
-    for kernel in KERNELS {
-        for target in Target::ALL {
-            let name = format!("{}::{}", kernel.name, target.name());
-            trials.push(Trial::test(format!("right_numbers::{name}"), move || {
-                right_numbers(&kernel.make(Size::Small), target)
-            }));
-            if ["vector_add", "reduction", "callee_round"].contains(&kernel.name) {
-                trials.push(Trial::test(format!("counts::{name}"), move || {
-                    counts(&kernel.make(Size::Small), target)
+    let mut left_out = 0;
+    for (number, kernel) in KERNELS.iter().enumerate() {
+        for (level_number, level) in Level::ALL.into_iter().enumerate() {
+            for (target_number, target) in Target::ALL.into_iter().enumerate() {
+                // Each day has a third of every kernel's objects, of every target's and of every level's.
+                if level != Level::O2 && !share.has(number + level_number + target_number) {
+                    left_out += 1;
+                    continue;
+                }
+                let code = Code { target, level };
+                let name = format!("{}::{}::{}", kernel.name, target.name(), level.name());
+                trials.push(Trial::test(format!("right_numbers::{name}"), move || {
+                    right_numbers(&kernel.make(Size::Small), code)
                 }));
-            }
-            if !kernel.make(Size::Small).racy {
-                trials.push(Trial::test(format!("same_bits::{name}"), move || {
-                    same_bits(&kernel.make(Size::Small), target)
-                }));
-                trials.push(Trial::test(format!("same_steps::{name}"), move || {
-                    same_steps(&kernel.make(Size::Small), target)
-                }));
+                if ["vector_add", "reduction", "callee_round"].contains(&kernel.name) {
+                    trials.push(Trial::test(format!("counts::{name}"), move || {
+                        counts(&kernel.make(Size::Small), code)
+                    }));
+                }
+                if !kernel.make(Size::Small).racy {
+                    trials.push(Trial::test(format!("same_bits::{name}"), move || {
+                        same_bits(&kernel.make(Size::Small), code)
+                    }));
+                    trials.push(Trial::test(format!("same_steps::{name}"), move || {
+                        same_steps(&kernel.make(Size::Small), code)
+                    }));
+                }
             }
         }
     }
@@ -109,6 +150,11 @@ fn main() {
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !missing.is_empty() {
         println!("not run, because this host has not the instructions: {}", missing.join(", "));
+    }
+    if let Share::Third(third) = share {
+        println!(
+            "not run today: {left_out} objects of -O0 and -O3; this was third {third}, WAVEMILL_KERNELS=all runs all"
+        );
     }
     conclusion.exit();
 }
