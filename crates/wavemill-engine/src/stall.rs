@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use wavemill_ir::{LANES, Op, Row, StatusReg, Terminator, Uni};
 
+use crate::control::RunControl;
 use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit};
 use crate::memory::MemoryMap;
 use crate::observe::SingleSteps;
@@ -127,6 +128,8 @@ pub(crate) struct Attempt<'a> {
     effects: HashMap<(u64, u32), Effect>,
     /// Cost that is left.
     budget: u64,
+    /// Who may end it.
+    control: Option<&'a RunControl>,
     map: &'a MemoryMap,
     /// Digest of all memory, once somebody needed it.
     digest: Option<u64>,
@@ -141,9 +144,10 @@ impl<'a> Attempt<'a> {
         source: &'a SingleSteps<'a>,
         map: &'a MemoryMap,
         budget: u64,
+        control: Option<&'a RunControl>,
     ) -> Self {
         let (effects, lds, state) = Default::default();
-        Attempt { interp, source, effects, budget, map, digest: None, lds, state }
+        Attempt { interp, source, effects, budget, control, map, digest: None, lds, state }
     }
 
     fn effect(&mut self, pc: u64, mode: u32) -> Effect {
@@ -162,7 +166,7 @@ impl<'a> Attempt<'a> {
 
     /// Pays, or says that there is not enough left.
     fn pay(&mut self, cost: u64) -> bool {
-        let enough = self.budget >= cost;
+        let enough = self.budget >= cost && !self.control.is_some_and(RunControl::is_stopped);
         self.budget = self.budget.saturating_sub(cost);
         enough
     }
