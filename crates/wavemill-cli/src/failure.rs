@@ -32,12 +32,14 @@ pub struct Failure {
     pub help: Option<String>,
     /// The reader of the output went away: nothing is wrong, and nobody wants to hear about it.
     pub quiet: bool,
+    /// Of what a kernel did, the parts of the message: for `--message-format json`.
+    pub data: Option<Box<serde_json::Value>>,
 }
 
 impl Failure {
     /// A failure with that message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into(), help: None, quiet: false }
+        Failure { exit, message: message.into(), help: None, quiet: false, data: None }
     }
 
     /// A command line or launch file that makes no sense.
@@ -90,7 +92,7 @@ pub(crate) fn escaped(name: &str) -> String {
 
 /// Text in which names out of files may be: control characters, which a terminal would obey, are escaped.
 #[derive(Clone, Copy, Debug)]
-struct Printable<'a>(&'a str);
+pub(crate) struct Printable<'a>(pub &'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
