@@ -30,18 +30,22 @@ Environment:
   NO_COLOR      no colours, as --color never
   WAVEMILL_LOG  how much is logged: error, warn, info, debug or trace";
 
+/// The heading of options that every subcommand has.
+const HEADING: &str = "Options of all commands";
+
 /// Run, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES, after_long_help = EXIT_CODES)]
 struct Cli {
     /// Colours in messages and help
-    #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value_t, hide_default_value = true)]
     color: ColorChoice,
     /// How messages on the standard error are written: for people, or as one JSON object on each line
     #[arg(
         long,
         global = true,
+        help_heading = HEADING,
         value_name = "FORMAT",
         value_enum,
         default_value_t,
@@ -49,7 +53,7 @@ struct Cli {
     )]
     message_format: Format,
     /// Write a log to this file, of the level that WAVEMILL_LOG says, or `info`
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     log_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,

@@ -14,10 +14,11 @@ const SCHEMA: u32 = 1;
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Text for people
+    // No documentation comments here: clap would show each on lines of its own.
+    // Text for people.
     #[default]
     Human,
-    /// One JSON object on a line of its own for each message
+    // One JSON object on a line of its own for each message.
     Json,
 }
 
@@ -69,6 +70,13 @@ pub(crate) fn with_kind(kind: &str, fields: Value) -> Value {
     Value::Object(all)
 }
 
+/// Adds the fields of an object to another.
+fn merge(fields: &mut Value, more: &Value) {
+    if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more) {
+        fields.extend(more.clone());
+    }
+}
+
 fn json_line(kind: &str, fields: Value) {
     // If nobody can read it, there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "{}", with_kind(kind, fields));
@@ -76,8 +84,17 @@ fn json_line(kind: &str, fields: Value) {
 
 /// Tells something that is no error.
 pub(crate) fn say(kind: Kind, text: &str) {
+    say_with(kind, text, &json!({}));
+}
+
+/// The same, with its parts for those who read JSON.
+pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
     match (format(), kind) {
-        (Format::Json, _) => json_line(kind.name(), json!({ "message": text })),
+        (Format::Json, _) => {
+            let mut fields = json!({ "message": text });
+            merge(&mut fields, parts);
+            json_line(kind.name(), fields);
+        }
         (Format::Human, Kind::Note) => {
             let style = Style::new().bold();
             let _ = writeln!(anstream::stderr().lock(), "{style}note:{style:#} {}", Printable(text));
@@ -97,11 +114,7 @@ pub(crate) fn error(failure: &Failure) {
         Format::Json => {
             let mut fields =
                 json!({ "exit_code": failure.exit as u8, "message": failure.message, "help": failure.help });
-            if let (Some(fields), Some(Value::Object(data))) =
-                (fields.as_object_mut(), failure.data.as_deref())
-            {
-                fields.extend(data.clone());
-            }
+            merge(&mut fields, failure.data.as_deref().unwrap_or(&Value::Null));
             json_line("error", fields);
         }
         Format::Human => {

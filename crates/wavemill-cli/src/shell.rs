@@ -44,7 +44,8 @@ struct Page {
 /// The pages: `wavemill` itself first, then the subcommands.
 fn pages(command: &Command) -> std::io::Result<Vec<(Option<String>, Page)>> {
     let page = |command: Command| {
-        let man = Man::new(command);
+        let version = concat!("wavemill ", env!("CARGO_PKG_VERSION"));
+        let man = Man::new(command).source(version).manual("Wavemill");
         let mut text = Vec::new();
         man.render(&mut text)?;
         Ok::<_, std::io::Error>(Page { file: man.get_filename(), text })

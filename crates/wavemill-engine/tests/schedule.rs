@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunControl, RunError, RunOptions,
@@ -482,13 +483,19 @@ fn waves_at_a_barrier_are_told_from_those_that_spin() {
         (vec![load(4, NONE), compare(CmpPred::Eq, s(4), Operand::Const(0))], branch(Cond::Scc1, 2, 3)),
         (vec![], Terminator::End),
     ]);
-    let set = |_, wave: u32, regs: &mut Registers| regs.set_uni(Uni(2), u32::from(wave == 1));
+    let memory = AtomicU64::new(0);
+    let set = |_, wave: u32, regs: &mut Registers| {
+        memory.store(regs.uni64(Uni(0)), Ordering::Relaxed);
+        regs.set_uni(Uni(2), u32::from(wave == 1));
+    };
     let launch = Launch { waves: 3, set: &set, ..Launch::default() };
     let (_, result) = launch.run(&program);
     if let Err(RunError::Stalled { waves, .. }) = &result {
         let spin = waves[1].spins.as_ref().expect("it spins");
         assert_eq!((spin.first, spin.last, spin.instructions), (at(2), at(2) + 8, 3));
         assert_eq!(spin.polls, Some(at(2)));
+        // The start of the memory, which is s[0:1].
+        assert_eq!(spin.address, Some(memory.load(Ordering::Relaxed)));
         assert_eq!(waves[0].pc, at(3), "behind the barrier");
     }
     assert_eq!(stalled(result), (vec![(0, 0, true), (0, 1, false), (0, 2, true)], 0));

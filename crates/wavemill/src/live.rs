@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Spin};
+use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
 
 use crate::module::Kernel;
@@ -26,6 +26,8 @@ pub struct LiveWave {
     /// The loop that it cannot leave while no other wave writes memory. `None` if it waits at a barrier, or no such
     /// loop was found.
     pub spins: Option<Spin>,
+    /// Name of the buffer that it looks at there, and the byte in it.
+    pub looks_at: Option<(String, u64)>,
     /// Function that holds the PC, and the PC's offset in it.
     pub function: Option<(String, u64)>,
     /// Text of the instruction at the PC.
@@ -59,6 +61,10 @@ impl LiveWave {
                 wave: w.wave,
                 pc,
                 at_barrier: w.at_barrier,
+                looks_at: w.spins.as_ref().and_then(|spin| match map.nearest(spin.address?) {
+                    Nearest::Inside { name, offset, .. } => Some((name, offset)),
+                    _ => None,
+                }),
                 spins: w.spins,
                 function: function.map(|(name, offset)| (name.to_owned(), offset)),
                 instruction: inst_at(pc).map(|inst| text(&inst)),
@@ -68,13 +74,21 @@ impl LiveWave {
         waves.into_iter().map(report).collect()
     }
 
-    /// What it does, or waits for: `waits at s_barrier`, `spins in a loop of 3 instructions`, `runs`.
+    /// What it does, or waits for: `waits at s_barrier`, `runs`, or
+    /// ``spins in a loop of 3 instructions on 0x1000004000 (byte 0 of `flag`)``.
     #[must_use]
     pub fn state(&self) -> String {
         match &self.spins {
             Some(spin) => {
                 let s = if spin.instructions == 1 { "" } else { "s" };
-                format!("spins in a loop of {} instruction{s}", spin.instructions)
+                let mut text = format!("spins in a loop of {} instruction{s}", spin.instructions);
+                if let Some(address) = spin.address {
+                    text += &format!(" on {address:#x}");
+                }
+                if let Some((name, byte)) = &self.looks_at {
+                    text += &format!(" (byte {byte} of `{name}`)");
+                }
+                text
             }
             None if self.at_barrier => "waits at s_barrier".to_owned(),
             None => "runs".to_owned(),
@@ -117,5 +131,50 @@ impl fmt::Display for List<'_> {
             0 => Ok(()),
             more => write!(f, "\n{indent}and {more} more"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_where_a_wave_is_and_why() {
+        let wave = LiveWave {
+            workgroup: [3, 0, 0],
+            wave: 1,
+            pc: 0x1234,
+            at_barrier: false,
+            spins: None,
+            looks_at: None,
+            function: None,
+            instruction: None,
+            source: None,
+        };
+        assert_eq!(wave.to_string(), "workgroup (3, 0, 0), wave 1: runs at 0x1234");
+        let spin =
+            |instructions| Some(Spin { first: 0, last: 4, instructions, polls: Some(0x1234), address: None });
+        let source = SourceLocation { file: "k.cl".to_owned(), line: 7, column: 3 };
+        let spinning = LiveWave {
+            spins: spin(3),
+            function: Some(("k".to_owned(), 0x34)),
+            instruction: Some("s_nop 0".to_owned()),
+            source: Some(source),
+            ..wave.clone()
+        };
+        assert_eq!(
+            spinning.to_string(),
+            "workgroup (3, 0, 0), wave 1: spins in a loop of 3 instructions at k + 0x34 (0x1234), k.cl:7:3: s_nop 0"
+        );
+        assert_eq!(LiveWave { spins: spin(1), ..wave.clone() }.state(), "spins in a loop of 1 instruction");
+        let at = Some(Spin { first: 0, last: 4, instructions: 2, polls: None, address: Some(0x5010) });
+        let place = Some(("flag".to_owned(), 16));
+        let looking = LiveWave { spins: at, looks_at: place, ..wave.clone() };
+        assert_eq!(looking.state(), "spins in a loop of 2 instructions on 0x5010 (byte 16 of `flag`)");
+        let waiting = LiveWave { at_barrier: true, ..wave };
+        assert_eq!(waiting.state(), "waits at s_barrier");
+        let list = |n: usize| List { waves: &vec![waiting.clone(); n], indent: " " }.to_string();
+        assert_eq!(list(LISTED).lines().count(), 1 + LISTED);
+        assert_eq!(list(LISTED + 7).lines().last(), Some(" and 7 more"));
     }
 }

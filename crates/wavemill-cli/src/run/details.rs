@@ -74,6 +74,8 @@ pub(super) fn unfinished(kernel: &str, waves: &[LiveWave], not_started: u64) -> 
                 "instruction": wave.instruction,
                 "source": source(wave.source.as_ref()),
                 "state": wave.state(),
+                "polls": wave.spins.as_ref().and_then(|spin| spin.address).map(address),
+                "buffer": wave.looks_at.as_ref().map(|(name, byte)| json!({ "name": name, "byte": byte })),
             })
         })
         .collect();

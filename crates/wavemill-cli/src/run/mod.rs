@@ -91,7 +91,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
             return Err(named(incomplete(&job, launch, kernel, &parameters, &places, &buffers)));
         }
-        let geometry = Geometry::of(kernel, launch.grid, launch.global_size, launch.block).map_err(named)?;
+        let geometry = Geometry::of(kernel, launch, job.several).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         let checks = Checks::of(&launch.wanted, &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
@@ -133,7 +133,8 @@ impl Loader<'_> {
             Some(device) => Some(Choice::from(device.target().clone())),
             None => self.job.target.clone(),
         };
-        let found = find(bytes, launch, choice.as_ref()).map_err(|failure| {
+        let decided = self.device.is_some() && self.job.target.is_none();
+        let found = find(bytes, launch, choice.as_ref(), self.job.several, decided).map_err(|failure| {
             let failure = within(failure);
             match !self.job.from_launch_file && is_launch_file(bytes) {
                 true => failure.help("This looks like a launch file; their names end in .toml."),
@@ -207,8 +208,15 @@ fn is_launch_file(bytes: &[u8]) -> bool {
         .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("object =")))
 }
 
-/// The code object with the kernel.
-fn find<'a>(bytes: &'a [u8], launch: &LaunchJob, choice: Option<&Choice>) -> Result<Found<'a>, Failure> {
+/// The code object with the kernel. `several` and `decided` are for messages: whether there may be more than one launch,
+/// and whether another one has decided on the target.
+fn find<'a>(
+    bytes: &'a [u8],
+    launch: &LaunchJob,
+    choice: Option<&Choice>,
+    several: bool,
+    decided: bool,
+) -> Result<Found<'a>, Failure> {
     let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
     let limits = Limits::default();
     let container = Container::parse(bytes).map_err(failed)?;
@@ -221,13 +229,17 @@ fn find<'a>(bytes: &'a [u8], launch: &LaunchJob, choice: Option<&Choice>) -> Res
                 "the code object is for {found}, which does not run on {target}"
             ))
             .help(match fits(found).as_str() {
+                fits if decided => format!(
+                    "It runs on {fits}. All launches run on one device, and the first one's code object has decided that it \
+                     is {target}."
+                ),
                 "" => format!("Leave the target out, or name a code object for {target}."),
                 fits => {
                     format!("It runs on {fits}. Leave the target out, or name a code object for {target}.")
                 }
             }));
         }
-        let (index, kernel) = choose(std::slice::from_ref(&object), launch)?;
+        let (index, kernel) = choose(std::slice::from_ref(&object), launch, several)?;
         return Ok(Found { target, index, kernel, bytes: Cow::Borrowed(bytes) });
     }
     let target = match choice.map(Choice::target) {
@@ -257,12 +269,12 @@ fn find<'a>(bytes: &'a [u8], launch: &LaunchJob, choice: Option<&Choice>) -> Res
         contents.push(container.read(one, &limits).map_err(failed)?);
     }
     let objects = contents.iter().map(|object| CodeObject::parse(object)).collect::<Result<Vec<_>, _>>();
-    let (index, kernel) = choose(&objects.map_err(failed)?, launch)?;
+    let (index, kernel) = choose(&objects.map_err(failed)?, launch, several)?;
     Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
 }
 
 /// The kernel that was asked for, or the only one: which code object has it, and its name there.
-fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob) -> Result<(usize, String), Failure> {
+fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
     let all: Vec<(usize, &str)> = objects
         .iter()
         .enumerate()
@@ -293,7 +305,10 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob) -> Result<(usize, Stri
             "there are {}; say which one to run",
             Plural(all.len() as u64, "kernel")
         ))
-        .help(format!("Add --kernel NAME:{list}"))),
+        .help(match several {
+            true => format!("Write kernel = \"NAME\" into its table:{list}"),
+            false => format!("Add --kernel NAME:{list}"),
+        })),
         (Some(wanted), _) => {
             let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
             let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());

@@ -11,7 +11,7 @@ use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
 use super::launch_file::{ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText};
 use super::output::Output;
-use super::spec::ArgSpec;
+use super::spec::{ArgSpec, Init};
 use crate::failure::Failure;
 use crate::input;
 
@@ -410,8 +410,8 @@ impl Job {
         Ok(())
     }
 
-    /// Arguments of the command line replace those of the same name, in the launches and above them; new ones are for
-    /// all launches.
+    /// Arguments of the command line replace those of the same name: above the launches, or else in the launch that has
+    /// one. New ones are for all launches.
     fn replace_arguments(&mut self, arguments: Vec<ArgSpec>) -> Result<(), Failure> {
         for argument in arguments {
             if argument.name.is_none() {
@@ -420,14 +420,26 @@ impl Job {
                     argument.text
                 )));
             }
-            let lists = self.launches.iter_mut().map(|launch| &mut launch.args).chain([&mut self.shared]);
-            let mut known = false;
-            for own in lists.flatten().filter(|own| own.name == argument.name) {
-                *own = argument.clone();
-                known = true;
+            if let Some(own) = self.shared.iter_mut().find(|own| own.name == argument.name) {
+                *own = argument;
+                continue;
             }
-            if !known {
-                self.shared.push(argument);
+            // What is the buffer of another name stays so.
+            let replaced =
+                |own: &&mut ArgSpec| own.name == argument.name && !matches!(own.init, Init::Same(_));
+            let own: Vec<&mut ArgSpec> =
+                self.launches.iter_mut().flat_map(|launch| &mut launch.args).filter(replaced).collect();
+            match own.len() {
+                0 => self.shared.push(argument),
+                1 => own.into_iter().for_each(|own| *own = argument.clone()),
+                n => {
+                    return Err(Failure::usage(format!(
+                        "argument `{}`: {n} launches of the launch file have one of that name, and which one is meant is \
+                         not clear",
+                        argument.text
+                    ))
+                    .help("Change the launch file instead, or move the argument above the launches."));
+                }
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
 
 use super::expect::Prepared as PreparedExpectation;
@@ -244,8 +245,14 @@ impl Session<'_> {
         launch: Launch<'_>,
         watch: &Watch,
     ) -> Result<(), Failure> {
-        message::say(Kind::Launch, &prepared.echo(self.job, index));
         let (groups, _) = prepared.geometry.groups_and_waves();
+        let parts = json!({
+            "launch": index + 1,
+            "kernel": prepared.kernel.name(),
+            "workgroups": groups,
+            "repeat": prepared.repeat(),
+        });
+        message::say_with(Kind::Launch, &prepared.echo(self.job, index), &parts);
         let workgroups = groups.iter().fold(1u64, |all, n| all.saturating_mul(*n));
         let mut times: Vec<Duration> = Vec::new();
         let mut last: Option<LaunchStats> = None;
@@ -273,7 +280,18 @@ impl Session<'_> {
             let mut text = stats_text(&stats, &times);
             text += &stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
             text += &stats.operations.as_ref().map(stats::operations).unwrap_or_default();
-            message::say(Kind::Stats, text.trim_end());
+            let parts = json!({
+                "launch": index + 1,
+                "kernel": prepared.kernel.name(),
+                "seconds": times.iter().map(Duration::as_secs_f64).collect::<Vec<f64>>(),
+                "instructions": stats.run.instructions,
+                "workgroups": stats.run.workgroups,
+                "waves": stats.run.waves,
+                "work_items": stats.work_items,
+                "threads": stats.run.threads,
+                "tier": stats.run.tier.name(),
+            });
+            message::say_with(Kind::Stats, text.trim_end(), &parts);
         }
         Ok(())
     }
