@@ -127,16 +127,19 @@ fn a_launch_is_repeated_on_the_same_buffers() {
     let message = err(&output);
     assert!(message.contains("= 64 work-items, 5 times\n"), "{message}");
     assert!(message.contains(" ms, the last of 5; median "), "{message}");
-    // The command line changes what only one launch has, and adds what none has; borrowed buffers stay borrowed.
+    // The command line adds what no launch has, and changes what one has; borrowed buffers stay borrowed.
     let text = std::fs::read_to_string(folder.0.join("k.toml")).unwrap();
-    folder.file("l.toml", text.replace("'n=64', ", "").replace("repeat = 5\nargs = [", "args = ['n=64', "));
+    let less = text.replace("'n=64', ", "").replace("'b[64]=iota', ", "");
+    folder.file("l.toml", less.replace("repeat = 5\nargs = [", "args = ['b[64]=iota', "));
     let message = err(&expect(&folder, 2, &["run", "l.toml"]));
     assert!(
-        message.contains("launch 2 (`vector_add`): `vector_add` takes 4 arguments; missing: `n`\n"),
+        message.contains("launch 1 (`vector_add`): `vector_add` takes 4 arguments; missing: `n`\n"),
         "{message}"
     );
-    let output = expect(&folder, 1, &["run", "l.toml", "n=0", "--print", "sum[1]"]);
-    assert!(out(&output).ends_with("sum[1] = 0.0\n"), "{}{}", out(&output), err(&output));
+    for (more, wanted) in [(&["n=0"][..], "sum[3] = 0.0\n"), (&["n=64", "b[64]=ones"], "sum[3] = 2.0\n")] {
+        let output = expect(&folder, 1, &[&["run", "l.toml", "--print", "sum[3]"], more].concat());
+        assert!(out(&output).ends_with(wanted), "{}{}", out(&output), err(&output));
+    }
     // The same from the command line.
     let line =
         ["run", "vector_add.co", "--grid", "1", "--block", "64", "--repeat", "5", "--expect", "a=iota(0,5)"];

@@ -22,7 +22,7 @@ pub(crate) struct DisArgs {
     /// Only this kernel or function, by its name in the symbol table or in the source
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Only the code that fits this target best, such as gfx942 or gfx90a:xnack-
+    /// Only the code that fits this target or product best, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
     /// How to print it

@@ -265,18 +265,21 @@ impl Session<'_> {
                 ..self.job.options.clone()
             };
             let launch = launch.clone().options(options);
-            let start = Instant::now();
-            let (result, ended) = watch.during(&control, workgroups, || launch.run());
-            let time = start.elapsed();
+            let ((result, time), ended) = watch.during(&control, workgroups, || {
+                let start = Instant::now();
+                (launch.run(), start.elapsed())
+            });
             let stats = result.map_err(|error| match (&error, ended) {
                 (Error::Stopped { .. }, Some(why)) => failure(&error).within(why),
                 _ => failure(&error),
             })?;
             log::info!("{} instructions in {:.3} ms", stats.run.instructions, time.as_secs_f64() * 1e3);
-            times.push(time);
-            last = Some(stats);
+            if self.job.stats {
+                times.push(time);
+                last = Some(stats);
+            }
         }
-        if let (true, Some(stats)) = (self.job.stats, last) {
+        if let Some(stats) = last {
             let mut text = stats_text(&stats, &times);
             text += &stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
             text += &stats.operations.as_ref().map(stats::operations).unwrap_or_default();

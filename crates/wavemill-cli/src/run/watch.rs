@@ -80,7 +80,9 @@ impl Watch {
         let watch = move || {
             let mut progress = Progress::new(workgroups);
             loop {
-                match wait.recv_timeout(TICK) {
+                let left =
+                    self.deadline.map_or(TICK, |(end, _)| end.saturating_duration_since(Instant::now()));
+                match wait.recv_timeout(TICK.min(left)) {
                     Err(RecvTimeoutError::Timeout) => {}
                     _ => return None,
                 }
