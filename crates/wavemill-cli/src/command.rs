@@ -1,12 +1,17 @@
 //! The command line.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::dis::DisArgs;
-use crate::failure::{Failure, say};
+use crate::failure::Exit;
 use crate::info::InfoArgs;
+use crate::logging;
+use crate::message::{self, Format};
+use crate::shell::{CompletionsArgs, ManArgs};
 
 /// What every help page ends with.
 const EXIT_CODES: &str = "\
@@ -19,13 +24,37 @@ Exit codes:
   4    the kernel faulted: an illegal access, a trap, a jump to nowhere,
        or it can never finish
   5    the kernel reached an instruction that Wavemill does not implement
-  124  the kernel was stopped at --max-instructions";
+  124  the kernel was stopped at --max-instructions or --timeout, or by Ctrl-\\
+
+Environment:
+  NO_COLOR      no colours, as --color never
+  WAVEMILL_LOG  how much is logged: error, warn, info, debug or trace";
+
+/// The heading of options that every subcommand has.
+const HEADING: &str = "Options of all commands";
 
 /// Run, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES, after_long_help = EXIT_CODES)]
 struct Cli {
+    /// Colours in messages and help
+    #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    color: ColorChoice,
+    /// How messages on the standard error are written: for people, or as one JSON object on each line
+    #[arg(
+        long,
+        global = true,
+        help_heading = HEADING,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        hide_default_value = true
+    )]
+    message_format: Format,
+    /// Write a log to this file, of the level that WAVEMILL_LOG says, or `info`
+    #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
+    log_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -49,27 +78,106 @@ Examples:
   wavemill info vector_add.co
   wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson")]
     Info(InfoArgs),
+    /// List the targets and products that kernels can run on
+    Targets,
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  wavemill completions bash > ~/.local/share/bash-completion/completions/wavemill
+  wavemill completions zsh > ~/.zfunc/_wavemill
+  wavemill completions fish > ~/.config/fish/completions/wavemill.fish")]
+    Completions(CompletionsArgs),
+    /// Print a man page, or write all of them
+    #[command(after_help = "\
+Examples:
+  wavemill man run | man -l -
+  wavemill man --out ~/.local/share/man/man1")]
+    Man(ManArgs),
+}
+
+/// What the command line asks for before it has been read: mistakes in it are told in that way, too.
+fn early(args: &[OsString]) -> (ColorChoice, Format) {
+    fn value<'a>(args: &'a [OsString], option: &str) -> Option<&'a str> {
+        let mut found = None;
+        let mut args =
+            args.iter().skip(1).take_while(|arg| *arg != "--").map(|arg| arg.to_str().unwrap_or(""));
+        while let Some(arg) = args.next() {
+            match arg.strip_prefix(option) {
+                Some("") => found = args.next().or(found),
+                Some(rest) => found = rest.strip_prefix('=').or(found),
+                None => {}
+            }
+        }
+        found
+    }
+    let color = value(args, "--color").and_then(|text| ColorChoice::from_str(text, false).ok());
+    let format = value(args, "--message-format").and_then(|text| Format::from_str(text, false).ok());
+    (color.unwrap_or_default(), format.unwrap_or_default())
+}
+
+/// Lets everything that writes colours know what was chosen.
+fn set_color(choice: ColorChoice) {
+    let choice = match choice {
+        // It looks at the terminal, NO_COLOR, CLICOLOR and their like.
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
 }
 
 /// Reads the command line, does what it says, and tells how it went.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match &cli.command {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let (color, format) = early(&args);
+    set_color(color);
+    message::set_format(format);
+    let parsed = Cli::command().color(color).try_get_matches_from(args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        // Help and the version are results.
+        Err(error) if format == Format::Json && error.use_stderr() => {
+            message::usage_error(&error);
+            return ExitCode::from(Exit::Usage as u8);
+        }
+        Err(error) => error.exit(),
+    };
+    let result = logging::start(cli.log_file.as_deref()).and_then(|()| match &cli.command {
         Command::Run(args) => crate::run::run(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),
-    };
+        Command::Targets => crate::targets::targets(),
+        Command::Completions(args) => crate::shell::completions(args, Cli::command()),
+        Command::Man(args) => crate::shell::man(args, Cli::command()),
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            report(&failure);
+            message::error(&failure);
             ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
         }
     }
 }
 
-fn report(failure: &Failure) {
-    if !failure.quiet {
-        say(format_args!("error: {failure}"));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_messages_look_like_is_known_early() {
+        let read = |line: &str| early(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(read("wavemill run"), (ColorChoice::Auto, Format::Human));
+        assert_eq!(
+            read("wavemill --color=never run --message-format json"),
+            (ColorChoice::Never, Format::Json)
+        );
+        assert_eq!(read("wavemill --color always -- --color never"), (ColorChoice::Always, Format::Human));
+        assert_eq!(read("wavemill --colors never --color pink"), (ColorChoice::Auto, Format::Human));
+        assert_eq!(read("wavemill --message-format"), (ColorChoice::Auto, Format::Human));
     }
 }

@@ -32,12 +32,14 @@ pub struct Failure {
     pub help: Option<String>,
     /// The reader of the output went away: nothing is wrong, and nobody wants to hear about it.
     pub quiet: bool,
+    /// Of what a kernel did, the parts of the message: for `--message-format json`.
+    pub data: Option<Box<serde_json::Value>>,
 }
 
 impl Failure {
     /// A failure with that message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into(), help: None, quiet: false }
+        Failure { exit, message: message.into(), help: None, quiet: false, data: None }
     }
 
     /// A command line or launch file that makes no sense.
@@ -82,11 +84,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Says something on the standard error. If nobody can read it, there is nobody to tell.
-pub(crate) fn say(message: impl fmt::Display) {
-    let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{message}\n"));
-}
-
 /// A name out of a file on one line: all control characters are escaped.
 pub(crate) fn escaped(name: &str) -> String {
     let one = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
@@ -95,7 +92,7 @@ pub(crate) fn escaped(name: &str) -> String {
 
 /// Text in which names out of files may be: control characters, which a terminal would obey, are escaped.
 #[derive(Clone, Copy, Debug)]
-struct Printable<'a>(&'a str);
+pub(crate) struct Printable<'a>(pub &'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

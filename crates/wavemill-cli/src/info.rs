@@ -17,7 +17,7 @@ pub(crate) struct InfoArgs {
     /// Only kernels whose name, mangled or not, contains this text
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
-    /// Only code that runs on this target, such as gfx942 or gfx90a:xnack-
+    /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
 }

@@ -4,9 +4,11 @@ use std::fs::{File, Metadata};
 use std::path::Path;
 
 use memmap2::Mmap;
-use wavemill_object::TargetId;
+use wavemill::{Choice, PRODUCTS, TargetId};
+use wavemill_isa::Target;
 
 use crate::failure::Failure;
+use crate::run::text::closest;
 
 /// The bytes of a file: mapped, so that only what is used is read.
 #[derive(Debug)]
@@ -80,9 +82,30 @@ fn is_device(_: &Metadata) -> bool {
     false
 }
 
-/// Reads a target id from the command line, for clap.
+/// Reads a target of `wavemill run`, for clap: a target id, or a product.
+pub(crate) fn parse_choice(text: &str) -> Result<Choice, String> {
+    let known = |choice: &Choice| choice.target().processor.info().is_some();
+    Choice::parse(text).filter(known).ok_or_else(|| unknown_target(text))
+}
+
+/// Reads a target id, or a product that stands for its target, for clap.
 pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
-    TargetId::parse(text)
-        .filter(|id| id.processor.info().is_some())
-        .ok_or_else(|| "expected a target such as gfx942 or gfx90a:xnack-".to_owned())
+    parse_choice(text).map(|choice| choice.target().clone())
+}
+
+/// What is wrong with a text that names no target.
+fn unknown_target(text: &str) -> String {
+    let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
+    if Choice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
+        return format!(
+            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them"
+        );
+    }
+    let lower = name.to_ascii_lowercase();
+    let targets = Target::ALL.iter().map(|target| target.name());
+    let near = closest(&lower, targets.chain(PRODUCTS.iter().map(|product| product.name)));
+    let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    format!(
+        "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210{hint} (`wavemill targets` lists them)"
+    )
 }

@@ -5,7 +5,11 @@ mod dis;
 mod failure;
 mod info;
 mod input;
+mod logging;
+mod message;
 mod run;
+mod shell;
+mod targets;
 
 pub use command::main;
 pub use dis::objdump::write_object as write_objdump;

@@ -229,7 +229,7 @@ fn endless_runs_exit_with_124() {
     let few = [&line[..3], &["100"], &line[4..12], &few].concat();
     let message = err(&expect(&folder, 124, &few));
     assert!(message.contains(" workgroups not started"), "{message}");
-    assert!(message.contains("workgroup (0, 0, 0), wave 0 at 0x"), "{message}");
+    assert!(message.contains("workgroup (0, 0, 0), wave 0: runs at mandelbrot + 0x"), "{message}");
 }
 
 #[test]

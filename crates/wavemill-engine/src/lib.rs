@@ -4,6 +4,7 @@
 //! The engine knows neither instruction sets nor files: code reaches it as IR through [`BlockSource`], the initial
 //! state of waves through [`WaveInit`].
 
+mod control;
 mod fault;
 mod interp;
 mod memory;
@@ -13,6 +14,7 @@ mod regs;
 mod schedule;
 mod stall;
 
+pub use control::RunControl;
 pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
@@ -21,9 +23,7 @@ pub use memory::{
 };
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{
-    Grid, LiveWave, RunError, RunOptions, RunStats, StalledWave, WaveInit, run, run_observed,
-};
+pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

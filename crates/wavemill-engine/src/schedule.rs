@@ -8,10 +8,11 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use wavemill_ir::{LANES, Row, Uni};
 
+use crate::control::RunControl;
 use crate::fault::{Fault, FaultCause, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
@@ -34,6 +35,9 @@ const SUSPICIOUS: u64 = 1 << 24;
 const ALL_GRACE: u64 = 1 << 27;
 /// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
 const LOOKING: u64 = 16;
+/// Live waves of a stopped run of which it is found out whether they spin, and what that may cost for each.
+const EXPLAINED: usize = 64;
+const EXPLAINING: u64 = 1 << 20;
 /// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
 const MAX_THREADS: usize = 1024;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
@@ -111,6 +115,8 @@ pub struct RunOptions {
     /// A grid whose waves only wait for memory that none of them will change ends with [`RunError::Stalled`]. Only for
     /// grids that are alone: the waves may as well wait for what another launch or a host thread is about to write.
     pub find_stalls: bool,
+    /// Lets others stop the run and see how far it is.
+    pub control: Option<Arc<RunControl>>,
 }
 
 /// What a run did.
@@ -143,6 +149,9 @@ pub struct LiveWave {
     pub pc: u64,
     /// Whether it waits at a barrier (the address is behind it).
     pub at_barrier: bool,
+    /// The loop that it cannot leave while no other wave writes memory; `None` if it waits at a barrier, or no such
+    /// loop was found: of a run that was stopped only the first 64 waves are looked at, and not for long.
+    pub spins: Option<Spin>,
 }
 
 impl LiveWave {
@@ -150,15 +159,6 @@ impl LiveWave {
         let [x, y, z] = self.workgroup;
         (z, y, x, self.wave)
     }
-}
-
-/// A wave of a grid that can never finish.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StalledWave {
-    /// Where it is.
-    pub wave: LiveWave,
-    /// The loop that it cannot leave; `None` if it waits at a barrier.
-    pub spins: Option<Spin>,
 }
 
 /// Why a run did not finish.
@@ -178,11 +178,20 @@ pub enum RunError {
         /// Workgroups that had not started.
         not_started: u64,
     },
+    /// [`RunControl::stop`] was called.
+    Stopped {
+        /// Instructions that ran.
+        ran: u64,
+        /// Resident waves at that moment.
+        live: Vec<LiveWave>,
+        /// Workgroups that had not started.
+        not_started: u64,
+    },
     /// All waves wait, at barriers or in loops that look at memory which none of them will change: the grid can never
     /// finish. Never reported for a grid that would; watched runs are not looked at.
     Stalled {
-        /// The resident waves.
-        waves: Vec<StalledWave>,
+        /// The resident waves: each waits at a barrier, or spins.
+        waves: Vec<LiveWave>,
         /// Workgroups that could not start because no resident one ended.
         not_started: u64,
     },
@@ -332,16 +341,13 @@ impl Group {
         self.waves.iter().map(|w| w.retired).sum()
     }
 
-    fn live(&self) -> impl Iterator<Item = LiveWave> + '_ {
-        (0..self.waves.len()).filter(|n| self.states[*n] != State::Ended).map(|n| self.live_wave(n))
-    }
-
     fn live_wave(&self, n: usize) -> LiveWave {
         LiveWave {
             workgroup: self.id,
             wave: n as u32,
             pc: self.waves[n].pc,
             at_barrier: self.states[n] == State::Waiting,
+            spins: None,
         }
     }
 
@@ -382,8 +388,9 @@ struct Shared {
     suspicious: u64,
     /// Whether nobody may take a workgroup before it was looked whether the grid is stuck.
     look: bool,
-    stalled: Option<Vec<StalledWave>>,
-    live: Vec<LiveWave>,
+    stalled: Option<Vec<LiveWave>>,
+    /// Workgroups that the end of the run left unfinished.
+    unfinished: Vec<Group>,
     stats: RunStats,
 }
 
@@ -398,6 +405,7 @@ struct Run<'a> {
     /// Instructions left until the limit.
     left: AtomicI64,
     limit: Option<u64>,
+    control: Option<&'a RunControl>,
     deterministic: bool,
     /// Private memory of all resident waves, from its first byte to behind the last one.
     private: (u64, u64),
@@ -466,7 +474,7 @@ fn run_with(
             suspicious: SUSPICIOUS,
             look: false,
             stalled: None,
-            live: Vec::new(),
+            unfinished: Vec::new(),
             stats: RunStats {
                 instructions: 0,
                 workgroups: 0,
@@ -484,6 +492,7 @@ fn run_with(
             options.max_instructions.map_or(i64::MAX, |n| i64::try_from(n).unwrap_or(i64::MAX)),
         ),
         limit: options.max_instructions,
+        control: options.control.as_deref(),
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
@@ -506,22 +515,24 @@ fn run_with(
             run.work();
         });
     }
+    let mut unfinished = std::mem::take(&mut run.lock().unfinished);
+    let live = run.live(&mut unfinished);
+    let stopped = run.is_stopped();
     let shared = run.shared.into_inner().unwrap_or_else(|e| e.into_inner());
     if let Some(fault) = shared.fault {
         return Err(RunError::Fault(fault));
     }
     if let Some(mut waves) = shared.stalled {
-        waves.sort_by_key(|w| w.wave.order());
+        waves.sort_by_key(LiveWave::order);
         return Err(RunError::Stalled { waves, not_started: total - shared.next });
     }
+    if shared.stats.workgroups == total {
+        return Ok(shared.stats);
+    }
+    let (ran, not_started) = (shared.stats.instructions, total - shared.next);
     match run.limit {
-        Some(limit) if shared.stats.workgroups < total => {
-            let mut live = shared.live;
-            live.sort_by_key(LiveWave::order);
-            let ran = shared.stats.instructions;
-            Err(RunError::InstructionLimit { limit, ran, live, not_started: total - shared.next })
-        }
-        _ => Ok(shared.stats),
+        Some(limit) if !stopped => Err(RunError::InstructionLimit { limit, ran, live, not_started }),
+        _ => Err(RunError::Stopped { ran, live, not_started }),
     }
 }
 
@@ -550,6 +561,37 @@ impl Run<'_> {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether somebody outside has ended the run.
+    fn is_stopped(&self) -> bool {
+        self.control.is_some_and(RunControl::is_stopped)
+    }
+
+    /// The waves of workgroups that will not go on, in order; of the first ones it is found out whether they spin.
+    fn live(&self, groups: &mut [Group]) -> Vec<LiveWave> {
+        groups.sort_by_key(|group| group.linear);
+        let source = SingleSteps(self.grid.source);
+        let mut live = Vec::new();
+        for group in groups {
+            let around = self.around(group);
+            for n in 0..group.waves.len() {
+                if group.states[n] == State::Ended {
+                    continue;
+                }
+                let mut wave = group.live_wave(n);
+                if live.len() < EXPLAINED && !wave.at_barrier {
+                    let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+                    let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
+                    if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around) {
+                        wave.spins = Some(spin);
+                    }
+                }
+                live.push(wave);
+            }
+        }
+        live.sort_by_key(LiveWave::order);
+        live
     }
 
     /// The next workgroup to run: a new one while there is room, else the one that has waited longest. `None` when
@@ -602,13 +644,16 @@ impl Run<'_> {
         shared.running -= 1;
         match outcome {
             Outcome::Done => {
+                if let Some(control) = self.control {
+                    control.workgroup_ended();
+                }
                 shared.stats.workgroups += 1;
                 shared.stats.waves += group.waves.len() as u64;
                 (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
                 shared.slots.push(group.slot);
                 shared.idle.push(group);
             }
-            Outcome::Again if self.stop.load(Relaxed) => shared.live.extend(group.live()),
+            Outcome::Again if self.stop.load(Relaxed) => shared.unfinished.push(group),
             Outcome::Again => {
                 let faulted = self.faulted.load(Relaxed);
                 if faulted < u64::MAX {
@@ -625,9 +670,8 @@ impl Run<'_> {
             Outcome::Fault(fault) => self.faulted(&mut shared, group.linear, fault),
         }
         if self.stop.load(Relaxed) {
-            let waiting: Vec<LiveWave> = shared.queue.iter().flat_map(Group::live).collect();
-            shared.queue.clear();
-            shared.live.extend(waiting);
+            let waiting = std::mem::take(&mut shared.queue);
+            shared.unfinished.extend(waiting);
         }
         self.wake.notify_all();
     }
@@ -663,7 +707,7 @@ impl Run<'_> {
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
         let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
-        let mut attempt = Attempt::new(interp, &source, self.grid.map, budget);
+        let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, self.control);
         let mut waves = Vec::new();
         let mut moved = None;
         let before: u64 = shared.queue.iter().map(Group::retired).sum();
@@ -685,7 +729,7 @@ impl Run<'_> {
                         }
                     },
                 };
-                waves.push(StalledWave { wave: group.live_wave(n), spins });
+                waves.push(LiveWave { spins, ..group.live_wave(n) });
             }
             // The last wave has just come to the barrier, or ended.
             if group.states.iter().all(|s| *s != State::Ready) {
@@ -696,7 +740,7 @@ impl Run<'_> {
         let ran = shared.queue.iter().map(Group::retired).sum::<u64>() - before;
         shared.stats.instructions += ran;
         let ran = ran as i64;
-        let over = self.limit.is_some() && self.left.fetch_sub(ran, Relaxed) - ran <= 0;
+        let over = self.limit.is_some() && self.left.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped();
         match moved {
             None => {
                 shared.queue.clear();
@@ -713,9 +757,8 @@ impl Run<'_> {
                 }
                 if over {
                     self.stop.store(true, Relaxed);
-                    let waiting: Vec<LiveWave> = shared.queue.iter().flat_map(Group::live).collect();
-                    shared.queue.clear();
-                    shared.live.extend(waiting);
+                    let waiting = std::mem::take(&mut shared.queue);
+                    shared.unfinished.extend(waiting);
                 }
             }
         }
@@ -745,7 +788,7 @@ impl Run<'_> {
                     Ok(yielded) => yields &= yielded,
                     Err(fault) => return (Outcome::Fault(fault), cost),
                 }
-                if over {
+                if over || self.is_stopped() {
                     self.stop.store(true, Relaxed);
                 }
                 let unwanted = self.stop.load(Relaxed) || group.linear > self.faulted.load(Relaxed);

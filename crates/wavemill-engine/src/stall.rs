@@ -7,8 +7,9 @@
 
 use std::collections::HashMap;
 
-use wavemill_ir::{LANES, Op, Row, StatusReg, Terminator, Uni};
+use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, StatusReg, Terminator, Uni};
 
+use crate::control::RunControl;
 use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit};
 use crate::memory::MemoryMap;
 use crate::observe::SingleSteps;
@@ -29,6 +30,8 @@ pub struct Spin {
     pub instructions: u64,
     /// Guest address of the instruction that looks at memory; of several, the last one of the round.
     pub polls: Option<u64>,
+    /// Guest address in global memory that it looks at there, in its first active lane; `None` if it looks elsewhere.
+    pub address: Option<u64>,
 }
 
 /// What a wave did.
@@ -79,6 +82,30 @@ fn effect_of(op: Op) -> Effect {
     }
 }
 
+/// The address in global memory that an operation accesses in its first active lane, before it runs.
+fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
+    let lane = wave.regs.uni64(Uni::EXEC).trailing_zeros() as usize % LANES;
+    let dword = |operand: Operand| match operand {
+        Operand::None => Some(0),
+        Operand::Const(value) => Some(u64::from(value as u32)),
+        Operand::Uni(cell) => (cell.0 < Uni::TEMP0.0).then(|| u64::from(wave.regs.uni(cell))),
+        Operand::Row(row) => (row.0 < Row::TEMP0.0).then(|| u64::from(wave.regs.row(row)[lane])),
+    };
+    let wide = |operand: Operand| Some(dword(operand.dword(0))? | dword(operand.dword(1))? << 32);
+    let [first, second, ..] = inst.src;
+    let (base, offset) = match inst.op {
+        Op::ScalarLoad(_) => (wide(first)?, dword(second)?),
+        Op::Load(Space::Global | Space::Flat, _) | Op::Atomic(_, Space::Global | Space::Flat, _) => {
+            match second {
+                Operand::None => (wide(first)?, 0),
+                _ => (wide(second)?, dword(first)?),
+            }
+        }
+        _ => return None,
+    };
+    Some(base.wrapping_add(offset).wrapping_add(i64::from(inst.attrs.imm) as u64))
+}
+
 /// Everything that decides what a wave does next, beside memory.
 #[derive(Debug, Default)]
 struct WaveState {
@@ -127,6 +154,8 @@ pub(crate) struct Attempt<'a> {
     effects: HashMap<(u64, u32), Effect>,
     /// Cost that is left.
     budget: u64,
+    /// Who may end it.
+    control: Option<&'a RunControl>,
     map: &'a MemoryMap,
     /// Digest of all memory, once somebody needed it.
     digest: Option<u64>,
@@ -141,9 +170,10 @@ impl<'a> Attempt<'a> {
         source: &'a SingleSteps<'a>,
         map: &'a MemoryMap,
         budget: u64,
+        control: Option<&'a RunControl>,
     ) -> Self {
         let (effects, lds, state) = Default::default();
-        Attempt { interp, source, effects, budget, map, digest: None, lds, state }
+        Attempt { interp, source, effects, budget, control, map, digest: None, lds, state }
     }
 
     fn effect(&mut self, pc: u64, mode: u32) -> Effect {
@@ -162,7 +192,7 @@ impl<'a> Attempt<'a> {
 
     /// Pays, or says that there is not enough left.
     fn pay(&mut self, cost: u64) -> bool {
-        let enough = self.budget >= cost;
+        let enough = self.budget >= cost && !self.control.is_some_and(RunControl::is_stopped);
         self.budget = self.budget.saturating_sub(cost);
         enough
     }
@@ -172,7 +202,7 @@ impl<'a> Attempt<'a> {
         self.state.take(wave);
         // Brent's way to find a cycle: the state to come back to is renewed at powers of two.
         let (mut round, mut limit) = (0u64, 1u64);
-        let mut spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None };
+        let mut spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None, address: None };
         loop {
             let (pc, effect) = (wave.pc, self.effect(wave.pc, wave.mode));
             if effect == Effect::Unknown || !self.pay(STEP) {
@@ -194,18 +224,32 @@ impl<'a> Attempt<'a> {
                 }
                 if self.state.is(wave) {
                     spin.instructions = round;
+                    spin.address = self.polled(wave, around, &spin);
                     return Verdict::Spins(spin);
                 }
             }
             if round == limit {
                 (round, limit) = (0, 2 * limit);
-                spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None };
+                spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None, address: None };
                 self.state.take(wave);
                 if !self.pay(self.state.cost()) {
                     return Verdict::Unclear;
                 }
             }
         }
+    }
+
+    /// The address that a wave looks at in the loop that it cannot leave. It goes on in the loop to get there.
+    fn polled(&mut self, wave: &mut Wave, around: Surroundings<'_>, spin: &Spin) -> Option<u64> {
+        for _ in 0..spin.instructions {
+            if spin.polls == Some(wave.pc) {
+                let block = self.source.block(wave.pc, wave.mode);
+                return block.insts.iter().rev().find_map(|inst| address_of(inst, wave));
+            }
+            // Every step of the loop has been seen to be one that changes nothing.
+            self.interp.run(wave, around, 1);
+        }
+        None
     }
 
     /// Runs one instruction. `None` if it changed memory or LDS, or it would cost too much to know.

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wavemill_engine::{
-    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, RunStats,
-    WaveInit, run,
+    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunControl, RunError, RunOptions,
+    RunStats, WaveInit, run,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, IntType, MemType, Op, Operand, Row,
@@ -319,8 +320,8 @@ fn stalled(result: Result<RunStats, RunError>) -> (Vec<(u32, u32, bool)>, u64) {
     match result {
         Err(RunError::Stalled { waves, not_started }) => {
             let list = waves.iter().map(|w| {
-                assert_eq!(w.wave.at_barrier, w.spins.is_none());
-                (w.wave.workgroup[0], w.wave.wave, w.wave.at_barrier)
+                assert_eq!(w.at_barrier, w.spins.is_none());
+                (w.workgroup[0], w.wave, w.at_barrier)
             });
             (list.collect(), not_started)
         }
@@ -389,6 +390,57 @@ fn waiting_for_nobody_is_reported() {
 }
 
 #[test]
+fn a_run_can_be_stopped_and_tells_how_far_it_is() {
+    let zero = Operand::Const(0);
+    // Group 0 ends, 1 counts for ever, 2 waits at a barrier for a wave that waits for memory.
+    let program = Program::new(&[
+        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::Scc1, 1, 2)),
+        (vec![], Terminator::End),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(1))], branch(Cond::Scc1, 3, 4)),
+        (vec![scalar(ScalarOp::SubBorrowOut, 5, &[s(5), Operand::Const(1)])], Terminator::Jump(at(3))),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(2))], branch(Cond::Scc1, 5, 6)),
+        (vec![], Terminator::Barrier(at(1))),
+        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)], branch(Cond::Scc1, 6, 1)),
+    ]);
+    let set = |group: u32, wave: u32, regs: &mut Registers| {
+        regs.set_uni(Uni(2), if group < 2 { group } else { 2 + wave });
+    };
+    for threads in THREADS {
+        let control = Arc::new(RunControl::default());
+        let mut launch = Launch { workgroups: 5, waves: 2, resident: 2, set: &set, ..Launch::default() };
+        launch.options.control = Some(control.clone());
+        let result = std::thread::scope(|scope| {
+            let run = scope.spawn(|| launch.threads(threads).run(&program).1);
+            while control.workgroups_done() == 0 {
+                std::thread::yield_now();
+            }
+            control.stop();
+            run.join().unwrap()
+        });
+        assert_eq!(control.workgroups_done(), 1);
+        let Err(RunError::Stopped { ran, live, not_started }) = result else { panic!("{result:?}") };
+        assert!(ran > 0);
+        let of = |group: u32| live.iter().filter(move |wave| wave.workgroup[0] == group);
+        assert!(of(1).all(|wave| !wave.at_barrier && wave.spins.is_none()), "{live:?}");
+        assert_eq!(of(1).count(), 2);
+        // The other one may not have started by then, and its waves may not have got there.
+        assert_eq!(live.len() as u64 / 2 + 1 + not_started, 5, "{live:?}");
+        for wave in of(2) {
+            assert_eq!(wave.spins.is_some(), !wave.at_barrier && wave.wave == 1, "{wave:?}");
+        }
+    }
+    // Whoever comes too late stops nothing; whoever comes early stops it at once.
+    for (program, ends) in [(Program::new(&[(vec![], Terminator::End)]), true), (program, false)] {
+        let control = Arc::new(RunControl::default());
+        control.stop();
+        let mut launch = Launch { set: &|_, _, regs| regs.set_uni(Uni(2), 1), ..Launch::default() };
+        launch.options.control = Some(control);
+        let result = launch.run(&program).1;
+        assert_eq!(result.is_ok(), ends, "{result:?}");
+    }
+}
+
+#[test]
 fn others_may_write() {
     let (_, program) = &waits()[0];
     let mut launch = Launch::default();
@@ -431,14 +483,20 @@ fn waves_at_a_barrier_are_told_from_those_that_spin() {
         (vec![load(4, NONE), compare(CmpPred::Eq, s(4), Operand::Const(0))], branch(Cond::Scc1, 2, 3)),
         (vec![], Terminator::End),
     ]);
-    let set = |_, wave: u32, regs: &mut Registers| regs.set_uni(Uni(2), u32::from(wave == 1));
+    let memory = AtomicU64::new(0);
+    let set = |_, wave: u32, regs: &mut Registers| {
+        memory.store(regs.uni64(Uni(0)), Ordering::Relaxed);
+        regs.set_uni(Uni(2), u32::from(wave == 1));
+    };
     let launch = Launch { waves: 3, set: &set, ..Launch::default() };
     let (_, result) = launch.run(&program);
     if let Err(RunError::Stalled { waves, .. }) = &result {
         let spin = waves[1].spins.as_ref().expect("it spins");
         assert_eq!((spin.first, spin.last, spin.instructions), (at(2), at(2) + 8, 3));
         assert_eq!(spin.polls, Some(at(2)));
-        assert_eq!(waves[0].wave.pc, at(3), "behind the barrier");
+        // The start of the memory, which is s[0:1].
+        assert_eq!(spin.address, Some(memory.load(Ordering::Relaxed)));
+        assert_eq!(waves[0].pc, at(3), "behind the barrier");
     }
     assert_eq!(stalled(result), (vec![(0, 0, true), (0, 1, false), (0, 2, true)], 0));
 }

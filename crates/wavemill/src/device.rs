@@ -10,40 +10,14 @@ use wavemill_object::{
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
+use crate::product::{Choice, Product};
 use crate::{Error, Result};
-
-/// Size of a chip, as the launch rules and the occupancy need it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chip {
-    pub compute_units: u32,
-    /// Bytes of LDS that a workgroup may have, and a compute unit has.
-    pub lds: u32,
-    /// VGPRs of a SIMD per lane.
-    pub vgprs_per_simd: u32,
-    /// Waves that a SIMD holds.
-    pub waves_per_simd: u32,
-}
-
-impl Chip {
-    /// Radeon VII, MI210 (one die of an MI200), MI300X, MI355X.
-    fn of(target: Target) -> Chip {
-        let (compute_units, lds, vgprs_per_simd, waves_per_simd) = match target {
-            Target::Gfx900 => (64, 64 << 10, 256, 10),
-            Target::Gfx906 => (60, 64 << 10, 256, 10),
-            Target::Gfx908 => (120, 64 << 10, 256, 10),
-            Target::Gfx90a => (104, 64 << 10, 512, 8),
-            Target::Gfx942 => (304, 64 << 10, 512, 8),
-            Target::Gfx950 => (256, 160 << 10, 512, 8),
-        };
-        Chip { compute_units, lds, vgprs_per_simd, waves_per_simd }
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct DeviceInner {
     pub target: Target,
     pub id: TargetId,
-    pub chip: Chip,
+    pub product: &'static Product,
     pub memory: GuestMemory,
     pub code: Code,
     /// What fresh buffers hold; zeros if nothing.
@@ -79,13 +53,21 @@ fn has_ecc(id: &TargetId, target: Target) -> bool {
 }
 
 impl Device {
-    /// A device for the target.
+    /// A device for the target: the first of [`PRODUCTS`](crate::PRODUCTS) that has it.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
     pub fn new(id: &TargetId) -> Result<Device> {
-        let target = instruction_set(id)?;
-        let mut id = id.clone();
+        Self::chosen(&Choice::from(id.clone()))
+    }
+
+    /// The device that somebody chose: a product, or one for a target.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn chosen(choice: &Choice) -> Result<Device> {
+        let target = instruction_set(choice.target())?;
+        let mut id = choice.target().clone();
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
         }
@@ -93,7 +75,7 @@ impl Device {
         Ok(Device(Arc::new(DeviceInner {
             target,
             id,
-            chip: Chip::of(target),
+            product: choice.product().unwrap_or_else(|| Product::of(target)),
             memory: GuestMemory::new(),
             code,
             poison: Mutex::default(),
@@ -155,7 +137,13 @@ impl Device {
     /// Number of compute units that it reports.
     #[must_use]
     pub fn compute_units(&self) -> u32 {
-        self.0.chip.compute_units
+        self.0.product.compute_units
+    }
+
+    /// The chip that it models.
+    #[must_use]
+    pub fn product(&self) -> &'static Product {
+        self.0.product
     }
 
     /// Fills the buffers that are made from now on with a word instead of zeros, so that it shows when a kernel reads

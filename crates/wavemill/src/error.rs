@@ -1,8 +1,9 @@
 //! Errors.
 
-use wavemill_engine::{LiveWave, MemoryError};
+use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
 
+use crate::live::{List, LiveWave};
 use crate::report::FaultReport;
 use crate::stall::StallReport;
 
@@ -72,13 +73,25 @@ pub enum Error {
     #[error("{0}")]
     Stalled(Box<StallReport>),
     /// The kernel ran longer than allowed.
-    #[error("`{kernel}` was stopped after {ran} instructions: the limit is {limit}; {}", Unfinished(live.len(), *.not_started))]
+    #[error("`{kernel}` was stopped after {ran} instructions: the limit is {limit}; {}", Unfinished(live, *.not_started))]
     InstructionLimit {
         /// The kernel.
         kernel: String,
         /// The limit, in guest instructions of all waves.
         limit: u64,
         /// Instructions that ran: waves are stopped between blocks of code, so that these may be more.
+        ran: u64,
+        /// The waves that had started and not ended.
+        live: Vec<LiveWave>,
+        /// Workgroups that had not started.
+        not_started: u64,
+    },
+    /// [`RunControl::stop`](crate::RunControl::stop) was called.
+    #[error("`{kernel}` was stopped after {ran} instructions; {}", Unfinished(live, *.not_started))]
+    Stopped {
+        /// The kernel.
+        kernel: String,
+        /// Instructions that ran.
         ran: u64,
         /// The waves that had started and not ended.
         live: Vec<LiveWave>,
@@ -136,17 +149,19 @@ pub enum ArgumentError {
 }
 
 /// What a grid that was stopped still had to do.
-struct Unfinished(usize, u64);
+struct Unfinished<'a>(&'a [LiveWave], u64);
 
-impl std::fmt::Display for Unfinished {
+impl std::fmt::Display for Unfinished<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Unfinished(waves, groups) = self;
         let s = |n: bool| if n { "" } else { "s" };
         write!(
             f,
-            "{waves} wave{} still running, {groups} workgroup{} not started",
-            s(*waves == 1),
-            s(*groups == 1)
+            "{} wave{} still running, {groups} workgroup{} not started{}",
+            waves.len(),
+            s(waves.len() == 1),
+            s(*groups == 1),
+            List { waves, indent: "  " }
         )
     }
 }

@@ -9,6 +9,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
+use crate::live::LiveWave;
 use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
@@ -74,6 +75,24 @@ pub struct Launch<'a> {
     cooperative: bool,
     options: RunOptions,
     tracer: Option<&'a dyn Tracer>,
+}
+
+/// What a possible launch comes to.
+struct Plan {
+    geometry: Geometry,
+    workgroups: [u32; 3],
+    /// The kernel argument segment without the hidden arguments.
+    kernarg: Vec<u8>,
+    /// Bytes of LDS of a workgroup.
+    lds: u32,
+    registers: RegisterCounts,
+    /// Waves of a workgroup.
+    waves: u32,
+    /// Bytes of private memory of a work-item.
+    private: u32,
+    scratch_per_wave: u64,
+    /// Workgroups that are resident at once.
+    resident: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -304,13 +323,8 @@ impl<'a> Launch<'a> {
         Ok((geometry, groups))
     }
 
-    /// Runs the kernel to its end.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`],
-    /// [`Error::Stalled`] and [`Error::InstructionLimit`] if it did not finish, [`Error::Memory`] if there is no memory
-    /// for it.
-    pub fn run(&self) -> Result<LaunchStats> {
+    /// Makes sure that the launch is possible, and works out its sizes.
+    fn plan(&self) -> Result<Plan> {
         let device = &self.kernel.module.device;
         let object = self.kernel.object();
         let d = &object.descriptor;
@@ -341,20 +355,12 @@ impl<'a> Launch<'a> {
         }
         lds = lds.checked_add(self.dynamic_lds).ok_or_else(|| self.too_much_lds())?;
         geometry.dynamic_lds = lds - d.group_segment_fixed_size;
-        if lds > device.chip.lds {
-            let have = device.chip.lds;
+        if lds > device.product.lds() {
+            let have = device.product.lds();
             return Err(
                 self.refuse(format!("{lds} bytes of LDS; {} has {have} per workgroup", device.target.name()))
             );
         }
-
-        let queue = Buffer::internal(device, "queue", 256, 64)?;
-        geometry.queue = queue.address();
-        if let Some(m) = &object.metadata {
-            geometry.fill(m.args.iter(), &mut kernarg);
-        }
-        let kernarg_buffer = Buffer::internal(device, "kernel arguments", u64::from(kernarg_size), 64)?;
-        kernarg_buffer.write_bytes(0, &kernarg)?;
 
         let registers = self.registers(device)?;
         let waves = geometry.workgroup_size.iter().product::<u32>().div_ceil(64);
@@ -386,6 +392,46 @@ impl<'a> Launch<'a> {
         }
         // At least one, so that an empty grid is not special.
         let resident = capacity.min(groups).max(1) as u32;
+        Ok(Plan { geometry, workgroups, kernarg, lds, registers, waves, private, scratch_per_wave, resident })
+    }
+
+    /// Makes sure that the launch is possible, without running anything.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] and [`Error::Launch`] if it is not.
+    pub fn check(&self) -> Result<()> {
+        self.plan().map(|_| ())
+    }
+
+    /// Runs the kernel to its end.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`],
+    /// [`Error::Stalled`], [`Error::InstructionLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if
+    /// there is no memory for it.
+    pub fn run(&self) -> Result<LaunchStats> {
+        let Plan {
+            mut geometry,
+            workgroups,
+            mut kernarg,
+            lds,
+            registers,
+            waves,
+            private,
+            scratch_per_wave,
+            resident,
+        } = self.plan()?;
+        let device = &self.kernel.module.device;
+        let object = self.kernel.object();
+        let d = &object.descriptor;
+        let queue = Buffer::internal(device, "queue", 256, 64)?;
+        geometry.queue = queue.address();
+        if let Some(m) = &object.metadata {
+            geometry.fill(m.args.iter(), &mut kernarg);
+        }
+        let kernarg_buffer = Buffer::internal(device, "kernel arguments", kernarg.len() as u64, 64)?;
+        kernarg_buffer.write_bytes(0, &kernarg)?;
+
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
 
@@ -429,6 +475,7 @@ impl<'a> Launch<'a> {
             Some(tracer) => run_observed(&grid, &self.options, &Names { tracer, device, map: &map }),
             None => run(&grid, &self.options),
         };
+        let name = || self.kernel.name().to_owned();
         match result {
             Ok(run) => {
                 let counted = self.options.count_blocks;
@@ -454,11 +501,16 @@ impl<'a> Launch<'a> {
                 Err(Error::Fault(Box::new(report)))
             }
             Err(RunError::Stalled { waves, not_started }) => {
-                Err(Error::Stalled(Box::new(StallReport::new(self.kernel, waves, not_started, &map))))
+                let waves = LiveWave::all(self.kernel, waves, &map);
+                Err(Error::Stalled(Box::new(StallReport { kernel: name(), waves, not_started })))
             }
             Err(RunError::InstructionLimit { limit, ran, live, not_started }) => {
-                let kernel = self.kernel.name().to_owned();
-                Err(Error::InstructionLimit { kernel, limit, ran, live, not_started })
+                let live = LiveWave::all(self.kernel, live, &map);
+                Err(Error::InstructionLimit { kernel: name(), limit, ran, live, not_started })
+            }
+            Err(RunError::Stopped { ran, live, not_started }) => {
+                let live = LiveWave::all(self.kernel, live, &map);
+                Err(Error::Stopped { kernel: name(), ran, live, not_started })
             }
         }
     }
@@ -511,11 +563,11 @@ fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
 
 /// Workgroups that the chip holds at once, at least 1: what registers and LDS allow, on all its compute units.
 fn on_chip(device: &Arc<DeviceInner>, registers: RegisterCounts, waves: u32, lds: u32) -> u64 {
-    let chip = device.chip;
+    let chip = device.product;
     let vgprs = u32::from(registers.vgprs)
         + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
-    let waves_per_simd = (chip.vgprs_per_simd / vgprs.max(1)).clamp(1, chip.waves_per_simd);
+    let waves_per_simd = (chip.vgprs_per_simd() / vgprs.max(1)).clamp(1, chip.waves_per_simd());
     let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
-    let by_lds = chip.lds.checked_div(lds).map_or(u32::MAX, |n| n.max(1));
+    let by_lds = chip.lds().checked_div(lds).map_or(u32::MAX, |n| n.max(1));
     u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units)
 }

@@ -32,8 +32,10 @@ mod error;
 mod hidden;
 mod launch;
 mod lines;
+mod live;
 mod mix;
 mod module;
+mod product;
 mod report;
 mod stall;
 mod state;
@@ -43,11 +45,16 @@ pub use buffer::{Buffer, Plain};
 pub use device::Device;
 pub use error::{ArgumentError, Error, Result};
 pub use launch::{Arg, Launch, LaunchStats};
+pub use live::LiveWave;
 pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
+pub use product::{Choice, PRODUCTS, Product};
 pub use report::{FaultReport, SourceLocation};
-pub use stall::{StallReport, WaitingWave};
+pub use stall::StallReport;
 pub use trace::{TraceStep, Tracer};
-pub use wavemill_engine::{LiveWave, RunOptions, RunStats, Spin, Tier, WaveSnapshot};
+pub use wavemill_engine::{
+    Access, Fault, FaultCause, FaultLane, FaultSpace, Nearest, RunControl, RunOptions, RunStats, Spin, Tier,
+    WaveSnapshot,
+};
 pub use wavemill_isa::gcn::Fidelity;
 pub use wavemill_object::TargetId;

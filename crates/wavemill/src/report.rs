@@ -276,7 +276,8 @@ impl fmt::Display for FaultReport {
 
 impl FaultReport {
     /// The lanes whose access was refused; none if the fault is not one of lanes.
-    fn refused(&self) -> &[FaultLane] {
+    #[must_use]
+    pub fn refused(&self) -> &[FaultLane] {
         match &self.fault.cause {
             // A scalar instruction names no lane registers, and has no lanes.
             FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. }

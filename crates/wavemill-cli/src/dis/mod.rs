@@ -11,8 +11,9 @@ use wavemill_isa::Target;
 use wavemill_object::container::ContainerKind;
 use wavemill_object::{CodeObject, Container, Limits, TargetId};
 
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::input;
+use crate::message::{self, Kind};
 
 /// Options of `wavemill dis`.
 #[derive(clap::Args, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct DisArgs {
     /// Only this kernel or function, by its name in the symbol table or in the source
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Only the code that fits this target best, such as gfx942 or gfx90a:xnack-
+    /// Only the code that fits this target or product best, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
     /// How to print it
@@ -141,10 +142,11 @@ fn each_object(
         Some(id) if !listed => Err(unknown_target(id)),
         Some(_) => {
             let names: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            say(format_args!(
-                "note: code for {} is left out: Wavemill does not know these instructions",
+            let text = format!(
+                "code for {} is left out: Wavemill does not know these instructions",
                 names.join(", ")
-            ));
+            );
+            message::say(Kind::Note, &text);
             Ok(())
         }
         None => Ok(()),

@@ -121,10 +121,6 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn buffer(&self) -> &str {
-        &self.shape.name
-    }
-
     /// Compares the contents of the buffer; what is wrong with them, or how many elements are right.
     pub(crate) fn check(&self, bytes: &[u8]) -> Result<String, String> {
         let (element, size) = (self.shape.element, self.shape.element.bytes());

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use wavemill::Kernel;
 
+use super::options::LaunchJob;
 use super::text::{Extent, Grouped};
 use crate::failure::Failure;
 
@@ -97,13 +98,11 @@ impl Geometry {
     ///
     /// # Errors
     /// If it is not complete, or the kernel cannot be launched so.
-    pub(crate) fn of(
-        kernel: &Kernel,
-        grid: Option<Size>,
-        global: Option<Size>,
-        block: Option<Size>,
-    ) -> Result<Geometry, Failure> {
-        let grid = match (grid, global) {
+    pub(crate) fn of(kernel: &Kernel, launch: &LaunchJob, several: bool) -> Result<Geometry, Failure> {
+        // One of several launches is changed in the launch file only.
+        let how = |option: &'static str, key: &'static str| if several { key } else { option };
+        let (grid, block) = (launch.grid, launch.block);
+        let grid = match (grid, launch.global_size) {
             (Some(_), Some(_)) => {
                 return Err(Failure::usage(
                     "both --grid (workgroups) and --global-size (work-items) are given; one is enough",
@@ -112,8 +111,10 @@ impl Geometry {
             (Some(size), None) => GridSize::Workgroups(size),
             (None, Some(size)) => GridSize::WorkItems(size),
             (None, None) => {
-                return Err(Failure::usage("the size of the grid is not given")
-                    .help("Add --grid N (workgroups) or --global-size N (work-items)."));
+                return Err(Failure::usage("the size of the grid is not given").help(how(
+                    "Add --grid N (workgroups) or --global-size N (work-items).",
+                    "Write grid = N (workgroups) or global-size = N (work-items) into its table.",
+                )));
             }
         };
         let max = kernel.max_workgroup_size();
@@ -130,7 +131,8 @@ impl Geometry {
             (None, Some(required)) => required,
             (None, None) => {
                 return Err(Failure::usage("the size of a workgroup is not given").help(format!(
-                    "Add --block N (work-items of a workgroup, {max} at most for this kernel)."
+                    "{} (work-items of a workgroup, {max} at most for this kernel).",
+                    how("Add --block N", "Write block = N into its table")
                 )));
             }
         };

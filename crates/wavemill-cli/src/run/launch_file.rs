@@ -1,5 +1,6 @@
 //! Launch files: what `wavemill run` is told, as TOML.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -9,6 +10,9 @@ use crate::failure::Failure;
 use crate::input;
 
 /// The contents of a launch file. All texts are those of the options of the same names.
+///
+/// With `[[launch]]` tables it says several launches, in order; what the tables do not say is then taken from here.
+/// `args` are arguments for all launches that take them, and `print`, `out` and `expect` come after the last one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct LaunchFile {
@@ -27,13 +31,37 @@ pub(crate) struct LaunchFile {
     pub out: Vec<String>,
     pub expect: Vec<ExpectText>,
     pub tolerance: Option<String>,
+    pub repeat: Option<NonZeroU32>,
+    pub launch: Option<Vec<LaunchTable>>,
     pub stats: bool,
     pub threads: Option<usize>,
     pub tier: Option<String>,
     pub max_instructions: Option<u64>,
+    pub timeout: Option<f64>,
     pub deterministic: bool,
     pub poison: Option<PoisonText>,
     pub cooperative: bool,
+}
+
+/// A launch of several.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct LaunchTable {
+    pub object: Option<String>,
+    pub kernel: Option<String>,
+    pub global_size: Option<SizeText>,
+    pub grid: Option<SizeText>,
+    pub block: Option<SizeText>,
+    pub offset: Option<SizeText>,
+    pub dynamic_lds: Option<u32>,
+    pub cooperative: Option<bool>,
+    pub args: Vec<String>,
+    pub print: Vec<String>,
+    pub out: Vec<String>,
+    pub expect: Vec<ExpectText>,
+    pub tolerance: Option<String>,
+    /// How often it runs, one time after the other, on the same buffers.
+    pub repeat: Option<NonZeroU32>,
 }
 
 /// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
@@ -61,6 +89,18 @@ impl SizeText {
             SizeText::Text(text) => text.parse(),
         }
     }
+
+    /// The numbers of an offset, which may be zero.
+    pub(crate) fn offset(&self) -> Result<[u64; 3], Failure> {
+        match self {
+            SizeText::One(x) => Ok([*x, 0, 0]),
+            SizeText::List(list) if (1..=3).contains(&list.len()) => {
+                Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0)))
+            }
+            SizeText::List(_) => Err(Failure::usage("offset: expected one to three numbers")),
+            SizeText::Text(text) => Size::offset(text),
+        }
+    }
 }
 
 /// An expectation: `"y=ref.npy"`, or with a tolerance of its own.
@@ -83,7 +123,11 @@ impl LaunchFile {
         let file: LaunchFile = toml::from_str(text).map_err(|error| {
             Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()))
         })?;
-        if file.object.is_empty() {
+        let launches = file.launch.as_deref().unwrap_or_default();
+        if file.launch.is_some() {
+            file.check_launches(launches).map_err(|failure| failure.within(path.display()))?;
+        }
+        if file.object.is_empty() && launches.is_empty() {
             return Err(Failure::usage(format!(
                 "{}: `object` is missing: the code object to run",
                 path.display()
@@ -91,6 +135,69 @@ impl LaunchFile {
             .help("Write object = \"kernel.co\"; the path is relative to the launch file."));
         }
         Ok(file)
+    }
+
+    /// What can be wrong with a file of several launches as such.
+    fn check_launches(&self, launches: &[LaunchTable]) -> Result<(), Failure> {
+        if launches.is_empty() {
+            return Err(Failure::usage("`launch` is empty: there is nothing to run")
+                .help("Write a [[launch]] table for each launch, or no `launch` at all."));
+        }
+        if self.repeat.is_some() {
+            return Err(Failure::usage("`repeat` belongs into a [[launch]] table: which one is repeated?"));
+        }
+        match launches.iter().position(|launch| launch.object.is_none()) {
+            Some(index) if self.object.is_empty() => Err(Failure::usage(format!(
+                "launch {}: `object` is missing: the code object to run",
+                index + 1
+            ))
+            .help("Write object = \"kernel.co\" in its table, or above all tables for all launches.")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The launches: the tables completed with what is said for all of them, or else the file as the only one.
+    pub(crate) fn launches(&self) -> Vec<LaunchTable> {
+        let base = LaunchTable {
+            object: Some(self.object.clone()),
+            kernel: self.kernel.clone(),
+            global_size: self.global_size.clone(),
+            grid: self.grid.clone(),
+            block: self.block.clone(),
+            offset: self.offset.clone(),
+            dynamic_lds: self.dynamic_lds,
+            cooperative: Some(self.cooperative),
+            tolerance: self.tolerance.clone(),
+            ..LaunchTable::default()
+        };
+        let Some(launches) = &self.launch else {
+            let (args, print, out) = (self.args.clone(), self.print.clone(), self.out.clone());
+            return vec![LaunchTable {
+                args,
+                print,
+                out,
+                expect: self.expect.clone(),
+                repeat: self.repeat,
+                ..base
+            }];
+        };
+        let complete = |own: &LaunchTable| {
+            let mut own = own.clone();
+            if own.grid.is_none() && own.global_size.is_none() {
+                (own.grid, own.global_size) = (base.grid.clone(), base.global_size.clone());
+            }
+            LaunchTable {
+                object: own.object.or_else(|| base.object.clone()),
+                kernel: own.kernel.or_else(|| base.kernel.clone()),
+                block: own.block.or_else(|| base.block.clone()),
+                offset: own.offset.or_else(|| base.offset.clone()),
+                dynamic_lds: own.dynamic_lds.or(base.dynamic_lds),
+                cooperative: own.cooperative.or(base.cooperative),
+                tolerance: own.tolerance.or_else(|| base.tolerance.clone()),
+                ..own
+            }
+        };
+        launches.iter().map(complete).collect()
     }
 }
 
@@ -118,6 +225,8 @@ mod tests {
             threads = 2
             tier = "avx2"
             max-instructions = 1000
+            timeout = 2.5
+            repeat = 3
             deterministic = true
             poison = 0xfffafffa
             cooperative = true
@@ -127,9 +236,54 @@ mod tests {
         assert_eq!(file.block.unwrap().size().unwrap(), Size { n: [16, 16, 1], dims: 2 });
         assert_eq!(file.poison, Some(PoisonText::Word(0xfffa_fffa)));
         assert!(matches!(&file.expect[1], ExpectText::WithTolerance { that, .. } if that == "y[0]=0"));
-        for bad in ["kernal = 'k'", "grid = 'x'\nblock = -1", "print = 'y'", "[object]", "poison = -1"] {
+        assert_eq!((file.repeat.map(NonZeroU32::get), file.timeout), (Some(3), Some(2.5)));
+        for bad in [
+            "repeat = 0",
+            "launch = 1",
+            "[[launch]]\nthreads = 1",
+            "kernal = 'k'",
+            "grid = 'x'\nblock = -1",
+            "print = 'y'",
+            "[object]",
+            "poison = -1",
+        ] {
             let read: Result<LaunchFile, _> = toml::from_str(bad);
             assert!(read.is_err() || read.is_ok_and(|file| file.grid.unwrap().size().is_err()), "{bad}");
         }
+    }
+
+    #[test]
+    fn launches_take_what_they_do_not_say_from_above() {
+        let text = r#"
+            object = "k.co"
+            grid = 4
+            block = 64
+            tolerance = "ulp=1"
+            args = ["y:f32[4]"]
+            print = ["y"]
+            [[launch]]
+            kernel = "one"
+            [[launch]]
+            kernel = "two"
+            object = "l.co"
+            global-size = 7
+            block = 8
+            repeat = 2
+            args = ["x=&y"]
+        "#;
+        let file: LaunchFile = toml::from_str(text).unwrap();
+        let [one, two] = &file.launches()[..] else { panic!("two launches") };
+        assert_eq!((one.object.as_deref(), one.kernel.as_deref()), (Some("k.co"), Some("one")));
+        assert!(
+            one.grid.is_some() && one.global_size.is_none() && one.print.is_empty() && one.args.is_empty()
+        );
+        assert_eq!((two.object.as_deref(), two.kernel.as_deref()), (Some("l.co"), Some("two")));
+        // The size of a grid is said in one way only.
+        assert!(two.grid.is_none() && two.global_size.is_some());
+        assert_eq!(two.block.as_ref().unwrap().size().unwrap().n[0], 8);
+        assert_eq!((two.tolerance.as_deref(), &two.args[..]), (Some("ulp=1"), &["x=&y".to_owned()][..]));
+        // A file without tables is one launch with everything that it says.
+        let [only] = &LaunchFile { launch: None, ..file }.launches()[..] else { panic!("one launch") };
+        assert_eq!((only.args.len(), only.print.len()), (1, 1));
     }
 }

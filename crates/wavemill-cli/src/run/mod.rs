@@ -1,5 +1,6 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
+mod details;
 mod element;
 mod expect;
 mod fill;
@@ -9,94 +10,195 @@ mod npy;
 mod options;
 mod output;
 mod plan;
+mod session;
 mod signature;
 mod spec;
 mod stats;
-mod text;
+pub(crate) mod text;
 mod trace;
 mod view;
+mod watch;
 
 use std::borrow::Cow;
-use std::io::{BufWriter, Write};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use wavemill::{
-    Arg, Buffer, Device, Error, InstructionMix, Kernel, Launch, LaunchStats, Module, RunOptions, TargetId,
-};
-use wavemill_object::{CodeObject, Container, Limits, container::ContainerKind};
+use wavemill::{Choice, Device, Error, InstructionMix, Kernel, LaunchStats, Module, PRODUCTS, TargetId};
+use wavemill_isa::Target;
+use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
 pub(crate) use options::{HELP, RunArgs};
 
-use crate::failure::{Exit, Failure, say};
-use crate::input;
+use crate::failure::{Exit, Failure};
+use crate::input::{self, FileBytes};
+use crate::message::{self, Kind};
 use geometry::Geometry;
-use options::Job;
-use plan::{Contents, Known, Planned};
+use options::{Job, LaunchJob, label};
+use plan::{Buffers, Known};
+use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
 use text::{Grouped, Plural, closest};
-use trace::TextTrace;
-use view::{Shape, View};
 
 /// Kernels that a message lists.
 const LISTED: usize = 20;
 
 fn failure(error: &Error) -> Failure {
-    match error {
-        Error::Fault(report) => {
-            let exit = if report.is_unsupported() { Exit::Unsupported } else { Exit::Fault };
-            Failure::new(exit, report.to_string().trim_end())
+    let (exit, data) = match error {
+        Error::Fault(report) if report.is_unsupported() => (Exit::Unsupported, Some(details::fault(report))),
+        Error::Fault(report) => (Exit::Fault, Some(details::fault(report))),
+        Error::Stalled(report) => {
+            (Exit::Fault, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
         }
-        Error::Stalled(report) => Failure::new(Exit::Fault, report.to_string().trim_end()),
-        Error::InstructionLimit { live, .. } => {
-            let mut message = error.to_string();
-            for wave in live.iter().take(LISTED) {
-                let [x, y, z] = wave.workgroup;
-                let waits = if wave.at_barrier { ", waiting at a barrier" } else { "" };
-                message +=
-                    &format!("\n  workgroup ({x}, {y}, {z}), wave {} at {:#x}{waits}", wave.wave, wave.pc);
-            }
-            if live.len() > LISTED {
-                message += &format!("\n  and {} more", live.len() - LISTED);
-            }
-            Failure::new(Exit::Limit, message)
+        Error::InstructionLimit { kernel, live, not_started, .. }
+        | Error::Stopped { kernel, live, not_started, .. } => {
+            (Exit::Limit, Some(details::unfinished(kernel, live, *not_started)))
         }
-        Error::Object(_) | Error::UnsupportedTarget { .. } => Failure::input(error.to_string()),
-        _ => Failure::usage(error.to_string()),
-    }
+        Error::Object(_) | Error::UnsupportedTarget { .. } => (Exit::Input, None),
+        _ => (Exit::Usage, None),
+    };
+    let mut failure = Failure::new(exit, error.to_string().trim_end());
+    failure.data = data.map(Box::new);
+    failure
 }
 
 /// Runs what the command line says.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let job = Job::of(args)?;
-    let bytes = input::open(&job.object)?;
-    let (target, name, object) = find(&bytes, &job).map_err(|failure| {
-        let failure = failure.within(job.object.display());
-        match !job.from_launch_file && is_launch_file(&bytes) {
-            true => failure.help("This looks like a launch file; their names end in .toml."),
-            false => failure,
-        }
-    })?;
-    let device = Device::new(&target).map_err(|error| failure(&error).within(job.object.display()))?;
-    device.poison_buffers(job.options.poison);
-    let module =
-        Module::load(&device, &object).map_err(|error| failure(&error).within(job.object.display()))?;
-    let kernel = module.kernel(&name).map_err(|error| failure(&error).within(job.object.display()))?;
-    let parameters = match plan::parameters(&kernel) {
-        Some(parameters) => parameters,
-        None => plan::invent(&job.args)?,
-    };
-    let places = plan::assign(&parameters, &job.args)
-        .map_err(|failure| failure.help(signature::table(&kernel, &parameters).trim_end()))?;
-    if let Some(file) = &args.init {
-        return init(file, &job, &kernel, &parameters, &places);
+    let mut loader = Loader { job: &job, files: Vec::new(), device: None, modules: Vec::new() };
+    let mut kernels = Vec::with_capacity(job.launches.len());
+    for (index, launch) in job.launches.iter().enumerate() {
+        let named = |failure| name_launch(&job, index, launch.kernel.as_deref(), failure);
+        kernels.push(loader.load(launch).map_err(named)?);
     }
-    let Some(arguments) = places.iter().copied().collect::<Option<Vec<&ArgSpec>>>() else {
-        return Err(incomplete(&job, &kernel, &parameters, &places));
-    };
-    let geometry = Geometry::of(&kernel, job.grid, job.global_size, job.block)?;
-    let planned = plan::plan(&parameters, &arguments)?;
-    Run { job: &job, device: &device, kernel: &kernel, geometry, raw: !kernel.has_metadata() }.run(planned)
+    let Some(device) = loader.device.take() else { return Ok(()) };
+    let mut buffers = Buffers::new(&job.shared);
+    let mut launches = Vec::with_capacity(kernels.len());
+    let mut names: Vec<String> = Vec::new();
+    for (index, (launch, kernel)) in job.launches.iter().zip(&kernels).enumerate() {
+        buffers.begin(&label(index, Some(kernel.name())));
+        let named = |failure| name_launch(&job, index, Some(kernel.name()), failure);
+        let parameters = match plan::parameters(kernel) {
+            Some(parameters) => parameters,
+            None => plan::invent(&launch.args).map_err(named)?,
+        };
+        let places = plan::assign(&parameters, &launch.args)
+            .map_err(|failure| failure.help(signature::table(kernel, &parameters).trim_end()))
+            .map_err(named)?;
+        if let Some(file) = &args.init {
+            return init(file, &job, launch, kernel, &parameters, &places);
+        }
+        if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
+            return Err(named(incomplete(&job, launch, kernel, &parameters, &places, &buffers)));
+        }
+        let geometry = Geometry::of(kernel, launch, job.several).map_err(named)?;
+        let planned = buffers.plan(&parameters, &places).map_err(named)?;
+        let checks = Checks::of(&launch.wanted, &buffers).map_err(named)?;
+        names.extend(parameters.into_iter().map(|parameter| parameter.name));
+        launches.push(Prepared { launch, kernel, geometry, planned, checks });
+    }
+    buffers.check_used(names.iter().map(String::as_str))?;
+    let end = Checks::of(&job.end, &buffers)?;
+    Session { job: &job, device: &device, launches, end }.run(buffers)
+}
+
+/// Says which launch of several something is about.
+fn name_launch(job: &Job, index: usize, kernel: Option<&str>, failure: Failure) -> Failure {
+    if job.several { failure.within(label(index, kernel)) } else { failure }
+}
+
+/// Files, and the modules made of them.
+struct Loader<'a> {
+    job: &'a Job,
+    files: Vec<(PathBuf, FileBytes)>,
+    /// The first code object decides, unless the user has.
+    device: Option<Device>,
+    /// File, which of its code objects, module: variables of a code object are there once, however many launches use it.
+    modules: Vec<(usize, usize, Module)>,
+}
+
+impl Loader<'_> {
+    /// The kernel of a launch, on the device of all.
+    fn load(&mut self, launch: &LaunchJob) -> Result<Kernel, Failure> {
+        let file = match self.files.iter().position(|(path, _)| *path == launch.object) {
+            Some(file) => file,
+            None => {
+                self.files.push((launch.object.clone(), input::open(&launch.object)?));
+                self.files.len() - 1
+            }
+        };
+        let bytes: &[u8] = &self.files[file].1;
+        let within = |failure: Failure| failure.within(launch.object.display());
+        let choice = match &self.device {
+            Some(device) => Some(Choice::from(device.target().clone())),
+            None => self.job.target.clone(),
+        };
+        let decided = self.device.is_some() && self.job.target.is_none();
+        let found = find(bytes, launch, choice.as_ref(), self.job.several, decided).map_err(|failure| {
+            let failure = within(failure);
+            match !self.job.from_launch_file && is_launch_file(bytes) {
+                true => failure.help("This looks like a launch file; their names end in .toml."),
+                false => failure,
+            }
+        })?;
+        let device = match &self.device {
+            Some(device) => device,
+            None => {
+                let choice = choice.unwrap_or_else(|| Choice::from(found.target.clone()));
+                let device = Device::chosen(&choice).map_err(|error| within(failure(&error)))?;
+                device.poison_buffers(self.job.options.poison);
+                log::info!(
+                    "target {}, modelled as {}: {} compute units",
+                    device.target(),
+                    device.product().title,
+                    device.compute_units()
+                );
+                self.device.insert(device)
+            }
+        };
+        let known = self.modules.iter().position(|(of, index, _)| (*of, *index) == (file, found.index));
+        let module = match known {
+            Some(known) => &self.modules[known].2,
+            None => {
+                let module = Module::load(device, &found.bytes).map_err(|error| within(failure(&error)))?;
+                log::info!(
+                    "loaded {} ({} bytes for {}) out of {}",
+                    Plural(module.kernels().count() as u64, "kernel"),
+                    found.bytes.len(),
+                    module.target(),
+                    launch.object.display()
+                );
+                self.modules.push((file, found.index, module));
+                &self.modules[self.modules.len() - 1].2
+            }
+        };
+        let kernel = module.kernel(&found.kernel).map_err(|error| within(failure(&error)))?;
+        log::debug!("kernel {} at {:#x}", kernel.name(), kernel.entry());
+        Ok(kernel)
+    }
+}
+
+/// Targets that run code for one, with their products.
+fn fits(code: &TargetId) -> String {
+    let mut fitting = Vec::new();
+    for target in Target::ALL {
+        let id = TargetId::new(Processor::from_name(target.name()));
+        if code.fit(&id).is_some() {
+            let products = PRODUCTS.iter().filter(|product| product.target == target);
+            let products: Vec<&str> = products.map(|product| product.name).collect();
+            fitting.push(format!("{target} ({})", products.join(", ")));
+        }
+    }
+    fitting.join(" or ")
+}
+
+/// A code object and a kernel in it.
+struct Found<'a> {
+    target: TargetId,
+    /// Which one of the code objects in the file that fit.
+    index: usize,
+    kernel: String,
+    bytes: Cow<'a, [u8]>,
 }
 
 /// Whether the file is a launch file, whatever it is called.
@@ -106,25 +208,41 @@ fn is_launch_file(bytes: &[u8]) -> bool {
         .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("object =")))
 }
 
-/// The code object with the kernel: its target, the kernel's name in it, and its bytes.
-fn find<'a>(bytes: &'a [u8], job: &Job) -> Result<(TargetId, String, Cow<'a, [u8]>), Failure> {
+/// The code object with the kernel. `several` and `decided` are for messages: whether there may be more than one launch,
+/// and whether another one has decided on the target.
+fn find<'a>(
+    bytes: &'a [u8],
+    launch: &LaunchJob,
+    choice: Option<&Choice>,
+    several: bool,
+    decided: bool,
+) -> Result<Found<'a>, Failure> {
     let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
     let limits = Limits::default();
     let container = Container::parse(bytes).map_err(failed)?;
     if *container.kind() == ContainerKind::CodeObject {
         let object = CodeObject::parse(bytes).map_err(failed)?;
         let found = object.target();
-        let target = job.target.clone().unwrap_or_else(|| found.clone());
+        let target = choice.map_or(found, Choice::target).clone();
         if found.fit(&target).is_none() {
             return Err(Failure::input(format!(
                 "the code object is for {found}, which does not run on {target}"
             ))
-            .help(format!("Leave the target out, or name a code object for {target}.")));
+            .help(match fits(found).as_str() {
+                fits if decided => format!(
+                    "It runs on {fits}. All launches run on one device, and the first one's code object has decided that it \
+                     is {target}."
+                ),
+                "" => format!("Leave the target out, or name a code object for {target}."),
+                fits => {
+                    format!("It runs on {fits}. Leave the target out, or name a code object for {target}.")
+                }
+            }));
         }
-        let (_, name) = choose(std::slice::from_ref(&object), job)?;
-        return Ok((target, name, Cow::Borrowed(bytes)));
+        let (index, kernel) = choose(std::slice::from_ref(&object), launch, several)?;
+        return Ok(Found { target, index, kernel, bytes: Cow::Borrowed(bytes) });
     }
-    let target = match &job.target {
+    let target = match choice.map(Choice::target) {
         // A target that cannot be run is refused before anything is asked about it.
         Some(target) => Device::new(target).map(|_| target.clone()).map_err(|error| failure(&error))?,
         None => {
@@ -151,12 +269,12 @@ fn find<'a>(bytes: &'a [u8], job: &Job) -> Result<(TargetId, String, Cow<'a, [u8
         contents.push(container.read(one, &limits).map_err(failed)?);
     }
     let objects = contents.iter().map(|object| CodeObject::parse(object)).collect::<Result<Vec<_>, _>>();
-    let (index, name) = choose(&objects.map_err(failed)?, job)?;
-    Ok((target, name, contents.swap_remove(index)))
+    let (index, kernel) = choose(&objects.map_err(failed)?, launch, several)?;
+    Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
 }
 
 /// The kernel that was asked for, or the only one: which code object has it, and its name there.
-fn choose(objects: &[CodeObject<'_>], job: &Job) -> Result<(usize, String), Failure> {
+fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
     let all: Vec<(usize, &str)> = objects
         .iter()
         .enumerate()
@@ -169,7 +287,7 @@ fn choose(objects: &[CodeObject<'_>], job: &Job) -> Result<(usize, String), Fail
     };
     // Those that contain the text that was asked for come first.
     let mut entries: Vec<String> = all.iter().map(|(_, name)| entry(name)).collect();
-    if let Some(wanted) = &job.kernel {
+    if let Some(wanted) = &launch.kernel {
         entries.sort_by_key(|entry| !entry.contains(wanted.as_str()));
     }
     list.extend(entries.into_iter().take(LISTED));
@@ -177,17 +295,20 @@ fn choose(objects: &[CodeObject<'_>], job: &Job) -> Result<(usize, String), Fail
         list += &format!(
             "\n  and {} more; `wavemill info {}` lists all",
             all.len() - LISTED,
-            job.object.display()
+            launch.object.display()
         );
     }
-    match (&job.kernel, &all[..]) {
+    match (&launch.kernel, &all[..]) {
         (_, []) => Err(Failure::input("there is no kernel in it")),
         (None, [(index, name)]) => Ok((*index, (*name).to_owned())),
         (None, _) => Err(Failure::usage(format!(
             "there are {}; say which one to run",
             Plural(all.len() as u64, "kernel")
         ))
-        .help(format!("Add --kernel NAME:{list}"))),
+        .help(match several {
+            true => format!("Write kernel = \"NAME\" into its table:{list}"),
+            false => format!("Add --kernel NAME:{list}"),
+        })),
         (Some(wanted), _) => {
             let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
             let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());
@@ -203,24 +324,31 @@ fn choose(objects: &[CodeObject<'_>], job: &Job) -> Result<(usize, String), Fail
 }
 
 /// Options that repeat what the user said about the grid, or make a proposal.
-fn geometry_options(job: &Job, kernel: &Kernel) -> String {
-    let grid = match (job.grid, job.global_size) {
+fn geometry_options(launch: &LaunchJob, kernel: &Kernel) -> String {
+    let grid = match (launch.grid, launch.global_size) {
         (Some(size), _) => format!("--grid {size}"),
         (None, Some(size)) => format!("--global-size {size}"),
         (None, None) => "--grid 4".to_owned(),
     };
-    match (job.block, kernel.required_workgroup_size()) {
+    match (launch.block, kernel.required_workgroup_size()) {
         (Some(size), _) => format!("{grid} --block {size}"),
         (None, Some(_)) => grid,
         (None, None) => format!("{grid} --block {}", kernel.max_workgroup_size().min(256)),
     }
 }
 
-fn incomplete(job: &Job, kernel: &Kernel, parameters: &[Known], places: &[Option<&ArgSpec>]) -> Failure {
+fn incomplete(
+    job: &Job,
+    launch: &LaunchJob,
+    kernel: &Kernel,
+    parameters: &[Known],
+    places: &[Option<&ArgSpec>],
+    buffers: &Buffers<'_>,
+) -> Failure {
     let missing: Vec<String> = parameters
         .iter()
         .zip(places)
-        .filter(|(_, place)| place.is_none())
+        .filter(|(parameter, place)| place.is_none() && !buffers.offers(parameter))
         .map(|(parameter, _)| format!("`{}`", parameter.name))
         .collect();
     let message = format!(
@@ -234,11 +362,11 @@ fn incomplete(job: &Job, kernel: &Kernel, parameters: &[Known], places: &[Option
         return Failure::usage(message).help(table.trim_end());
     }
     let arguments = signature::complete(parameters, places);
-    let mut options = geometry_options(job, kernel);
-    if let Some(target) = &job.target {
-        options = format!("--target {target} {options}");
+    let mut options = geometry_options(launch, kernel);
+    if let Some(choice) = &job.target {
+        options = format!("--target {} {options}", signature::target(choice));
     }
-    let line = signature::line(&job.object, kernel.name(), &options, &arguments);
+    let line = signature::line(&launch.object, kernel.name(), &options, &arguments);
     let hint = signature::placeholders(&arguments);
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
@@ -247,31 +375,37 @@ fn incomplete(job: &Job, kernel: &Kernel, parameters: &[Known], places: &[Option
 fn init(
     file: &Path,
     job: &Job,
+    launch: &LaunchJob,
     kernel: &Kernel,
     parameters: &[Known],
     places: &[Option<&ArgSpec>],
 ) -> Result<(), Failure> {
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
-        let text = signature::launch_file(&job.object, job, kernel, parameters, &arguments);
+        let text = signature::launch_file(&launch.object, job, launch, kernel, parameters, &arguments);
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(());
     }
     // The path of the object is relative to the launch file, and absolute where that cannot be said simply.
-    let same_folder = file.parent() == job.object.parent();
-    let object = match (same_folder, job.object.file_name()) {
+    let same_folder = file.parent() == launch.object.parent();
+    let object = match (same_folder, launch.object.file_name()) {
         (true, Some(name)) => Path::new(name).to_path_buf(),
-        _ => std::path::absolute(&job.object).unwrap_or_else(|_| job.object.clone()),
+        _ => std::path::absolute(&launch.object).unwrap_or_else(|_| launch.object.clone()),
     };
     let names_files =
         |text: &str| ["@", ".npy", ".bin", ".png", ".raw", ".dat"].iter().any(|end| text.contains(end));
     let elsewhere =
         file.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) || job.from_launch_file;
-    let outputs = job.out.iter().map(|out| &out.text).chain(job.expect.iter().map(|expect| &expect.text));
+    let wanted = &launch.wanted;
+    let outputs =
+        wanted.out.iter().map(|out| &out.text).chain(wanted.expect.iter().map(|expect| &expect.text));
     if elsewhere && outputs.chain(&arguments).any(|text| names_files(text)) {
-        say("note: names of files in it are as they were given; it takes them as relative to its own folder");
+        message::say(
+            Kind::Note,
+            "names of files in it are as they were given; it takes them as relative to its own folder",
+        );
     }
-    let text = signature::launch_file(&object, job, kernel, parameters, &arguments);
+    let text = signature::launch_file(&object, job, launch, kernel, parameters, &arguments);
     let name = format!("`{}`", file.display());
     let mut out = match std::fs::File::create_new(file) {
         Ok(out) => out,
@@ -282,258 +416,26 @@ fn init(
         Err(error) => return Err(Failure::output(&name, &error)),
     };
     out.write_all(text.as_bytes()).map_err(|error| Failure::output(&name, &error))?;
-    say(format_args!("wrote {name}{}", signature::placeholders(&arguments)));
+    message::say(Kind::Output, &format!("wrote {name}{}", signature::placeholders(&arguments)));
     Ok(())
-}
-
-/// The standard output, with the first error that it had; behind that nothing is written.
-struct Stdout<W: Write>(BufWriter<W>, std::io::Result<()>);
-
-impl<W: Write> Stdout<W> {
-    fn write(&mut self, text: &str) {
-        if self.1.is_ok() {
-            self.1 = self.0.write_all(text.as_bytes());
-        }
-    }
-
-    fn finish(mut self) -> std::io::Result<()> {
-        self.1?;
-        self.0.flush()
-    }
-}
-
-/// Something to print.
-struct Printed {
-    title: String,
-    buffer: String,
-    view: View,
-    hex: bool,
-}
-
-struct Run<'a> {
-    job: &'a Job,
-    device: &'a Device,
-    kernel: &'a Kernel,
-    geometry: Geometry,
-    /// The code object does not say what the parameters are.
-    raw: bool,
-}
-
-impl Run<'_> {
-    /// Whether the grid has what is to be traced.
-    fn check_trace(&self) -> Result<(), Failure> {
-        let (groups, waves) = self.geometry.groups_and_waves();
-        if let Some(wanted) = self.job.trace_workgroup
-            && (0..3).any(|d| wanted[d] >= groups[d])
-        {
-            let [x, y, z] = wanted;
-            return Err(Failure::usage(format!(
-                "--trace-workgroup: there is no workgroup ({x}, {y}, {z}); the grid has {}",
-                text::Extent(&groups)
-            )));
-        }
-        if let Some(wanted) = self.job.trace_wave.filter(|wanted| u64::from(*wanted) >= waves) {
-            return Err(Failure::usage(format!(
-                "--trace-wave: there is no wave {wanted}; a workgroup has {}",
-                Plural(waves, "wave")
-            )));
-        }
-        Ok(())
-    }
-
-    fn run(&self, planned: Vec<Planned>) -> Result<(), Failure> {
-        self.check_trace()?;
-        let shapes: Vec<Shape> = planned
-            .iter()
-            .filter_map(|one| match one {
-                Planned::Buffer { shape, .. } => Some(shape.clone()),
-                _ => None,
-            })
-            .collect();
-        let shape = |name: &str| {
-            let found = shapes.iter().find(|shape| shape.name == name);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = shapes.iter().map(|shape| shape.name.as_str()).collect();
-                let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Failure::usage(format!(
-                    "there is no buffer `{name}` among the arguments; the buffers are {has}"
-                ))
-            })
-        };
-        // Everything that can be wrong is found before the kernel runs.
-        let mut printed = Vec::new();
-        for text in &self.job.print {
-            let (plain, hex) = text.strip_suffix(":x").map_or((text.as_str(), false), |plain| (plain, true));
-            let prepare = || {
-                let (name, inside) = view::split(plain)?;
-                let view = View::parse(shape(name)?, inside)?;
-                Ok(Printed { title: plain.trim().to_owned(), buffer: name.to_owned(), view, hex })
-            };
-            printed
-                .push(prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")))?);
-        }
-        for (index, output) in self.job.out.iter().enumerate() {
-            shape(&output.buffer)
-                .and_then(|shape| output.check(shape))
-                .map_err(|failure| failure.within("--out"))?;
-            if let Some(other) = self.job.out[..index].iter().find(|other| other.file() == output.file()) {
-                return Err(Failure::usage(format!(
-                    "--out: `{}` and `{}` name the same file",
-                    other.text, output.text
-                )));
-            }
-        }
-        let mut expected = Vec::new();
-        for expectation in &self.job.expect {
-            let prepared = shape(&expectation.buffer).and_then(|shape| expectation.prepare(shape));
-            expected.push(
-                prepared.map_err(|failure| failure.within(format_args!("--expect {}", expectation.text)))?,
-            );
-        }
-        let mut buffers: Vec<(Shape, Buffer)> = Vec::new();
-        let arguments = self.arguments(planned, &mut buffers)?;
-        let mut launch = self
-            .geometry
-            .apply(Launch::new(self.kernel))
-            .global_offset(self.job.offset)
-            .dynamic_lds(self.job.dynamic_lds)
-            .cooperative(self.job.cooperative)
-            .options(RunOptions { count_blocks: self.job.stats, ..self.job.options.clone() });
-        launch = match self.raw {
-            true => launch.kernarg(&raw_arguments(&arguments)?),
-            false => launch.args(arguments),
-        };
-        let trace = TextTrace::of(self.job);
-        if let Some(trace) = &trace {
-            launch = launch.tracer(trace);
-        }
-        say(self.geometry);
-        let start = Instant::now();
-        let stats = launch.run().map_err(|error| failure(&error))?;
-        let time = start.elapsed();
-
-        let find = |name: &str| {
-            let found = buffers.iter().find(|(shape, _)| shape.name == name);
-            found.ok_or_else(|| Failure::usage(format!("there is no buffer `{name}`")))
-        };
-        let contents = |name: &str| {
-            let (shape, buffer) = find(name)?;
-            Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
-        };
-        // Files are written and expectations checked even if nobody reads what is printed.
-        let mut out = Stdout(BufWriter::new(std::io::stdout().lock()), Ok(()));
-        for one in &printed {
-            let (shape, buffer) = find(&one.buffer)?;
-            // What lies behind the last element shown need not be copied.
-            let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
-            let mut bytes = vec![0; count as usize * shape.element.bytes()];
-            buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
-            out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
-        }
-        for output in &self.job.out {
-            let (shape, bytes) = contents(&output.buffer)?;
-            let file = output.write(shape, &bytes)?;
-            say(format_args!("wrote {file}"));
-        }
-        let mut wrong = Vec::new();
-        for prepared in &expected {
-            let (_, bytes) = contents(prepared.buffer())?;
-            match prepared.check(&bytes) {
-                Ok(message) => out.write(&format!("{message}\n")),
-                Err(message) => wrong.push(message),
-            }
-        }
-        let printing = out.finish();
-        if self.job.stats {
-            let fidelity = stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
-            let operations = stats.operations.as_ref().map(stats::operations).unwrap_or_default();
-            say(format!("{}{fidelity}{operations}", stats_text(&stats, time)).trim_end());
-        }
-        match wrong.is_empty() {
-            true => Ok(printing?),
-            false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
-        }
-    }
-
-    /// Allocates and fills the buffers.
-    fn arguments(
-        &self,
-        planned: Vec<Planned>,
-        buffers: &mut Vec<(Shape, Buffer)>,
-    ) -> Result<Vec<Arg>, Failure> {
-        let mut arguments: Vec<Arg> = Vec::with_capacity(planned.len());
-        for one in planned {
-            arguments.push(match one {
-                Planned::Buffer { shape, contents } => {
-                    let size = shape.size().ok_or_else(|| {
-                        Failure::usage(format!(
-                            "{} do not fit into memory",
-                            shape.element.count(shape.count())
-                        ))
-                    })?;
-                    let fill = || {
-                        let buffer = self.device.buffer(&shape.name, size)?;
-                        match &contents {
-                            Contents::Fresh => {}
-                            // Fresh memory holds zeros.
-                            Contents::Zeros if self.job.options.poison.is_none() => {}
-                            Contents::Zeros => buffer.fill(0)?,
-                            Contents::Bytes(bytes) => buffer.write_bytes(0, bytes)?,
-                        }
-                        Ok(buffer)
-                    };
-                    let buffer = fill().map_err(|error: Error| {
-                        failure(&error).within(format_args!("buffer `{}`", shape.name))
-                    })?;
-                    let argument = Arg::from(&buffer);
-                    buffers.push((shape, buffer));
-                    argument
-                }
-                // It names an argument in front of it.
-                Planned::Same(index) => arguments[index].clone(),
-                Planned::Value(bytes) => Arg::Value(bytes),
-                Planned::Local(size) => Arg::Local(size),
-            });
-        }
-        Ok(arguments)
-    }
-}
-
-/// The kernel arguments of a kernel without metadata: one after the other, each aligned to its size.
-fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
-    let mut out: Vec<u8> = Vec::new();
-    for argument in arguments {
-        let bytes = match argument {
-            Arg::Buffer(buffer) => buffer.address().to_le_bytes().to_vec(),
-            Arg::Value(bytes) => bytes.clone(),
-            _ => {
-                return Err(Failure::usage(
-                    "the code object has no metadata, so where dynamic LDS goes is not known; use --dynamic-lds, and pass \
-                     offsets as values",
-                ));
-            }
-        };
-        let align = bytes.len().next_power_of_two().clamp(1, 8);
-        out.resize(out.len().next_multiple_of(align), 0);
-        out.extend(bytes);
-    }
-    Ok(out)
 }
 
 /// What `--stats` prints.
 ///
 /// Counting what was entered costs a little time, so a rate is a little lower than without `--stats`.
-fn stats_text(stats: &LaunchStats, time: Duration) -> String {
+fn stats_text(stats: &LaunchStats, times: &[Duration]) -> String {
     let run = &stats.run;
+    let time = times.last().copied().unwrap_or_default();
     let seconds = time.as_secs_f64().max(1e-9);
     let rate = run.instructions as f64 / seconds / 1e6;
     format!(
-        "time          {:.3} ms\n\
+        "time          {:.3} ms{}\n\
          instructions  {} (of waves), {rate:.1} million/s\n\
          work          {}, {}, {}\n\
          resident      {} at most\n\
          engine        interpreter, tier {}, {}, {} compiled\n",
         seconds * 1e3,
+        repeated(times),
         Grouped(run.instructions),
         Plural(run.workgroups, "workgroup"),
         Plural(run.waves, "wave"),
@@ -543,6 +445,20 @@ fn stats_text(stats: &LaunchStats, time: Duration) -> String {
         Plural(run.threads as u64, "thread"),
         Plural(run.blocks as u64, "block"),
     ) + &stats.mix.map_or(String::new(), |mix| mix_text(&mix))
+}
+
+/// The times of a launch that ran more than once.
+fn repeated(times: &[Duration]) -> String {
+    let mut sorted = times.to_vec();
+    sorted.sort();
+    match &sorted[..] {
+        [] | [_] => String::new(),
+        [least, ..] => {
+            let ms = |time: Duration| time.as_secs_f64() * 1e3;
+            let median = sorted[sorted.len() / 2];
+            format!(", the last of {}; median {:.3} ms, least {:.3} ms", times.len(), ms(median), ms(*least))
+        }
+    }
 }
 
 /// The table of instructions by kind; kinds that did not occur are left out.

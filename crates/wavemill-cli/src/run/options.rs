@@ -1,16 +1,17 @@
 //! The command line of `wavemill run`, and how it goes together with a launch file.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
-use wavemill::{RunOptions, TargetId, Tier};
+use wavemill::{Choice, RunOptions, Tier};
 
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
-use super::launch_file::{ExpectText, LaunchFile, PoisonText, SizeText};
+use super::launch_file::{ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText};
 use super::output::Output;
-use super::spec::ArgSpec;
+use super::spec::{ArgSpec, Init};
 use crate::failure::Failure;
 use crate::input;
 
@@ -19,7 +20,7 @@ Arguments of the kernel:
   name:type[count]=contents   a buffer: y:f32[1024]=zeros, img:u8[480,640,3]=@photo.npy
   name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
   name=local:4096             a __local pointer (dynamic LDS) of that many bytes
-  name=&other                 the same buffer once more
+  name=&other                 the same buffer once more, or that of an earlier launch
   name=bytes:00ff             a structure by value; also name=@file.bin
 
   Types: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
@@ -34,6 +35,7 @@ Examples:
   wavemill run k.co --kernel scale        show its parameters and a complete line to copy
   wavemill run k.co --init=k.toml         write a launch file to fill in
   wavemill run examples/mandelbrot.toml   run a launch file
+  wavemill run k.toml --target mi210 --timeout 60
   wavemill run k.toml --trace --trace-workgroup 3 --trace-wave 0
   wavemill run k.toml --expect y=ref.npy --tolerance rel=1e-6 --out y=y.npy --stats
 
@@ -42,7 +44,7 @@ Results go to the standard output, everything else to the standard error.
 Exit codes:
   0 fine   1 an expectation failed   2 usage   3 a file cannot be used
   4 the kernel faulted, or can never finish   5 unsupported instruction
-  124 stopped at --max-instructions";
+  124 stopped at --max-instructions or --timeout, or by Ctrl-\\";
 
 /// What `--poison` without a word means: a quiet NaN as f16, bf16, f32 and f64, and as an address outside of memory.
 pub(crate) const POISON: u32 = 0xfffa_fffa;
@@ -73,9 +75,10 @@ pub(crate) struct RunArgs {
     /// Bytes of LDS beyond what the kernel declares (HIP's third launch parameter)
     #[arg(long, value_name = "BYTES")]
     pub dynamic_lds: Option<u32>,
-    /// Target to run on, such as gfx942; not needed if the file has code for one only
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
-    pub target: Option<TargetId>,
+    /// Target or product to run on, such as gfx942, gfx90a:xnack- or mi210 (`wavemill targets` lists them); not needed if
+    /// the file has code for one target only
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_choice)]
+    pub target: Option<Choice>,
     /// Print a buffer or a part of it: y, 'y[:4]', 'y[10:20:2]', 'y[0,:4]'; 'y[:4]:x' in hexadecimal
     #[arg(long, value_name = "VIEW")]
     pub print: Vec<String>,
@@ -97,9 +100,16 @@ pub(crate) struct RunArgs {
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER")]
     pub tier: Option<String>,
-    /// Stop after that many instructions of all waves together (or a few more: waves stop between blocks of code)
+    /// Stop a launch after that many instructions of all waves together (or a few more: waves stop between blocks of
+    /// code)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
+    /// Stop after that many seconds, and tell where every wave is
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    pub timeout: Option<Duration>,
+    /// Launch that often, one time after the other, on the same buffers
+    #[arg(long, value_name = "N", value_parser = repeat)]
+    pub repeat: Option<NonZeroU32>,
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long)]
     pub deterministic: bool,
@@ -127,11 +137,30 @@ pub(crate) struct RunArgs {
 /// Everything that a run was told.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
+    /// Whether a launch file named the code objects.
+    pub from_launch_file: bool,
+    /// Whether there may be more than one launch, so that messages say which one they are about.
+    pub several: bool,
+    pub target: Option<Choice>,
+    /// Arguments for all launches that take them, of a file with several launches.
+    pub shared: Vec<ArgSpec>,
+    /// In order; at least one.
+    pub launches: Vec<LaunchJob>,
+    /// What is wanted after the last launch of several.
+    pub end: Wanted,
+    pub stats: bool,
+    pub trace: bool,
+    pub trace_workgroup: Option<[u64; 3]>,
+    pub trace_wave: Option<u32>,
+    pub timeout: Option<Duration>,
+    pub options: RunOptions,
+}
+
+/// A launch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LaunchJob {
     /// The code object.
     pub object: PathBuf,
-    /// Whether a launch file named it.
-    pub from_launch_file: bool,
-    pub target: Option<TargetId>,
     pub kernel: Option<String>,
     pub grid: Option<Size>,
     pub global_size: Option<Size>,
@@ -140,14 +169,54 @@ pub(crate) struct Job {
     pub dynamic_lds: u32,
     pub cooperative: bool,
     pub args: Vec<ArgSpec>,
+    pub wanted: Wanted,
+    /// How often it runs, if that was said.
+    pub repeat: Option<NonZeroU32>,
+}
+
+/// What is done with buffers after a launch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
     pub print: Vec<String>,
     pub out: Vec<Output>,
     pub expect: Vec<Expectation>,
-    pub stats: bool,
-    pub trace: bool,
-    pub trace_workgroup: Option<[u64; 3]>,
-    pub trace_wave: Option<u32>,
-    pub options: RunOptions,
+}
+
+impl Wanted {
+    /// Adds what a launch file says: `tolerance` wins over the one of each expectation, which wins over `own`.
+    fn add(
+        &mut self,
+        (print, out, expect): (&[String], &[String], &[ExpectText]),
+        base: &Path,
+        tolerance: Option<Tolerance>,
+        own: Option<&String>,
+    ) -> Result<(), Failure> {
+        self.print.splice(0..0, print.iter().cloned());
+        for text in out {
+            self.out.push(Output::parse(text, base)?);
+        }
+        let own: Option<Tolerance> = parse("tolerance", own)?;
+        if own.is_some() && expect.is_empty() && self.expect.is_empty() {
+            return Err(Failure::usage("tolerance: nothing is compared; add expect = [\"VIEW=CONTENTS\"]"));
+        }
+        for expectation in expect {
+            let (text, special) = match expectation {
+                ExpectText::Plain(text) => (text, None),
+                ExpectText::WithTolerance { that, tolerance } => (that, Some(tolerance.parse()?)),
+            };
+            let tolerance = tolerance.or(special).or(own).unwrap_or_default();
+            self.expect.push(Expectation::parse(text, base, tolerance)?);
+        }
+        Ok(())
+    }
+}
+
+/// How messages call a launch of several: ``launch 2 (`scale`)``.
+pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
+    match kernel {
+        Some(kernel) => format!("launch {} (`{kernel}`)", index + 1),
+        None => format!("launch {}", index + 1),
+    }
 }
 
 fn parse<T: FromStr<Err = Failure>>(option: &str, text: Option<&String>) -> Result<Option<T>, Failure> {
@@ -177,6 +246,11 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
 }
 
+/// Reads the number of `--repeat`, for clap.
+fn repeat(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
+}
+
 /// Reads the word of `--poison`.
 fn poison(text: &str) -> Result<u32, Failure> {
     let digits = text.replace('_', "");
@@ -187,6 +261,21 @@ fn poison(text: &str) -> Result<u32, Failure> {
     word.map_err(|_| {
         Failure::usage(format!("--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa"))
     })
+}
+
+/// Reads the seconds of `--timeout`, for clap.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.parse().map_err(|_| "expected a number of seconds such as 10 or 0.5".to_owned())?;
+    seconds_to_run(seconds)
+}
+
+/// A number of seconds after which a run is stopped.
+fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(format!("{seconds} seconds are no time; expected a number above 0, such as 10 or 0.5")),
+    }
 }
 
 impl Job {
@@ -200,12 +289,16 @@ impl Job {
             false => (None, here),
         };
         let in_file = |failure: Failure| failure.within(args.file.display());
-        let file = file.unwrap_or_default();
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
-        let mut job = Job {
+        let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
+        for text in &args.out {
+            wanted.out.push(Output::parse(text, here)?);
+        }
+        for text in &args.expect {
+            wanted.expect.push(Expectation::parse(text, here, tolerance.unwrap_or_default())?);
+        }
+        let mut own = LaunchJob {
             object: args.file.clone(),
-            from_launch_file: is_launch_file,
-            target: args.target.clone(),
             kernel: args.kernel.clone(),
             grid: parse("--grid", args.grid.as_ref())?,
             global_size: parse("--global-size", args.global_size.as_ref())?,
@@ -214,13 +307,24 @@ impl Job {
             dynamic_lds: args.dynamic_lds.unwrap_or(0),
             cooperative: args.cooperative,
             args: args.args.iter().map(|text| ArgSpec::parse(text, here)).collect::<Result<_, _>>()?,
-            print: args.print.clone(),
-            out: args.out.iter().map(|text| Output::parse(text, here)).collect::<Result<_, _>>()?,
-            expect: Vec::new(),
+            wanted,
+            repeat: args.repeat,
+        };
+        if let Some(text) = &args.offset {
+            own.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
+        }
+        let mut job = Job {
+            from_launch_file: is_launch_file,
+            several: false,
+            target: args.target.clone(),
+            shared: Vec::new(),
+            launches: Vec::new(),
+            end: Wanted::default(),
             stats: args.stats,
             trace: args.trace,
             trace_workgroup: None,
             trace_wave: args.trace_wave,
+            timeout: args.timeout,
             options: RunOptions {
                 threads: args.threads,
                 tier: tier(args.tier.as_ref())?,
@@ -232,9 +336,6 @@ impl Job {
                 ..RunOptions::default()
             },
         };
-        if let Some(text) = &args.offset {
-            job.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
-        }
         if let Some(text) = &args.trace_workgroup {
             let workgroup = Size::offset(text).map_err(|failure| failure.within("--trace-workgroup"))?;
             job.trace_workgroup = Some(workgroup);
@@ -246,81 +347,52 @@ impl Job {
             // On one thread, the lines are in the same order in every run.
             job.options.threads = Some(NonZeroUsize::MIN);
         }
-        for text in &args.expect {
-            job.expect.push(Expectation::parse(text, here, tolerance.unwrap_or_default())?);
+        match &file {
+            None => job.launches.push(own),
+            Some(file) => {
+                job.add_options(file).map_err(in_file)?;
+                job.several = file.launch.is_some();
+                if job.several {
+                    refuse_ambiguous(args, file)?;
+                    job.shared = file
+                        .args
+                        .iter()
+                        .map(|text| ArgSpec::parse(text, base))
+                        .collect::<Result<_, _>>()
+                        .map_err(in_file)?;
+                    job.end = own.wanted;
+                    job.end
+                        .add((&file.print, &file.out, &file.expect), base, tolerance, file.tolerance.as_ref())
+                        .map_err(in_file)?;
+                    for (index, table) in file.launches().iter().enumerate() {
+                        let launch = LaunchJob::default().add(&job, table, base, args, tolerance);
+                        let within = |failure: Failure| failure.within(label(index, table.kernel.as_deref()));
+                        job.launches.push(launch.map_err(within).map_err(in_file)?);
+                    }
+                    job.replace_arguments(own.args)?;
+                } else {
+                    for table in file.launches() {
+                        let launch = own.clone().add(&job, &table, base, args, tolerance);
+                        job.launches.push(launch.map_err(in_file)?);
+                    }
+                }
+            }
         }
-        if is_launch_file {
-            job.add(&file, base, args, tolerance).map_err(in_file)?;
-        }
-        if args.tolerance.is_some() && job.expect.is_empty() {
+        let compares = |wanted: &Wanted| !wanted.expect.is_empty();
+        let any = compares(&job.end) || job.launches.iter().any(|launch| compares(&launch.wanted));
+        if args.tolerance.is_some() && !any {
             return Err(Failure::usage("--tolerance: nothing is compared; add --expect VIEW=CONTENTS"));
         }
         Ok(job)
     }
 
-    /// Adds what the launch file says.
-    fn add(
-        &mut self,
-        file: &LaunchFile,
-        base: &Path,
-        args: &RunArgs,
-        tolerance: Option<Tolerance>,
-    ) -> Result<(), Failure> {
+    /// Adds what the launch file says about all launches.
+    fn add_options(&mut self, file: &LaunchFile) -> Result<(), Failure> {
         if let (None, Some(target)) = (&self.target, &file.target) {
             self.target =
-                Some(input::parse_target(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
-        }
-        let mut object = file.object.clone();
-        if object.contains("{target}") {
-            let target = self.target.as_ref().ok_or_else(|| {
-                Failure::usage(format!("`{object}` depends on the target, and none is given"))
-                    .help("Say --target gfx942, or write target = \"gfx942\".")
-            })?;
-            object = object.replace("{target}", &target.processor.name());
-        }
-        self.object = base.join(object);
-        self.kernel = self.kernel.take().or_else(|| file.kernel.clone());
-        let size = |text: &Option<SizeText>| text.as_ref().map(SizeText::size).transpose();
-        if self.grid.is_none() && self.global_size.is_none() {
-            self.grid = size(&file.grid)?;
-            self.global_size = size(&file.global_size)?;
-        }
-        self.block = match self.block {
-            None => size(&file.block)?,
-            block => block,
-        };
-        if let (None, Some(offset)) = (&args.offset, &file.offset) {
-            self.offset = match offset {
-                SizeText::One(x) => [*x, 0, 0],
-                SizeText::List(list) if (1..=3).contains(&list.len()) => {
-                    std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))
-                }
-                SizeText::List(_) => return Err(Failure::usage("offset: expected one to three numbers")),
-                SizeText::Text(text) => Size::offset(text)?,
-            };
-        }
-        if args.dynamic_lds.is_none() {
-            self.dynamic_lds = file.dynamic_lds.unwrap_or(0);
-        }
-        self.merge_arguments(file, base)?;
-        self.print.splice(0..0, file.print.iter().cloned());
-        for text in &file.out {
-            self.out.push(Output::parse(text, base)?);
-        }
-        let own: Option<Tolerance> = parse("tolerance", file.tolerance.as_ref())?;
-        if own.is_some() && file.expect.is_empty() && self.expect.is_empty() {
-            return Err(Failure::usage("tolerance: nothing is compared; add expect = [\"VIEW=CONTENTS\"]"));
-        }
-        for expectation in &file.expect {
-            let (text, special) = match expectation {
-                ExpectText::Plain(text) => (text, None),
-                ExpectText::WithTolerance { that, tolerance } => (that, Some(tolerance.parse()?)),
-            };
-            let tolerance = tolerance.or(special).or(own).unwrap_or_default();
-            self.expect.push(Expectation::parse(text, base, tolerance)?);
+                Some(input::parse_choice(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
         }
         self.stats |= file.stats;
-        self.cooperative |= file.cooperative;
         self.options.deterministic |= file.deterministic;
         if self.options.poison.is_none() {
             self.options.poison = match &file.poison {
@@ -337,13 +409,123 @@ impl Job {
             self.options.tier = tier(file.tier.as_ref())?;
         }
         self.options.max_instructions = self.options.max_instructions.or(file.max_instructions);
+        if self.timeout.is_none() {
+            let seconds = file.timeout.map(seconds_to_run).transpose();
+            self.timeout = seconds.map_err(|why| Failure::usage(format!("timeout: {why}")))?;
+        }
         Ok(())
     }
 
+    /// Arguments of the command line replace those of the same name: above the launches, or else in the launch that has
+    /// one. New ones are for all launches.
+    fn replace_arguments(&mut self, arguments: Vec<ArgSpec>) -> Result<(), Failure> {
+        for argument in arguments {
+            if argument.name.is_none() {
+                return Err(Failure::usage(format!(
+                    "argument `{}`: the launch file has several launches, so arguments on the command line need a name",
+                    argument.text
+                )));
+            }
+            if let Some(own) = self.shared.iter_mut().find(|own| own.name == argument.name) {
+                *own = argument;
+                continue;
+            }
+            // What is the buffer of another name stays so.
+            let replaced =
+                |own: &&mut ArgSpec| own.name == argument.name && !matches!(own.init, Init::Same(_));
+            let own: Vec<&mut ArgSpec> =
+                self.launches.iter_mut().flat_map(|launch| &mut launch.args).filter(replaced).collect();
+            match own.len() {
+                0 => self.shared.push(argument),
+                1 => own.into_iter().for_each(|own| *own = argument.clone()),
+                n => {
+                    return Err(Failure::usage(format!(
+                        "argument `{}`: {n} launches of the launch file have one of that name, and which one is meant is \
+                         not clear",
+                        argument.text
+                    ))
+                    .help("Change the launch file instead, or move the argument above the launches."));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Options that are about one launch have no meaning for a file with several.
+fn refuse_ambiguous(args: &RunArgs, file: &LaunchFile) -> Result<(), Failure> {
+    let given = [
+        ("--kernel", args.kernel.is_some()),
+        ("--grid", args.grid.is_some()),
+        ("--global-size", args.global_size.is_some()),
+        ("--block", args.block.is_some()),
+        ("--offset", args.offset.is_some()),
+        ("--dynamic-lds", args.dynamic_lds.is_some()),
+        ("--cooperative", args.cooperative),
+        ("--repeat", args.repeat.is_some()),
+        ("--init", args.init.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option}: `{}` has {}, and which one is meant is not clear",
+            args.file.display(),
+            match file.launch.as_ref().map_or(0, Vec::len) {
+                1 => "a [[launch]] table".to_owned(),
+                n => format!("{n} launches"),
+            },
+        ))
+        .help("Change the launch file instead.")),
+    }
+}
+
+impl LaunchJob {
+    /// Adds what the launch file says about the launch.
+    fn add(
+        mut self,
+        job: &Job,
+        table: &LaunchTable,
+        base: &Path,
+        args: &RunArgs,
+        tolerance: Option<Tolerance>,
+    ) -> Result<LaunchJob, Failure> {
+        let mut object = table.object.clone().unwrap_or_default();
+        if object.contains("{target}") {
+            let target = job.target.as_ref().ok_or_else(|| {
+                Failure::usage(format!("`{object}` depends on the target, and none is given"))
+                    .help("Say --target gfx942, or write target = \"gfx942\".")
+            })?;
+            object = object.replace("{target}", &target.target().processor.name());
+        }
+        self.object = base.join(object);
+        self.kernel = self.kernel.or_else(|| table.kernel.clone());
+        let size = |text: &Option<SizeText>| text.as_ref().map(SizeText::size).transpose();
+        if self.grid.is_none() && self.global_size.is_none() {
+            self.grid = size(&table.grid)?;
+            self.global_size = size(&table.global_size)?;
+        }
+        self.block = match self.block {
+            None => size(&table.block)?,
+            block => block,
+        };
+        if let (None, Some(offset)) = (&args.offset, &table.offset) {
+            self.offset = offset.offset()?;
+        }
+        if args.dynamic_lds.is_none() {
+            self.dynamic_lds = table.dynamic_lds.unwrap_or(0);
+        }
+        self.cooperative |= table.cooperative.unwrap_or(false);
+        self.repeat = self.repeat.or(table.repeat);
+        self.merge_arguments(&table.args, base)?;
+        let wanted = (&table.print[..], &table.out[..], &table.expect[..]);
+        self.wanted.add(wanted, base, tolerance, table.tolerance.as_ref())?;
+        Ok(self)
+    }
+
     /// Arguments of the command line replace those of the launch file with the same name.
-    fn merge_arguments(&mut self, file: &LaunchFile, base: &Path) -> Result<(), Failure> {
-        let mut merged = Vec::with_capacity(file.args.len());
-        for text in &file.args {
+    fn merge_arguments(&mut self, texts: &[String], base: &Path) -> Result<(), Failure> {
+        let mut merged = Vec::with_capacity(texts.len());
+        for text in texts {
             let argument = ArgSpec::parse(text, base)?;
             let replacing = |own: &ArgSpec| own.name.is_some() && own.name == argument.name;
             match self.args.iter().position(replacing) {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wavemill::{Kernel, ParameterKind};
+use wavemill::{Choice, Kernel, ParameterKind};
 
-use super::options::Job;
+use super::options::{Job, LaunchJob};
 use super::plan::Known;
 use super::spec::ArgSpec;
 use super::text::quoted;
@@ -74,6 +74,15 @@ pub(crate) fn complete(parameters: &[Known], places: &[Option<&ArgSpec>]) -> Vec
     parameters.iter().zip(places).map(one).collect()
 }
 
+/// A target as it is written on a command line: the product, where one was named, with the features that were set.
+pub(crate) fn target(choice: &Choice) -> String {
+    let target = choice.target().to_string();
+    match choice.product() {
+        Some(product) => target.replacen(product.target.name(), product.name, 1),
+        None => target,
+    }
+}
+
 /// A command line that runs the kernel.
 pub(crate) fn line(file: &Path, kernel: &str, geometry: &str, arguments: &[String]) -> String {
     let mut out = format!("wavemill run {}", quoted(&file.display().to_string()));
@@ -96,19 +105,20 @@ pub(crate) fn placeholders(arguments: &[String]) -> &'static str {
 pub(crate) fn launch_file(
     file: &Path,
     job: &Job,
+    launch: &LaunchJob,
     kernel: &Kernel,
     parameters: &[Known],
     arguments: &[String],
 ) -> String {
     let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let required = kernel.required_workgroup_size();
-    let global = match (job.grid, job.global_size, required) {
+    let global = match (launch.grid, launch.global_size, required) {
         (Some(size), ..) => format!("grid = {}", size.toml()),
         (_, Some(size), _) => format!("global-size = {}", size.toml()),
         (.., Some(_)) => "grid = [1, 1, 1]".to_owned(),
         _ => "grid = 4".to_owned(),
     };
-    let block = match (job.block, required) {
+    let block = match (launch.block, required) {
         (Some(size), _) => format!("block = {}", size.toml()),
         (_, Some(size)) => format!("block = {size:?}  # the only size that the kernel was compiled for"),
         _ => format!("block = {}", kernel.max_workgroup_size().min(256)),
@@ -116,7 +126,7 @@ pub(crate) fn launch_file(
     let mut out = String::from("# Launch file for `wavemill run`. Paths are relative to this file.\n");
     let _ = writeln!(out, "object = {}", quote(&file.display().to_string()));
     if let Some(target) = &job.target {
-        let _ = writeln!(out, "target = {}", quote(&target.to_string()));
+        let _ = writeln!(out, "target = {}", quote(&self::target(target)));
     }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
@@ -128,15 +138,15 @@ pub(crate) fn launch_file(
     );
     let _ = writeln!(out, "{global}");
     let _ = writeln!(out, "{block}");
-    if job.offset != [0; 3] {
-        let _ = writeln!(out, "offset = {:?}", job.offset);
+    if launch.offset != [0; 3] {
+        let _ = writeln!(out, "offset = {:?}", launch.offset);
     }
-    if job.dynamic_lds > 0 {
-        let _ = writeln!(out, "dynamic-lds = {}", job.dynamic_lds);
+    if launch.dynamic_lds > 0 {
+        let _ = writeln!(out, "dynamic-lds = {}", launch.dynamic_lds);
     }
     let options = &job.options;
     for (name, set) in
-        [("cooperative", job.cooperative), ("deterministic", options.deterministic), ("stats", job.stats)]
+        [("cooperative", launch.cooperative), ("deterministic", options.deterministic), ("stats", job.stats)]
     {
         if set {
             let _ = writeln!(out, "{name} = true");
@@ -151,6 +161,12 @@ pub(crate) fn launch_file(
     }
     if let Some(limit) = options.max_instructions {
         let _ = writeln!(out, "max-instructions = {limit}");
+    }
+    if let Some(timeout) = job.timeout {
+        let _ = writeln!(out, "timeout = {:?}", timeout.as_secs_f64());
+    }
+    if let Some(repeat) = launch.repeat {
+        let _ = writeln!(out, "repeat = {repeat}");
     }
     if let Some(word) = options.poison {
         let _ = writeln!(out, "poison = {word:#x}");
@@ -172,13 +188,13 @@ pub(crate) fn launch_file(
             false => writeln!(out, "{key} = [{}]", texts.join(", ")),
         };
     };
-    let mut print: Vec<String> = job.print.iter().map(|text| quote(text)).collect();
-    if print.is_empty() && job.out.is_empty() && job.expect.is_empty() {
+    let mut print: Vec<String> = launch.wanted.print.iter().map(|text| quote(text)).collect();
+    if print.is_empty() && launch.wanted.out.is_empty() && launch.wanted.expect.is_empty() {
         print.push(quote(&format!("{name}[:4]")));
     }
     list("print", print, format!("{name}[:4]"));
-    list("out", job.out.iter().map(|out| quote(&out.text)).collect(), format!("{name}={name}.npy"));
-    let expect = job.expect.iter().map(|expectation| match expectation.tolerance.text() {
+    list("out", launch.wanted.out.iter().map(|out| quote(&out.text)).collect(), format!("{name}={name}.npy"));
+    let expect = launch.wanted.expect.iter().map(|expectation| match expectation.tolerance.text() {
         Some(tolerance) => {
             format!("{{ that = {}, tolerance = {} }}", quote(&expectation.text), quote(&tolerance))
         }

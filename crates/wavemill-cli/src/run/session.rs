@@ -1,0 +1,395 @@
+//! Runs launches that have been found sound, one after the other, and looks at what became of the buffers.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
+
+use super::expect::Prepared as PreparedExpectation;
+use super::geometry::Geometry;
+use super::options::{Job, LaunchJob, Wanted};
+use super::output::Output;
+use super::plan::{BufferPlan, Buffers, Contents, Planned};
+use super::text::{Extent, Grouped, Plural};
+use super::trace::TextTrace;
+use super::view::{self, Shape, View};
+use super::watch::Watch;
+use super::{failure, name_launch, stats, stats_text};
+use crate::failure::{Exit, Failure};
+use crate::message::{self, Kind};
+
+/// The standard output, with the first error that it had; behind that nothing is written. Files are written and
+/// expectations checked even if nobody reads what is printed.
+#[derive(Debug)]
+struct Results {
+    out: BufWriter<Stdout>,
+    result: io::Result<()>,
+}
+
+impl Results {
+    fn new() -> Self {
+        Results { out: BufWriter::new(io::stdout()), result: Ok(()) }
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.result.is_ok() {
+            self.result = self.out.write_all(text.as_bytes());
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.result.is_ok() {
+            self.result = self.out.flush();
+        }
+    }
+}
+
+/// Something to print.
+struct Printed {
+    title: String,
+    /// Number of the buffer.
+    buffer: usize,
+    view: View,
+    hex: bool,
+}
+
+/// What is done after a launch, found sound before any runs. Buffers are told by their numbers.
+pub(super) struct Checks<'a> {
+    printed: Vec<Printed>,
+    outputs: Vec<(usize, &'a Output)>,
+    expected: Vec<(usize, PreparedExpectation)>,
+}
+
+impl<'a> Checks<'a> {
+    /// Makes sure that everything that is wanted is there, among the buffers that have been planned by now.
+    pub(super) fn of(wanted: &'a Wanted, buffers: &Buffers<'_>) -> Result<Self, Failure> {
+        let find = |name: &str| {
+            let found = buffers.list.iter().position(|buffer| buffer.shape.name == name);
+            found.ok_or_else(|| {
+                let names: Vec<&str> = buffers.list.iter().map(|buffer| buffer.shape.name.as_str()).collect();
+                let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                Failure::usage(format!(
+                    "there is no buffer `{name}` among the arguments; the buffers are {has}"
+                ))
+            })
+        };
+        let shape = |index: usize| &buffers.list[index].shape;
+        let mut checks = Checks { printed: Vec::new(), outputs: Vec::new(), expected: Vec::new() };
+        for text in &wanted.print {
+            let (plain, hex) = text.strip_suffix(":x").map_or((text.as_str(), false), |plain| (plain, true));
+            let prepare = || {
+                let (name, inside) = view::split(plain)?;
+                let buffer = find(name)?;
+                let view = View::parse(shape(buffer), inside)?;
+                Ok(Printed { title: plain.trim().to_owned(), buffer, view, hex })
+            };
+            let printed =
+                prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")));
+            checks.printed.push(printed?);
+        }
+        for (index, output) in wanted.out.iter().enumerate() {
+            let buffer = find(&output.buffer)
+                .and_then(|buffer| output.check(shape(buffer)).map(|()| buffer))
+                .map_err(|failure| failure.within("--out"))?;
+            if let Some(other) = wanted.out[..index].iter().find(|other| other.file() == output.file()) {
+                return Err(Failure::usage(format!(
+                    "--out: `{}` and `{}` name the same file",
+                    other.text, output.text
+                )));
+            }
+            checks.outputs.push((buffer, output));
+        }
+        for expectation in &wanted.expect {
+            let prepared = find(&expectation.buffer)
+                .and_then(|buffer| Ok((buffer, expectation.prepare(shape(buffer))?)))
+                .map_err(|failure| failure.within(format_args!("--expect {}", expectation.text)))?;
+            checks.expected.push(prepared);
+        }
+        Ok(checks)
+    }
+
+    /// Prints, writes and compares. What is wrong goes into `wrong`, each with `label` in front.
+    fn apply(
+        &self,
+        buffers: &[(Shape, Buffer)],
+        out: &mut Results,
+        wrong: &mut Vec<String>,
+        label: impl Fn(String) -> String,
+    ) -> Result<(), Failure> {
+        let contents = |index: usize| {
+            let (shape, buffer): &(Shape, Buffer) = &buffers[index];
+            Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
+        };
+        for one in &self.printed {
+            let (shape, buffer) = &buffers[one.buffer];
+            // What lies behind the last element shown need not be copied.
+            let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
+            let mut bytes = vec![0; count as usize * shape.element.bytes()];
+            buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
+            out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
+        }
+        for (buffer, output) in &self.outputs {
+            let (shape, bytes) = contents(*buffer)?;
+            let file = output.write(shape, &bytes)?;
+            message::say(Kind::Output, &format!("wrote {file}"));
+        }
+        for (buffer, prepared) in &self.expected {
+            let (_, bytes) = contents(*buffer)?;
+            match prepared.check(&bytes) {
+                Ok(message) => out.write(&format!("{message}\n")),
+                Err(message) => wrong.push(label(message)),
+            }
+        }
+        out.flush();
+        Ok(())
+    }
+}
+
+/// A launch that is about to run.
+pub(super) struct Prepared<'a> {
+    pub launch: &'a LaunchJob,
+    pub kernel: &'a Kernel,
+    pub geometry: Geometry,
+    pub planned: Vec<Planned>,
+    pub checks: Checks<'a>,
+}
+
+impl Prepared<'_> {
+    /// Whether the grid has what is to be traced.
+    fn check_trace(&self, job: &Job) -> Result<(), Failure> {
+        let (groups, waves) = self.geometry.groups_and_waves();
+        if let Some(wanted) = job.trace_workgroup
+            && (0..3).any(|d| wanted[d] >= groups[d])
+        {
+            let [x, y, z] = wanted;
+            return Err(Failure::usage(format!(
+                "--trace-workgroup: there is no workgroup ({x}, {y}, {z}); the grid has {}",
+                Extent(&groups)
+            )));
+        }
+        if let Some(wanted) = job.trace_wave.filter(|wanted| u64::from(*wanted) >= waves) {
+            return Err(Failure::usage(format!(
+                "--trace-wave: there is no wave {wanted}; a workgroup has {}",
+                Plural(waves, "wave")
+            )));
+        }
+        Ok(())
+    }
+
+    fn arguments(&self, buffers: &[(Shape, Buffer)]) -> Vec<Arg> {
+        let one = |planned: &Planned| match planned {
+            Planned::Buffer(index) => Arg::from(&buffers[*index].1),
+            Planned::Value(bytes) => Arg::Value(bytes.clone()),
+            Planned::Local(size) => Arg::Local(*size),
+        };
+        self.planned.iter().map(one).collect()
+    }
+
+    /// The launch without its control.
+    fn build(&self, job: &Job, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
+        let launch = self
+            .geometry
+            .apply(Launch::new(self.kernel))
+            .global_offset(self.launch.offset)
+            .dynamic_lds(self.launch.dynamic_lds)
+            .cooperative(self.launch.cooperative)
+            .options(RunOptions { count_blocks: job.stats, ..job.options.clone() });
+        let arguments = self.arguments(buffers);
+        // Without metadata the code object does not say what the parameters are.
+        match self.kernel.has_metadata() {
+            true => Ok(launch.args(arguments)),
+            false => Ok(launch.kernarg(&raw_arguments(&arguments)?)),
+        }
+    }
+
+    fn repeat(&self) -> u32 {
+        self.launch.repeat.map_or(1, |repeat| repeat.get())
+    }
+
+    /// The line that tells what runs.
+    fn echo(&self, job: &Job, index: usize) -> String {
+        let times = match self.repeat() {
+            1 => String::new(),
+            n => format!(", {} times", Grouped(u64::from(n))),
+        };
+        let geometry = &self.geometry;
+        match job.several {
+            true => format!("{}: {geometry}{times}", super::label(index, Some(self.kernel.name()))),
+            false => format!("{geometry}{times}"),
+        }
+    }
+}
+
+/// All launches of a run.
+pub(super) struct Session<'a> {
+    pub job: &'a Job,
+    pub device: &'a Device,
+    pub launches: Vec<Prepared<'a>>,
+    /// What is done after the last one.
+    pub end: Checks<'a>,
+}
+
+impl Session<'_> {
+    pub(super) fn run(&self, buffers: Buffers<'_>) -> Result<(), Failure> {
+        // Of several launches one has what is to be traced.
+        let traced: Vec<_> = self.launches.iter().map(|prepared| prepared.check_trace(self.job)).collect();
+        if traced.iter().all(Result::is_err) {
+            traced.into_iter().collect::<Result<(), Failure>>()?;
+        }
+        let buffers = self.allocate(buffers)?;
+        let named = |index: usize, failure: Failure| {
+            name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
+        };
+        let mut launches = Vec::with_capacity(self.launches.len());
+        for (index, prepared) in self.launches.iter().enumerate() {
+            let launch = prepared.build(self.job, &buffers).map_err(|failure| named(index, failure))?;
+            launch.check().map_err(|error| named(index, failure(&error)))?;
+            launches.push(launch);
+        }
+        let trace = TextTrace::of(self.job);
+        let watch = Watch::start(self.job)?;
+        let mut out = Results::new();
+        let mut wrong = Vec::new();
+        for (index, (prepared, launch)) in self.launches.iter().zip(launches).enumerate() {
+            let launch = match &trace {
+                Some(trace) => launch.tracer(trace),
+                None => launch,
+            };
+            let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
+            let done = self
+                .launch(index, prepared, launch, &watch)
+                .map_err(|failure| named(index, failure))
+                .and_then(|()| prepared.checks.apply(&buffers, &mut out, &mut wrong, label));
+            done.map_err(|failure| also(failure, &wrong))?;
+        }
+        let done = self.end.apply(&buffers, &mut out, &mut wrong, |message| message);
+        done.map_err(|failure| also(failure, &wrong))?;
+        match wrong.is_empty() {
+            true => Ok(out.result?),
+            false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
+        }
+    }
+
+    /// Runs a launch as often as it is to run.
+    fn launch(
+        &self,
+        index: usize,
+        prepared: &Prepared<'_>,
+        launch: Launch<'_>,
+        watch: &Watch,
+    ) -> Result<(), Failure> {
+        let (groups, _) = prepared.geometry.groups_and_waves();
+        let parts = json!({
+            "launch": index + 1,
+            "kernel": prepared.kernel.name(),
+            "workgroups": groups,
+            "repeat": prepared.repeat(),
+        });
+        message::say_with(Kind::Launch, &prepared.echo(self.job, index), &parts);
+        let workgroups = groups.iter().fold(1u64, |all, n| all.saturating_mul(*n));
+        let mut times: Vec<Duration> = Vec::new();
+        let mut last: Option<LaunchStats> = None;
+        for round in 0..prepared.repeat() {
+            log::info!("launch {} of `{}`, round {}", index + 1, prepared.kernel.name(), round + 1);
+            let control = std::sync::Arc::new(RunControl::default());
+            let options = RunOptions {
+                control: Some(control.clone()),
+                count_blocks: self.job.stats,
+                ..self.job.options.clone()
+            };
+            let launch = launch.clone().options(options);
+            let ((result, time), ended) = watch.during(&control, workgroups, || {
+                let start = Instant::now();
+                (launch.run(), start.elapsed())
+            });
+            let stats = result.map_err(|error| match (&error, ended) {
+                (Error::Stopped { .. }, Some(why)) => failure(&error).within(why),
+                _ => failure(&error),
+            })?;
+            log::info!("{} instructions in {:.3} ms", stats.run.instructions, time.as_secs_f64() * 1e3);
+            if self.job.stats {
+                times.push(time);
+                last = Some(stats);
+            }
+        }
+        if let Some(stats) = last {
+            let mut text = stats_text(&stats, &times);
+            text += &stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
+            text += &stats.operations.as_ref().map(stats::operations).unwrap_or_default();
+            let parts = json!({
+                "launch": index + 1,
+                "kernel": prepared.kernel.name(),
+                "seconds": times.iter().map(Duration::as_secs_f64).collect::<Vec<f64>>(),
+                "instructions": stats.run.instructions,
+                "workgroups": stats.run.workgroups,
+                "waves": stats.run.waves,
+                "work_items": stats.work_items,
+                "threads": stats.run.threads,
+                "tier": stats.run.tier.name(),
+            });
+            message::say_with(Kind::Stats, text.trim_end(), &parts);
+        }
+        Ok(())
+    }
+
+    /// Allocates and fills the buffers.
+    fn allocate(&self, planned: Buffers<'_>) -> Result<Vec<(Shape, Buffer)>, Failure> {
+        let mut buffers = Vec::with_capacity(planned.list.len());
+        for BufferPlan { shape, contents, .. } in planned.list {
+            let size = shape.size().ok_or_else(|| {
+                Failure::usage(format!("{} do not fit into memory", shape.element.count(shape.count())))
+            })?;
+            let fill = || {
+                let buffer = self.device.buffer(&shape.name, size)?;
+                match &contents {
+                    Contents::Fresh => {}
+                    // Fresh memory holds zeros.
+                    Contents::Zeros if self.job.options.poison.is_none() => {}
+                    Contents::Zeros => buffer.fill(0)?,
+                    Contents::Bytes(bytes) => buffer.write_bytes(0, bytes)?,
+                }
+                Ok(buffer)
+            };
+            let buffer = fill()
+                .map_err(|error: Error| failure(&error).within(format_args!("buffer `{}`", shape.name)))?;
+            log::info!(
+                "buffer `{}`: {}, {size} bytes at {:#x}",
+                shape.name,
+                shape.element.count(shape.count()),
+                buffer.address()
+            );
+            buffers.push((shape, buffer));
+        }
+        Ok(buffers)
+    }
+}
+
+/// Adds expectations that did not hold before something worse happened.
+fn also(mut failure: Failure, wrong: &[String]) -> Failure {
+    if !wrong.is_empty() {
+        failure.message = format!("{}\n\nbefore that:\n{}", failure.message, wrong.join("\n"));
+    }
+    failure
+}
+
+/// The kernel arguments of a kernel without metadata: one after the other, each aligned to its size.
+fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
+    let mut out: Vec<u8> = Vec::new();
+    for argument in arguments {
+        let bytes = match argument {
+            Arg::Buffer(buffer) => buffer.address().to_le_bytes().to_vec(),
+            Arg::Value(bytes) => bytes.clone(),
+            _ => {
+                return Err(Failure::usage(
+                    "the code object has no metadata, so where dynamic LDS goes is not known; use --dynamic-lds, and pass \
+                     offsets as values",
+                ));
+            }
+        };
+        let align = bytes.len().next_power_of_two().clamp(1, 8);
+        out.resize(out.len().next_multiple_of(align), 0);
+        out.extend(bytes);
+    }
+    Ok(out)
+}

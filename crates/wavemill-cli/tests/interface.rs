@@ -1,0 +1,367 @@
+//! What all commands share: colours, the log, JSON messages, targets, completions, man pages; and how runs are stopped.
+
+mod common;
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, repository};
+use serde_json::Value;
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The command in a folder, without what the environment may say.
+fn command(folder: &Folder, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wavemill"));
+    command.args(args).current_dir(&folder.0);
+    for variable in ["WAVEMILL_LOG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn expect(code: i32, command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{command:?}\n{}{}", out(&output), err(&output));
+    output
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for object in ["vector_add", "mandelbrot", "litmus"] {
+        folder.object("gfx942", object);
+    }
+    folder
+}
+
+const ADD: [&str; 10] =
+    ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]=iota", "b[64]", "c[64]", "n=64"];
+
+/// An orbit that never leaves: the kernel counts for hours.
+const ENDLESS: [&str; 13] = [
+    "run",
+    "mandelbrot.co",
+    "--grid",
+    "30",
+    "--block",
+    "64",
+    "steps:u32[1920]",
+    "width=1920",
+    "height=1",
+    "left=0",
+    "top=0",
+    "step=0",
+    "limit=0xffffffff",
+];
+
+/// The messages of a run with `--message-format json`.
+fn messages(text: &str) -> Vec<Value> {
+    let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let all: Vec<Value> = text.lines().map(read).collect();
+    assert!(
+        all.iter().all(|message: &Value| message["schema"] == 1 && message["kind"].is_string()),
+        "{text}"
+    );
+    all
+}
+
+#[test]
+fn colours_are_as_asked_for() {
+    let folder = folder("colours");
+    let red = "\x1b[1m\x1b[31merror:\x1b[0m there is no file";
+    for (args, no_color, coloured) in [
+        (&[][..], false, false),
+        (&["--color", "always"], false, true),
+        (&["--color=always"], true, true),
+        (&["--color", "auto"], false, false),
+        (&["--color", "never"], false, false),
+    ] {
+        let mut command = command(&folder, &[&["run", "none.co"], args].concat());
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        let message = err(&expect(3, &mut command));
+        assert_eq!(message.starts_with(red), coloured, "{args:?}: {message:?}");
+        assert_eq!(message.contains('\x1b'), coloured, "{args:?}: {message:?}");
+    }
+    // Names out of files never bring colours of their own.
+    let name = err(&expect(3, &mut command(&folder, &["run", "a\x1b[31mb.co"])));
+    assert!(!name.contains('\x1b'), "{name:?}");
+    // Mistakes in the command line and help obey too.
+    for (args, code) in [(["--color=always", "--nothing"], 2), (["--color=always", "--help"], 0)] {
+        let output = expect(code, &mut command(&folder, &args));
+        assert!((out(&output) + &err(&output)).contains('\x1b'), "{args:?}");
+    }
+    let message = err(&expect(2, &mut command(&folder, &["targets", "--color", "pink"])));
+    assert!(message.contains("invalid value 'pink' for '--color <WHEN>'"), "{message}");
+}
+
+#[test]
+fn messages_are_json_when_asked_for() {
+    let folder = folder("json");
+    let json = |code, args: &[&str]| {
+        let output = expect(code, command(&folder, args).args(["--message-format", "json"]));
+        (messages(&err(&output)), out(&output))
+    };
+    let (all, results) = json(0, &[&ADD[..], &["--out", "c=c.npy", "--print", "c[:2]", "--stats"]].concat());
+    let kinds: Vec<&str> = all.iter().map(|message| message["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["launch", "stats", "output"]);
+    assert_eq!(results, "c[:2] = [0.0, 1.0]\n");
+    assert_eq!((&all[0]["kernel"], &all[0]["workgroups"]), (&"vector_add".into(), &vec![1, 1, 1].into()));
+    assert_eq!((&all[1]["waves"], &all[1]["work_items"]), (&1.into(), &64.into()));
+    assert!(all[1]["instructions"].as_u64().unwrap() > 10);
+    assert_eq!(all[2]["message"], "wrote c.npy");
+    // Errors of every kind.
+    let error = |code: i32, args: &[&str]| {
+        let (mut all, _) = json(code, args);
+        let last = all.pop().unwrap();
+        assert_eq!((&last["kind"], &last["exit_code"]), (&"error".into(), &code.into()));
+        last
+    };
+    let last = error(1, &[&ADD[..], &["--expect", "c=zeros"]].concat());
+    assert!(last["message"].as_str().unwrap().starts_with("c: 63 of 64 elements are wrong\n"), "{last}");
+    assert_eq!(error(3, &["info", "none.co"])["message"], "there is no file `none.co`");
+    let last = error(2, &["run", "vector_add.co", "--grid", "1", "--block", "64"]);
+    assert!(last["help"].as_str().unwrap().contains("Parameters of vector_add"), "{last}");
+    let last = error(2, &["run"]);
+    assert!(last["message"].as_str().unwrap().starts_with("the following required arguments"), "{last}");
+    let mut far = ADD;
+    (far[8], far[9]) = ("c[60]", "n=64");
+    let last = error(4, &far);
+    let fault = &last["fault"];
+    assert_eq!(fault["what"], last["message"].as_str().unwrap().lines().next().unwrap());
+    assert_eq!(
+        (&fault["kernel"], &fault["access"], &fault["bytes"]),
+        (&"vector_add".into(), &"store".into(), &4.into())
+    );
+    assert_eq!((&fault["workgroup"], &fault["wave"]), (&vec![0, 0, 0].into(), &0.into()));
+    assert!(fault["instruction"].as_str().unwrap().starts_with("global_store_dword"), "{last}");
+    let lanes: Vec<u64> =
+        fault["lanes"].as_array().unwrap().iter().map(|l| l["lane"].as_u64().unwrap()).collect();
+    assert_eq!(lanes, [60, 61, 62, 63]);
+    let offset = fault["function"]["offset"].as_u64().unwrap();
+    assert!(fault["pc"].as_str().unwrap().starts_with("0x") && offset > 0, "{last}");
+    let last = error(124, &[&ENDLESS[..], &["--max-instructions", "100000", "--threads", "1"]].concat());
+    assert_eq!((&last["waves"][0]["state"], &last["waves"][0]["wave"]), (&"runs".into(), &0.into()));
+    // Help and results are no messages.
+    let (all, help) = json(0, &["--help"]);
+    assert!(all.is_empty() && help.contains("Usage: wavemill"));
+    let message = err(&expect(2, &mut command(&folder, &["targets", "--message-format", "xml"])));
+    assert!(message.contains("invalid value 'xml' for '--message-format <FORMAT>'"), "{message}");
+}
+
+#[test]
+fn the_log_tells_what_is_done() {
+    let folder = folder("log");
+    let lines = [
+        "target gfx942, modelled as Instinct MI300X: 304 compute units",
+        "loaded 1 kernel (",
+        "buffer `a`: 64 elements of f32, 256 bytes at 0x",
+        "launch 1 of `vector_add`, round 1",
+        " instructions in ",
+    ];
+    let all_in = |text: &str| lines.iter().all(|line| text.contains(line));
+    assert_eq!(err(&expect(0, &mut command(&folder, &ADD))).lines().count(), 1);
+    let logged = err(&expect(0, command(&folder, &ADD).env("WAVEMILL_LOG", "info")));
+    assert!(all_in(&logged) && !logged.contains("DEBUG"), "{logged}");
+    assert!(
+        err(&expect(0, command(&folder, &ADD).env("WAVEMILL_LOG", "debug")))
+            .contains(" DEBUG] kernel vector_add")
+    );
+    let with_file = [&ADD[..], &["--log-file", "run.log"]].concat();
+    assert_eq!(err(&expect(0, &mut command(&folder, &with_file))).lines().count(), 1);
+    let logged = std::fs::read_to_string(folder.0.join("run.log")).unwrap();
+    assert!(all_in(&logged), "{logged}");
+    expect(0, command(&folder, &with_file).env("WAVEMILL_LOG", "warn"));
+    assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), "");
+    let json = [&ADD[..], &["--message-format", "json"]].concat();
+    let all = messages(&err(&expect(0, command(&folder, &json).env("WAVEMILL_LOG", "info"))));
+    assert!(all.iter().any(|message| message["kind"] == "log" && message["level"] == "info"));
+    let message = err(&expect(2, command(&folder, &ADD).env("WAVEMILL_LOG", "loud")));
+    assert_eq!(
+        message,
+        "error: WAVEMILL_LOG: there is no level `loud`; expected off, error, warn, info, debug or trace\n"
+    );
+    let nowhere = [&ADD[..], &["--log-file", "nowhere/run.log"]].concat();
+    let message = err(&expect(3, &mut command(&folder, &nowhere)));
+    assert!(message.starts_with("error: --log-file: cannot write `nowhere/run.log`: "), "{message}");
+}
+
+#[test]
+fn products_are_targets() {
+    let folder = folder("products");
+    let run = |code, target, grid, more: &[&str]| {
+        let mut line = ADD;
+        line[3] = grid;
+        let output = expect(code, &mut command(&folder, &[&line[..], &["--target", target], more].concat()));
+        err(&output)
+    };
+    for target in [
+        "gfx942",
+        "gfx942:sramecc+:xnack-",
+        "amdgcn-amd-amdhsa--gfx942",
+        "amdgpu9.42-amd-amdhsa--gfx942:xnack-",
+        "mi300a",
+        "MI300X",
+        "instinct mi325x",
+        "mi300x:xnack+",
+    ] {
+        run(0, target, "1", &[]);
+    }
+    // How many workgroups the chip holds depends on the product.
+    let holds = |target| {
+        let message = run(2, target, "100000", &["--cooperative"]);
+        let held = message.split_once("gfx942 holds ").map_or("", |(_, rest)| rest);
+        held.split(' ').next().unwrap_or_default().parse::<u64>().unwrap_or_else(|_| panic!("{message}"))
+    };
+    assert_eq!(holds("gfx942"), holds("mi300x"));
+    assert_eq!(holds("mi300a") * 304, holds("mi300x") * 228);
+    let message = run(3, "mi210", "1", &[]);
+    assert!(message.contains("the code object is for gfx942, which does not run on gfx90a"), "{message}");
+    assert!(message.contains("It runs on gfx942 (mi300x, mi300a, mi325x)."), "{message}");
+    assert!(run(2, "mi3000x", "1", &[]).contains("did you mean `mi300x`?"));
+    assert!(run(2, "gfx942:tea+", "1", &[]).contains("`:tea+` is no setting of its target features"));
+    assert!(run(2, "", "1", &[]).contains("expected a target such as gfx942"));
+    let listed = out(&expect(0, &mut command(&folder, &["targets"])));
+    insta::assert_snapshot!("targets", listed);
+    // A launch file keeps the product.
+    let line = [&ADD[..2], &["--target", "mi300a:xnack-", "--init"]].concat();
+    let written = out(&expect(0, &mut command(&folder, &line)));
+    assert!(written.contains("target = \"mi300a:xnack-\"\n"), "{written}");
+}
+
+#[test]
+fn time_is_limited() {
+    let folder = folder("timeout");
+    let start = Instant::now();
+    let line = [&ENDLESS[..], &["--threads", "1", "--timeout", "0.2"]].concat();
+    let message = err(&expect(124, &mut command(&folder, &line)));
+    // The kernel would take hours.
+    assert!(start.elapsed() < Duration::from_secs(60));
+    let wanted = "error: --timeout: 0.2 s are over: `mandelbrot` was stopped after ";
+    assert!(message.contains(wanted), "{message}");
+    assert!(message.contains("\n  workgroup (0, 0, 0), wave 0: runs at mandelbrot + 0x"), "{message}");
+    // Runs that are over in time end as usual; the time of a launch file counts for all launches.
+    expect(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
+    folder.file(
+        "k.toml",
+        "timeout = 0.1\nobject = 'mandelbrot.co'\ngrid = 1\nblock = 64\n\
+         args = ['steps:u32[64]', 'width=64', 'height=1', 'left=0', 'top=0', 'step=0']\n\
+         [[launch]]\nargs = ['limit=1']\n[[launch]]\nrepeat = 2\nargs = ['limit=0xffffffff']\n",
+    );
+    let message = err(&expect(124, &mut command(&folder, &["run", "k.toml"])));
+    assert!(message.contains("error: launch 2 (`mandelbrot`): --timeout: 0.1 s are over: "), "{message}");
+    for (text, why) in [
+        ("0", "0 seconds are no time"),
+        ("-1", "-1 seconds are no time"),
+        ("nan", "NaN seconds are no time"),
+        ("inf", "inf seconds are no time"),
+        ("1e-12", "0.000000000001 seconds are no time"),
+        ("soon", "expected a number of seconds"),
+    ] {
+        let message =
+            err(&expect(2, &mut command(&folder, &[&ADD[..], &[&format!("--timeout={text}")]].concat())));
+        assert!(message.contains(why), "{text}: {message}");
+    }
+    let message = err(&expect(2, &mut command(&folder, &[&ADD[..], &["--repeat", "0"]].concat())));
+    assert!(message.contains("expected a number of 1 or more"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_backslash_tells_where_the_waves_are() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let folder = folder("quit");
+    let mut child = command(&folder, &ENDLESS).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    // It listens before it tells what it runs.
+    messages.read_line(&mut line).unwrap();
+    assert!(line.contains("work-items"), "{line}");
+    let killed = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(124), "{rest}");
+    assert!(rest.starts_with("error: Ctrl-\\: `mandelbrot` was stopped after "), "{rest}");
+    assert!(rest.contains("workgroup (0, 0, 0), wave 0: runs at mandelbrot + 0x"), "{rest}");
+}
+
+#[test]
+fn waves_that_wait_are_told_from_those_that_run() {
+    let folder = folder("waiting");
+    // The partner of the third workgroup never comes; it would take longer to find that out for good.
+    let line = [
+        "run",
+        "litmus.co",
+        "--kernel",
+        "litmus_message_passing",
+        "--grid",
+        "3",
+        "--threads",
+        "1",
+        "--max-instructions",
+        "2000000",
+        "data:u32[4096]",
+        "flag:u32[4096]",
+        "seen:u32[512]",
+        "gate:u32[4]",
+        "rounds=1",
+        "stride=16",
+    ];
+    let message = err(&expect(124, &mut command(&folder, &line)));
+    let wave = message.lines().find(|line| line.contains("workgroup (2, 0, 0), wave 0: spins in a loop of "));
+    assert!(
+        wave.is_some_and(|wave| wave.contains("_load_dword") && wave.contains("(byte 4 of `gate`)")),
+        "{message}"
+    );
+}
+
+#[test]
+fn shells_learn_the_options() {
+    let folder = folder("completions");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let text = out(&expect(0, &mut command(&folder, &["completions", shell])));
+        for word in ["message-format", "max-instructions", "completions"] {
+            assert!(text.contains(word), "{shell}: no {word}");
+        }
+        // Where the generator knows how, the values of options too.
+        assert_eq!(text.contains("objdump"), ["bash", "zsh", "fish"].contains(&shell), "{shell}");
+    }
+    let message = err(&expect(2, &mut command(&folder, &["completions", "tcsh"])));
+    assert!(message.contains("invalid value 'tcsh' for '<SHELL>'"), "{message}");
+}
+
+#[test]
+fn there_is_a_man_page_for_every_command() {
+    let folder = folder("man");
+    let main = out(&expect(0, &mut command(&folder, &["man"])));
+    assert!(main.contains(".TH wavemill 1 ") && main.contains("wavemill\\-run(1)"), "{main}");
+    let page = out(&expect(0, &mut command(&folder, &["man", "run"])));
+    assert!(page.contains(".TH wavemill-run 1 ") && page.contains("\\-\\-max\\-instructions"), "{page}");
+    expect(0, &mut command(&folder, &["man", "--out", "share/man1"]));
+    let mut names: Vec<String> = std::fs::read_dir(folder.0.join("share/man1"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let mut wanted = ["", "-completions", "-dis", "-info", "-man", "-run", "-targets"]
+        .map(|name| format!("wavemill{name}.1"));
+    wanted.sort();
+    assert_eq!(names, wanted);
+    assert_eq!(std::fs::read_to_string(folder.0.join("share/man1/wavemill-run.1")).unwrap(), page);
+    let message = err(&expect(2, &mut command(&folder, &["man", "rum"])));
+    assert!(message.starts_with("error: there is no subcommand `rum`; did you mean `run`?\n"), "{message}");
+    folder.file("file", "");
+    assert!(
+        err(&expect(3, &mut command(&folder, &["man", "--out", "file"]))).contains("cannot write `file`")
+    );
+    // The repository's examples are what the pages speak of.
+    assert!(repository().join("examples/mandelbrot.toml").is_file());
+}

@@ -1,0 +1,184 @@
+//! Products: chips as they are sold, and their sizes.
+
+use wavemill_isa::Target;
+use wavemill_object::{Feature, Processor, TargetId};
+
+/// A product: a chip with its size. Of accelerators that show up as two devices, one of them.
+///
+/// Compute units are those of AMD's product pages; LDS is that of the ISA documents, section "Local Data Share".
+#[derive(Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Name for command lines: lower case, words joined by `-`.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Its instruction set.
+    pub target: Target,
+    /// Compute units that are switched on.
+    pub compute_units: u32,
+}
+
+const fn product(name: &'static str, title: &'static str, target: Target, compute_units: u32) -> Product {
+    Product { name, title, target, compute_units }
+}
+
+/// Every product that has a name, by target. The first one of each target stands for the target.
+pub static PRODUCTS: &[Product] = &[
+    product("vega64", "Radeon RX Vega 64", Target::Gfx900, 64),
+    product("vega56", "Radeon RX Vega 56", Target::Gfx900, 56),
+    product("mi25", "Radeon Instinct MI25", Target::Gfx900, 64),
+    product("radeon-vii", "Radeon VII", Target::Gfx906, 60),
+    product("mi50", "Radeon Instinct MI50", Target::Gfx906, 60),
+    product("mi60", "Radeon Instinct MI60", Target::Gfx906, 64),
+    product("mi100", "Instinct MI100", Target::Gfx908, 120),
+    product("mi210", "Instinct MI210", Target::Gfx90a, 104),
+    product("mi250", "Instinct MI250, one of its two dies", Target::Gfx90a, 104),
+    product("mi250x", "Instinct MI250X, one of its two dies", Target::Gfx90a, 110),
+    product("mi300x", "Instinct MI300X", Target::Gfx942, 304),
+    product("mi300a", "Instinct MI300A", Target::Gfx942, 228),
+    product("mi325x", "Instinct MI325X", Target::Gfx942, 304),
+    product("mi355x", "Instinct MI355X", Target::Gfx950, 256),
+    product("mi350x", "Instinct MI350X", Target::Gfx950, 256),
+];
+
+impl Product {
+    /// The product with that name. Case does not matter, nor does `instinct-` in front, nor whether words are joined by
+    /// `-`, `_` or spaces.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<&'static Product> {
+        let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
+        let name = ["amd-", "radeon-instinct-", "instinct-"]
+            .iter()
+            .fold(name.as_str(), |name, maker| name.strip_prefix(maker).unwrap_or(name));
+        PRODUCTS.iter().find(|product| product.name == name)
+    }
+
+    /// The product that stands for a target of which nothing else is said.
+    #[must_use]
+    pub fn of(target: Target) -> &'static Product {
+        // The table has one for each target; a test says so.
+        PRODUCTS.iter().find(|product| product.target == target).unwrap_or(&PRODUCTS[0])
+    }
+
+    /// Its target, with the features left open.
+    #[must_use]
+    pub fn target_id(&self) -> TargetId {
+        TargetId::new(Processor::from_name(self.target.name()))
+    }
+
+    /// Bytes of LDS that a compute unit has, and a workgroup may have.
+    #[must_use]
+    pub fn lds(&self) -> u32 {
+        match self.target {
+            Target::Gfx950 => 160 << 10,
+            _ => 64 << 10,
+        }
+    }
+
+    /// VGPRs of a SIMD per lane.
+    pub(crate) fn vgprs_per_simd(&self) -> u32 {
+        if self.target.has_unified_vgprs() { 512 } else { 256 }
+    }
+
+    /// Waves that a SIMD holds.
+    pub(crate) fn waves_per_simd(&self) -> u32 {
+        if self.target.has_unified_vgprs() { 8 } else { 10 }
+    }
+}
+
+/// What to run on, as a user says it: a target id, or a product, with features or without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    target: TargetId,
+    product: Option<&'static Product>,
+}
+
+impl Choice {
+    /// The target.
+    #[must_use]
+    pub fn target(&self) -> &TargetId {
+        &self.target
+    }
+
+    /// The product, if one was named.
+    #[must_use]
+    pub fn product(&self) -> Option<&'static Product> {
+        self.product
+    }
+
+    /// Reads a target id in any of the spellings of [`TargetId::parse`], or a product with or without target features:
+    /// `mi250x`, `mi250x:xnack-`. `None` if it is neither.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Choice> {
+        let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
+        match Product::from_name(name) {
+            Some(product) => {
+                let target = TargetId::parse(&format!("{}{features}", product.target.name()))?;
+                let has = product.target_id();
+                // A feature that the processor has not cannot be set.
+                let sound =
+                    |set: Feature, has: Feature| has != Feature::Unsupported || set == Feature::Unsupported;
+                (sound(target.xnack, has.xnack) && sound(target.sramecc, has.sramecc))
+                    .then_some(Choice { target, product: Some(product) })
+            }
+            None => TargetId::parse(text).map(|target| Choice { target, product: None }),
+        }
+    }
+}
+
+impl From<TargetId> for Choice {
+    fn from(target: TargetId) -> Choice {
+        Choice { target, product: None }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    /// The target, and the product in brackets: `gfx90a:xnack- (mi250x)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.target)?;
+        match self.product {
+            Some(product) => write!(f, " ({})", product.name),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_product_and_names_are_unique() {
+        for target in Target::ALL {
+            assert_eq!(Product::of(target).target, target);
+        }
+        for product in PRODUCTS {
+            assert_eq!(Product::from_name(product.name), Some(product));
+            assert!(product.target_id().processor.info().is_some(), "{}", product.name);
+        }
+    }
+
+    #[test]
+    fn choices() {
+        let read = |text: &str| Choice::parse(text).map(|choice| choice.to_string());
+        for (text, wanted) in [
+            ("gfx90a", Some("gfx90a")),
+            ("gfx90a:sramecc+:xnack-", Some("gfx90a:sramecc+:xnack-")),
+            ("amdgcn-amd-amdhsa--gfx90a:xnack-", Some("gfx90a:xnack-")),
+            ("amdgpu9.42-amd-amdhsa--", Some("gfx942")),
+            ("mi250x", Some("gfx90a (mi250x)")),
+            ("mi250x:xnack+", Some("gfx90a:xnack+ (mi250x)")),
+            ("Instinct MI300X", Some("gfx942 (mi300x)")),
+            ("Radeon VII", Some("gfx906 (radeon-vii)")),
+            ("radeon_instinct_mi50", Some("gfx906 (mi50)")),
+            ("vega64:sramecc+", None),
+            ("mi250x:tea+", None),
+            ("mi250x:", None),
+            ("mi9000", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text).as_deref(), wanted, "{text}");
+        }
+        assert_eq!(Choice::parse("mi355x").unwrap().product.unwrap().lds(), 160 << 10);
+    }
+}
