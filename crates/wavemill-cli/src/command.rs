@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
 use crate::failure::Failure;
 use crate::info::InfoArgs;
@@ -49,6 +50,9 @@ Examples:
   wavemill info vector_add.co
   wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson")]
     Info(InfoArgs),
+    /// Time kernels on this machine, alone or against pocl
+    #[command(after_help = crate::bench::HELP)]
+    Bench(BenchArgs),
 }
 
 /// Reads the command line, does what it says, and tells how it went.
@@ -58,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => crate::run::run(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),
+        Command::Bench(args) => crate::bench::bench(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,13 +6,13 @@ mod fill;
 mod geometry;
 mod launch_file;
 mod npy;
-mod options;
+pub(crate) mod options;
 mod output;
 mod plan;
 mod signature;
 mod spec;
 mod stats;
-mod text;
+pub(crate) mod text;
 mod trace;
 mod view;
 
@@ -41,7 +41,8 @@ use view::{Shape, View};
 /// Kernels that a message lists.
 const LISTED: usize = 20;
 
-fn failure(error: &Error) -> Failure {
+/// What a failed launch means for the command.
+pub(crate) fn failure(error: &Error) -> Failure {
     match error {
         Error::Fault(report) => {
             let exit = if report.is_unsupported() { Exit::Unsupported } else { Exit::Fault };
