@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
 use crate::failure::Exit;
 use crate::info::InfoArgs;
@@ -78,6 +79,9 @@ Examples:
   wavemill info vector_add.co
   wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson")]
     Info(InfoArgs),
+    /// Time kernels on this machine, alone or against pocl
+    #[command(after_help = crate::bench::HELP)]
+    Bench(BenchArgs),
     /// List the targets and products that kernels can run on
     Targets,
     /// Print completions for a shell
@@ -149,6 +153,7 @@ pub fn main() -> ExitCode {
         Command::Targets => crate::targets::targets(),
         Command::Completions(args) => crate::shell::completions(args, Cli::command()),
         Command::Man(args) => crate::shell::man(args, Cli::command()),
+        Command::Bench(args) => crate::bench::bench(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

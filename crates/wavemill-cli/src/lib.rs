@@ -1,5 +1,6 @@
 //! The `wavemill` command as a library: what `main` calls, and what the project's own chores share with it.
 
+mod bench;
 mod command;
 mod dis;
 mod failure;
@@ -11,6 +12,7 @@ mod run;
 mod shell;
 mod targets;
 
+pub use bench::{Measurement, launch as launch_case};
 pub use command::main;
 pub use dis::objdump::write_object as write_objdump;
 pub use failure::{Exit, Failure};

@@ -149,6 +149,8 @@ fn wrong_input() {
         ("toml_without_object", vec!["run", "object.toml"]),
         ("toml_with_missing_object", vec!["run", "nothing.toml"]),
         ("toml_without_target", vec!["run", "target.toml"]),
+        ("bench_unknown_kernel", vec!["bench", "--kernel", "sgem"]),
+        ("bench_unknown_target", vec!["bench", "--target", "gfx1030"]),
         ("dis_unknown_kernel", vec!["dis", "vector_add.co", "--kernel", "nothing"]),
         ("dis_wrong_target", vec!["dis", "vector_add.co", "--target", "gfx906"]),
     ];
@@ -172,7 +174,9 @@ fn wrong_input() {
 #[test]
 fn help_pages() {
     let folder = Folder::new("help");
-    for page in [&["--help"][..], &["run", "--help"], &["dis", "--help"], &["info", "--help"]] {
+    for page in
+        [&["--help"][..], &["run", "--help"], &["dis", "--help"], &["info", "--help"], &["bench", "--help"]]
+    {
         let output = folder.run(page);
         assert!(output.status.success());
         insta::assert_snapshot!(page.join("_").replace("--", ""), String::from_utf8_lossy(&output.stdout));

@@ -25,6 +25,7 @@ pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
 /// From this size on host memory is mapped: fresh pages are zeros already, while the heap would write them.
 const MAPPED: usize = 64 << 10;
 /// From this size on the host is asked for huge pages, which it hands out faster.
+#[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
 /// Freed allocations that are remembered, for messages.

@@ -86,7 +86,8 @@ pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<
 
 /// Where the file of an object lies.
 fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin").join(target.name());
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(env!("WAVEMILL_KERNELS")).join("bin").join(target.name());
     let folder = if level == Level::O2 { folder } else { folder.join(level.name()) };
     folder.join(format!("{object}.co"))
 }
@@ -112,9 +113,44 @@ macro_rules! fixtures {
         }
     };
     (@file $target:literal, $name:literal) => {
-        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/bin/", $target, "/", $name, ".co"))
-            .as_slice()
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/",
+            env!("WAVEMILL_KERNELS"),
+            "/bin/",
+            $target,
+            "/",
+            $name,
+            ".co"
+        ))
+        .as_slice()
     };
+}
+
+/// The names of the sources in OpenCL C and of the headers, with their texts.
+const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// The text of `<object>.cl`, the OpenCL C source of a code object (one of [`OBJECTS`]), or `None` if there is none. The
+/// headers that it includes are in the text already; those that the build includes before every source are not, because
+/// they replace functions that are special on the target only.
+pub fn source(object: &str) -> Option<String> {
+    let text = |name: &str| SOURCES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text);
+    let source = text(&format!("{object}.cl"))?;
+    let line = |line: &str| {
+        let header = line.trim().strip_prefix("#include \"").and_then(|rest| text(rest.strip_suffix('"')?));
+        header.unwrap_or(line).to_owned() + "\n"
+    };
+    Some(source.lines().map(line).collect())
+}
+
+/// The options of OpenCL itself that a code object is compiled with; those that are special on the target are not among
+/// them.
+pub fn opencl_options(object: &str) -> &'static [&'static str] {
+    match object {
+        "softmax" | "nbody" | "preload" => &[],
+        "flushed" => &["-cl-fp32-correctly-rounded-divide-sqrt", "-cl-denorms-are-zero"],
+        _ => &["-cl-fp32-correctly-rounded-divide-sqrt"],
+    }
 }
 
 fixtures!(

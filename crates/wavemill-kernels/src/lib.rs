@@ -1,4 +1,4 @@
-//! The kernels that Wavemill's tests and benches run: for each a compiled code object for every target, a
+//! The kernels that Wavemill's tests and `wavemill bench` run: for each a compiled code object for every target, a
 //! launch with generated inputs, and what must come out, computed on the host in plain scalar Rust.
 //!
 //! The sources are in `kernels/` at the root of the repository, the optimised objects that `kernels/build.sh`
@@ -27,6 +27,6 @@ mod random;
 
 pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
-pub use fixtures::{Level, OBJECTS, Target, fixture, fixture_at};
+pub use fixtures::{Level, OBJECTS, Target, fixture, fixture_at, opencl_options, source};
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};

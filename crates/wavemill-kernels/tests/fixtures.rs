@@ -7,7 +7,10 @@ use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSymbol};
 use rmpv::Value as Pack;
-use wavemill_kernels::{Arg, Case, KERNELS, Level, OBJECTS, Size, Target, Value, case, fixture, fixture_at};
+use wavemill_kernels::{
+    Arg, Case, KERNELS, Level, OBJECTS, Size, Target, Value, case, fixture, fixture_at, opencl_options,
+    source,
+};
 
 /// Every target at every level.
 fn builds() -> impl Iterator<Item = (Target, Level)> {
@@ -198,5 +201,41 @@ fn inputs_alone_are_never_taken_for_results() {
         let before: Vec<&[u8]> = case.buffers().map(|buffer| buffer.data).collect();
         let error = case.check(&before).expect_err(case.name).to_string();
         assert!(error.starts_with(case.name), "{error}");
+    }
+}
+
+#[test]
+fn sources_are_whole() {
+    for object in OBJECTS {
+        let text = source(object).unwrap_or_else(|| panic!("{object} has a source"));
+        assert!(!text.contains("#include"), "{object} includes a file that is not in its text");
+        for kernel in KERNELS.iter().map(small).filter(|case| case.object == *object) {
+            // Some names are put together by macros.
+            let parts = kernel.kernel.split('_').all(|part| text.contains(part));
+            assert!(parts, "{object} has no kernel {}", kernel.kernel);
+        }
+    }
+    // The text of a header is in the place of its name.
+    assert!(source("atomics_local32").is_some_and(|text| text.contains("#define EVERY_SCOPE")));
+    assert_eq!(source("no such kernel"), None);
+}
+
+/// `flags_of` of the build script, run for an object.
+#[cfg(unix)]
+#[test]
+fn options_are_those_of_the_build_script() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/build.sh");
+    let text = std::fs::read_to_string(script).expect("the build script");
+    let start = text.find("flags_of() {").expect("flags_of");
+    let end = start + text[start..].find("\n}\n").expect("its end") + 3;
+    for object in OBJECTS {
+        let output = std::process::Command::new("bash")
+            .args(["-c", &format!("{}\nflags_of {object}", &text[start..end])])
+            .output()
+            .expect("bash");
+        assert!(output.status.success(), "{object}");
+        let flags = String::from_utf8(output.stdout).expect("text");
+        let flags: Vec<&str> = flags.split_whitespace().filter(|flag| flag.starts_with("-cl-")).collect();
+        assert_eq!(opencl_options(object), flags, "{object}");
     }
 }

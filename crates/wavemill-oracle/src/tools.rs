@@ -21,6 +21,8 @@ pub enum Tool {
     Clang,
     /// Any other program, by the name under which `PATH` has it.
     Program(&'static str),
+    /// A library, by the name under which the system loads it.
+    Library(&'static str),
 }
 
 impl Tool {
@@ -31,6 +33,11 @@ impl Tool {
     pub fn require(self) -> Result<(), OracleMissing> {
         match self {
             Self::LibLlvm => crate::disasm::check_library(),
+            // SAFETY: loading runs the library's own initialisation, which is made for any program.
+            Self::Library(name) => match unsafe { libloading::Library::new(name) } {
+                Ok(_) => Ok(()),
+                Err(error) => Err(OracleMissing::new(format!("{name} is not installed ({error})"))),
+            },
             _ => self.path().map(drop),
         }
     }
@@ -41,7 +48,7 @@ impl Tool {
             Self::LlvmMc => "llvm-mc-22",
             Self::LlvmObjdump => "llvm-objdump-22",
             Self::Clang => "clang-22",
-            Self::Program(name) => name,
+            Self::Program(name) | Self::Library(name) => name,
         }
     }
 

@@ -1,8 +1,8 @@
-//! Developer chores: fixtures, generated pages, benches against peers.
+//! Developer chores: generated pages, counts, comparison with peers.
 
-mod bench;
 mod compare_objdump;
 mod conformance;
+mod operations;
 
 use std::process::ExitCode;
 
@@ -14,17 +14,17 @@ use clap::Parser;
 enum Chore {
     /// Compare `wavemill dis --format objdump` with llvm-objdump-22 on all code objects in files and folders
     CompareObjdump(compare_objdump::Options),
-    /// Time the kernels in `kernels/` on this machine and print a table
-    Bench(bench::Options),
     /// Write the tables of CONFORMANCE.md that follow from the rows
     Conformance(conformance::Options),
+    /// Print how many operations the guest instructions of the kernels become, on all targets
+    Operations(operations::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
-        Chore::Bench(options) => bench::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Operations(options) => operations::run(&options),
     };
     match result {
         Ok(code) => code,

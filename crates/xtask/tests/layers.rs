@@ -24,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "wavemill-object",
         ],
     ),
-    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-object"]),
+    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
 ];
 
 /// What libraries must not do: files, network, processes, environment, printing.

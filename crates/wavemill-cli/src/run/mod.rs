@@ -7,7 +7,7 @@ mod fill;
 mod geometry;
 mod launch_file;
 mod npy;
-mod options;
+pub(crate) mod options;
 mod output;
 mod plan;
 mod session;
@@ -43,7 +43,8 @@ use text::{Grouped, Plural, closest};
 /// Kernels that a message lists.
 const LISTED: usize = 20;
 
-fn failure(error: &Error) -> Failure {
+/// What a failed launch means for the command.
+pub(crate) fn failure(error: &Error) -> Failure {
     let (exit, data) = match error {
         Error::Fault(report) if report.is_unsupported() => (Exit::Unsupported, Some(details::fault(report))),
         Error::Fault(report) => (Exit::Fault, Some(details::fault(report))),

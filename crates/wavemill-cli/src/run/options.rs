@@ -223,7 +223,8 @@ fn parse<T: FromStr<Err = Failure>>(option: &str, text: Option<&String>) -> Resu
     text.map(|text| text.parse()).transpose().map_err(|failure: Failure| failure.within(option))
 }
 
-fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
+/// The tier of `--tier`, which this host has.
+pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let found = Tier::ALL.into_iter().find(|tier| tier.name() == text.as_str());
     let tier = found.ok_or_else(|| {
@@ -242,7 +243,7 @@ fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
 }
 
 /// Reads the number of `--threads`, for clap.
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
 }
 

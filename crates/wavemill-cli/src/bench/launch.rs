@@ -1,0 +1,93 @@
+//! A case of the corpus on Wavemill.
+
+use std::time::{Duration, Instant};
+
+use wavemill::{
+    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RunOptions, Tier,
+};
+use wavemill_kernels::{Case, Target, Value, fixture};
+
+use crate::failure::{Exit, Failure};
+
+/// What a launch of a case took and did.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// From the launch to its end: without loading the code and filling the buffers.
+    pub time: Duration,
+    /// Instructions by kind; all zeros if they were not counted.
+    pub mix: InstructionMix,
+    /// What they became; all zeros if they were not counted.
+    pub operations: OperationCounts,
+    /// The vector hardware that was used.
+    pub tier: Tier,
+}
+
+/// Runs a case once, on a device of its own, and if `check` is set compares what comes out with the reference.
+///
+/// # Errors
+/// The launch failed (the failure says with which exit code the command ends then), or a result is wrong.
+pub fn launch(
+    case: &Case,
+    target: Target,
+    options: &RunOptions,
+    check: bool,
+) -> Result<Measurement, Failure> {
+    let object = fixture(target, case.object).ok_or_else(|| {
+        Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
+    })?;
+    let (measurement, buffers) =
+        run(case, object, options, check).map_err(|e| crate::run::failure(&e).within(case.name))?;
+    if check {
+        case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
+    }
+    Ok(measurement)
+}
+
+fn run(
+    case: &Case,
+    object: &[u8],
+    options: &RunOptions,
+    read: bool,
+) -> Result<(Measurement, Vec<Vec<u8>>), Error> {
+    let device = Device::for_object(object)?;
+    let module = Module::load(&device, object)?;
+    let kernel = module.kernel(case.kernel)?;
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut args = Vec::new();
+    for arg in &case.args {
+        args.push(match &arg.value {
+            Value::Buffer { data, .. } => {
+                let buffer = device.buffer_from(arg.name, data)?;
+                buffers.push(buffer.clone());
+                Arg::Buffer(buffer)
+            }
+            Value::U32(v) => Arg::from(*v),
+            Value::U64(v) => Arg::from(*v),
+            Value::F32(v) => Arg::from(*v),
+            Value::F64(v) => Arg::from(*v),
+            Value::Bytes(v) => Arg::Value(v.clone()),
+            Value::Local(bytes) => Arg::Local(*bytes),
+        });
+    }
+    let launch = Launch::new(&kernel)
+        .global_size(case.global.map(u64::from))
+        .workgroup_size(case.local)
+        .global_offset(case.offset)
+        .dims(case.dims as u16)
+        .args(args)
+        .options(options.clone());
+    let start = Instant::now();
+    let stats = launch.run()?;
+    let time = start.elapsed();
+    let contents = match read {
+        true => buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?,
+        false => Vec::new(),
+    };
+    let measurement = Measurement {
+        time,
+        mix: stats.mix.unwrap_or_default(),
+        operations: stats.operations.unwrap_or_default(),
+        tier: stats.run.tier,
+    };
+    Ok((measurement, contents))
+}

@@ -1,0 +1,219 @@
+//! `wavemill bench`: how fast the kernels of the corpus run on this machine.
+
+mod launch;
+mod opencl;
+mod pocl;
+mod report;
+
+use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use wavemill::{RunOptions, Tier};
+use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
+
+use crate::failure::Failure;
+use crate::run::text::closest;
+pub use launch::{Measurement, launch};
+use report::{Host, Instructions, Ours, Report, Row, Theirs, median};
+
+pub(crate) const HELP: &str = "\
+Each kernel is launched once to warm up and to count its instructions, then --runs times. A
+time is that of the launch: without loading the code and filling the buffers. Rates are of
+wave instructions; one of them is 64 lanes of work for the vector ALU.
+
+Without --kernel, all kernels are timed but those that wait in loops for one another, whose
+work depends on the timing itself.
+
+Examples:
+  wavemill bench
+  wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
+  wavemill bench --against pocl --json >bench.json
+
+Exit codes:
+  0 fine   1 a result is wrong   2 usage   3 pocl is not there
+  4 a kernel faulted   5 unsupported instruction";
+
+/// With whom to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Against {
+    /// The same sources, compiled for this processor by pocl through OpenCL
+    Pocl,
+}
+
+/// Options of `wavemill bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Kernels to time
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    kernel: Vec<String>,
+    /// List the kernels instead of timing them
+    #[arg(long)]
+    list: bool,
+    /// Target whose machine code is run
+    #[arg(long, value_name = "TARGET", default_value = "gfx942")]
+    #[arg(value_parser = PossibleValuesParser::new(Target::ALL.map(Target::name)))]
+    target: String,
+    /// Host threads; all cores by default
+    #[arg(long, value_name = "N", value_parser = crate::run::options::threads)]
+    threads: Option<NonZeroUsize>,
+    /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
+    #[arg(long, value_name = "TIER")]
+    tier: Option<String>,
+    /// Timed runs of each kernel, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(4))]
+    runs: NonZeroUsize,
+    /// Compare the results with references computed by the processor
+    #[arg(long)]
+    check: bool,
+    /// Small launches, to see that everything works: they are too short to be measured
+    #[arg(long)]
+    small: bool,
+    /// Run the same sources by other means too, with as many threads, and compare
+    #[arg(long, value_name = "WHAT")]
+    against: Option<Against>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Be the process that runs a kernel by pocl
+    #[arg(long, hide = true)]
+    opencl_worker: bool,
+}
+
+impl BenchArgs {
+    fn size(&self) -> Size {
+        if self.small { Size::Small } else { Size::Bench }
+    }
+}
+
+/// The kernels of those names.
+fn named(names: &[String]) -> Result<Vec<&'static KernelCase>, Failure> {
+    let find = |name: &String| {
+        KERNELS.iter().find(|kernel| kernel.name == name.as_str()).ok_or_else(|| {
+            let failure = Failure::usage(format!("--kernel: there is no kernel `{name}`"));
+            match closest(name, KERNELS.iter().map(|kernel| kernel.name)) {
+                Some(near) => {
+                    failure.help(format!("Did you mean `{near}`? `wavemill bench --list` has all."))
+                }
+                None => failure.help("`wavemill bench --list` has all."),
+            }
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Does what the command line says.
+pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let chosen = named(&args.kernel)?;
+    if args.opencl_worker {
+        let case = chosen.first().map(|kernel| kernel.make(args.size()));
+        return pocl::work(case.as_ref(), args.runs.get());
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.list {
+        for kernel in KERNELS {
+            writeln!(out, "{}", kernel.name)?;
+        }
+        return Ok(out.flush()?);
+    }
+    let tier = crate::run::options::tier(args.tier.as_ref())?;
+    let target = Target::from_name(&args.target)
+        .ok_or_else(|| Failure::usage(format!("--target: there is no code for `{}`", args.target)))?;
+    let host = Host::this();
+    let cpus = NonZeroUsize::new(host.cpus).unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or(cpus);
+    let against = args.against.map(|Against::Pocl| pocl::find(threads)).transpose()?;
+    let mut report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        host,
+        target: target.name(),
+        threads: threads.get(),
+        tier: tier.unwrap_or_else(Tier::detect).to_string(),
+        runs: args.runs.get(),
+        checked: args.check,
+        small: args.small,
+        against,
+        kernels: Vec::new(),
+    };
+    let options = RunOptions { threads: Some(threads), tier, ..RunOptions::default() };
+    if !args.json {
+        report::head(&mut out, &report)?;
+        out.flush()?;
+    }
+    let mut first_failure: Option<Failure> = None;
+    let mut failures = 0;
+    let all: Vec<&KernelCase> = if chosen.is_empty() { KERNELS.iter().collect() } else { chosen };
+    for kernel in all {
+        let case = kernel.make(args.size());
+        if case.spins && args.kernel.is_empty() {
+            continue;
+        }
+        let wavemill = match time(&case, target, &options, args) {
+            Ok(ours) => ours,
+            Err(failure) => {
+                let error = failure.message.clone();
+                failures += 1;
+                first_failure.get_or_insert(failure);
+                Ours::Failed { error }
+            }
+        };
+        let pocl = report.against.is_some().then(|| {
+            let outcome = match case.together {
+                1 => pocl::measure(
+                    threads,
+                    &pocl::Task { kernel: kernel.name, small: args.small, runs: args.runs.get() },
+                ),
+                _ => pocl::Outcome::NotRun {
+                    message: "its workgroups wait for one another, which pocl runs one by one".to_owned(),
+                },
+            };
+            Theirs::new(outcome, &wavemill)
+        });
+        let row = Row {
+            kernel: kernel.name,
+            work_items: case.work_items(),
+            workgroups: case.group_count(),
+            wavemill,
+            pocl,
+        };
+        if !args.json {
+            report::line(&mut out, &row)?;
+        }
+        report.kernels.push(row);
+    }
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report)
+            .map_err(|e| Failure::output("the standard output", &e.into()))?;
+        writeln!(out)?;
+    }
+    out.flush()?;
+    match first_failure {
+        None => Ok(()),
+        Some(failure) if failures == 1 => Err(failure),
+        Some(failure) => Err(Failure {
+            message: format!("{failures} kernels failed, the first one so:\n{}", failure.message),
+            ..failure
+        }),
+    }
+}
+
+/// One counted run, which also warms up and is checked; then the timed ones, which do not count.
+fn time(case: &Case, target: Target, options: &RunOptions, args: &BenchArgs) -> Result<Ours, Failure> {
+    let counting = RunOptions { count_blocks: true, ..options.clone() };
+    let mix = launch(case, target, &counting, args.check)?.mix;
+    let mut times_ns = Vec::new();
+    for _ in 0..args.runs.get() {
+        times_ns.push(launch(case, target, options, false)?.time.as_nanos() as u64);
+    }
+    times_ns.sort_unstable();
+    Ok(Ours::Ran {
+        time_ns: median(&times_ns),
+        times_ns,
+        instructions: Instructions {
+            all: mix.total(),
+            valu: mix.valu,
+            scalar: mix.salu + mix.smem + mix.control,
+        },
+    })
+}

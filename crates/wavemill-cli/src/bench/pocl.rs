@@ -1,0 +1,252 @@
+//! The same sources through pocl, OpenCL on the processor.
+//!
+//! Each kernel is compiled and run by a process of its own, this program once more with a hidden option: pocl
+//! takes its number of threads from the environment when it is loaded, and a compiler that aborts or a kernel that never
+//! ends must not take the whole table with it. What the process found comes back as one line of JSON.
+
+use std::io::{Read as _, Write as _};
+use std::num::NonZeroUsize;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use wavemill_kernels::{Case, Value, opencl_options, source};
+
+use super::opencl::{Memory, Passed, Pocl};
+use crate::failure::{Exit, Failure};
+
+/// How long pocl may take for a kernel, compiling and all runs together.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How often a process is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How pocl did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub(super) enum Outcome {
+    /// The results are those of the reference.
+    Matches {
+        /// The timed runs, sorted.
+        times_ns: Vec<u64>,
+    },
+    /// They are not.
+    Differs {
+        /// The timed runs, sorted.
+        times_ns: Vec<u64>,
+        /// The first difference.
+        message: String,
+    },
+    /// The source could not be compiled.
+    NotBuilt {
+        /// What the compiler says.
+        message: String,
+    },
+    /// The kernel could not be run, or did not end.
+    NotRun {
+        /// Why.
+        message: String,
+    },
+}
+
+impl Outcome {
+    /// The timed runs, sorted, if the results are right.
+    pub(super) fn times(&self) -> Option<&[u64]> {
+        match self {
+            Outcome::Matches { times_ns } => Some(times_ns),
+            _ => None,
+        }
+    }
+}
+
+/// What is there to be compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Peer {
+    /// Version and device.
+    pub(super) name: String,
+    /// Threads that it uses.
+    pub(super) threads: u64,
+}
+
+/// What a process is told: the kernel of which size, and the number of timed runs; nothing to be asked who it is.
+pub(super) struct Task<'a> {
+    /// The case's name.
+    pub(super) kernel: &'a str,
+    /// Whether the small launch is meant.
+    pub(super) small: bool,
+    /// Timed runs.
+    pub(super) runs: usize,
+}
+
+/// Looks for pocl.
+pub(super) fn find(threads: NonZeroUsize) -> Result<Peer, Failure> {
+    let absent = |why: String| {
+        Failure::input(format!("--against pocl: {why}")).help(
+            "It needs pocl and the OpenCL loader (Debian: apt install pocl-opencl-icd ocl-icd-libopencl1).",
+        )
+    };
+    let found: Result<Peer, String> = ask(threads, &[]).map_err(absent)?;
+    found.map_err(absent)
+}
+
+/// Times a kernel.
+pub(super) fn measure(threads: NonZeroUsize, task: &Task<'_>) -> Outcome {
+    let runs = task.runs.to_string();
+    let mut args = vec!["--kernel", task.kernel, "--runs", &runs];
+    if task.small {
+        args.push("--small");
+    }
+    ask(threads, &args).unwrap_or_else(|message| Outcome::NotRun { message })
+}
+
+/// Starts a process and reads its answer; says what went wrong otherwise.
+fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Result<T, String> {
+    let program =
+        std::env::current_exe().map_err(|e| format!("this program's own file is not found: {e}"))?;
+    let mut child = Command::new(program)
+        .args(["bench", "--opencl-worker"])
+        .args(args)
+        // The first is the name up to pocl 4, the second the one since.
+        .env("POCL_MAX_PTHREAD_COUNT", threads.to_string())
+        .env("POCL_CPU_MAX_CU_COUNT", threads.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("a process for it cannot be started: {e}"))?;
+    // Read beside the waiting, so that a full pipe stops nobody.
+    let drain = |pipe: Option<Box<dyn std::io::Read + Send>>| {
+        thread::spawn(move || {
+            let mut all = Vec::new();
+            if let Some(mut pipe) = pipe {
+                let _ = pipe.read_to_end(&mut all);
+            }
+            all
+        })
+    };
+    let answer = drain(child.stdout.take().map(|p| Box::new(p) as _));
+    let errors = drain(child.stderr.take().map(|p| Box::new(p) as _));
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if start.elapsed() > PATIENCE => {
+                break Err(format!("no result within {} s", PATIENCE.as_secs()));
+            }
+            Ok(None) => thread::sleep(LOOK),
+            Err(error) => break Err(error.to_string()),
+        }
+    };
+    if status.is_err() {
+        // It may have ended by itself meanwhile.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let (answer, errors) = (answer.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    let status = status?;
+    serde_json::from_slice(&answer).map_err(|_| {
+        let said = String::from_utf8_lossy(&errors);
+        match said.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("the process for it ended with {status}: {line}"),
+            None => format!("the process for it ended with {status}"),
+        }
+    })
+}
+
+/// What the process does: without a case it says what is there, otherwise how the case went.
+pub(super) fn work(case: Option<&Case>, runs: usize) -> Result<(), Failure> {
+    let peer = Pocl::open();
+    let mut out = std::io::stdout().lock();
+    let answer = match case {
+        None => {
+            let found = peer.map(|p| Peer { name: p.name.clone(), threads: p.threads });
+            serde_json::to_string(&found)
+        }
+        Some(case) => serde_json::to_string(&match peer {
+            Ok(pocl) => time(&pocl, case, runs),
+            Err(message) => Outcome::NotRun { message },
+        }),
+    };
+    let answer = answer.map_err(|e| Failure::new(Exit::Input, e.to_string()))?;
+    writeln!(out, "{answer}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Compiles and runs a case.
+fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
+    let Some(text) = source(case.object) else {
+        return Outcome::NotBuilt { message: "it has no source in OpenCL C".to_owned() };
+    };
+    // The objects are compiled without contraction, and the references count on it.
+    let text = format!("#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"{}.cl\"\n{text}", case.object);
+    let mut options = String::new();
+    for option in opencl_options(case.object) {
+        if *option != "-cl-fp32-correctly-rounded-divide-sqrt" || pocl.divides_correctly() {
+            options += " ";
+            options += option;
+        }
+    }
+    let mut built = Err(String::new());
+    for language in pocl.languages() {
+        match pocl.build(&text, &format!("{language}{options}"), case.kernel) {
+            Ok(kernel) => {
+                built = Ok(kernel);
+                break;
+            }
+            // The first message is about the language that the source is written in.
+            Err(message) if built.as_ref().is_err_and(String::is_empty) => built = Err(message),
+            Err(_) => {}
+        }
+    }
+    let kernel = match built {
+        Ok(kernel) => kernel,
+        Err(message) => return Outcome::NotBuilt { message },
+    };
+    let timed = || -> Result<Outcome, String> {
+        let mut memories: Vec<(Memory, &[u8])> = Vec::new();
+        for buffer in case.buffers() {
+            memories.push((pocl.memory(buffer.data.len())?, buffer.data));
+        }
+        let mut next = memories.iter();
+        for (index, arg) in (0..).zip(&case.args) {
+            let pass = |bytes: &[u8]| pocl.pass(&kernel, index, &Passed::Value(bytes));
+            match &arg.value {
+                Value::Buffer { .. } => {
+                    let (memory, _) = next.next().ok_or("a buffer is missing")?;
+                    pocl.pass(&kernel, index, &Passed::Memory(memory))?;
+                }
+                Value::U32(v) => pass(&v.to_ne_bytes())?,
+                Value::U64(v) => pass(&v.to_ne_bytes())?,
+                Value::F32(v) => pass(&v.to_ne_bytes())?,
+                Value::F64(v) => pass(&v.to_ne_bytes())?,
+                Value::Bytes(v) => pass(v)?,
+                Value::Local(bytes) => pocl.pass(&kernel, index, &Passed::Local(*bytes as usize))?,
+            }
+        }
+        let run = || {
+            for (memory, data) in &memories {
+                pocl.write(memory, data)?;
+            }
+            let size = |sizes: [u32; 3]| sizes.map(|n| n as usize);
+            pocl.run(&kernel, case.dims, case.offset.map(|n| n as usize), size(case.global), size(case.local))
+        };
+        // The first run makes code for this size of workgroup, and is the one that is checked.
+        run()?;
+        let mut contents = Vec::new();
+        for (memory, _) in &memories {
+            contents.push(pocl.read(memory)?);
+        }
+        let wrong = case.check(&contents).err();
+        let mut times_ns = Vec::new();
+        for _ in 0..runs {
+            times_ns.push(run()?.as_nanos() as u64);
+        }
+        times_ns.sort_unstable();
+        Ok(match wrong {
+            None => Outcome::Matches { times_ns },
+            Some(wrong) => Outcome::Differs { times_ns, message: wrong.to_string() },
+        })
+    };
+    timed().unwrap_or_else(|message| Outcome::NotRun { message })
+}

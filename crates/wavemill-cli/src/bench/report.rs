@@ -1,0 +1,324 @@
+//! What was measured, as a table and as JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::pocl::{Outcome, Peer};
+
+/// All of a bench.
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// Version of Wavemill.
+    pub(super) version: &'static str,
+    pub(super) host: Host,
+    /// Whose machine code ran.
+    pub(super) target: &'static str,
+    /// Host threads.
+    pub(super) threads: usize,
+    /// Vector hardware that was used.
+    pub(super) tier: String,
+    /// Timed runs of each kernel.
+    pub(super) runs: usize,
+    /// Whether results were compared with the references.
+    pub(super) checked: bool,
+    /// Whether small launches ran.
+    pub(super) small: bool,
+    /// What is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) against: Option<Peer>,
+    pub(super) kernels: Vec<Row>,
+}
+
+/// The machine.
+#[derive(Serialize)]
+pub(super) struct Host {
+    pub(super) arch: &'static str,
+    pub(super) os: &'static str,
+    /// The processor's name, where the system tells.
+    pub(super) cpu: Option<String>,
+    /// Processors that this process may use.
+    pub(super) cpus: usize,
+}
+
+impl Host {
+    /// This machine.
+    pub(super) fn this() -> Host {
+        let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = about.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        Host {
+            arch: std::env::consts::ARCH,
+            os: std::env::consts::OS,
+            cpu: name.map(|(_, name)| name.trim().to_owned()),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// A kernel.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) kernel: &'static str,
+    pub(super) work_items: u64,
+    pub(super) workgroups: u64,
+    #[serde(flatten)]
+    pub(super) wavemill: Ours,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pocl: Option<Theirs>,
+}
+
+/// How Wavemill did.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Ours {
+    /// It ran.
+    Ran {
+        /// The median.
+        time_ns: u64,
+        /// All timed runs, sorted.
+        times_ns: Vec<u64>,
+        /// Wave instructions.
+        instructions: Instructions,
+    },
+    /// It did not, or gave a wrong result.
+    Failed {
+        /// The message.
+        error: String,
+    },
+}
+
+/// Wave instructions of one run, by kind.
+#[derive(Serialize)]
+pub(super) struct Instructions {
+    pub(super) all: u64,
+    /// Of the vector ALU.
+    pub(super) valu: u64,
+    /// Scalar ALU, scalar memory and control.
+    pub(super) scalar: u64,
+}
+
+/// How pocl did.
+#[derive(Serialize)]
+pub(super) struct Theirs {
+    /// The median, if the results are right.
+    pub(super) time_ns: Option<u64>,
+    /// Wavemill's median over pocl's.
+    pub(super) ratio: Option<f64>,
+    #[serde(flatten)]
+    pub(super) outcome: Outcome,
+}
+
+/// Room for the name of a kernel.
+const NAME: usize = 25;
+
+/// The middle of sorted times; 0 if there are none.
+pub(super) fn median(sorted: &[u64]) -> u64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+impl Theirs {
+    /// Puts the two side by side.
+    pub(super) fn new(outcome: Outcome, ours: &Ours) -> Theirs {
+        let time_ns = outcome.times().map(median);
+        let ratio = match (ours, time_ns) {
+            (Ours::Ran { time_ns: ours, .. }, Some(theirs)) if theirs > 0 => {
+                Some(*ours as f64 / theirs as f64)
+            }
+            _ => None,
+        };
+        Theirs { time_ns, ratio, outcome }
+    }
+}
+
+/// Milliseconds with as many digits as say something.
+fn milliseconds(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    if ms < 1.0 { format!("{ms:.3} ms") } else { format!("{ms:.2} ms") }
+}
+
+/// A number below 1000 with a letter for thousands, millions and so on.
+fn rate(per_second: f64) -> String {
+    let (scaled, letter) = match per_second {
+        r if r >= 1e9 => (r / 1e9, "G"),
+        r if r >= 1e6 => (r / 1e6, "M"),
+        r => (r / 1e3, "k"),
+    };
+    let digits = if scaled < 10.0 { 2 } else { usize::from(scaled < 100.0) };
+    format!("{scaled:.digits$} {letter}")
+}
+
+/// The first line of a message that says something, short enough for a table.
+fn short(message: &str) -> String {
+    const MOST: usize = 60;
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    // A bar would end the cell.
+    let line = line.replace('|', "/");
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line,
+    }
+}
+
+/// Writes the lines above the table.
+pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let Report { host, threads, runs, .. } = report;
+    writeln!(
+        out,
+        "Wavemill {}, machine code of {}, {threads} thread{}, tier {}, median of {runs}{}{}",
+        report.version,
+        report.target,
+        if *threads == 1 { "" } else { "s" },
+        report.tier,
+        if report.checked { ", results checked" } else { "" },
+        if report.small { ", small launches" } else { "" },
+    )?;
+    let cpu = host.cpu.as_deref().unwrap_or("processor of unknown name");
+    writeln!(out, "{cpu}, {} cpus, {} {}", host.cpus, host.os, host.arch)?;
+    if let Some(peer) = &report.against {
+        writeln!(out, "{}, {} threads", peer.name, peer.threads)?;
+    }
+    writeln!(out)?;
+    write!(
+        out,
+        "| {:NAME$} | work-items |       time | ns per item | wave-instr/s | VALU lane-ops/s | scalar instr/s |",
+        "kernel"
+    )?;
+    if report.against.is_some() {
+        write!(out, "       pocl | Wavemill / pocl |")?;
+    }
+    write!(out, "\n|{}|-----------:|-----------:|------------:|-------------:|", "-".repeat(NAME + 2))?;
+    write!(out, "----------------:|---------------:|")?;
+    if report.against.is_some() {
+        write!(out, "-----------:|----------------:|")?;
+    }
+    writeln!(out)
+}
+
+/// Writes a line of the table.
+pub(super) fn line(out: &mut dyn Write, row: &Row) -> io::Result<()> {
+    write!(out, "| {:NAME$} | {:>10} | ", row.kernel, row.work_items)?;
+    match &row.wavemill {
+        Ours::Ran { time_ns, instructions, .. } => {
+            // A launch takes some time, but a clock may be coarse.
+            let seconds = (*time_ns).max(1) as f64 / 1e9;
+            write!(
+                out,
+                "{:>10} | {:>11.2} | {:>12} | {:>15} | {:>14} |",
+                milliseconds(*time_ns),
+                *time_ns as f64 / row.work_items.max(1) as f64,
+                rate(instructions.all as f64 / seconds),
+                rate(64.0 * instructions.valu as f64 / seconds),
+                rate(instructions.scalar as f64 / seconds),
+            )?;
+        }
+        Ours::Failed { error } => {
+            write!(out, "{:>10} | {:>11} | {} | | |", "failed", "", short(error))?;
+        }
+    }
+    if let Some(theirs) = &row.pocl {
+        let (time, ratio) = match &theirs.outcome {
+            Outcome::Matches { .. } => {
+                let ratio = theirs.ratio.map_or_else(String::new, |r| format!("{r:.2}"));
+                (milliseconds(theirs.time_ns.unwrap_or_default()), ratio)
+            }
+            Outcome::Differs { message, .. } => ("wrong".to_owned(), short(message)),
+            Outcome::NotBuilt { message } => ("not built".to_owned(), short(diagnosis(message))),
+            Outcome::NotRun { message } => ("not run".to_owned(), short(message)),
+        };
+        write!(out, " {time:>10} | {ratio:>15} |")?;
+    }
+    writeln!(out)?;
+    // Rows come one by one, while the next one is measured.
+    out.flush()
+}
+
+/// What is wrong, out of a compiler's message: the first error, without the place in the source in front of it or behind
+/// the word.
+fn diagnosis(message: &str) -> &str {
+    let Some((_, what)) = message.lines().find_map(|line| line.split_once("error: ")) else { return message };
+    match what.split_once(": ") {
+        Some((place, what)) if place.contains(".cl:") => what,
+        _ => what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(time_ns: u64) -> Ours {
+        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000 };
+        Ours::Ran { time_ns, times_ns: vec![time_ns], instructions }
+    }
+
+    fn written(row: &Row) -> String {
+        let mut out = Vec::new();
+        line(&mut out, row).expect("memory takes everything");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        assert_eq!((median(&[]), median(&[7]), median(&[1, 2, 9])), (0, 7, 2));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let rates = [950.0, 12_345.0, 1.5e6, 28.4e6, 123.4e6, 6.21e9].map(rate);
+        assert_eq!(rates, ["0.95 k", "12.3 k", "1.50 M", "28.4 M", "123 M", "6.21 G"]);
+        assert_eq!([1_234u64, 999_999, 15_110_000].map(milliseconds), ["0.001 ms", "1.000 ms", "15.11 ms"]);
+    }
+
+    #[test]
+    fn rows_have_rates_and_the_ratio() {
+        let ours = ran(20_000_000);
+        let theirs =
+            Theirs::new(Outcome::Matches { times_ns: vec![4_000_000, 5_000_000, 90_000_000] }, &ours);
+        assert_eq!((theirs.time_ns, theirs.ratio), (Some(5_000_000), Some(4.0)));
+        let row = Row { kernel: "k", work_items: 1000, workgroups: 4, wavemill: ours, pocl: Some(theirs) };
+        let cells: Vec<String> = written(&row).split('|').map(|c| c.trim().to_owned()).collect();
+        assert_eq!(
+            cells,
+            ["", "k", "1000", "20.00 ms", "20000.00", "100 M", "3.20 G", "25.0 M", "5.00 ms", "4.00", ""]
+        );
+    }
+
+    #[test]
+    fn what_pocl_cannot_do_is_said_in_its_columns() {
+        let log = "clBuildProgram gave -11:\nx.cl:3:5: error: no such builtin | at all\n1 error generated.";
+        let outcome = Outcome::NotBuilt { message: log.to_owned() };
+        let theirs = Theirs::new(outcome, &ran(1000));
+        assert_eq!((theirs.time_ns, theirs.ratio), (None, None));
+        let row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill: ran(1000), pocl: Some(theirs) };
+        assert!(written(&row).ends_with("|  not built | no such builtin / at all |\n"), "{}", written(&row));
+        assert_eq!(
+            diagnosis("log:\nerror: /tmp/x.cl:3:5 <Spelling=x.cl:1:1>: no builtin: f"),
+            "no builtin: f"
+        );
+        assert_eq!(diagnosis("it has no source"), "it has no source");
+        // A wrong result has times, but they are no comparison.
+        let wrong = Outcome::Differs { times_ns: vec![1], message: "y[0] is 1".to_owned() };
+        assert_eq!(Theirs::new(wrong, &ran(1000)).ratio, None);
+    }
+
+    #[test]
+    fn failures_fill_their_row() {
+        let wavemill = Ours::Failed { error: "\nk: illegal load\nmore".to_owned() };
+        let row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill, pocl: None };
+        let text = written(&row);
+        assert!(text.contains("k: illegal load |") && !text.contains("more"), "{text}");
+        assert_eq!(text.matches('|').count(), 8, "{text}");
+    }
+
+    #[test]
+    fn json_is_flat() {
+        let ours = ran(10);
+        let theirs = Theirs::new(Outcome::NotRun { message: "why".to_owned() }, &ours);
+        let row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill: ours, pocl: Some(theirs) };
+        let json = serde_json::to_value(&row).expect("JSON");
+        assert_eq!(json["time_ns"], 10);
+        assert_eq!(json["instructions"]["valu"], 1_000_000);
+        assert_eq!(json["pocl"]["outcome"], "not-run");
+        assert_eq!(json["pocl"]["ratio"], serde_json::Value::Null);
+    }
+}

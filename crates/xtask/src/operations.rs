@@ -1,0 +1,65 @@
+//! How many operations the instructions of the kernels in `kernels/` become.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use clap::Args;
+use wavemill::{OperationCounts, RunOptions, Tier};
+use wavemill_cli::launch_case;
+use wavemill_kernels::{KERNELS, Size, Target};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Kernels to count in; without it, all
+    kernels: Vec<String>,
+    /// Vector hardware: portable, avx2 or avx512; without it, the best of this machine
+    #[arg(long)]
+    tier: Option<String>,
+    /// Check the results against the host references too
+    #[arg(long)]
+    check: bool,
+}
+
+/// Operations per guest instruction and opaque shares, one line for each kernel.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let tier = match options.tier.as_deref() {
+        None => None,
+        Some(name) => Some(
+            Tier::ALL
+                .into_iter()
+                .find(|t| t.name() == name)
+                .ok_or_else(|| format!("no tier `{name}`; there are portable, avx2 and avx512"))?,
+        ),
+    };
+    let run =
+        RunOptions { threads: Some(NonZeroUsize::MIN), tier, count_blocks: true, ..RunOptions::default() };
+    let names = &options.kernels;
+    if let Some(name) = names.iter().find(|name| KERNELS.iter().all(|kernel| kernel.name != name.as_str())) {
+        return Err(format!("no kernel `{name}`").into());
+    }
+    println!("| kernel | {} |", Target::ALL.map(Target::name).join(" | "));
+    println!("|---|{}", "---:|".repeat(Target::ALL.len()));
+    let cell = |o: &OperationCounts| {
+        format!("{:.2} / {:.2} / {:.1}%", o.ir_per_guest(), o.host_per_guest(), 100.0 * o.opaque_share())
+    };
+    let mut opaque: BTreeMap<&str, u64> = BTreeMap::new();
+    for maker in KERNELS.iter().filter(|k| names.is_empty() || names.iter().any(|name| name == k.name)) {
+        let case = maker.make(Size::Small);
+        let mut cells = Vec::new();
+        for target in Target::ALL {
+            let counted = launch_case(&case, target, &run, options.check)
+                .map_err(|e| format!("{}: {e}", target.name()))?;
+            for (name, n) in &counted.operations.opaque_by_instruction {
+                *opaque.entry(name).or_default() += n;
+            }
+            cells.push(cell(&counted.operations));
+        }
+        println!("| {} | {} |", maker.name, cells.join(" | "));
+    }
+    let mut opaque: Vec<_> = opaque.into_iter().collect();
+    opaque.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+    let named: Vec<String> = opaque.iter().take(12).map(|(name, n)| format!("{name} {n}")).collect();
+    println!("\nOpaque, most frequent first: {}", named.join(", "));
+    Ok(ExitCode::SUCCESS)
+}
