@@ -222,7 +222,7 @@ impl<'a> Launch<'a> {
 
     fn too_much_lds(&self) -> Error {
         let device = &self.kernel.module.device;
-        let (target, have) = (device.target.name(), device.chip.lds);
+        let (target, have) = (device.target.name(), device.product.lds());
         self.refuse(format!("more LDS than 32 bits can count; {target} has {have} bytes per workgroup"))
     }
 
