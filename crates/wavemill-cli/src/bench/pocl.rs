@@ -106,7 +106,7 @@ fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Resu
     let mut child = Command::new(program)
         .args(["bench", "--opencl-worker"])
         .args(args)
-        // The first is the name up to pocl 4, the second the one since.
+        // The first is the older name of the second.
         .env("POCL_MAX_PTHREAD_COUNT", threads.to_string())
         .env("POCL_CPU_MAX_CU_COUNT", threads.to_string())
         .stdin(Stdio::null())
