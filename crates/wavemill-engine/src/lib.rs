@@ -22,7 +22,8 @@ pub use memory::{
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};
 pub use schedule::{
-    Grid, LiveWave, RunError, RunOptions, RunStats, StalledWave, WaveInit, run, run_observed,
+    Grid, Host, LiveWave, RunError, RunOptions, RunStats, StalledWave, WaveInit, run, run_observed,
+    run_served,
 };
 pub use stall::Spin;
 

@@ -8,6 +8,7 @@ use wavemill_object::{CodeObject, Container, Limits, Processor, TargetId, contai
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
+use crate::services::{self, Heap};
 use crate::{Error, Result};
 
 /// Size of a chip, as the launch rules and the occupancy need it.
@@ -46,6 +47,10 @@ pub(crate) struct DeviceInner {
     pub code: Code,
     /// What fresh buffers hold; zeros if nothing.
     pub poison: Mutex<Option<u32>>,
+    /// What `malloc` in kernels takes memory from, once a launch needed it.
+    pub heap: Mutex<Option<Heap>>,
+    /// Bytes that it has, or will have.
+    pub heap_size: Mutex<u64>,
 }
 
 /// A modelled GPU with memory of its own. Clones are the same device.
@@ -84,6 +89,8 @@ impl Device {
             memory: GuestMemory::new(),
             code: Code::new(target),
             poison: Mutex::default(),
+            heap: Mutex::default(),
+            heap_size: Mutex::new(services::HEAP),
         })))
     }
 
@@ -150,6 +157,22 @@ impl Device {
     /// memory.
     pub fn poison_buffers(&self, word: Option<u32>) {
         *self.0.poison.lock().unwrap_or_else(|e| e.into_inner()) = word;
+    }
+
+    /// Bytes that kernels can have by `malloc` (256 MiB if nothing is said); the host gives them real memory as they are
+    /// touched. The heap is made by the first launch of a kernel that needs it, and has its size from then on.
+    ///
+    /// # Errors
+    /// [`Error::HeapInUse`] if the heap is there already.
+    pub fn set_heap_size(&self, bytes: u64) -> Result<()> {
+        let heap = self.0.heap.lock().unwrap_or_else(|e| e.into_inner());
+        match &*heap {
+            Some(heap) => Err(Error::HeapInUse { size: heap.size() }),
+            None => {
+                *self.0.heap_size.lock().unwrap_or_else(|e| e.into_inner()) = bytes;
+                Ok(())
+            }
+        }
     }
 
     /// A buffer of `size` bytes: zeros, or what [`Device::poison_buffers`] says. The name appears in fault reports.
