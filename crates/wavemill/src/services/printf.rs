@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// Undoes what LLVM does to characters that metadata could not have: `\n` and its like, and `\72` for a colon.
+/// Undoes what LLVM does to characters of OpenCL's formats: `\n` and its like, and `\72` for a colon.
 fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -70,7 +70,7 @@ impl Formats {
             if let Some(rest) = entry.strip_prefix("0:0:") {
                 let parsed = rest.split_once(',');
                 if let Some((Ok(hash), text)) = parsed.map(|(h, text)| (u64::from_str_radix(h, 16), text)) {
-                    formats.hashed.insert(hash, unescape(text));
+                    formats.hashed.insert(hash, text.as_bytes().to_vec());
                 }
                 continue;
             }
@@ -385,7 +385,7 @@ mod tests {
         let entries = [
             "1:2:4:8:a\\72 %d\\n%f".to_owned(),
             "2:0:plain".to_owned(),
-            "0:0:1f2e,%s: %d".to_owned(),
+            "0:0:1f2e,%s: %d\\n".to_owned(),
             "nonsense".to_owned(),
             "3:x:y:z".to_owned(),
             "99999999999:0:x".to_owned(),
@@ -397,7 +397,7 @@ mod tests {
             formats,
             Formats {
                 numbered: [(1, format(&[4, 8], "a: %d\n%f")), (2, format(&[], "plain"))].into(),
-                hashed: [(0x1f2e, b"%s: %d".to_vec())].into(),
+                hashed: [(0x1f2e, b"%s: %d\\n".to_vec())].into(),
             }
         );
         assert_eq!(unescape("\\a\\b\\f\\n\\r\\v\\72\\7\\x\\"), b"\x07\x08\x0c\n\r\x0b:\\7\\x\\");
