@@ -1,5 +1,6 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
+mod console;
 mod element;
 mod expect;
 mod fill;
@@ -30,6 +31,7 @@ pub(crate) use options::{HELP, RunArgs};
 
 use crate::failure::{Exit, Failure};
 use crate::input;
+use console::Console;
 use geometry::Geometry;
 use options::Job;
 use plan::{Contents, Known, Planned};
@@ -79,6 +81,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     })?;
     let device = Device::new(&target).map_err(|error| failure(&error).within(job.object.display()))?;
     device.poison_buffers(job.options.poison);
+    if let Some(size) = job.heap {
+        device.set_heap_size(size).map_err(|error| failure(&error))?;
+    }
     let module =
         Module::load(&device, &object).map_err(|error| failure(&error).within(job.object.display()))?;
     let kernel = module.kernel(&name).map_err(|error| failure(&error).within(job.object.display()))?;
@@ -385,10 +390,17 @@ impl Run<'_> {
         if let Some(trace) = &trace {
             launch = launch.tracer(trace);
         }
+        if let Some(size) = self.job.printf_buffer {
+            launch = launch.printf_buffer(size);
+        }
+        let console = Console::default();
+        let print = |output: wavemill::Output<'_>| console.print(output);
+        launch = launch.output(&print);
         eprintln!("{}", self.geometry);
         let start = Instant::now();
         let stats = launch.run().map_err(|error| failure(&error))?;
         let time = start.elapsed();
+        console.check()?;
 
         let find = |name: &str| {
             let found = buffers.iter().find(|(shape, _)| shape.name == name);

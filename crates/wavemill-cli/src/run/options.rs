@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use wavemill::{RunOptions, TargetId, Tier};
 
+use super::console;
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
 use super::launch_file::{ExpectText, LaunchFile, PoisonText, SizeText};
@@ -110,6 +111,12 @@ pub(crate) struct RunArgs {
     /// Refuse to run if the chip cannot hold all workgroups at once (hipLaunchCooperativeKernel)
     #[arg(long)]
     pub cooperative: bool,
+    /// Bytes of what the kernel can print by OpenCL's printf, such as 64M; 16M by default
+    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    pub printf_buffer: Option<u64>,
+    /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
+    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    pub heap: Option<u64>,
     /// Show every instruction that is run, and the registers that it changes, on the standard error
     #[arg(long)]
     pub trace: bool,
@@ -139,6 +146,8 @@ pub(crate) struct Job {
     pub offset: [u64; 3],
     pub dynamic_lds: u32,
     pub cooperative: bool,
+    pub printf_buffer: Option<u64>,
+    pub heap: Option<u64>,
     pub args: Vec<ArgSpec>,
     pub print: Vec<String>,
     pub out: Vec<Output>,
@@ -213,6 +222,8 @@ impl Job {
             offset: [0; 3],
             dynamic_lds: args.dynamic_lds.unwrap_or(0),
             cooperative: args.cooperative,
+            printf_buffer: args.printf_buffer,
+            heap: args.heap,
             args: args.args.iter().map(|text| ArgSpec::parse(text, here)).collect::<Result<_, _>>()?,
             print: args.print.clone(),
             out: args.out.iter().map(|text| Output::parse(text, here)).collect::<Result<_, _>>()?,
@@ -315,6 +326,8 @@ impl Job {
         }
         self.stats |= file.stats;
         self.cooperative |= file.cooperative;
+        self.printf_buffer = self.printf_buffer.or(file.printf_buffer);
+        self.heap = self.heap.or(file.heap);
         self.options.deterministic |= file.deterministic;
         if self.options.poison.is_none() {
             self.options.poison = match &file.poison {
