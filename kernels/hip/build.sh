@@ -3,9 +3,12 @@
 #
 #   kernels/hip/build.sh            rebuild all of them in place
 #   kernels/hip/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
+#   kernels/hip/build.sh --tools    only say what is missing
 #
 # Needs clang-22, lld-22, llvm-22 (llvm-objcopy) and ROCm's device library as bitcode (Debian: rocm-device-libs).
-# CLANG, OBJCOPY and DEVLIBS override what is used. Tests only need the objects.
+# CLANG, OBJCOPY and DEVLIBS override what is used. The exit status is 3 if something of it is missing. COMPILER names the
+# compiler and the library of the committed objects; others may make other bytes, so --check then only sees whether all
+# sources compile.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -24,6 +27,10 @@ if ((${#missing[@]})); then
     exit 3
 fi
 
+[[ ${1-} != --tools ]] || exit 0
+
+tools=$("$clang" --version | head -n 1)$'\n'"ockl.bc $(sha256sum <"$devlibs/ockl.bc" | cut -d ' ' -f 1)"
+
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 out=$here/../bin
@@ -32,7 +39,7 @@ out=$here/../bin
 build() { # target source object version of code objects, flags...
     local target=$1 source=$2 object=$out/$1/hip/$3.co version=$4
     mkdir -p "$(dirname "$object")"
-    "$clang" -x hip --offload-arch="$target" --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib \
+    "$clang" -x hip --offload-arch="$target" --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
         -O2 -Wall -Werror -Wno-format -Wno-format-security -Wno-linker-warnings -fno-ident -ffp-contract=off \
         -Xclang -mlink-builtin-bitcode -Xclang "$devlibs/ockl.bc" \
         -Xclang -mlink-builtin-bitcode -Xclang "$temporary/$target.$version.bc" -mcode-object-version="$version" "${@:5}" \
@@ -54,10 +61,27 @@ for target in "${!isa[@]}"; do
     build "$target" hip_malloc hip_malloc_v4 4
 done
 
-[[ ${1-} == --check ]] || exit 0
+if [[ ${1-} != --check ]]; then
+    echo "$tools" >COMPILER
+    exit 0
+fi
+if [[ $(cat COMPILER) != "$tools" ]]; then
+    echo "kernels/hip/build.sh: objects not compared: they were made by another compiler or library"
+    exit 0
+fi
 status=0
 for object in "$temporary"/bin/*/hip/*.co; do
     name=${object#"$temporary/bin/"}
-    cmp -s "$object" "../bin/$name" || { echo "kernels/hip/build.sh: bin/$name differs from what its source gives" >&2; status=1; }
+    if ! cmp -s "$object" "../bin/$name"; then
+        echo "kernels/hip/build.sh: bin/$name differs from what its source gives (or is absent)" >&2
+        status=1
+    fi
 done
+for object in ../bin/*/hip/*.co; do
+    if [[ ! -e $temporary/bin/${object#../bin/} ]]; then
+        echo "kernels/hip/build.sh: ${object#../} has no source" >&2
+        status=1
+    fi
+done
+[[ $status -ne 0 ]] || echo "kernels/hip/build.sh: all objects are as their sources give them"
 exit $status

@@ -29,8 +29,21 @@ fn printf_comes_before_what_was_asked_for() {
     insta::assert_snapshot!(shown(
         &folder,
         &[
-            "run", "printf.co", "--kernel", "printf_items", "--grid", "2", "--block", "64", "--threads", "1",
-            "printed[100]", "n=100", "every=20", "--print", "printed[38:42]",
+            "run",
+            "printf.co",
+            "--kernel",
+            "printf_items",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "printed[100]",
+            "n=100",
+            "every=20",
+            "--print",
+            "printed[38:42]",
         ],
     ));
 }
@@ -42,8 +55,21 @@ fn a_full_printf_buffer_is_told() {
     insta::assert_snapshot!(shown(
         &folder,
         &[
-            "run", "printf.co", "--kernel", "printf_items", "--grid", "2", "--block", "64", "--threads", "1",
-            "printed[100]", "n=100", "every=1", "--printf-buffer", "64",
+            "run",
+            "printf.co",
+            "--kernel",
+            "printf_items",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "printed[100]",
+            "n=100",
+            "every=1",
+            "--printf-buffer",
+            "64",
         ],
     ));
 }
@@ -55,8 +81,17 @@ fn a_failed_assertion_is_a_fault() {
     insta::assert_snapshot!(shown(
         &folder,
         &[
-            "run", "hip_assert.co", "--grid", "2", "--block", "64", "--threads", "1", "u32*[128]=iota",
-            "u32=128", "u32=100",
+            "run",
+            "hip_assert.co",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "u32*[128]=iota",
+            "u32=128",
+            "u32=126",
         ],
     ));
 }
@@ -68,15 +103,41 @@ fn malloc_has_a_heap_of_the_given_size() {
     insta::assert_snapshot!(shown(
         &folder,
         &[
-            "run", "hip_malloc.co", "--kernel", "hip_malloc_list", "--grid", "1", "--block", "64", "--threads",
-            "1", "sums:u32*[64]", "u32=64", "--print", "sums[28:36]",
+            "run",
+            "hip_malloc.co",
+            "--kernel",
+            "hip_malloc_list",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "sums:u32*[64]",
+            "u32=64",
+            "--print",
+            "sums[28:36]",
         ],
     ));
     insta::assert_snapshot!(shown(
         &folder,
         &[
-            "run", "hip_malloc.co", "--kernel", "hip_malloc_list", "--grid", "1", "--block", "64", "--threads",
-            "1", "sums:u32*[64]", "u32=64", "--print", "sums[28:36]:x", "--heap", "64K",
+            "run",
+            "hip_malloc.co",
+            "--kernel",
+            "hip_malloc_list",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "sums:u32*[64]",
+            "u32=64",
+            "--print",
+            "sums[28:36]:x",
+            "--heap",
+            "64K",
         ],
     ));
 }

@@ -9,7 +9,10 @@
 //! it never sees half of what a 64-bit atomic wrote. Whole rows are accesses of one dword for each lane: there it is
 //! enough that no aligned dword tears, which 16-byte moves of x86 do not do, wherever they are split.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::{Relaxed, SeqCst}};
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 
 macro_rules! accessors {
     ($load:ident, $store:ident, $int:ty, $atomic:ty) => {

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wavemill_engine::{
-    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, RunStats,
-    WaveInit, run,
+    BlockSource, FaultCause, Grid, GuestMemory, Host, RegisterCounts, Registers, RunError, RunOptions,
+    RunStats, WaveInit, run, run_served,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, IntType, MemType, Op, Operand, Row,

@@ -8,7 +8,7 @@ use wavemill_object::{CodeObject, Container, Limits, Processor, TargetId, contai
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
-use crate::services::{self, Heap};
+use crate::services::Heap;
 use crate::{Error, Result};
 
 /// Size of a chip, as the launch rules and the occupancy need it.
@@ -49,8 +49,8 @@ pub(crate) struct DeviceInner {
     pub poison: Mutex<Option<u32>>,
     /// What `malloc` in kernels takes memory from, once a launch needed it.
     pub heap: Mutex<Option<Heap>>,
-    /// Bytes that it has, or will have.
-    pub heap_size: Mutex<u64>,
+    /// Bytes that it has to have, if somebody said so.
+    pub heap_size: Mutex<Option<u64>>,
 }
 
 /// A modelled GPU with memory of its own. Clones are the same device.
@@ -90,7 +90,7 @@ impl Device {
             code: Code::new(target),
             poison: Mutex::default(),
             heap: Mutex::default(),
-            heap_size: Mutex::new(services::HEAP),
+            heap_size: Mutex::default(),
         })))
     }
 
@@ -169,7 +169,7 @@ impl Device {
         match &*heap {
             Some(heap) => Err(Error::HeapInUse { size: heap.size() }),
             None => {
-                *self.0.heap_size.lock().unwrap_or_else(|e| e.into_inner()) = bytes;
+                *self.0.heap_size.lock().unwrap_or_else(|e| e.into_inner()) = Some(bytes);
                 Ok(())
             }
         }

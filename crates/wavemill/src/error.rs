@@ -50,7 +50,9 @@ pub enum Error {
         available: String,
     },
     /// The size of the device heap was set too late.
-    #[error("the device heap has {size} bytes already; set its size before the first launch of a kernel that allocates")]
+    #[error(
+        "the device heap has {size} bytes already; set its size before the first launch of a kernel that allocates"
+    )]
     HeapInUse {
         /// Bytes that it has.
         size: u64,

@@ -448,9 +448,10 @@ impl<'a> Launch<'a> {
                 None => run(&grid, &self.options),
             },
         };
-        services.finish(&map)?;
+        let finished = services.finish(&map);
         match result {
             Ok(run) => {
+                finished?;
                 let counted = self.options.count_blocks;
                 let stepped = self.tracer.is_some();
                 let executed =

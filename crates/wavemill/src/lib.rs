@@ -24,6 +24,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL; what is printed goes to whom
+//! [`Launch::output`] names.
 
 mod buffer;
 mod code;

@@ -191,16 +191,10 @@ fn hip_prints_every_kind() {
             let loaded = Loaded::hip(target, object);
             let text = loaded.device.buffer_from("text", b"text of the host's: 100%%\0").unwrap();
             let returned = loaded.words("returned", 8);
-            let args = [
-                Arg::from(42),
-                Arg::from(-5i64),
-                Arg::from(1.5f64),
-                Arg::from(&text),
-                Arg::from(&returned),
-            ];
-            let (heard, result) = loaded.run_with("hip_printf_kinds", 1, &args, 1, |launch| {
-                launch.workgroup_size([1, 1, 1])
-            });
+            let args =
+                [Arg::from(42), Arg::from(-5i64), Arg::from(1.5f64), Arg::from(&text), Arg::from(&returned)];
+            let (heard, result) =
+                loaded.run_with("hip_printf_kinds", 1, &args, 1, |launch| launch.workgroup_size([1, 1, 1]));
             result.unwrap_or_else(|e| panic!("{} {object}: {e}", target.name()));
             // The text ends without a newline.
             let expected = HIP_KINDS.replace("host's: 100%\n", "host's: 100%");
@@ -301,12 +295,8 @@ fn blocks_outlive_the_launch() {
         let loaded = Loaded::hip(Target::Gfx942, "hip_malloc");
         let blocks = loaded.device.buffer("blocks", 8 * u64::from(n)).unwrap();
         let groups = n.div_ceil(64);
-        let (heard, result) = loaded.run(
-            "hip_malloc_keep",
-            groups,
-            &[Arg::from(&blocks), Arg::from(bytes), Arg::from(n)],
-            2,
-        );
+        let (heard, result) =
+            loaded.run("hip_malloc_keep", groups, &[Arg::from(&blocks), Arg::from(bytes), Arg::from(n)], 2);
         result.unwrap();
         assert_eq!(heard.notes, [""; 0]);
         let mut starts = blocks.to_vec::<u64>().unwrap();
@@ -339,7 +329,9 @@ fn a_heap_that_is_full_gives_null_pointers() {
     assert_eq!(blocks.to_vec::<u64>().unwrap().iter().filter(|p| **p != 0).count(), 3);
     assert_eq!(
         heard.notes,
-        ["the kernel asked for memory that the device heap of 1048576 bytes has not; malloc returned a null pointer"]
+        [
+            "the kernel asked for memory that the device heap of 1048576 bytes has not; malloc returned a null pointer"
+        ]
     );
     assert!(matches!(loaded.device.set_heap_size(1 << 30), Err(Error::HeapInUse { size: 1_048_576 })));
 }

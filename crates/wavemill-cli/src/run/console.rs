@@ -55,7 +55,8 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     };
     let number = digits.replace('_', "").parse::<u64>().ok();
     let size = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    size.filter(|size| *size > 0).ok_or_else(|| "expected a number of bytes such as 65536, 64K, 16M or 1G".to_owned())
+    size.filter(|size| *size > 0)
+        .ok_or_else(|| "expected a number of bytes such as 65536, 64K, 16M or 1G".to_owned())
 }
 
 #[cfg(test)]
@@ -64,7 +65,9 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, size) in [("1", 1), ("65_536", 65_536), ("64K", 65_536), ("16m", 16 << 20), ("3G", 3 << 30)] {
+        for (text, size) in
+            [("1", 1), ("65_536", 65_536), ("64K", 65_536), ("16m", 16 << 20), ("3G", 3 << 30)]
+        {
             assert_eq!(bytes(text), Ok(size), "{text}");
         }
         for text in ["", "0", "K", "-1", "1T", "1.5M", "99999999999G", "1 K", "1\u{e4}"] {

@@ -3,8 +3,6 @@
 //! Formats come from the guest, so every byte string is one: what is no conversion is printed as it stands. Where C
 //! leaves the text open (infinities, pointers), it is that of the GNU C library.
 
-use std::io::Write as _;
-
 /// Widths and precisions beyond this are taken for it, so that a few bytes of format cannot ask for gigabytes.
 pub(crate) const WIDEST: usize = 4096;
 
@@ -406,10 +404,7 @@ fn scientific(value: f64, precision: usize) -> (String, i32) {
 
 /// The bytes that `%lc` prints for a wide character.
 pub(crate) fn wide_character(code: u32) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // Writing to a vector does not fail.
-    let _ = write!(bytes, "{}", char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-    bytes
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER).to_string().into_bytes()
 }
 
 #[cfg(test)]
@@ -448,8 +443,12 @@ mod tests {
         let mut all = Vec::new();
         for kind in kinds.chars() {
             for flags in 0..32 {
-                let flags: String =
-                    "-+ #0".chars().enumerate().filter(|(n, _)| flags >> n & 1 == 1).map(|(_, c)| c).collect();
+                let flags: String = "-+ #0"
+                    .chars()
+                    .enumerate()
+                    .filter(|(n, _)| flags >> n & 1 == 1)
+                    .map(|(_, c)| c)
+                    .collect();
                 for width in ["", "1", "12", "30"] {
                     for precision in ["", ".", ".0", ".1", ".3", ".7", ".20"] {
                         all.push(format!("<%{flags}{width}{precision}{length}{kind}>"));
@@ -475,9 +474,8 @@ mod tests {
                     let format = CString::new(format).unwrap();
                     let mut buffer = vec![0u8; 8192];
                     // SAFETY: the format has one conversion, for a value of this type; the buffer has that size.
-                    let n = unsafe {
-                        snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), value)
-                    };
+                    let n =
+                        unsafe { snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), value) };
                     buffer.truncate(n as usize);
                     String::from_utf8(buffer).unwrap()
                 }
@@ -494,7 +492,11 @@ mod tests {
     fn integers_are_those_of_the_c_library() {
         for shape in shapes("ll", "diouxX") {
             for value in [0, 1, -1, 7, 8, 255, -300, 123_456_789, i64::MAX, i64::MIN] {
-                assert_eq!(print(&shape, Value::Int(value)), c_library::integer(&shape, value), "{shape} {value}");
+                assert_eq!(
+                    print(&shape, Value::Int(value)),
+                    c_library::integer(&shape, value),
+                    "{shape} {value}"
+                );
             }
         }
     }
@@ -532,12 +534,19 @@ mod tests {
         for shape in shapes("", "fFeEgGaA") {
             for value in values.into_iter().flat_map(|v| [v, -v]) {
                 // The GNU C library loses the zeros of %#g where rounding adds a digit.
-                let digits = shape.split_once('.').map_or(6, |(_, p)| p.trim_end_matches(['g', 'G', '>']).parse().unwrap_or(0));
-                let rounded = scientific(value.abs(), usize::max(digits, 1) - 1).1 != scientific(value.abs(), 17).1;
+                let digits = shape
+                    .split_once('.')
+                    .map_or(6, |(_, p)| p.trim_end_matches(['g', 'G', '>']).parse().unwrap_or(0));
+                let rounded =
+                    scientific(value.abs(), usize::max(digits, 1) - 1).1 != scientific(value.abs(), 17).1;
                 if shape.contains('#') && shape.contains(['g', 'G']) && rounded {
                     continue;
                 }
-                assert_eq!(print(&shape, Value::Float(value)), c_library::float(&shape, value), "{shape} {value}");
+                assert_eq!(
+                    print(&shape, Value::Float(value)),
+                    c_library::float(&shape, value),
+                    "{shape} {value}"
+                );
             }
         }
     }
@@ -546,7 +555,10 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     fn strings_are_those_of_the_c_library() {
         // C leaves the flags but for the minus open.
-        for shape in shapes("", "s").iter().filter(|s| !s.contains(['+', ' ', '#']) && !s.contains("%0") && !s.contains("-0")) {
+        for shape in shapes("", "s")
+            .iter()
+            .filter(|s| !s.contains(['+', ' ', '#']) && !s.contains("%0") && !s.contains("-0"))
+        {
             for value in [c"", c"a", c"hello", c"as long as it takes to be cut at twenty"] {
                 let expected = c_library::text(shape, value.as_ptr());
                 assert_eq!(print(shape, Value::Text(value.to_bytes_with_nul())), expected, "{shape}");
@@ -562,7 +574,21 @@ mod tests {
 
     #[test]
     fn what_is_no_conversion_is_text() {
-        for format in ["%", "100%", "% ", "%y", "%5.3k", "%v5d", "%vd", "%l", "%-+ #0", "%.", "%*", "%!s", "\u{e4}%\u{e4}"] {
+        for format in [
+            "%",
+            "100%",
+            "% ",
+            "%y",
+            "%5.3k",
+            "%v5d",
+            "%vd",
+            "%l",
+            "%-+ #0",
+            "%.",
+            "%*",
+            "%!s",
+            "\u{e4}%\u{e4}",
+        ] {
             assert_eq!(print(format, Value::Int(1)), format);
         }
         assert_eq!(print("%%d %5% %%", Value::Int(1)), "%d % %");

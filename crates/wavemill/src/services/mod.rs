@@ -23,7 +23,7 @@ use printf::PrintfBuffer;
 /// Bytes of a launch's printf buffer, if nothing else is said.
 pub(crate) const PRINTF_BUFFER: u64 = 16 << 20;
 /// Bytes of a device's heap, if nothing else is said.
-pub(crate) const HEAP: u64 = 256 << 20;
+const HEAP: u64 = 256 << 20;
 
 /// What a kernel puts out while it runs, or when it has run ([`Launch::output`](crate::Launch::output)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +131,13 @@ fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
     match &*heap {
         Some(heap) => Ok(heap.control()),
         None => {
-            let size = *device.heap_size.lock().unwrap_or_else(|e| e.into_inner());
-            Ok(heap.insert(Heap::new(&device.memory, size)?).control())
+            let wanted = *device.heap_size.lock().unwrap_or_else(|e| e.into_inner());
+            let made = match wanted {
+                Some(size) => Heap::new(&device.memory, size)?,
+                // Compilers name the heap in many kernels that never allocate: these run where there is no memory for it.
+                None => Heap::new(&device.memory, HEAP).or_else(|_| Heap::new(&device.memory, 0))?,
+            };
+            Ok(heap.insert(made).control())
         }
     }
 }

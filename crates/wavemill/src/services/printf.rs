@@ -6,15 +6,16 @@
 //!
 //! The buffer begins with two dwords: bytes of records, and bytes that there is room for. A record of OpenCL is the
 //! number of its format in the metadata `amdhsa.printf`, then the arguments one behind the other, in the sizes that the
-//! metadata tells. A record of HIP is a control dword (bit 0: standard error; bit 1: constant format; from bit 2 on:
+//! metadata tells. (LLVM up to 22 takes texts whose length is a multiple of 4 for 4 bytes longer than what it stores, and
+//! what follows such a text in a record is then found in the wrong place, by others as well.) A record of HIP is a control dword (bit 0: standard error; bit 1: constant format; from bit 2 on:
 //! bytes of the record), the format (a hash of a constant one, else the text), and the arguments in pieces of 8 bytes.
 
 use std::collections::BTreeMap;
 
 use half::f16;
 
-use super::format::{Conversion, Length, Piece, pieces, wide_character};
 use super::Sink;
+use super::format::{Conversion, Length, Piece, pieces, wide_character};
 use crate::Result;
 use crate::buffer::{Buffer, Plain};
 
@@ -309,8 +310,15 @@ impl PrintfBuffer {
                 true => u64::from(head >> 2),
                 false => formats.numbered.get(&head).map_or(0, Format::record),
             };
-            let least = if !formats.is_hip() { 4 } else if head & 2 != 0 { 12 } else { 5 };
+            let least = if !formats.is_hip() {
+                4
+            } else if head & 2 != 0 {
+                12
+            } else {
+                5
+            };
             if size < least || size > end - at {
+                sink.text(to_error, &std::mem::take(&mut text));
                 sink.note(format_args!(
                     "the printf buffer makes no sense from byte {} on ({head:#x} is no record): the rest of the output \
                      is lost",
@@ -336,7 +344,12 @@ impl PrintfBuffer {
                 let hash = u64::get(&record[..8]);
                 match formats.hashed.get(&hash) {
                     Some(format) => render(&mut text, format, &mut Words(&record[8..])),
-                    None => sink.note(format_args!("printf with a format that the code object has not ({hash:#x})")),
+                    None => {
+                        sink.text(to_error, &std::mem::take(&mut text));
+                        sink.note(format_args!(
+                            "printf with a format that the code object has not ({hash:#x})"
+                        ));
+                    }
                 }
             } else {
                 let mut words = Words(&record);
@@ -363,6 +376,7 @@ impl PrintfBuffer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Output;
     use super::*;
 
     fn opencl(entry: &str, arguments: &[u8]) -> String {
@@ -424,7 +438,10 @@ mod tests {
     #[test]
     fn vectors_of_opencl() {
         let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-        assert_eq!(opencl("1:1:16:%v4hlf", &bytes(&[1.0, -2.0, 0.5, 4.0])), "1.000000,-2.000000,0.500000,4.000000");
+        assert_eq!(
+            opencl("1:1:16:%v4hlf", &bytes(&[1.0, -2.0, 0.5, 4.0])),
+            "1.000000,-2.000000,0.500000,4.000000"
+        );
         assert_eq!(opencl("1:1:16:%5.1v3hlf|", &bytes(&[1.0, -2.0, 0.5, 9.0])), "  1.0, -2.0,  0.5|");
         assert_eq!(opencl("1:1:4:%#v4hhx", &[1, 0xff, 0, 0x80]), "0x1,0xff,0,0x80");
         assert_eq!(opencl("1:1:4:%v4hhd", &[1, 0xff, 0, 0x80]), "1,-1,0,-128");
@@ -437,7 +454,10 @@ mod tests {
     #[test]
     fn arguments_of_hip() {
         assert_eq!(hip("%d %ld %u", &[0xffff_fffe, u64::MAX, 0xffff_fffe]), "-2 -1 4294967294");
-        assert_eq!(hip("%lld %zu %hhd %hu", &[1 << 40, u64::MAX, 0xff, 0x1_0001]), "1099511627776 18446744073709551615 -1 1");
+        assert_eq!(
+            hip("%lld %zu %hhd %hu", &[1 << 40, u64::MAX, 0xff, 0x1_0001]),
+            "1099511627776 18446744073709551615 -1 1"
+        );
         assert_eq!(hip("%.1f|%e", &[2.25f64.to_bits(), (-1f64).to_bits()]), "2.2|-1.000000e+00");
         assert_eq!(hip("%*d|%-*.*f|", &[5, 7, 8, 2, 1f64.to_bits()]), "    7|1.00    |");
         assert_eq!(hip("%s %d", &[u64::from_le_bytes(*b"exactly7"), 0, 9]), "exactly7 9");
@@ -445,6 +465,97 @@ mod tests {
         assert_eq!(hip("%c%p %n%d", &[65, 0x10, 7, 8]), "A0x10 8");
         assert_eq!(hip("%d %s", &[1]), "1 %s");
         assert_eq!(hip("%d %*d", &[1]), "1 %*d");
+    }
+
+    /// Prints what a buffer holds: the number of bytes in use, and the dwords behind the header.
+    fn printed(entries: &[&str], used: u32, records: &[u32]) -> Vec<String> {
+        let heard = std::sync::Mutex::new(Vec::new());
+        let listen = |output: Output<'_>| {
+            heard.lock().unwrap().push(match output {
+                Output::Stdout(text) => format!("out {}", String::from_utf8_lossy(text)),
+                Output::Stderr(text) => format!("err {}", String::from_utf8_lossy(text)),
+                Output::Note(text) => format!("note {text}"),
+            });
+        };
+        let device = crate::Device::new(&crate::TargetId::parse("gfx942").unwrap()).unwrap();
+        let buffer = device.buffer("printf buffer", 256).unwrap();
+        let printf = PrintfBuffer::new(buffer.clone()).unwrap();
+        assert_eq!(buffer.to_vec::<u32>().unwrap()[..2], [0, 248]);
+        buffer.write(0, &[used]).unwrap();
+        buffer.write(2, records).unwrap();
+        let formats = Formats::parse(&entries.iter().map(|e| (*e).to_owned()).collect::<Vec<_>>());
+        printf.print(&formats, &Sink(Some(&listen))).unwrap();
+        heard.into_inner().unwrap()
+    }
+
+    #[test]
+    fn records_one_after_the_other() {
+        let formats = ["1:1:4:%d;", "2:0:two;"];
+        assert_eq!(printed(&formats, 0, &[]), [""; 0]);
+        assert_eq!(printed(&formats, 20, &[1, 7, 2, 1, 8, 1, 9]), ["out 7;two;8;"]);
+        // A wave that was stopped has left zeros.
+        assert_eq!(
+            printed(&formats, 24, &[1, 7, 0, 0, 1, 8]),
+            [
+                "out 7;8;",
+                "note waves were stopped in the middle of printf: 8 bytes of output were reserved, but not written"
+            ]
+        );
+        assert_eq!(
+            printed(&formats, 20, &[2, 99, 1, 7, 2]),
+            [
+                "out two;",
+                "note the printf buffer makes no sense from byte 4 on (0x63 is no record): the rest of the output is lost"
+            ]
+        );
+        let full = "note the printf buffer of 256 bytes is full: output may have been lost";
+        assert_eq!(printed(&formats, 240, &[2; 60]), [format!("out {}", "two;".repeat(60)), full.to_owned()]);
+        assert_eq!(printed(&formats, u32::MAX, &[2; 60]).len(), 2);
+        // There is room for one more of the smaller kind only.
+        assert_eq!(printed(&formats, 236, &[2; 59])[1], full);
+        assert_eq!(printed(&formats, 232, &[2; 58]).len(), 1);
+    }
+
+    #[test]
+    fn records_of_hip() {
+        let formats = ["0:0:100000002,%d "];
+        // Control dwords: bytes of the record, constant format, standard error.
+        let control = |bytes: u32, constant: bool, error: bool| {
+            bytes << 2 | u32::from(constant) << 1 | u32::from(error)
+        };
+        let constant = |error| [control(20, true, error), 2, 1, 42, 0];
+        let own = [control(20, false, false), u32::from_le_bytes(*b"x%d "), 0, 5, 0];
+        let records = [&constant(false)[..], &own, &constant(true), &constant(true)].concat();
+        assert_eq!(printed(&formats, 80, &records), ["out 42 x5 ", "err 42 42 "]);
+        assert_eq!(
+            printed(&formats, 20, &[control(20, true, false), 3, 1, 42, 0]),
+            ["note printf with a format that the code object has not (0x100000003)"]
+        );
+        for bytes in [1, 4, 8, 84, u32::MAX >> 2] {
+            let heard = printed(&formats, 80, &[control(bytes, true, false), 2, 1, 42]);
+            assert!(
+                heard[0].starts_with("note the printf buffer makes no sense from byte 0 on"),
+                "{heard:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn forged_buffers_do_no_harm() {
+        let mut state = 0x9e37_79b9u32;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state
+        };
+        let entries =
+            [&["1:3:4:8:16:%d%s%v4f%*.*e%v3hhd", "2:2:0:4294967295:%s", "7:0:"][..], &["0:0:1,%s%s%d%n%*s"]];
+        for round in 0..4000 {
+            let records: Vec<u32> =
+                (0..60).map(|_| if random() % 2 == 0 { random() % 256 } else { random() }).collect();
+            printed(entries[round % 2], random() % 300, &records);
+        }
     }
 
     #[test]
