@@ -141,7 +141,7 @@ compare_one() { # level target name
 [[ $compare == no ]] || each compare_one
 
 # An object whose source is gone is as wrong as a stale one.
-for object in bin/*/*.co bin/*/*/*.co; do
+for object in bin/*/*.co bin/*/O?/*.co; do
     if [[ ! -e $(basename "$object" .co).cl ]]; then
         echo "kernels/build.sh: $object has no source" >&2
         status=1

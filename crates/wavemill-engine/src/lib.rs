@@ -23,7 +23,9 @@ pub use memory::{
 };
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{Grid, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed};
+pub use schedule::{
+    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed, run_served,
+};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

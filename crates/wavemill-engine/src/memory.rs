@@ -270,6 +270,29 @@ impl MemoryMap {
         }
     }
 
+    /// Copies host memory to the guest; `false` if the range is not inside one allocation.
+    #[must_use]
+    pub fn write(&self, address: u64, from: &[u8]) -> bool {
+        match self.resolve(address, from.len() as u64) {
+            Some(host) => {
+                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                unsafe { raw::write_bytes(host, from) };
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Replaces eight bytes at a multiple of eight, as one operation that orders all others of this thread, while waves
+    /// may do the same. Returns what was there; `None` if the address is no such multiple, or the bytes are not inside
+    /// one allocation.
+    #[must_use]
+    pub fn swap_u64(&self, address: u64, value: u64) -> Option<u64> {
+        let host = self.resolve(address, 8).filter(|host| (*host as usize).is_multiple_of(8))?;
+        // SAFETY: `resolve` vouches for the range, the view keeps it alive; the pointer is aligned.
+        Some(unsafe { raw::swap_u64(host, value) })
+    }
+
     /// Why an access of `size` bytes at the address is refused: where the address lies, or that its bytes are read-only.
     #[must_use]
     pub fn refusal(&self, address: u64, size: u64, access: Access) -> Nearest {
@@ -571,6 +594,19 @@ mod tests {
         );
         assert_eq!(m.snapshot().nearest(a + 14).to_string(), "4 bytes past the end of `a`");
         assert_eq!(m.snapshot().nearest(a - 8).to_string(), "8 bytes before `a`");
+    }
+
+    #[test]
+    fn words_are_swapped_where_they_are_aligned() {
+        let m = GuestMemory::new();
+        let a = m.allocate("a", 20, 1).unwrap();
+        let map = m.snapshot();
+        assert!(map.write(a + 8, &[1, 2, 3, 4, 5, 6, 7, 8]));
+        assert!(!map.write(a + 13, &[0; 8]));
+        assert_eq!(map.swap_u64(a + 8, 77), Some(0x0807_0605_0403_0201));
+        assert_eq!(map.swap_u64(a + 8, 0), Some(77));
+        assert_eq!(map.swap_u64(a + 4, 0), None);
+        assert_eq!(map.swap_u64(a + 16, 0), None);
     }
 
     #[test]

@@ -9,7 +9,10 @@
 //! it never sees half of what a 64-bit atomic wrote. Whole rows are accesses of one dword for each lane: there it is
 //! enough that no aligned dword tears, which 16-byte moves of x86 do not do, wherever they are split.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 
 macro_rules! accessors {
     ($load:ident, $store:ident, $int:ty, $atomic:ty) => {
@@ -56,6 +59,16 @@ macro_rules! accessors {
 accessors!(load_u16, store_u16, u16, AtomicU16);
 accessors!(load_u32, store_u32, u32, AtomicU32);
 accessors!(load_u64, store_u64, u64, AtomicU64);
+
+/// Replaces an aligned little-endian value and returns the one that was there; what this thread did before is seen by
+/// whoever sees the new value, and it sees what was done before the old one was written.
+///
+/// # Safety
+/// `p` is aligned to 8 bytes, valid for reads and writes of 8 bytes and stays so during the call; others may access it.
+pub(crate) unsafe fn swap_u64(p: *mut u8, value: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    u64::from_le(unsafe { AtomicU64::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
+}
 
 /// Loads dwords; each aligned pair of them moves as a whole.
 ///

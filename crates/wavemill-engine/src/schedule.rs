@@ -59,6 +59,16 @@ pub trait WaveInit: Sync {
     }
 }
 
+/// Answers what waves ask of the host while the grid runs.
+///
+/// It is asked between the turns of waves, on the thread that runs them, and does its work within the call. So nobody
+/// but waves and [`Host::poll`] changes memory, and a grid that is stuck can still be found out.
+pub trait Host: Sync {
+    /// Does what there is to do; whether that was anything. Several threads may call at once, and it is called often:
+    /// where nothing waits it must cost next to nothing.
+    fn poll(&self) -> bool;
+}
+
 /// A grid to run.
 #[derive(Clone, Copy)]
 pub struct Grid<'a> {
@@ -415,6 +425,7 @@ struct Run<'a> {
     count_blocks: bool,
     tier: Tier,
     observer: Option<&'a dyn Observer>,
+    host: Option<&'a dyn Host>,
 }
 
 /// Runs the grid.
@@ -422,7 +433,26 @@ struct Run<'a> {
 /// # Errors
 /// [`RunError`] if a wave faults or the instruction limit is reached; memory then holds what was written until then.
 pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> {
-    run_with(grid, options, None)
+    run_with(grid, options, None, None)
+}
+
+/// Runs the grid while the host answers its waves, and somebody may watch.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_served(
+    grid: &Grid<'_>,
+    options: &RunOptions,
+    observer: Option<&dyn Observer>,
+    host: &dyn Host,
+) -> Result<RunStats, RunError> {
+    match observer {
+        Some(_) => {
+            let source = SingleSteps(grid.source);
+            run_with(&Grid { source: &source, ..*grid }, options, observer, Some(host))
+        }
+        None => run_with(grid, options, None, Some(host)),
+    }
 }
 
 /// Runs the grid while somebody watches: block by block of one instruction each.
@@ -435,7 +465,7 @@ pub fn run_observed(
     observer: &dyn Observer,
 ) -> Result<RunStats, RunError> {
     let source = SingleSteps(grid.source);
-    run_with(&Grid { source: &source, ..*grid }, options, Some(observer))
+    run_with(&Grid { source: &source, ..*grid }, options, Some(observer), None)
 }
 
 /// Where the private memory of all resident waves lies.
@@ -451,6 +481,7 @@ fn run_with(
     grid: &Grid<'_>,
     options: &RunOptions,
     observer: Option<&dyn Observer>,
+    host: Option<&dyn Host>,
 ) -> Result<RunStats, RunError> {
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
@@ -500,6 +531,7 @@ fn run_with(
         count_blocks: options.count_blocks,
         tier,
         observer,
+        host,
     };
     if threads == 1 {
         run.work();
@@ -698,7 +730,8 @@ impl Run<'_> {
     /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
     fn look(&self, shared: &mut Shared) {
         shared.look = false;
-        if shared.queue.is_empty() {
+        // Whatever was asked and has been answered, somebody will go on.
+        if shared.queue.is_empty() || self.host.is_some_and(Host::poll) {
             return;
         }
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -782,6 +815,9 @@ impl Run<'_> {
                     None => interp.run(wave, around, SLICE.min(self.left.load(Relaxed).max(1) as u64)),
                 };
                 cost += wave.retired - before + TURN;
+                if let Some(host) = self.host {
+                    host.poll();
+                }
                 let spent = (wave.retired - before) as i64;
                 let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
                 match group.settle(n, exit) {

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
 use wavemill_engine::{
-    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunControl, RunError, RunOptions,
-    RunStats, WaveInit, run,
+    BlockSource, FaultCause, Grid, GuestMemory, Host, RegisterCounts, Registers, RunControl, RunError,
+    RunOptions, RunStats, WaveInit, run, run_served,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, IntType, MemType, Op, Operand, Row,
@@ -590,4 +590,72 @@ fn deterministic_clocks_count_instructions() {
     // The block in front of the second clock has four instructions, and one more is in front of it in its own.
     assert_eq!(words[..1024], [0; 1024]);
     assert_eq!(words[1 << 12..][..1024], [5; 1024]);
+}
+
+/// Adds one to the word at an address whenever it is odd.
+struct Adder<'a> {
+    memory: &'a GuestMemory,
+    address: u64,
+    polls: AtomicU64,
+}
+
+impl Host for Adder<'_> {
+    fn poll(&self) -> bool {
+        self.polls.fetch_add(1, Relaxed);
+        let map = self.memory.snapshot();
+        let mut word = [0; 8];
+        assert!(map.read(self.address, &mut word));
+        let value = u64::from_le_bytes(word);
+        value % 2 == 1 && map.swap_u64(self.address, value + 1) == Some(value)
+    }
+}
+
+/// Waves that wait for the host go on when it has answered; when it has nothing to say, they are stuck.
+#[test]
+fn the_host_answers_between_turns() {
+    // Lane 0 stores 1, and the wave waits until it is `answer`.
+    let program = |answer: u64| {
+        Program::new(&[
+            (vec![store(Operand::Const(1))], Terminator::Jump(at(1))),
+            (
+                vec![load(3, Operand::Const(0)), compare(CmpPred::Eq, s(3), Operand::Const(answer))],
+                branch(Cond::Scc1, 2, 1),
+            ),
+            (vec![], Terminator::End),
+        ])
+    };
+    for (threads, answer) in [(1, 2), (2, 2), (1, 3)] {
+        let memory = GuestMemory::new();
+        let buffer = memory.allocate("memory", 4096, 256).unwrap();
+        let map = memory.snapshot();
+        let set = |_: u32, _: u32, regs: &mut Registers| regs.set_uni64(Uni::EXEC, 1);
+        let init = Init { memory: buffer, scratch: None, waves: 1, set: &set };
+        let program = program(answer);
+        let grid = Grid {
+            map: &map,
+            source: &program,
+            init: &init,
+            workgroups: [1, 1, 1],
+            waves_per_group: 1,
+            registers: RegisterCounts { vgprs: 16, accs: 4 },
+            lds_size: 0,
+            scratch_size: 0,
+            entry: at(0),
+            mode: 0,
+            resident: 1,
+        };
+        let options = RunOptions {
+            threads: NonZeroUsize::new(threads),
+            max_instructions: Some(1 << 31),
+            find_stalls: true,
+            ..RunOptions::default()
+        };
+        let host = Adder { memory: &memory, address: buffer, polls: AtomicU64::new(0) };
+        let result = run_served(&grid, &options, None, &host);
+        assert!(host.polls.load(Relaxed) > 0);
+        match answer {
+            2 => assert_eq!(result.unwrap().workgroups, 1),
+            _ => assert!(matches!(result, Err(RunError::Stalled { .. })), "{result:?}"),
+        }
+    }
 }

@@ -84,6 +84,15 @@ pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<
     }
 }
 
+/// The code object of that name for a target that `kernels/hip/build.sh` makes of a HIP source, compiled with `-O2`.
+///
+/// # Errors
+/// Its file cannot be read; the message has the path.
+pub fn hip_fixture(target: Target, object: &str) -> io::Result<Vec<u8>> {
+    let path = path_of(target, Level::O2, &format!("hip/{object}"));
+    std::fs::read(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
 /// Where the file of an object lies.
 fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
     let folder =
@@ -189,6 +198,7 @@ fixtures!(
     "mandelbrot",
     "nbody",
     "preload",
+    "printf",
     "reduction",
     "reduction_two_pass",
     "rounded",

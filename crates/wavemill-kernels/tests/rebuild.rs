@@ -11,13 +11,23 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// What `build.sh --tools` exits with when a tool is absent.
 const TOOL_ABSENT: i32 = 3;
 
-fn build(option: &str) -> std::io::Result<std::process::Output> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/build.sh");
+/// The scripts, and the packages that they need.
+const SCRIPTS: [(&str, &str, &str); 2] = [
+    ("committed_objects_match_their_sources", "kernels/build.sh", "clang-22, lld-22, llvm-22 and libclc-22"),
+    (
+        "committed_hip_objects_match_their_sources",
+        "kernels/hip/build.sh",
+        "clang-22, lld-22, llvm-22 and rocm-device-libs",
+    ),
+];
+
+fn build(script: &str, option: &str) -> std::io::Result<std::process::Output> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(script);
     Command::new("bash").arg(script).arg(option).output()
 }
 
-fn check() -> Result<(), Failed> {
-    let output = build("--check")?;
+fn check(script: &str) -> Result<(), Failed> {
+    let output = build(script, "--check")?;
     print!("{}", String::from_utf8_lossy(&output.stdout));
     if output.status.success() {
         Ok(())
@@ -29,21 +39,29 @@ fn check() -> Result<(), Failed> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = std::env::var_os("WAVEMILL_REQUIRE_ORACLES").is_some_and(|value| value == "1");
-    let absent = match build("--tools") {
-        Ok(output) if output.status.code() == Some(TOOL_ABSENT) => {
-            Some(String::from_utf8_lossy(&output.stderr).into_owned())
+    let mut skipped = Vec::new();
+    let mut trials = Vec::new();
+    for (name, script, packages) in SCRIPTS {
+        let absent = match build(script, "--tools") {
+            Ok(output) if output.status.code() == Some(TOOL_ABSENT) => {
+                Some(String::from_utf8_lossy(&output.stderr).into_owned())
+            }
+            Ok(_) => None,
+            Err(error) => Some(format!("bash: {error}")),
+        };
+        let skip = absent.is_some() && !required;
+        if skip {
+            skipped.push(format!("{script} needs {packages}"));
         }
-        Ok(_) => None,
-        Err(error) => Some(format!("bash: {error}")),
-    };
-    let skipped = absent.is_some() && !required;
-    let trial = Trial::test("committed_objects_match_their_sources", move || match absent {
-        Some(missing) => Err(missing.into()),
-        None => check(),
-    });
-    let conclusion = libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(skipped)]);
-    if skipped && !arguments.list {
-        println!("1 oracle test skipped: kernels/build.sh needs clang-22, lld-22, llvm-22 and libclc-22");
+        let trial = Trial::test(name, move || match absent {
+            Some(missing) => Err(missing.into()),
+            None => check(script),
+        });
+        trials.push(trial.with_ignored_flag(skip));
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !skipped.is_empty() && !arguments.list {
+        println!("{} oracle tests skipped: {}", skipped.len(), skipped.join("; "));
     }
     conclusion.exit_code()
 }

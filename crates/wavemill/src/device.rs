@@ -11,6 +11,7 @@ use wavemill_object::{
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
 use crate::product::{Choice, Product};
+use crate::services::Heap;
 use crate::{Error, Result};
 
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct DeviceInner {
     pub code: Code,
     /// What fresh buffers hold; zeros if nothing.
     pub poison: Mutex<Option<u32>>,
+    /// What `malloc` in kernels takes memory from, once a launch needed it.
+    pub heap: Mutex<Option<Heap>>,
+    /// Bytes that it has to have, if somebody said so.
+    pub heap_size: Mutex<Option<u64>>,
 }
 
 /// A modelled GPU with memory of its own. Clones are the same device.
@@ -79,6 +84,8 @@ impl Device {
             memory: GuestMemory::new(),
             code,
             poison: Mutex::default(),
+            heap: Mutex::default(),
+            heap_size: Mutex::default(),
         })))
     }
 
@@ -151,6 +158,22 @@ impl Device {
     /// memory.
     pub fn poison_buffers(&self, word: Option<u32>) {
         *self.0.poison.lock().unwrap_or_else(|e| e.into_inner()) = word;
+    }
+
+    /// Bytes that kernels can have by `malloc` (256 MiB if nothing is said); the host gives them real memory as they are
+    /// touched. The heap is made by the first launch of a kernel that needs it, and has its size from then on.
+    ///
+    /// # Errors
+    /// [`Error::HeapInUse`] if the heap is there already.
+    pub fn set_heap_size(&self, bytes: u64) -> Result<()> {
+        let heap = self.0.heap.lock().unwrap_or_else(|e| e.into_inner());
+        match &*heap {
+            Some(heap) => Err(Error::HeapInUse { size: heap.size() }),
+            None => {
+                *self.0.heap_size.lock().unwrap_or_else(|e| e.into_inner()) = Some(bytes);
+                Ok(())
+            }
+        }
     }
 
     /// A buffer of `size` bytes: zeros, or what [`Device::poison_buffers`] says. The name appears in fault reports.

@@ -50,6 +50,14 @@ pub enum Error {
         /// Kernels of the code object.
         available: String,
     },
+    /// The size of the device heap was set too late.
+    #[error(
+        "the device heap has {size} bytes already; set its size before the first launch of a kernel that allocates"
+    )]
+    HeapInUse {
+        /// Bytes that it has.
+        size: u64,
+    },
     /// An argument does not fit its parameter.
     #[error("kernel `{kernel}`: {problem}")]
     Argument {

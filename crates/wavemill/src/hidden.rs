@@ -18,6 +18,12 @@ pub(crate) struct Geometry {
     pub dynamic_lds: u32,
     /// Guest address of the queue.
     pub queue: u64,
+    /// Guest address of the printf buffer, 0 if there is none.
+    pub printf: u64,
+    /// Guest address of the hostcall buffer, 0 if there is none.
+    pub hostcall: u64,
+    /// Guest address of the device library's heap structure, 0 if there is none.
+    pub heap: u64,
 }
 
 impl Geometry {
@@ -26,8 +32,8 @@ impl Geometry {
         std::array::from_fn(|d| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1))))
     }
 
-    /// Value of a hidden argument. What is not served (printf, host calls, device heap, multi-grid) is 0, which device
-    /// code takes as "not there".
+    /// Value of a hidden argument. What is not served (device queues, multi-grid) is 0, which device code takes as
+    /// "not there".
     fn value(&self, kind: &ValueKind) -> u64 {
         use ValueKind as K;
         let whole = |d: usize| self.global_size[d] / u64::from(self.workgroup_size[d].max(1));
@@ -50,6 +56,9 @@ impl Geometry {
             K::HiddenPrivateBase => SCRATCH_APERTURE >> 32,
             K::HiddenSharedBase => LDS_APERTURE >> 32,
             K::HiddenQueuePtr => self.queue,
+            K::HiddenPrintfBuffer => self.printf,
+            K::HiddenHostcallBuffer => self.hostcall,
+            K::HiddenHeapV1 => self.heap,
             _ => 0,
         }
     }
@@ -102,6 +111,9 @@ mod tests {
         dims: 3,
         dynamic_lds: 0x1_2340,
         queue: 0x10_0000_2000,
+        printf: 0x10_0000_3000,
+        hostcall: 0x10_0000_4000,
+        heap: 0x10_0000_5000,
     };
 
     /// Fills a segment that held all ones, and expects these values; what belongs to no argument is not touched.
@@ -126,14 +138,18 @@ mod tests {
 
     #[test]
     fn code_object_v4() {
-        for buffer in ["hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_none"] {
+        for (buffer, address) in [
+            ("hidden_hostcall_buffer", 0x10_0000_4000),
+            ("hidden_printf_buffer", 0x10_0000_3000),
+            ("hidden_none", 0),
+        ] {
             check(
                 24,
                 &[
                     ("hidden_global_offset_x", 0, 8, 0x1_0000_0001),
                     ("hidden_global_offset_y", 8, 8, 0x2_0000_0002),
                     ("hidden_global_offset_z", 16, 8, 0x3_0000_0003),
-                    (buffer, 24, 8, 0),
+                    (buffer, 24, 8, address),
                     ("hidden_default_queue", 32, 8, 0),
                     ("hidden_completion_action", 40, 8, 0),
                     ("hidden_multigrid_sync_arg", 48, 8, 0),
@@ -160,10 +176,10 @@ mod tests {
                 ("hidden_global_offset_y", 48, 8, 0x2_0000_0002),
                 ("hidden_global_offset_z", 56, 8, 0x3_0000_0003),
                 ("hidden_grid_dims", 64, 2, 3),
-                ("hidden_printf_buffer", 72, 8, 0),
-                ("hidden_hostcall_buffer", 80, 8, 0),
+                ("hidden_printf_buffer", 72, 8, 0x10_0000_3000),
+                ("hidden_hostcall_buffer", 80, 8, 0x10_0000_4000),
                 ("hidden_multigrid_sync_arg", 88, 8, 0),
-                ("hidden_heap_v1", 96, 8, 0),
+                ("hidden_heap_v1", 96, 8, 0x10_0000_5000),
                 ("hidden_default_queue", 104, 8, 0),
                 ("hidden_completion_action", 112, 8, 0),
                 ("hidden_dynamic_lds_size", 120, 4, 0x1_2340),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wavemill_engine::{Grid, RegisterCounts, RunError, RunOptions, RunStats, run, run_observed};
+use wavemill_engine::{
+    Grid, Host, Observer, RegisterCounts, RunError, RunOptions, RunStats, run, run_observed, run_served,
+};
 use wavemill_isa::Target;
 
 use crate::buffer::{Buffer, Plain, to_bytes};
@@ -13,6 +15,7 @@ use crate::live::LiveWave;
 use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::report::FaultReport;
+use crate::services::{Output, PRINTF_BUFFER, Services, Sink};
 use crate::stall::StallReport;
 use crate::state::InitialState;
 use crate::trace::{Names, Tracer};
@@ -75,6 +78,8 @@ pub struct Launch<'a> {
     cooperative: bool,
     options: RunOptions,
     tracer: Option<&'a dyn Tracer>,
+    output: Sink<'a>,
+    printf_buffer: u64,
 }
 
 /// What a possible launch comes to.
@@ -124,6 +129,8 @@ impl<'a> Launch<'a> {
             cooperative: false,
             options: RunOptions::default(),
             tracer: None,
+            output: Sink::default(),
+            printf_buffer: PRINTF_BUFFER,
         }
     }
 
@@ -209,6 +216,24 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
         self.tracer = Some(tracer);
+        self
+    }
+
+    /// Takes what the kernel prints, as it comes: HIP's `printf` and `assert` while the kernel runs, that of OpenCL (and
+    /// HIP's with `-mprintf-kind=buffered`) when it has ended, even by a fault. Without it, the text is lost.
+    ///
+    /// It may be called on any of the host threads that run the kernel, by one at a time.
+    #[must_use]
+    pub fn output(mut self, output: &'a (dyn Fn(Output<'_>) + Sync)) -> Self {
+        self.output = Sink(Some(output));
+        self
+    }
+
+    /// Bytes of the buffer that OpenCL's `printf` fills during the launch (16 MiB if nothing is said): what does not fit
+    /// is lost, and an [`Output::Note`] says so.
+    #[must_use]
+    pub fn printf_buffer(mut self, bytes: u64) -> Self {
+        self.printf_buffer = bytes;
         self
     }
 
@@ -318,6 +343,9 @@ impl<'a> Launch<'a> {
             dims,
             dynamic_lds: 0,
             queue: 0,
+            printf: 0,
+            hostcall: 0,
+            heap: 0,
         };
         let groups = geometry.workgroups().map(|n| n as u32);
         Ok((geometry, groups))
@@ -426,17 +454,21 @@ impl<'a> Launch<'a> {
         let d = &object.descriptor;
         let queue = Buffer::internal(device, "queue", 256, 64)?;
         geometry.queue = queue.address();
-        if let Some(m) = &object.metadata {
-            geometry.fill(m.args.iter(), &mut kernarg);
-        }
         let kernarg_buffer = Buffer::internal(device, "kernel arguments", kernarg.len() as u64, 64)?;
-        kernarg_buffer.write_bytes(0, &kernarg)?;
 
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
 
         let packet = Buffer::internal(device, "dispatch packet", 64, 64)?;
         packet.write_bytes(0, &self.packet(&geometry, private, lds, kernarg_buffer.address()))?;
+
+        let resident_waves = u64::from(resident) * u64::from(waves);
+        let services = Services::new(self.kernel, resident_waves, self.printf_buffer, self.output)?;
+        (geometry.printf, geometry.hostcall, geometry.heap) = services.addresses();
+        if let Some(m) = &object.metadata {
+            geometry.fill(m.args.iter(), &mut kernarg);
+        }
+        kernarg_buffer.write_bytes(0, &kernarg)?;
 
         let init = InitialState {
             target: device.target,
@@ -471,13 +503,20 @@ impl<'a> Launch<'a> {
             mode: initial_mode(d),
             resident,
         };
-        let result = match self.tracer {
-            Some(tracer) => run_observed(&grid, &self.options, &Names { tracer, device, map: &map }),
-            None => run(&grid, &self.options),
+        let names = self.tracer.map(|tracer| Names { tracer, device, map: &map });
+        let observer = names.as_ref().map(|names| names as &dyn Observer);
+        let result = match services.host(&map) {
+            Some(host) => run_served(&grid, &self.options, observer, &host as &dyn Host),
+            None => match observer {
+                Some(observer) => run_observed(&grid, &self.options, observer),
+                None => run(&grid, &self.options),
+            },
         };
+        let finished = services.finish(&map);
         let name = || self.kernel.name().to_owned();
         match result {
             Ok(run) => {
+                finished?;
                 let counted = self.options.count_blocks;
                 let stepped = self.tracer.is_some();
                 let executed =

@@ -24,6 +24,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL; what is printed goes to whom
+//! [`Launch::output`] names.
 
 mod buffer;
 mod code;
@@ -37,6 +40,7 @@ mod mix;
 mod module;
 mod product;
 mod report;
+mod services;
 mod stall;
 mod state;
 mod trace;
@@ -50,6 +54,7 @@ pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
 pub use product::{Choice, PRODUCTS, Product};
 pub use report::{FaultReport, SourceLocation};
+pub use services::Output;
 pub use stall::StallReport;
 pub use trace::{TraceStep, Tracer};
 pub use wavemill_engine::{

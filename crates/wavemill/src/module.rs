@@ -13,6 +13,7 @@ use crate::buffer::Buffer;
 use crate::code::Region;
 use crate::device::{Device, DeviceInner};
 use crate::report::Lines;
+use crate::services::Formats;
 use crate::{Error, Result};
 
 /// A code object in the guest memory of a device.
@@ -26,6 +27,8 @@ pub(crate) struct ModuleInner {
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
     target: TargetId,
+    /// Formats of its kernels' printf.
+    pub printf: Arc<Formats>,
     /// Guest addresses are file addresses plus this.
     bias: u64,
 }
@@ -104,6 +107,7 @@ impl Module {
                 })
                 .collect(),
             target: object.target().clone(),
+            printf: Arc::new(object.metadata().map_or_else(Formats::default, |m| Formats::parse(&m.printf))),
             bias,
             image: buffer,
         };

@@ -41,6 +41,8 @@ pub(crate) struct LaunchFile {
     pub deterministic: bool,
     pub poison: Option<PoisonText>,
     pub cooperative: bool,
+    pub printf_buffer: Option<u64>,
+    pub heap: Option<u64>,
 }
 
 /// A launch of several.
@@ -230,6 +232,8 @@ mod tests {
             deterministic = true
             poison = 0xfffafffa
             cooperative = true
+            printf-buffer = 4096
+            heap = 65536
         "#;
         let file: LaunchFile = toml::from_str(text).unwrap();
         assert_eq!(file.grid.unwrap().size().unwrap(), Size { n: [4, 2, 1], dims: 2 });

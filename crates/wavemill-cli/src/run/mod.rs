@@ -1,5 +1,6 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
+mod console;
 mod details;
 mod element;
 mod expect;
@@ -148,6 +149,9 @@ impl Loader<'_> {
                 let choice = choice.unwrap_or_else(|| Choice::from(found.target.clone()));
                 let device = Device::chosen(&choice).map_err(|error| within(failure(&error)))?;
                 device.poison_buffers(self.job.options.poison);
+                if let Some(size) = self.job.heap {
+                    device.set_heap_size(size).map_err(|error| failure(&error))?;
+                }
                 log::info!(
                     "target {}, modelled as {}: {} compute units",
                     device.target(),

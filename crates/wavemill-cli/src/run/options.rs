@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wavemill::{Choice, RunOptions, Tier};
 
+use super::console;
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
 use super::launch_file::{ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText};
@@ -120,6 +121,12 @@ pub(crate) struct RunArgs {
     /// Refuse to run if the chip cannot hold all workgroups at once (hipLaunchCooperativeKernel)
     #[arg(long)]
     pub cooperative: bool,
+    /// Bytes of what the kernel can print by OpenCL's printf, such as 64M; 16M by default
+    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    pub printf_buffer: Option<u64>,
+    /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
+    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    pub heap: Option<u64>,
     /// Show every instruction that is run, and the registers that it changes, on the standard error
     #[arg(long)]
     pub trace: bool,
@@ -153,6 +160,9 @@ pub(crate) struct Job {
     pub trace_workgroup: Option<[u64; 3]>,
     pub trace_wave: Option<u32>,
     pub timeout: Option<Duration>,
+    /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
+    pub printf_buffer: Option<u64>,
+    pub heap: Option<u64>,
     pub options: RunOptions,
 }
 
@@ -326,6 +336,8 @@ impl Job {
             trace_workgroup: None,
             trace_wave: args.trace_wave,
             timeout: args.timeout,
+            printf_buffer: args.printf_buffer,
+            heap: args.heap,
             options: RunOptions {
                 threads: args.threads,
                 tier: tier(args.tier.as_ref())?,
@@ -394,6 +406,8 @@ impl Job {
                 Some(input::parse_choice(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
         }
         self.stats |= file.stats;
+        self.printf_buffer = self.printf_buffer.or(file.printf_buffer);
+        self.heap = self.heap.or(file.heap);
         self.options.deterministic |= file.deterministic;
         if self.options.poison.is_none() {
             self.options.poison = match &file.poison {

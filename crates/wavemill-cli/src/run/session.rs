@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
 
+use super::console::Console;
 use super::expect::Prepared as PreparedExpectation;
 use super::geometry::Geometry;
 use super::options::{Job, LaunchJob, Wanted};
@@ -249,9 +250,16 @@ impl Session<'_> {
         }
         let trace = TextTrace::of(self.job);
         let watch = Watch::start(self.job)?;
+        let console = Console::default();
+        let print = |output: wavemill::Output<'_>| console.print(output);
         let mut out = Results::new();
         let mut wrong = Vec::new();
         for (index, (prepared, launch)) in self.launches.iter().zip(launches).enumerate() {
+            let launch = launch.output(&print);
+            let launch = match self.job.printf_buffer {
+                Some(size) => launch.printf_buffer(size),
+                None => launch,
+            };
             let launch = match &trace {
                 Some(trace) => launch.tracer(trace),
                 None => launch,
@@ -266,7 +274,7 @@ impl Session<'_> {
         let done = self.end.apply(&buffers, &mut out, &mut wrong, |message| message);
         done.map_err(|failure| also(failure, &wrong))?;
         match wrong.is_empty() {
-            true => Ok(out.result?),
+            true => out.result.map_err(Failure::from).and_then(|()| console.check()),
             false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
         }
     }

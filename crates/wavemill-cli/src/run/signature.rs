@@ -152,6 +152,11 @@ pub(crate) fn launch_file(
             let _ = writeln!(out, "{name} = true");
         }
     }
+    for (name, size) in [("printf-buffer", job.printf_buffer), ("heap", job.heap)] {
+        if let Some(size) = size {
+            let _ = writeln!(out, "{name} = {size}");
+        }
+    }
     // A trace sets the number of threads itself.
     if let Some(threads) = options.threads.filter(|_| !job.trace) {
         let _ = writeln!(out, "threads = {threads}");

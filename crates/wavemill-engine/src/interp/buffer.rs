@@ -91,9 +91,15 @@ impl Resource {
                 (outer * self.stride + element * ELEMENT) * lanes + inner * ELEMENT + rest
             }
         };
-        let address = self.base.wrapping_add(displacement);
-        // Accesses of dwords ignore the two low bits.
-        Some(if size >= 4 { address & !3 } else { address })
+        Some(self.base.wrapping_add(displacement))
+    }
+
+    /// Whether a component of `size` bytes lies in two elements of a swizzled buffer, which are not next to each other.
+    /// The manual rounds addresses of dwords down unless `SH_MEM_CONFIG.alignment_mode` is unaligned, as it is for kernels
+    /// of amdhsa; LLVM makes use of it (its feature `unaligned-access-mode`).
+    #[inline(always)]
+    fn straddles(&self, offset: u64, size: u64) -> bool {
+        self.swizzle.is_some() && offset % ELEMENT + size.min(ELEMENT) > ELEMENT
     }
 }
 
@@ -182,6 +188,76 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     }
 }
 
+/// Whether a component of some active lane lies in two elements.
+#[inline(always)]
+unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let mut any = false;
+        if r.swizzle.is_some() {
+            for_lanes(lane_mask(ctx, op), |lane| {
+                let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+                any |= r.straddles(offset, u64::from(size));
+            });
+        }
+        any
+    }
+}
+
+/// Bytes of the components of all lanes, one behind the other.
+type Pieces = [[u8; 16]; LANES];
+
+/// Moves the bytes of `n` components of `size` bytes in all active lanes, each byte by itself. What is out of range is 0,
+/// or stays. `false`: some lane was refused, nothing has moved, and the exit is set.
+#[cold]
+#[inline(never)]
+unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    (size, n): (u32, u32),
+    access: Access,
+    pieces: &mut Pieces,
+) -> bool {
+    // SAFETY: the contract of handlers; `global` vouches for host memory.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let mut places = [[std::ptr::null_mut(); 16]; LANES];
+        let mut refused = None;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for at in 0..size * n {
+                let component = offset + u64::from(at / size * size);
+                if r.address(index, component, u64::from(size)).is_none() {
+                    continue;
+                }
+                if let Some(address) = r.address(index, offset + u64::from(at), 1) {
+                    let p = global(ctx, op, address, 1, access);
+                    if p.is_null() {
+                        refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
+                        break;
+                    }
+                    places[lane][at as usize] = p;
+                }
+            }
+        });
+        if refused.is_some() {
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space: FaultSpace::Global, size: size * n });
+            return false;
+        }
+        for_lanes(lane_mask(ctx, op), |lane| {
+            for (byte, p) in pieces[lane].iter_mut().zip(places[lane]) {
+                match access {
+                    Access::Load => *byte = if p.is_null() { 0 } else { raw::load_u8(p) },
+                    _ if p.is_null() => {}
+                    _ => raw::store_u8(p, *byte),
+                }
+            }
+        });
+        true
+    }
+}
+
 /// Host memory of a whole row when all lanes are active and access consecutive dwords; null otherwise. This is how
 /// private memory is spilled to: the same offset in all lanes of a resource that is swizzled over 64 lanes.
 #[inline(always)]
@@ -256,9 +332,14 @@ unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, cons
     access: Access,
     lanes: &mut Components<N>,
 ) -> bool {
-    let size = if TYPE < ty::DWORD1 { bytes(TYPE) } else { 4 };
     // SAFETY: the contract of handlers.
-    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, size, access, lanes) }
+    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, size_of_type(TYPE), access, lanes) }
+}
+
+/// Bytes of a component of a type.
+#[inline(always)]
+fn size_of_type(t: u8) -> u32 {
+    if t < ty::DWORD1 { bytes(t) } else { 4 }
 }
 
 unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
@@ -272,11 +353,30 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ) -> *mut HostOp {
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
+            let dst = (*ctx).base.add((*op).dst as usize);
+            if straddles::<OFFEN, IDXEN>(ctx, op, size_of_type(TYPE)) {
+                let mut pieces = [[0; 16]; LANES];
+                let shape = (size_of_type(TYPE), N as u32);
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Load, &mut pieces) {
+                    return std::ptr::null_mut();
+                }
+                for_lanes(lane_mask(ctx, op), |lane| {
+                    let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                    let piece = pieces[lane].as_mut_ptr();
+                    if TYPE < ty::DWORD1 {
+                        cell(0).write(read_narrow::<TYPE>(pointer(piece), cell(0).read()));
+                        return;
+                    }
+                    for k in 0..N {
+                        cell(k).write(raw::load_u32(piece.add(4 * k)));
+                    }
+                });
+                return HostOp::next(op);
+            }
             let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
             if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Load, &mut lanes) {
                 return std::ptr::null_mut();
             }
-            let dst = (*ctx).base.add((*op).dst as usize);
             for_lanes(lane_mask(ctx, op), |lane| {
                 let places = &lanes[lane];
                 let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
@@ -329,6 +429,24 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ) -> *mut HostOp {
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
+            if straddles::<OFFEN, IDXEN>(ctx, op, size_of_type(TYPE)) {
+                let mut pieces = [[0; 16]; LANES];
+                for_lanes(lane_mask(ctx, op), |lane| {
+                    let piece = pieces[lane].as_mut_ptr();
+                    if TYPE < ty::DWORD1 {
+                        write_narrow::<TYPE>(pointer(piece), data(ctx, op, 3, 0, lane));
+                        return;
+                    }
+                    for k in 0..N {
+                        raw::store_u32(piece.add(4 * k), data(ctx, op, 3, k, lane));
+                    }
+                });
+                let shape = (size_of_type(TYPE), N as u32);
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Store, &mut pieces) {
+                    return std::ptr::null_mut();
+                }
+                return HostOp::next(op);
+            }
             let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
             if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
                 return std::ptr::null_mut();

@@ -32,6 +32,7 @@ mod lockstep;
 pub(crate) mod mandelbrot;
 mod nbody;
 mod preload;
+mod printf;
 mod reduction;
 mod reduction_two_pass;
 mod rounded;
@@ -132,6 +133,9 @@ kernels! {
     "mandelbrot": mandelbrot::case,
     "nbody": nbody::case,
     "preload": preload::case,
+    "printf_kinds": printf::kinds,
+    "printf_items": printf::items,
+    "printf_then_store": printf::then_store,
     "reduction": reduction::case,
     "reduction_single_pass": reduction::single_pass,
     "norm_first_pass": reduction_two_pass::first,

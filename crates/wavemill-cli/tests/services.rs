@@ -1,0 +1,143 @@
+//! What kernels print, assert and allocate, from the command line.
+
+mod common;
+
+use common::{Folder, repository};
+
+/// Runs the command, and shows all that came of it.
+fn shown(folder: &Folder, args: &[&str]) -> String {
+    let output = folder.run(args);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!(
+        "$ wavemill {}\nexit code {}\n--- standard output\n{}--- standard error\n{}",
+        args.join(" "),
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+fn hip(folder: &Folder, target: &str, name: &str) {
+    let from = repository().join(format!("kernels/bin/{target}/hip/{name}.co"));
+    folder.file(&format!("{name}.co"), std::fs::read(from).unwrap());
+}
+
+#[test]
+fn printf_comes_before_what_was_asked_for() {
+    let folder = Folder::new("services_printf");
+    folder.object("gfx942", "printf");
+    insta::assert_snapshot!(shown(
+        &folder,
+        &[
+            "run",
+            "printf.co",
+            "--kernel",
+            "printf_items",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "printed[100]",
+            "n=100",
+            "every=20",
+            "--print",
+            "printed[38:42]",
+        ],
+    ));
+}
+
+#[test]
+fn a_full_printf_buffer_is_told() {
+    let folder = Folder::new("services_printf_full");
+    folder.object("gfx906", "printf");
+    insta::assert_snapshot!(shown(
+        &folder,
+        &[
+            "run",
+            "printf.co",
+            "--kernel",
+            "printf_items",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "printed[100]",
+            "n=100",
+            "every=1",
+            "--printf-buffer",
+            "64",
+        ],
+    ));
+}
+
+#[test]
+fn a_failed_assertion_is_a_fault() {
+    let folder = Folder::new("services_assert");
+    hip(&folder, "gfx942", "hip_assert");
+    insta::assert_snapshot!(shown(
+        &folder,
+        &[
+            "run",
+            "hip_assert.co",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "u32*[128]=iota",
+            "u32=128",
+            "u32=126",
+        ],
+    ));
+}
+
+#[test]
+fn malloc_has_a_heap_of_the_given_size() {
+    let folder = Folder::new("services_malloc");
+    hip(&folder, "gfx950", "hip_malloc");
+    insta::assert_snapshot!(shown(
+        &folder,
+        &[
+            "run",
+            "hip_malloc.co",
+            "--kernel",
+            "hip_malloc_list",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "sums:u32*[64]",
+            "u32=64",
+            "--print",
+            "sums[28:36]",
+        ],
+    ));
+    insta::assert_snapshot!(shown(
+        &folder,
+        &[
+            "run",
+            "hip_malloc.co",
+            "--kernel",
+            "hip_malloc_list",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--threads",
+            "1",
+            "sums:u32*[64]",
+            "u32=64",
+            "--print",
+            "sums[28:36]:x",
+            "--heap",
+            "64K",
+        ],
+    ));
+}

@@ -1,0 +1,155 @@
+//! What kernels ask of the host: `printf`, `assert` and `malloc`, without the runtime that would serve them on a GPU.
+
+mod format;
+mod heap;
+mod hostcall;
+mod printf;
+
+use std::fmt;
+use std::sync::Arc;
+
+use wavemill_engine::{Host, MemoryMap};
+use wavemill_object::ValueKind;
+
+use crate::Result;
+use crate::buffer::Buffer;
+use crate::device::DeviceInner;
+use crate::module::Kernel;
+pub(crate) use heap::Heap;
+use hostcall::Hostcalls;
+pub(crate) use printf::Formats;
+use printf::PrintfBuffer;
+
+/// Bytes of a launch's printf buffer, if nothing else is said.
+pub(crate) const PRINTF_BUFFER: u64 = 16 << 20;
+/// Bytes of a device's heap, if nothing else is said.
+const HEAP: u64 = 256 << 20;
+
+/// What a kernel puts out while it runs, or when it has run ([`Launch::output`](crate::Launch::output)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output<'a> {
+    /// Text for the standard output: `printf`. Bytes, as C's are: nothing makes sure that they are UTF-8.
+    Stdout(&'a [u8]),
+    /// Text for the standard error: what `assert` says before the kernel traps.
+    Stderr(&'a [u8]),
+    /// Something that the kernel asked for and did not get, or output of its that was lost; a sentence for people.
+    Note(&'a str),
+}
+
+/// Who takes what a kernel puts out.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sink<'a>(pub(crate) Option<&'a (dyn Fn(Output<'_>) + Sync)>);
+
+impl fmt::Debug for Sink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Sink" } else { "no Sink" })
+    }
+}
+
+impl Sink<'_> {
+    fn text(&self, to_error: bool, text: &[u8]) {
+        if let Some(sink) = self.0
+            && !text.is_empty()
+        {
+            sink(if to_error { Output::Stderr(text) } else { Output::Stdout(text) });
+        }
+    }
+
+    fn note(&self, text: fmt::Arguments<'_>) {
+        if let Some(sink) = self.0 {
+            sink(Output::Note(&text.to_string()));
+        }
+    }
+}
+
+/// The services that a launch needs: those that its hidden arguments name.
+#[derive(Debug)]
+pub(crate) struct Services<'a> {
+    printf: Option<(PrintfBuffer, Arc<Formats>)>,
+    hostcalls: Option<Hostcalls<'a>>,
+    /// Guest address of the device library's heap structure.
+    heap: u64,
+    sink: Sink<'a>,
+}
+
+impl<'a> Services<'a> {
+    /// Prepares what the kernel needs; `waves` can be resident at once.
+    pub(crate) fn new(kernel: &'a Kernel, waves: u64, printf_buffer: u64, sink: Sink<'a>) -> Result<Self> {
+        let device = &kernel.module.device;
+        let metadata = kernel.object().metadata.as_ref();
+        let wants = |kind: ValueKind| metadata.is_some_and(|m| m.args.iter().any(|a| a.value_kind == kind));
+        let printf = match wants(ValueKind::HiddenPrintfBuffer) {
+            true => {
+                let size = printf_buffer.clamp(64, u64::from(u32::MAX));
+                let buffer = PrintfBuffer::new(Buffer::internal(device, "printf buffer", size, 256)?)?;
+                Some((buffer, kernel.module.printf.clone()))
+            }
+            false => None,
+        };
+        let hostcalls = match wants(ValueKind::HiddenHostcallBuffer) {
+            true => Some(Hostcalls::new(device, waves, sink)?),
+            false => None,
+        };
+        // Up to version 4 code objects keep the structure themselves, and do not say that they allocate.
+        let old = !wants(ValueKind::HiddenBlockCountX) && hostcalls.is_some();
+        let heap = match wants(ValueKind::HiddenHeapV1) || old {
+            true => heap_of(device)?,
+            false => 0,
+        };
+        Ok(Services { printf, hostcalls, heap, sink })
+    }
+
+    /// Guest addresses for the hidden arguments: printf buffer, hostcall buffer, heap; 0 for what is not there.
+    pub(crate) fn addresses(&self) -> (u64, u64, u64) {
+        let printf = self.printf.as_ref().map_or(0, |(buffer, _)| buffer.address());
+        let hostcalls = self.hostcalls.as_ref().map_or(0, Hostcalls::address);
+        (printf, hostcalls, self.heap)
+    }
+
+    /// What has to be asked while the grid runs, if anything.
+    pub(crate) fn host<'b>(&'b self, map: &'b MemoryMap) -> Option<impl Host + 'b> {
+        self.hostcalls.as_ref().map(|hostcalls| Polled { hostcalls, map })
+    }
+
+    /// Serves what is left when the grid has ended, however it did.
+    pub(crate) fn finish(&self, map: &MemoryMap) -> Result<()> {
+        if let Some(hostcalls) = &self.hostcalls {
+            // Waves that were stopped may have asked for something.
+            hostcalls.poll(map);
+        }
+        match &self.printf {
+            Some((buffer, formats)) => buffer.print(formats, &self.sink),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The device's heap, which the first launch makes that needs it.
+fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
+    let mut heap = device.heap.lock().unwrap_or_else(|e| e.into_inner());
+    match &*heap {
+        Some(heap) => Ok(heap.control()),
+        None => {
+            let wanted = *device.heap_size.lock().unwrap_or_else(|e| e.into_inner());
+            let made = match wanted {
+                Some(size) => Heap::new(&device.memory, size)?,
+                // Compilers name the heap in many kernels that never allocate: these run where there is no memory for it.
+                None => Heap::new(&device.memory, HEAP).or_else(|_| Heap::new(&device.memory, 0))?,
+            };
+            Ok(heap.insert(made).control())
+        }
+    }
+}
+
+/// Hostcalls, and the memory that the waves see.
+struct Polled<'a> {
+    hostcalls: &'a Hostcalls<'a>,
+    map: &'a MemoryMap,
+}
+
+impl Host for Polled<'_> {
+    fn poll(&self) -> bool {
+        self.hostcalls.poll(self.map)
+    }
+}
