@@ -14,7 +14,11 @@ const TOOL_ABSENT: i32 = 3;
 /// The scripts, and the packages that they need.
 const SCRIPTS: [(&str, &str, &str); 2] = [
     ("committed_objects_match_their_sources", "kernels/build.sh", "clang-22, lld-22, llvm-22 and libclc-22"),
-    ("committed_hip_objects_match_their_sources", "kernels/hip/build.sh", "clang-22, lld-22, llvm-22 and rocm-device-libs"),
+    (
+        "committed_hip_objects_match_their_sources",
+        "kernels/hip/build.sh",
+        "clang-22, lld-22, llvm-22 and rocm-device-libs",
+    ),
 ];
 
 fn build(script: &str, option: &str) -> std::io::Result<std::process::Output> {
