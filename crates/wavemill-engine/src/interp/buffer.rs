@@ -193,7 +193,15 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
 unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> bool {
     // SAFETY: the contract of handlers.
     unsafe {
+        if size == 1 {
+            return false;
+        }
         let r = resource::<IDXEN>(ctx, op);
+        if !OFFEN {
+            // The same offset in all lanes.
+            let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
+            return r.straddles(offset, u64::from(size));
+        }
         let mut any = false;
         if r.swizzle.is_some() {
             for_lanes(lane_mask(ctx, op), |lane| {

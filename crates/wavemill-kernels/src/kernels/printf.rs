@@ -21,7 +21,7 @@ pub(crate) fn kinds(size: Size) -> Case {
 
 pub(crate) fn items(size: Size) -> Case {
     let n = 64 * size.pick(64, 1024) - 9;
-    Case::new("printf_items", "printf", |case| {
+    let case = Case::new("printf_items", "printf", |case| {
         let (n, every) = (case.get_u32("n"), case.get_u32("every"));
         let printed: Vec<u32> = (0..n).map(|i| if i % every == 0 { i * i } else { 0 }).collect();
         vec![Expect::values(&printed)]
@@ -29,16 +29,20 @@ pub(crate) fn items(size: Size) -> Case {
     .cover(n, 64)
     .buffer("printed", &vec![u32::MAX; n as usize])
     .u32("n", n)
-    .u32("every", 7)
+    .u32("every", 7);
+    // Room in the buffer is reserved by loops of compare-and-swap.
+    Case { spins: true, ..case }
 }
 
 pub(crate) fn then_store(size: Size) -> Case {
     let n = 64 * size.pick(64, 1024) - 9;
-    Case::new("printf_then_store", "printf", |case| {
+    let case = Case::new("printf_then_store", "printf", |case| {
         vec![Expect::values(&(0..case.get_u32("n")).collect::<Vec<u32>>())]
     })
     .cover(n, 64)
     .buffer("stored", &vec![u32::MAX; n as usize])
     .u32("n", n)
-    .u32("last", n - 1)
+    .u32("last", n - 1);
+    // Room in the buffer is reserved by loops of compare-and-swap.
+    Case { spins: true, ..case }
 }

@@ -473,9 +473,9 @@ mod tests {
                 pub(super) fn $name(format: &str, value: $t) -> String {
                     let format = CString::new(format).unwrap();
                     let mut buffer = vec![0u8; 8192];
+                    let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
                     // SAFETY: the format has one conversion, for a value of this type; the buffer has that size.
-                    let n =
-                        unsafe { snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), value) };
+                    let n = unsafe { snprintf(start, size, format.as_ptr(), value) };
                     buffer.truncate(n as usize);
                     String::from_utf8(buffer).unwrap()
                 }

@@ -494,7 +494,7 @@ mod tests {
                 for packet in 0..3 {
                     let header = wave.calls.address() + HEADERS + HEADER * packet;
                     wave.set(header + 8, random());
-                    wave.set(header + 16, random() % 5 | 1 << 32);
+                    wave.set(header + 16, (random() % 5) | (1 << 32));
                     for lane in 0..64 {
                         let word = if round % 3 == 0 { random() } else { random() % 4096 };
                         wave.set(wave.calls.payloads + PAYLOAD * packet + LANE * lane, word);
