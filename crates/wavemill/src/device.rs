@@ -8,7 +8,7 @@ use wavemill_object::{CodeObject, Container, Limits, Processor, TargetId, contai
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
-use crate::product::{Choice, Product};
+use crate::product::{Product, TargetChoice};
 use crate::{Error, Result};
 
 #[derive(Debug)]
@@ -46,14 +46,14 @@ impl Device {
     /// # Errors
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
     pub fn new(id: &TargetId) -> Result<Device> {
-        Self::chosen(&Choice::from(id.clone()))
+        Self::chosen(&TargetChoice::from(id.clone()))
     }
 
     /// The device that somebody chose: a product, or one for a target.
     ///
     /// # Errors
     /// As [`Device::new`].
-    pub fn chosen(choice: &Choice) -> Result<Device> {
+    pub fn chosen(choice: &TargetChoice) -> Result<Device> {
         let target = instruction_set(choice.target())?;
         let mut id = choice.target().clone();
         if id.processor.name() != target.name() {
