@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::path::Path;
 
 use memmap2::Mmap;
-use wavemill::{Choice, PRODUCTS, TargetId};
+use wavemill::{PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
@@ -83,9 +83,9 @@ fn is_device(_: &Metadata) -> bool {
 }
 
 /// Reads a target of `wavemill run`, for clap: a target id, or a product.
-pub(crate) fn parse_choice(text: &str) -> Result<Choice, String> {
-    let known = |choice: &Choice| choice.target().processor.info().is_some();
-    Choice::parse(text).filter(known).ok_or_else(|| unknown_target(text))
+pub(crate) fn parse_choice(text: &str) -> Result<TargetChoice, String> {
+    let known = |choice: &TargetChoice| choice.target().processor.info().is_some();
+    TargetChoice::parse(text).filter(known).ok_or_else(|| unknown_target(text))
 }
 
 /// Reads a target id, or a product that stands for its target, for clap.
@@ -96,7 +96,7 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// What is wrong with a text that names no target.
 fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
-    if Choice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
+    if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
             "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them"
         );

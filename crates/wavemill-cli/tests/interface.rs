@@ -284,7 +284,9 @@ fn ctrl_backslash_tells_where_the_waves_are() {
     // It listens before it tells what it runs.
     messages.read_line(&mut line).unwrap();
     assert!(line.contains("work-items"), "{line}");
-    let killed = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status().unwrap();
+    // Every shell has it built in.
+    let kill = format!("kill -QUIT {}", child.id());
+    let killed = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(killed.success());
     let mut rest = String::new();
     messages.read_to_string(&mut rest).unwrap();

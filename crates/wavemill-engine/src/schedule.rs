@@ -35,9 +35,10 @@ const SUSPICIOUS: u64 = 1 << 24;
 const ALL_GRACE: u64 = 1 << 27;
 /// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
 const LOOKING: u64 = 16;
-/// Live waves of a stopped run of which it is found out whether they spin, and what that may cost for each.
-const EXPLAINED: usize = 64;
-const EXPLAINING: u64 = 1 << 20;
+/// Live waves of a stopped run of which it is found out whether they spin, and what that may cost for each: they move on
+/// a little.
+const EXPLAINED: usize = 32;
+const EXPLAINING: u64 = 1 << 18;
 /// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
 const MAX_THREADS: usize = 1024;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
@@ -160,7 +161,8 @@ pub struct LiveWave {
     /// Whether it waits at a barrier (the address is behind it).
     pub at_barrier: bool,
     /// The loop that it cannot leave while no other wave writes memory; `None` if it waits at a barrier, or no such
-    /// loop was found: of a run that was stopped only the first 64 waves are looked at, and not for long.
+    /// loop was found: of a run that was stopped only the first 32 waves are looked at, not for long, and if the options
+    /// ask to find stalls.
     pub spins: Option<Spin>,
 }
 
@@ -612,7 +614,7 @@ impl Run<'_> {
                     continue;
                 }
                 let mut wave = group.live_wave(n);
-                if live.len() < EXPLAINED && !wave.at_barrier {
+                if self.detect_stalls && live.len() < EXPLAINED && !wave.at_barrier {
                     let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
                     let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
                     if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around) {

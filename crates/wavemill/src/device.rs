@@ -10,7 +10,7 @@ use wavemill_object::{
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
-use crate::product::{Choice, Product};
+use crate::product::{Product, TargetChoice};
 use crate::services::Heap;
 use crate::{Error, Result};
 
@@ -63,14 +63,14 @@ impl Device {
     /// # Errors
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
     pub fn new(id: &TargetId) -> Result<Device> {
-        Self::chosen(&Choice::from(id.clone()))
+        Self::chosen(&TargetChoice::from(id.clone()))
     }
 
     /// The device that somebody chose: a product, or one for a target.
     ///
     /// # Errors
     /// As [`Device::new`].
-    pub fn chosen(choice: &Choice) -> Result<Device> {
+    pub fn chosen(choice: &TargetChoice) -> Result<Device> {
         let target = instruction_set(choice.target())?;
         let mut id = choice.target().clone();
         if id.processor.name() != target.name() {

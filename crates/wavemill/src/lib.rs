@@ -52,7 +52,7 @@ pub use launch::{Arg, Launch, LaunchStats};
 pub use live::LiveWave;
 pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
-pub use product::{Choice, PRODUCTS, Product};
+pub use product::{PRODUCTS, Product, TargetChoice};
 pub use report::{FaultReport, SourceLocation};
 pub use services::Output;
 pub use stall::StallReport;

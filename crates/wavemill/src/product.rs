@@ -88,12 +88,12 @@ impl Product {
 
 /// What to run on, as a user says it: a target id, or a product, with features or without.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct TargetChoice {
     target: TargetId,
     product: Option<&'static Product>,
 }
 
-impl Choice {
+impl TargetChoice {
     /// The target.
     #[must_use]
     pub fn target(&self) -> &TargetId {
@@ -109,7 +109,7 @@ impl Choice {
     /// Reads a target id in any of the spellings of [`TargetId::parse`], or a product with or without target features:
     /// `mi250x`, `mi250x:xnack-`. `None` if it is neither.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Choice> {
+    pub fn parse(text: &str) -> Option<TargetChoice> {
         let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
         match Product::from_name(name) {
             Some(product) => {
@@ -119,20 +119,20 @@ impl Choice {
                 let sound =
                     |set: Feature, has: Feature| has != Feature::Unsupported || set == Feature::Unsupported;
                 (sound(target.xnack, has.xnack) && sound(target.sramecc, has.sramecc))
-                    .then_some(Choice { target, product: Some(product) })
+                    .then_some(TargetChoice { target, product: Some(product) })
             }
-            None => TargetId::parse(text).map(|target| Choice { target, product: None }),
+            None => TargetId::parse(text).map(|target| TargetChoice { target, product: None }),
         }
     }
 }
 
-impl From<TargetId> for Choice {
-    fn from(target: TargetId) -> Choice {
-        Choice { target, product: None }
+impl From<TargetId> for TargetChoice {
+    fn from(target: TargetId) -> TargetChoice {
+        TargetChoice { target, product: None }
     }
 }
 
-impl std::fmt::Display for Choice {
+impl std::fmt::Display for TargetChoice {
     /// The target, and the product in brackets: `gfx90a:xnack- (mi250x)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.target)?;
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn choices() {
-        let read = |text: &str| Choice::parse(text).map(|choice| choice.to_string());
+        let read = |text: &str| TargetChoice::parse(text).map(|choice| choice.to_string());
         for (text, wanted) in [
             ("gfx90a", Some("gfx90a")),
             ("gfx90a:sramecc+:xnack-", Some("gfx90a:sramecc+:xnack-")),
@@ -179,6 +179,6 @@ mod tests {
         ] {
             assert_eq!(read(text).as_deref(), wanted, "{text}");
         }
-        assert_eq!(Choice::parse("mi355x").unwrap().product.unwrap().lds(), 160 << 10);
+        assert_eq!(TargetChoice::parse("mi355x").unwrap().product.unwrap().lds(), 160 << 10);
     }
 }

@@ -25,7 +25,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavemill::{Choice, Device, Error, InstructionMix, Kernel, LaunchStats, Module, PRODUCTS, TargetId};
+use wavemill::{
+    Device, Error, InstructionMix, Kernel, LaunchStats, Module, PRODUCTS, TargetChoice, TargetId,
+};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
@@ -132,7 +134,7 @@ impl Loader<'_> {
         let bytes: &[u8] = &self.files[file].1;
         let within = |failure: Failure| failure.within(launch.object.display());
         let choice = match &self.device {
-            Some(device) => Some(Choice::from(device.target().clone())),
+            Some(device) => Some(TargetChoice::from(device.target().clone())),
             None => self.job.target.clone(),
         };
         let decided = self.device.is_some() && self.job.target.is_none();
@@ -146,7 +148,7 @@ impl Loader<'_> {
         let device = match &self.device {
             Some(device) => device,
             None => {
-                let choice = choice.unwrap_or_else(|| Choice::from(found.target.clone()));
+                let choice = choice.unwrap_or_else(|| TargetChoice::from(found.target.clone()));
                 let device = Device::chosen(&choice).map_err(|error| within(failure(&error)))?;
                 device.poison_buffers(self.job.options.poison);
                 if let Some(size) = self.job.heap {
@@ -218,7 +220,7 @@ fn is_launch_file(bytes: &[u8]) -> bool {
 fn find<'a>(
     bytes: &'a [u8],
     launch: &LaunchJob,
-    choice: Option<&Choice>,
+    choice: Option<&TargetChoice>,
     several: bool,
     decided: bool,
 ) -> Result<Found<'a>, Failure> {
@@ -228,7 +230,7 @@ fn find<'a>(
     if *container.kind() == ContainerKind::CodeObject {
         let object = CodeObject::parse(bytes).map_err(failed)?;
         let found = object.target();
-        let target = choice.map_or(found, Choice::target).clone();
+        let target = choice.map_or(found, TargetChoice::target).clone();
         if found.fit(&target).is_none() {
             return Err(Failure::input(format!(
                 "the code object is for {found}, which does not run on {target}"
@@ -247,7 +249,7 @@ fn find<'a>(
         let (index, kernel) = choose(std::slice::from_ref(&object), launch, several)?;
         return Ok(Found { target, index, kernel, bytes: Cow::Borrowed(bytes) });
     }
-    let target = match choice.map(Choice::target) {
+    let target = match choice.map(TargetChoice::target) {
         // A target that cannot be run is refused before anything is asked about it.
         Some(target) => Device::new(target).map(|_| target.clone()).map_err(|error| failure(&error))?,
         None => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use wavemill::{Choice, RunOptions, Tier};
+use wavemill::{RunOptions, TargetChoice, Tier};
 
 use super::console;
 use super::expect::{Expectation, Tolerance};
@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     /// Target or product to run on, such as gfx942, gfx90a:xnack- or mi210 (`wavemill targets` lists them); not needed if
     /// the file has code for one target only
     #[arg(long, value_name = "TARGET", value_parser = input::parse_choice)]
-    pub target: Option<Choice>,
+    pub target: Option<TargetChoice>,
     /// Print a buffer or a part of it: y, 'y[:4]', 'y[10:20:2]', 'y[0,:4]'; 'y[:4]:x' in hexadecimal
     #[arg(long, value_name = "VIEW")]
     pub print: Vec<String>,
@@ -148,7 +148,7 @@ pub(crate) struct Job {
     pub from_launch_file: bool,
     /// Whether there may be more than one launch, so that messages say which one they are about.
     pub several: bool,
-    pub target: Option<Choice>,
+    pub target: Option<TargetChoice>,
     /// Arguments for all launches that take them, of a file with several launches.
     pub shared: Vec<ArgSpec>,
     /// In order; at least one.

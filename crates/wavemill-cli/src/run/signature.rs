@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wavemill::{Choice, Kernel, ParameterKind};
+use wavemill::{Kernel, ParameterKind, TargetChoice};
 
 use super::options::{Job, LaunchJob};
 use super::plan::Known;
@@ -75,7 +75,7 @@ pub(crate) fn complete(parameters: &[Known], places: &[Option<&ArgSpec>]) -> Vec
 }
 
 /// A target as it is written on a command line: the product, where one was named, with the features that were set.
-pub(crate) fn target(choice: &Choice) -> String {
+pub(crate) fn target(choice: &TargetChoice) -> String {
     let target = choice.target().to_string();
     match choice.product() {
         Some(product) => target.replacen(product.target.name(), product.name, 1),

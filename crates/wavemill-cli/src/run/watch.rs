@@ -1,15 +1,17 @@
 //! Keeps an eye on launches while they run: the time that they may take, Ctrl-\, and how far they are.
 
+use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wavemill::RunControl;
 
 use super::options::Job;
+use super::text::Grouped;
 use crate::failure::Failure;
 use crate::message::{self, Format};
 
@@ -112,42 +114,45 @@ impl Watch {
 /// A progress bar that comes late, and goes when it is dropped.
 struct Progress {
     started: Instant,
-    workgroups: u64,
-    bar: Option<ProgressBar>,
+    /// It learns the rate from the beginning, but is not seen.
+    bar: ProgressBar,
+    shown: bool,
 }
 
 impl Progress {
     fn new(workgroups: u64) -> Progress {
-        Progress { started: Instant::now(), workgroups, bar: None }
+        let bar = ProgressBar::with_draw_target(Some(workgroups), ProgressDrawTarget::hidden());
+        let template =
+            "{elapsed_precise} [{bar:30}] {human_pos} of {human_len} workgroups, {rate}, {eta} left";
+        let rate = |state: &ProgressState, out: &mut dyn Write| {
+            let rate = state.per_sec();
+            // Nobody can be told that there is no room for it.
+            let _ = match rate < 10.0 {
+                true => write!(out, "{rate:.1} per second"),
+                false => write!(out, "{} per second", Grouped(rate as u64)),
+            };
+        };
+        // The template is ours, and a test reads what it makes.
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
+        }
+        Progress { started: Instant::now(), bar, shown: false }
     }
 
-    /// Shows how many workgroups are done.
+    /// Notes how many workgroups are done, and shows it.
     fn show(&mut self, done: u64, target: impl FnOnce() -> ProgressDrawTarget) {
-        if self.started.elapsed() < PATIENCE {
-            return;
+        if !self.shown && self.started.elapsed() >= PATIENCE {
+            self.bar.set_draw_target(target());
+            self.shown = true;
         }
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(Some(self.workgroups), target());
-            let template =
-                "{elapsed_precise} [{bar:30}] {human_pos} of {human_len} workgroups, {per_sec}, {eta} left";
-            // The template is ours, and a test reads what it makes.
-            bar.set_style(
-                ProgressStyle::with_template(template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar())
-                    .progress_chars("=> "),
-            );
-            bar.with_elapsed(self.started.elapsed())
-        });
-        bar.set_position(done);
-        bar.tick();
+        self.bar.set_position(done);
+        self.bar.tick();
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
@@ -196,13 +201,13 @@ mod tests {
         let mut progress = Progress::new(2000);
         progress.show(1, target);
         assert_eq!(term.contents(), "");
-        let Some(earlier) = Instant::now().checked_sub(Duration::from_secs(100)) else { return };
+        let Some(earlier) = Instant::now().checked_sub(PATIENCE) else { return };
         progress.started = earlier;
         progress.show(500, target);
         let shown = term.contents();
-        assert!(shown.starts_with("00:01:40 [=======>"), "{shown}");
+        assert!(shown.starts_with("00:00:00 [=======>   "), "{shown}");
         assert!(shown.contains("] 500 of 2,000 workgroups, "), "{shown}");
-        assert!(shown.ends_with(" left"), "{shown}");
+        assert!(shown.contains(" per second, ") && shown.ends_with(" left"), "{shown}");
         drop(progress);
         assert_eq!(term.contents(), "");
     }
