@@ -176,6 +176,11 @@ pub(super) enum Passed<'a> {
 impl Pocl {
     /// Loads the library and looks for pocl.
     pub(super) fn open() -> Result<Pocl, String> {
+        if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
+            return Err(
+                "this program is linked statically and can load no library; use one that is not".to_owned()
+            );
+        }
         let mut errors = Vec::new();
         let mut found = None;
         for name in LIBRARIES {
