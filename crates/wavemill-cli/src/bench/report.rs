@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::pocl::{Outcome, Peer};
+use crate::run::text::Plural;
 
 /// All of a bench.
 #[derive(Serialize)]
@@ -164,10 +165,10 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report { host, threads, runs, .. } = report;
     writeln!(
         out,
-        "Wavemill {}, machine code of {}, {threads} thread{}, tier {}, median of {runs}{}{}",
+        "Wavemill {}, machine code of {}, {}, tier {}, median of {runs}{}{}",
         report.version,
         report.target,
-        if *threads == 1 { "" } else { "s" },
+        Plural(*threads as u64, "thread"),
         report.tier,
         if report.checked { ", results checked" } else { "" },
         if report.small { ", small launches" } else { "" },
@@ -175,7 +176,7 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let cpu = host.cpu.as_deref().unwrap_or("processor of unknown name");
     writeln!(out, "{cpu}, {} cpus, {} {}", host.cpus, host.os, host.arch)?;
     if let Some(peer) = &report.against {
-        writeln!(out, "{}, {} threads", peer.name, peer.threads)?;
+        writeln!(out, "{}, {}", peer.name, Plural(peer.threads, "thread"))?;
     }
     writeln!(out)?;
     write!(
