@@ -353,7 +353,7 @@ fn there_is_a_man_page_for_every_command() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    let mut wanted = ["", "-completions", "-dis", "-info", "-man", "-run", "-targets"]
+    let mut wanted = ["", "-bench", "-completions", "-dis", "-info", "-man", "-run", "-targets"]
         .map(|name| format!("wavemill{name}.1"));
     wanted.sort();
     assert_eq!(names, wanted);

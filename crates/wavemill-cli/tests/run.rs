@@ -534,7 +534,7 @@ fn what_makes_no_sense_is_refused() {
         assert!(err(&output).contains(wanted), "{extra:?}: {}", err(&output));
     }
     let empty = ["c[0,9223372036854775807]", "--print", "c"];
-    expect(&folder, 0, &[&line[..7], &["n=0"], &empty].concat());
+    expect(&folder, 0, &[&line[..8], &["n=0"], &empty].concat());
     folder.object("gfx942", "histogram");
     let output = expect(&folder, 2, &["run", "histogram.co", "--kernel", "histogram_global"]);
     assert!(!err(&output).contains("TYPE"), "the line to copy is complete: {}", err(&output));

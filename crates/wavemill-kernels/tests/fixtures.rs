@@ -90,7 +90,8 @@ fn objects_are_for_their_targets() {
             let object::FileFlags::Elf { e_flags, abi_version, .. } = elf.flags() else { panic!("not ELF") };
             assert_eq!(e_flags.0 & 0xff, machine, "{object} for {}", target.name());
             assert_eq!(abi_version, 4, "code object version 6");
-            let most = if level == Level::O0 { 96 << 10 } else { 16 << 10 };
+            // Without optimisation, with debug info, the kernels with every atomic operation have 106 KiB.
+            let most = if level == Level::O0 { 112 << 10 } else { 16 << 10 };
             assert!(bytes.len() < most, "{object} is small");
         }
     }

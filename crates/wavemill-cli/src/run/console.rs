@@ -25,7 +25,7 @@ impl Console {
             }
             Output::Stderr(text) => io::stderr().lock().write_all(text),
             Output::Note(text) => {
-                message::say(Kind::Note, &text.to_string());
+                message::say(Kind::Note, text);
                 Ok(())
             }
             _ => Ok(()),
