@@ -26,7 +26,8 @@ impl BlockSource for Source<'_> {
             into[..n].copy_from_slice(&rest[..n]);
             n
         };
-        let block = lift_block(&Context { target: self.target, mode }, pc, &mut fetch);
+        let context = Context { target: self.target, mode, sramecc: self.target != Target::Gfx906 };
+        let block = lift_block(&context, pc, &mut fetch);
         verify(&block).expect("lifted blocks are well formed");
         Arc::new(block)
     }
