@@ -144,6 +144,27 @@ unsafe fn indices<const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
+/// Host memory of a component that is in range, or where it was refused and in which space: what a resource for private
+/// memory reaches is that of the wave.
+#[inline(always)]
+unsafe fn host(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    address: u64,
+    size: u64,
+    access: Access,
+) -> Result<*mut u8, (u64, FaultSpace)> {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if r.private && !(*ctx).private.holds(address, size) {
+            return Err(((*ctx).private.offset_in_lane(address), FaultSpace::Scratch));
+        }
+        let host = global(ctx, op, address, size, access);
+        if host.is_null() { Err((address, FaultSpace::Global)) } else { Ok(host) }
+    }
+}
+
 /// Host memory of the components of all lanes; null where they are out of range.
 type Components<const N: usize> = [[*mut u8; N]; LANES];
 
@@ -167,15 +188,12 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
                 *p = std::ptr::null_mut();
                 let offset = offset + u64::from(size) * k as u64;
                 if let Some(address) = r.address(index, offset, u64::from(size)) {
-                    if r.private && !(*ctx).private.holds(address, u64::from(size)) {
-                        let offset = (*ctx).private.offset_in_lane(address);
-                        refuse(ctx, &mut refused, lane, offset, FaultSpace::Scratch);
-                        break;
-                    }
-                    *p = global(ctx, op, address, u64::from(size), access);
-                    if p.is_null() {
-                        refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
-                        break;
+                    match host(ctx, op, &r, address, u64::from(size), access) {
+                        Ok(host) => *p = host,
+                        Err((at, space)) => {
+                            refuse(ctx, &mut refused, lane, at, space);
+                            break;
+                        }
                     }
                 }
             }
@@ -240,17 +258,18 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
                     continue;
                 }
                 if let Some(address) = r.address(index, offset + u64::from(at), 1) {
-                    let p = global(ctx, op, address, 1, access);
-                    if p.is_null() {
-                        refuse(ctx, &mut refused, lane, address, FaultSpace::Global);
-                        break;
+                    match host(ctx, op, &r, address, 1, access) {
+                        Ok(host) => places[lane][at as usize] = host,
+                        Err((at, space)) => {
+                            refuse(ctx, &mut refused, lane, at, space);
+                            break;
+                        }
                     }
-                    places[lane][at as usize] = p;
                 }
             }
         });
-        if refused.is_some() {
-            leave(ctx, Exit::Memory { pc: (*op).pc, access, space: FaultSpace::Global, size: size * n });
+        if let Some(space) = refused {
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * n });
             return false;
         }
         for_lanes(lane_mask(ctx, op), |lane| {
