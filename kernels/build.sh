@@ -4,7 +4,9 @@
 #
 #   kernels/build.sh            rebuild all of them in place
 #   kernels/build.sh NAME...    rebuild those of some sources only
-#   kernels/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
+#   kernels/build.sh --check [LEVEL...]
+#                               rebuild into a temporary folder and compare byte for byte with the committed ones: all of
+#                               them, or those of some levels
 #   kernels/build.sh --tools    only say what is missing; exit status 3 if something is
 #
 # Needs clang-22, lld-22, llvm-22 (llvm-objcopy) and libclc-22 (Debian: apt-get install --no-install-recommends clang-22
@@ -66,7 +68,15 @@ build_one() { # folder resources level target name
 mode=build
 only=()
 case "${1-}" in
---check) mode=check ;;
+--check)
+    mode=check
+    if (($# > 1)); then
+        levels=("${@:2}")
+        for level in "${levels[@]}"; do
+            [[ $level == O[023] ]] || { usage >&2 && exit 2; }
+        done
+    fi
+    ;;
 --tools) mode=tools ;;
 # How the script calls itself.
 --one)
@@ -150,6 +160,6 @@ done
 if [[ $mode == build && ${#only[@]} -eq 0 ]]; then
     echo "$compiler" >bin/COMPILER
 elif [[ $mode == check && $status -eq 0 && $compare == yes ]]; then
-    echo "kernels/build.sh: all objects are as their sources give them"
+    echo "kernels/build.sh: all objects of ${levels[*]} are as their sources give them"
 fi
 exit $status

@@ -1,4 +1,5 @@
-//! The committed code objects, at every level of optimisation, are what `kernels/build.sh` makes of the sources.
+//! The committed code objects are what `kernels/build.sh` makes of the sources. Those without optimisation and at -O3,
+//! which take twice as long, are left to `.ci/full`.
 //!
 //! Compilers of another patch release may make other bytes, so objects are compared only where the compiler
 //! is the one that `kernels/bin/COMPILER` names; with another one the sources must still compile.
@@ -11,23 +12,29 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// What `build.sh --tools` exits with when a tool is absent.
 const TOOL_ABSENT: i32 = 3;
 
-/// The scripts, and the packages that they need.
-const SCRIPTS: [(&str, &str, &str); 2] = [
-    ("committed_objects_match_their_sources", "kernels/build.sh", "clang-22, lld-22, llvm-22 and libclc-22"),
+/// The scripts, what they are to compare, and the packages that they need.
+const SCRIPTS: [(&str, &str, &[&str], &str); 2] = [
+    (
+        "committed_objects_match_their_sources",
+        "kernels/build.sh",
+        &["--check", "O2"],
+        "clang-22, lld-22, llvm-22 and libclc-22",
+    ),
     (
         "committed_hip_objects_match_their_sources",
         "kernels/hip/build.sh",
+        &["--check"],
         "clang-22, lld-22, llvm-22 and rocm-device-libs",
     ),
 ];
 
-fn build(script: &str, option: &str) -> std::io::Result<std::process::Output> {
+fn build(script: &str, options: &[&str]) -> std::io::Result<std::process::Output> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(script);
-    Command::new("bash").arg(script).arg(option).output()
+    Command::new("bash").arg(script).args(options).output()
 }
 
-fn check(script: &str) -> Result<(), Failed> {
-    let output = build(script, "--check")?;
+fn check(script: &str, options: &[&str]) -> Result<(), Failed> {
+    let output = build(script, options)?;
     print!("{}", String::from_utf8_lossy(&output.stdout));
     if output.status.success() {
         Ok(())
@@ -41,8 +48,8 @@ fn main() -> ExitCode {
     let required = std::env::var_os("WAVEMILL_REQUIRE_ORACLES").is_some_and(|value| value == "1");
     let mut skipped = Vec::new();
     let mut trials = Vec::new();
-    for (name, script, packages) in SCRIPTS {
-        let absent = match build(script, "--tools") {
+    for (name, script, options, packages) in SCRIPTS {
+        let absent = match build(script, &["--tools"]) {
             Ok(output) if output.status.code() == Some(TOOL_ABSENT) => {
                 Some(String::from_utf8_lossy(&output.stderr).into_owned())
             }
@@ -55,7 +62,7 @@ fn main() -> ExitCode {
         }
         let trial = Trial::test(name, move || match absent {
             Some(missing) => Err(missing.into()),
-            None => check(script),
+            None => check(script, options),
         });
         trials.push(trial.with_ignored_flag(skip));
     }
