@@ -18,8 +18,8 @@ pub use control::RunControl;
 pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
-    AddressMode, Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest,
-    SANDBOX_BASE, SCRATCH_APERTURE,
+    AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
+    Nearest, SANDBOX_BASE, SCRATCH_APERTURE,
 };
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};

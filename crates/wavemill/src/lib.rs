@@ -58,8 +58,8 @@ pub use services::Output;
 pub use stall::StallReport;
 pub use trace::{TraceStep, Tracer};
 pub use wavemill_engine::{
-    Access, AddressMode, Fault, FaultCause, FaultLane, FaultSpace, Nearest, RunControl, RunOptions, RunStats,
-    Spin, Tier, WaveSnapshot,
+    Access, AddressMode, CHECKS_ACCESSES, Fault, FaultCause, FaultLane, FaultSpace, Nearest, RunControl,
+    RunOptions, RunStats, Spin, Tier, WaveSnapshot,
 };
 pub use wavemill_isa::gcn::Fidelity;
 pub use wavemill_object::TargetId;

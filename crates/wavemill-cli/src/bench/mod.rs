@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use wavemill::{RunOptions, Tier};
+use wavemill::{CHECKS_ACCESSES, RunOptions, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::failure::Failure;
@@ -133,6 +133,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         runs: args.runs.get(),
         checked: args.check,
         small: args.small,
+        access_checks: CHECKS_ACCESSES,
         against,
         kernels: Vec::new(),
     };

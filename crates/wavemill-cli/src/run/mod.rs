@@ -68,6 +68,11 @@ pub(crate) fn failure(error: &Error) -> Failure {
 
 /// Runs what the command line says.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if !wavemill::CHECKS_ACCESSES {
+        return Err(Failure::usage(
+            "this build does not check what kernels access, and is for `wavemill bench` only",
+        ));
+    }
     let job = Job::of(args)?;
     let mut loader = Loader { job: &job, files: Vec::new(), device: None, modules: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
