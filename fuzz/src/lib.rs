@@ -1,0 +1,6 @@
+//! What fuzz targets share: random programs, machines that run them in several ways, and watched host memory.
+
+pub mod fences;
+pub mod machine;
+pub mod program;
+pub mod share;
