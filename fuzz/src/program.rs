@@ -296,7 +296,8 @@ impl Generator {
             FieldId::OpSelHi | FieldId::OpSelHi2 if plain => top,
             FieldId::BankMask | FieldId::RowMask if self.one_in(2) => top,
             FieldId::DppCtrl => {
-                let controls = [0x00, 0x1b, 0xe4, 0x101, 0x111, 0x121, 0x130, 0x138, 0x140, 0x141, 0x142, 0x143];
+                let controls =
+                    [0x00, 0x1b, 0xe4, 0x101, 0x111, 0x121, 0x130, 0x138, 0x140, 0x141, 0x142, 0x143];
                 controls[self.below(controls.len() as u64) as usize]
             }
             FieldId::Src0Sel | FieldId::Src1Sel | FieldId::DstSel => self.below(7) as u32,

@@ -75,7 +75,8 @@ fn at_most(what: &str, found: u64, most: u64) -> Result<(), Failed> {
 /// Vector add of 2^n floats, with contents, a check of all of them, and something printed.
 fn vector_add(n: u32) -> Result<(), Failed> {
     let count = 1u64 << n;
-    let [a, b, c] = [format!("a:f32[{count}]=iota"), format!("b:f32[{count}]=random(7)"), format!("c:f32[{count}]")];
+    let [a, b, c] =
+        [format!("a:f32[{count}]=iota"), format!("b:f32[{count}]=random(7)"), format!("c:f32[{count}]")];
     let (length, grid) = (format!("n:u32={count}"), (count / 256).to_string());
     let object = "kernels/bin/gfx942/vector_add.co";
     let launch = [object, "--grid", &grid, "--block", "256", &a, &b, &c, &length];
@@ -90,7 +91,8 @@ const SLACK: u64 = MIB;
 fn many_workgroups() -> Result<(), Failed> {
     let run = |grid: &str| {
         let launch = ["kernels/bin/gfx942/vector_add.co", "--grid", grid, "--block", "64"];
-        let arguments = ["a:f32[1000]=iota", "b:f32[1000]=iota", "c:f32[1000]", "n:u32=1000", "--print", "c[999]"];
+        let arguments =
+            ["a:f32[1000]=iota", "b:f32[1000]=iota", "c:f32[1000]", "n:u32=1000", "--print", "c[999]"];
         taken(&[&launch[..], &arguments].concat())
     };
     at_most("a million workgroups", run("1000000")?, run("100")? + SLACK)
@@ -120,7 +122,8 @@ fn large_file() -> Result<(), Failed> {
 /// A bundle whose first entry, of another target, has that many bytes: a hole that takes no disk. (Clang Offload Bundler,
 /// "Bundled Code Object Layout".)
 fn bundle(name: &str, hole: u64) -> Result<PathBuf, Failed> {
-    let object = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942/vector_add.co"))?;
+    let object =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942/vector_add.co"))?;
     let ids = ["hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx942"];
     let start = 4096;
     let places = [(start, hole), (start + hole, object.len() as u64)];

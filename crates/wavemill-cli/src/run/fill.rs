@@ -236,6 +236,7 @@ mod tests {
             ("random", None),
             ("random(x)", None),
             ("random(1,9,3)", None),
+            ("random(1,0,256)", None),
             ("zeroes", None),
             ("[1,2,3", None),
             ("256", None),
@@ -244,6 +245,42 @@ mod tests {
             let found = fill(text, Element::U8, 4);
             assert_eq!(found.as_deref().ok(), wanted.as_ref().map(|wanted| &wanted[..]), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn pieces_come_to_the_whole() {
+        // More than one piece, and the last one is not full.
+        let count = 40_001;
+        for text in ["7", "iota(3,5)", "random(9)", "random(9,-4,4)"] {
+            let fill = Fill::parse(text, Path::new("")).unwrap();
+            let elements = fill.elements(Element::I64, count).unwrap();
+            let mut pieces = 0;
+            let mut all = Vec::new();
+            let take = |piece: &[u8]| {
+                pieces += 1;
+                all.extend_from_slice(piece);
+                Ok(())
+            };
+            elements.each_piece(take).unwrap();
+            assert_eq!((pieces, all.len()), (5, 8 * count as usize), "{text}");
+            assert_eq!(elements.to_vec().unwrap(), all);
+            let at = |index: usize| Element::I64.get(&all[8 * index..]);
+            match text {
+                "7" => assert_eq!(at(40_000), Number::Int(7)),
+                "iota(3,5)" => assert_eq!([at(8191), at(8192)], [Number::Int(40_958), Number::Int(40_963)]),
+                // A piece does not begin the sequence anew.
+                _ => assert_ne!(all[..1 << 16], all[1 << 16..2 << 16], "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_difference_of_random_ends_must_be_a_float() {
+        assert!(
+            fill("random(1,-1e308,1e308)", Element::F64, 4).unwrap_err().contains("wider than any float")
+        );
+        assert!(fill("random(1,0,1e308)", Element::F64, 4).is_ok());
+        assert!(fill("random(1,0,inf)", Element::F32, 4).is_err());
     }
 
     #[test]

@@ -583,10 +583,7 @@ mod tests {
         let floats = parameter(ParameterKind::Buffer, 8, Some("const float*"));
         let shape = Shape { name: "x".to_owned(), element: Element::F32, dims: vec![2] };
         for (text, contents) in [
-            (
-                "x=[1,2]",
-                Contents::Made(Elements::bytes(Element::F32, vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40])),
-            ),
+            ("x=[1,2]", Contents::Made(Elements::bytes(Element::F32, vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]))),
             ("x[2]", Contents::Fresh),
             ("x[2]=zeros", Contents::Zeros),
         ] {

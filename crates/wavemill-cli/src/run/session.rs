@@ -386,8 +386,8 @@ impl Session<'_> {
                 }
                 Ok(buffer)
             };
-            let buffer = fill()
-                .map_err(|failure: Failure| failure.within(format_args!("buffer `{}`", shape.name)))?;
+            let buffer =
+                fill().map_err(|failure: Failure| failure.within(format_args!("buffer `{}`", shape.name)))?;
             log::info!(
                 "buffer `{}`: {}, {size} bytes at {:#x}",
                 shape.name,
