@@ -16,3 +16,4 @@ pub use bench::{Measurement, launch as launch_case};
 pub use command::main;
 pub use dis::objdump::write_object as write_objdump;
 pub use failure::{Exit, Failure};
+pub use run::check_launch_file;

@@ -120,8 +120,15 @@ impl LaunchFile {
     /// # Errors
     /// A message with line, column and the line itself.
     pub(crate) fn read(path: &Path) -> Result<LaunchFile, Failure> {
-        let bytes = input::open(path)?;
-        let text = std::str::from_utf8(&bytes)
+        LaunchFile::parse(&input::open(path)?, path)
+    }
+
+    /// Reads the contents of a launch file; `path` is its name in messages.
+    ///
+    /// # Errors
+    /// As [`LaunchFile::read`].
+    pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<LaunchFile, Failure> {
+        let text = std::str::from_utf8(bytes)
             .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.display())))?;
         let file: LaunchFile = toml::from_str(text).map_err(|error| {
             Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()))

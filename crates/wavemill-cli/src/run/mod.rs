@@ -3,6 +3,7 @@
 mod console;
 mod details;
 mod element;
+mod elements;
 mod expect;
 mod fill;
 mod geometry;
@@ -37,6 +38,7 @@ use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
 use geometry::Geometry;
+use launch_file::LaunchFile;
 use options::{Job, LaunchJob, label};
 use plan::{Buffers, Known};
 use session::{Checks, Prepared, Session};
@@ -73,11 +75,30 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             "this build does not check what kernels access, and is for `wavemill bench` only",
         ));
     }
-    let job = Job::of(args)?;
-    let mut loader = Loader { job: &job, files: Vec::new(), device: None, modules: Vec::new() };
+    prepare(&Job::of(args)?, args.init.as_deref(), |session, buffers| session.run(buffers))
+}
+
+/// Finds out whether a launch file makes sense: reads it, loads its code objects, and plans all of its launches, but
+/// runs none of them. `contents` is what is in the file; names of files in it are relative to the folder of `path`.
+///
+/// # Errors
+/// What `wavemill run` would say before the first launch.
+pub fn check_launch_file(contents: &[u8], path: &Path) -> Result<(), Failure> {
+    let args = RunArgs { file: path.to_owned(), ..RunArgs::default() };
+    let job = Job::with(&args, Some(LaunchFile::parse(contents, path)?))?;
+    prepare(&job, None, |session, buffers| session.check(&buffers))
+}
+
+/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`.
+fn prepare(
+    job: &Job,
+    init_file: Option<&Path>,
+    then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut loader = Loader { job, files: Vec::new(), device: None, modules: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
     for (index, launch) in job.launches.iter().enumerate() {
-        let named = |failure| name_launch(&job, index, launch.kernel.as_deref(), failure);
+        let named = |failure| name_launch(job, index, launch.kernel.as_deref(), failure);
         kernels.push(loader.load(launch).map_err(named)?);
     }
     let Some(device) = loader.device.take() else { return Ok(()) };
@@ -86,7 +107,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut names: Vec<String> = Vec::new();
     for (index, (launch, kernel)) in job.launches.iter().zip(&kernels).enumerate() {
         buffers.begin(&label(index, Some(kernel.name())));
-        let named = |failure| name_launch(&job, index, Some(kernel.name()), failure);
+        let named = |failure| name_launch(job, index, Some(kernel.name()), failure);
         let parameters = match plan::parameters(kernel) {
             Some(parameters) => parameters,
             None => plan::invent(&launch.args).map_err(named)?,
@@ -94,11 +115,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let places = plan::assign(&parameters, &launch.args)
             .map_err(|failure| failure.help(signature::table(kernel, &parameters).trim_end()))
             .map_err(named)?;
-        if let Some(file) = &args.init {
-            return init(file, &job, launch, kernel, &parameters, &places);
+        if let Some(file) = init_file {
+            return init(file, job, launch, kernel, &parameters, &places);
         }
         if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
-            return Err(named(incomplete(&job, launch, kernel, &parameters, &places, &buffers)));
+            return Err(named(incomplete(job, launch, kernel, &parameters, &places, &buffers)));
         }
         let geometry = Geometry::of(kernel, launch, job.several).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
@@ -108,7 +129,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;
-    Session { job: &job, device: &device, launches, end }.run(buffers)
+    then(Session { job, device: &device, launches, end }, buffers)
 }
 
 /// Says which launch of several something is about.
@@ -253,8 +274,11 @@ fn find<'a>(
                 }
             }));
         }
-        let (index, kernel) = choose(std::slice::from_ref(&object), launch, several)?;
-        return Ok(Found { target, index, kernel, bytes: Cow::Borrowed(bytes) });
+        let kernel = match wanted(&object, launch) {
+            Some(kernel) => kernel,
+            None => choose(names(&object, 0), launch, several)?.1,
+        };
+        return Ok(Found { target, index: 0, kernel, bytes: Cow::Borrowed(bytes) });
     }
     let target = match choice.map(TargetChoice::target) {
         // A target that cannot be run is refused before anything is asked about it.
@@ -278,22 +302,42 @@ fn find<'a>(
         }
     };
     let selected = container.select(&target, &limits).map_err(failed)?;
-    let mut contents = Vec::with_capacity(selected.len());
-    for one in &selected {
-        contents.push(container.read(one, &limits).map_err(failed)?);
+    // One after the other, as they may be large: most often one of the first is the last one that is read.
+    let mut all = Vec::new();
+    for (index, one) in selected.iter().enumerate() {
+        let bytes = container.read(one, &limits).map_err(failed)?;
+        let object = CodeObject::parse(&bytes).map_err(failed)?;
+        if let Some(kernel) = wanted(&object, launch) {
+            return Ok(Found { target, index, kernel, bytes });
+        }
+        all.extend(names(&object, index));
     }
-    let objects = contents.iter().map(|object| CodeObject::parse(object)).collect::<Result<Vec<_>, _>>();
-    let (index, kernel) = choose(&objects.map_err(failed)?, launch, several)?;
-    Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
+    let (index, kernel) = choose(all, launch, several)?;
+    let bytes = container.read(&selected[index], &limits).map_err(failed)?;
+    Ok(Found { target, index, kernel, bytes })
 }
 
-/// The kernel that was asked for, or the only one: which code object has it, and its name there.
-fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
-    let all: Vec<(usize, &str)> = objects
-        .iter()
-        .enumerate()
-        .flat_map(|(index, object)| object.kernels().iter().map(move |kernel| (index, kernel.name.as_str())))
-        .collect();
+/// The name of the kernel that was asked for, if the code object has it.
+fn wanted(object: &CodeObject<'_>, launch: &LaunchJob) -> Option<String> {
+    let name = launch.kernel.as_deref()?;
+    let kernel = object.kernel(name.strip_suffix(".kd").unwrap_or(name))?;
+    Some(kernel.name.clone())
+}
+
+/// The kernels of a code object, with its number.
+fn names(object: &CodeObject<'_>, index: usize) -> Vec<(usize, String)> {
+    object.kernels().iter().map(|kernel| (index, kernel.name.clone())).collect()
+}
+
+/// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name there.
+fn choose(
+    mut all: Vec<(usize, String)>,
+    launch: &LaunchJob,
+    several: bool,
+) -> Result<(usize, String), Failure> {
+    if let (None, [_]) = (&launch.kernel, &all[..]) {
+        return Ok(all.remove(0));
+    }
     let mut list = String::new();
     let entry = |name: &str| match wavemill_object::demangle(name) {
         Some(full) => format!("\n  {name}  {full}"),
@@ -312,29 +356,21 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Resu
             launch.object.display()
         );
     }
-    match (&launch.kernel, &all[..]) {
-        (_, []) => Err(Failure::input("there is no kernel in it")),
-        (None, [(index, name)]) => Ok((*index, (*name).to_owned())),
-        (None, _) => Err(Failure::usage(format!(
-            "there are {}; say which one to run",
-            Plural(all.len() as u64, "kernel")
-        ))
-        .help(match several {
-            true => format!("Write kernel = \"NAME\" into its table:{list}"),
-            false => format!("Add --kernel NAME:{list}"),
-        })),
-        (Some(wanted), _) => {
-            let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
-            let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());
-            let found = objects.iter().enumerate().find_map(|(index, object)| Some((index, find(object)?)));
-            found.ok_or_else(|| {
-                let near = closest(wanted, all.iter().map(|(_, name)| *name));
-                let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                Failure::usage(format!("there is no kernel `{wanted}`{hint}"))
-                    .help(format!("Its kernels:{list}"))
-            })
+    Err(match (&launch.kernel, &all[..]) {
+        (_, []) => Failure::input("there is no kernel in it"),
+        (None, _) => {
+            Failure::usage(format!("there are {}; say which one to run", Plural(all.len() as u64, "kernel")))
+                .help(match several {
+                    true => format!("Write kernel = \"NAME\" into its table:{list}"),
+                    false => format!("Add --kernel NAME:{list}"),
+                })
         }
-    }
+        (Some(wanted), _) => {
+            let near = closest(wanted, all.iter().map(|(_, name)| name.as_str()));
+            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            Failure::usage(format!("there is no kernel `{wanted}`{hint}")).help(format!("Its kernels:{list}"))
+        }
+    })
 }
 
 /// Options that repeat what the user said about the grid, or make a proposal.

@@ -51,7 +51,7 @@ Exit codes:
 pub(crate) const POISON: u32 = 0xfffa_fffa;
 
 /// Options of `wavemill run`.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct RunArgs {
     /// Launch file (.toml), code object, offload bundle, or host program or library with GPU code in it
     pub file: PathBuf,
@@ -302,13 +302,16 @@ fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
 impl Job {
     /// Reads the command line, and the launch file if it names one. What the command line says wins.
     pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
-        let here = Path::new("");
         let is_launch_file =
             args.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        let (file, base) = match is_launch_file {
-            true => (Some(LaunchFile::read(&args.file)?), args.file.parent().unwrap_or(here)),
-            false => (None, here),
-        };
+        let file = is_launch_file.then(|| LaunchFile::read(&args.file)).transpose()?;
+        Job::with(args, file)
+    }
+
+    /// The same, with a launch file that has been read.
+    pub(crate) fn with(args: &RunArgs, file: Option<LaunchFile>) -> Result<Job, Failure> {
+        let here = Path::new("");
+        let base = file.as_ref().and_then(|_| args.file.parent()).unwrap_or(here);
         let in_file = |failure: Failure| failure.within(args.file.display());
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
         let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
@@ -335,7 +338,7 @@ impl Job {
             own.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
         }
         let mut job = Job {
-            from_launch_file: is_launch_file,
+            from_launch_file: file.is_some(),
             several: false,
             target: args.target.clone(),
             shared: Vec::new(),

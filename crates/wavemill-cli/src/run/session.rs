@@ -125,7 +125,7 @@ impl<'a> Checks<'a> {
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
             // What lies behind the last element shown need not be copied.
-            let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
+            let count = one.view.last().map_or(0, |last| last + 1);
             let mut bytes = vec![0; count as usize * shape.element.bytes()];
             buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
             out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
@@ -136,8 +136,10 @@ impl<'a> Checks<'a> {
             message::say(Kind::Output, &format!("wrote {file}"));
         }
         for (buffer, prepared) in &self.expected {
-            let (_, bytes) = contents(*buffer)?;
-            match prepared.check(&bytes) {
+            let read = |offset, into: &mut [u8]| {
+                buffers[*buffer].1.read_bytes(offset, into).map_err(|error| failure(&error))
+            };
+            match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
                 Err(message) => wrong.push(label(message)),
             }
@@ -239,15 +241,8 @@ impl Session<'_> {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
         let buffers = self.allocate(buffers)?;
-        let named = |index: usize, failure: Failure| {
-            name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
-        };
-        let mut launches = Vec::with_capacity(self.launches.len());
-        for (index, prepared) in self.launches.iter().enumerate() {
-            let launch = prepared.build(self.job, &buffers).map_err(|failure| named(index, failure))?;
-            launch.check().map_err(|error| named(index, failure(&error)))?;
-            launches.push(launch);
-        }
+        let launches = self.build(&buffers)?;
+        let named = |index: usize, failure: Failure| self.named(index, failure);
         let trace = TextTrace::of(self.job);
         let watch = Watch::start(self.job)?;
         let console = Console::default();
@@ -277,6 +272,33 @@ impl Session<'_> {
             true => out.result.map_err(Failure::from).and_then(|()| console.check()),
             false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
         }
+    }
+
+    /// Makes sure that all launches are possible, without the memory that they need.
+    pub(super) fn check(&self, planned: &Buffers<'_>) -> Result<(), Failure> {
+        let mut buffers = Vec::with_capacity(planned.list.len());
+        for BufferPlan { shape, .. } in &planned.list {
+            size_of(shape)?;
+            let stand_in = self.device.buffer(&shape.name, 0).map_err(|error| failure(&error))?;
+            buffers.push((shape.clone(), stand_in));
+        }
+        self.build(&buffers).map(|_| ())
+    }
+
+    /// The launches, found possible.
+    fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Vec<Launch<'_>>, Failure> {
+        let mut launches = Vec::with_capacity(self.launches.len());
+        for (index, prepared) in self.launches.iter().enumerate() {
+            let launch = prepared.build(self.job, buffers).map_err(|failure| self.named(index, failure))?;
+            launch.check().map_err(|error| self.named(index, failure(&error)))?;
+            launches.push(launch);
+        }
+        Ok(launches)
+    }
+
+    /// Says which launch something is about.
+    fn named(&self, index: usize, failure: Failure) -> Failure {
+        name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
     }
 
     /// Runs a launch as often as it is to run.
@@ -345,22 +367,27 @@ impl Session<'_> {
     fn allocate(&self, planned: Buffers<'_>) -> Result<Vec<(Shape, Buffer)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, contents, .. } in planned.list {
-            let size = shape.size().ok_or_else(|| {
-                Failure::usage(format!("{} do not fit into memory", shape.element.count(shape.count())))
-            })?;
+            let size = size_of(&shape)?;
             let fill = || {
-                let buffer = self.device.buffer(&shape.name, size)?;
+                let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
                 match &contents {
                     Contents::Fresh => {}
                     // Fresh memory holds zeros.
                     Contents::Zeros if self.job.options.poison.is_none() => {}
-                    Contents::Zeros => buffer.fill(0)?,
-                    Contents::Bytes(bytes) => buffer.write_bytes(0, bytes)?,
+                    Contents::Zeros => buffer.fill(0).map_err(|error| failure(&error))?,
+                    Contents::Made(elements) => {
+                        let mut at = 0;
+                        elements.each_piece(|piece| {
+                            buffer.write_bytes(at, piece).map_err(|error| failure(&error))?;
+                            at += piece.len() as u64;
+                            Ok(())
+                        })?;
+                    }
                 }
                 Ok(buffer)
             };
-            let buffer = fill()
-                .map_err(|error: Error| failure(&error).within(format_args!("buffer `{}`", shape.name)))?;
+            let buffer =
+                fill().map_err(|failure: Failure| failure.within(format_args!("buffer `{}`", shape.name)))?;
             log::info!(
                 "buffer `{}`: {}, {size} bytes at {:#x}",
                 shape.name,
@@ -371,6 +398,12 @@ impl Session<'_> {
         }
         Ok(buffers)
     }
+}
+
+/// Bytes of a buffer.
+fn size_of(shape: &Shape) -> Result<u64, Failure> {
+    let all = || shape.element.count(shape.count());
+    shape.size().ok_or_else(|| Failure::usage(format!("{} do not fit into memory", all())))
 }
 
 /// Adds expectations that did not hold before something worse happened.
