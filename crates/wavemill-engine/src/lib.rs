@@ -21,10 +21,13 @@ pub use memory::{
     Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest, SANDBOX_BASE,
     SCRATCH_APERTURE,
 };
-pub use observe::{Observer, Step};
+pub use observe::{
+    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer, Piece, Place,
+    RowChange, Several, WaveId, Watcher,
+};
 pub use regs::{RegisterCounts, Registers};
 pub use schedule::{
-    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed, run_served,
+    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with,
 };
 pub use stall::Spin;
 

@@ -47,11 +47,20 @@ unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
     }
 }
 
+/// Address of a scalar load or store.
+#[inline(always)]
+pub(super) unsafe fn address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        // Scalar accesses ignore the two low address bits (Vega ISA 7.2).
+        (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3
+    }
+}
+
 unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
-        // Scalar accesses ignore the two low address bits (Vega ISA 7.2).
-        let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Load);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Load, 4 * N as u32);
@@ -76,14 +85,22 @@ unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     }
 }
 
-unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: as above.
+/// Address of a scalar load of `n` dwords through a buffer resource, and how many of them are in range: the first ones.
+/// The others read 0.
+#[inline(always)]
+pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
     unsafe {
         let (base, size) = resource(ctx, op);
         let first = offset(ctx, op) & !3;
-        // Each dword out of range reads 0; those in range are the first ones.
-        let within = (size.saturating_sub(first) / 4).min(N as u64);
-        let address = (base & !3).wrapping_add(first);
+        ((base & !3).wrapping_add(first), (size.saturating_sub(first) / 4).min(n))
+    }
+}
+
+unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let (address, within) = buffer_address(ctx, op, N as u64);
         let mut data = [0; N];
         if within > 0 {
             let p = global(ctx, op, address, 4 * within, Access::Load);
@@ -103,7 +120,7 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
 unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Store);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Store, 4 * N as u32);

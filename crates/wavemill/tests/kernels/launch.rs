@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier, Tracer};
+use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, Observer, RunOptions, Tier};
 use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
 
 /// Which object of a case is run.
@@ -36,31 +36,40 @@ pub(crate) fn launch(case: &Case, code: Code, way: Way) -> Result<(Vec<Vec<u8>>,
     run(case, code, way.options(), None)
 }
 
-/// The same, one instruction at a time if somebody may watch.
+/// The same while somebody watches.
 pub(crate) fn launch_watched(
     case: &Case,
     code: Code,
     way: Way,
-    tracer: Option<&dyn Tracer>,
+    observer: &dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, way.options(), tracer)
+    run(case, code, way.options(), Some(observer))
 }
 
-/// The same with a count of instructions.
+/// The same one instruction at a time.
+pub(crate) fn launch_stepped(
+    case: &Case,
+    code: Code,
+    way: Way,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    run(case, code, RunOptions { single_steps: true, ..way.options() }, None)
+}
+
+/// The same with a count of instructions, one at a time or not.
 pub(crate) fn launch_counted(
     case: &Case,
     code: Code,
     way: Way,
-    tracer: Option<&dyn Tracer>,
+    single_steps: bool,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, RunOptions { count_blocks: true, ..way.options() }, tracer)
+    run(case, code, RunOptions { count_blocks: true, single_steps, ..way.options() }, None)
 }
 
 fn run(
     case: &Case,
     code: Code,
     options: RunOptions,
-    tracer: Option<&dyn Tracer>,
+    observer: Option<&dyn Observer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = fixture_at(code.target, code.level, case.object).unwrap_or_else(|error| panic!("{error}"));
     let device = Device::for_object(&object)?;
@@ -90,8 +99,8 @@ fn run(
         .dims(case.dims as u16)
         .args(args)
         .options(options);
-    let stats = match tracer {
-        Some(tracer) => launch.tracer(tracer).run()?,
+    let stats = match observer {
+        Some(observer) => launch.observer(observer).run()?,
         None => launch.run()?,
     };
     let contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;
