@@ -22,13 +22,11 @@ pub use memory::{
     SCRATCH_APERTURE,
 };
 pub use observe::{
-    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer, Piece, Place,
-    RowChange, Several, WaveId, Watcher,
+    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
+    Piece, Place, RowChange, Several, Watcher, WaveId,
 };
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{
-    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with,
-};
+pub use schedule::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

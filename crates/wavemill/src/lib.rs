@@ -60,8 +60,8 @@ pub use services::Output;
 pub use stall::StallReport;
 pub use wavemill_engine::{
     Access, Barrier, CellChange, Changes, Fault, FaultCause, FaultLane, FaultSpace, FenceEvent, Instruction,
-    Interests, MemoryAccess, MemoryKind, Nearest, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions,
-    RunStats, Spin, Tier, WaveId, WaveSnapshot, Watcher,
+    Interests, MemoryAccess, MemoryKind, Nearest, Observer, Piece, Place, Registers, RowChange, RunControl,
+    RunOptions, RunStats, Spin, Tier, Watcher, WaveId, WaveSnapshot,
 };
 pub use wavemill_ir as ir;
 pub use wavemill_isa::gcn::{Fidelity, Format};

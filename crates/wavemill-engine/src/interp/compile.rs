@@ -289,12 +289,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// One operation and what must be done before it; `index` is its number in the guest instruction.
-    fn operation(
-        &mut self,
-        inst: &Inst,
-        index: usize,
-        site: Option<*const Site>,
-    ) -> Result<(), Unsupported> {
+    fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
         self.probe_operation(&inst, index, site);

@@ -41,7 +41,6 @@ use hostop::{Ctx, Exit, Status};
 
 pub use cost::{OperationCost, operation_costs};
 
-
 /// Vector hardware of the host that the interpreter uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Tier {

@@ -1,8 +1,6 @@
 //! Several observers of one run.
 
-use super::{
-    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, WaveId, Watcher,
-};
+use super::{Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Watcher, WaveId};
 use crate::regs::Registers;
 
 /// Observers that watch the same run. Each is told what it asked for, of the waves that it watches.

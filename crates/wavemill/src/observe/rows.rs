@@ -150,11 +150,8 @@ mod tests {
         assert_eq!(rows.list().iter().map(|row| row.name).collect::<Vec<_>>(), ["b", "c", "a", "e"]);
         let formats: Vec<_> =
             rows.formats().iter().map(|f| (f.format, f.rows, f.count, f.mean_lanes())).collect();
-        let wanted = [
-            (Format::Sop2, 1, 40, None),
-            (Format::Vop2, 2, 40, Some(24.0)),
-            (Format::Ds, 1, 10, Some(1.0)),
-        ];
+        let wanted =
+            [(Format::Sop2, 1, 40, None), (Format::Vop2, 2, 40, Some(24.0)), (Format::Ds, 1, 10, Some(1.0))];
         assert_eq!(formats, wanted);
         assert_eq!(rows.mean_lanes(), Some(970.0 / 50.0));
         assert_eq!(RowCounts::new(Target::Gfx906, Vec::new()).mean_lanes(), None);

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Range;
 
 use wavemill_engine::{
-    Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, WaveId,
-    Watcher,
+    Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
+    Watcher, WaveId,
 };
 use wavemill_ir::Uni;
 use wavemill_isa::gcn::decode;
@@ -44,6 +44,8 @@ pub struct TraceStep<'a> {
     pub exec: u64,
     /// Registers that it changed.
     pub changes: Changes<'a>,
+    /// Registers after it.
+    pub registers: &'a Registers,
     /// Its accesses to memory, in order.
     pub accesses: &'a [TraceAccess],
 }
@@ -154,6 +156,7 @@ impl Watcher for Lines<'_> {
             text: &line.text,
             exec: old(Uni::EXEC) | old(Uni::EXEC.plus(1)) << 32,
             changes: *changes,
+            registers,
             accesses: &self.accesses,
         });
         self.accesses.clear();

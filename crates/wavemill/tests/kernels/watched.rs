@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use libtest_mimic::Failed;
 use wavemill::ir::{Row, Terminator, Uni};
 use wavemill::{
-    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, WaveId, Watcher,
+    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
 };
 
 /// Instructions of a wave between two comparisons of all its registers.
@@ -136,10 +136,8 @@ impl Watcher for Told<'_> {
             let ordered = access.pieces.is_sorted_by_key(|piece| piece.lane);
             let active = access.pieces.iter().all(|piece| access.active >> piece.lane & 1 == 1);
             let bytes = access.pieces.chunk_by(|a, b| a.lane == b.lane);
-            let fit =
-                bytes.map(|lane| lane.iter().map(|piece| u32::from(piece.size)).sum::<u32>()).max();
-            let right =
-                shadow.now.0 == access.pc && ordered && active && fit.unwrap_or(0) <= access.size;
+            let fit = bytes.map(|lane| lane.iter().map(|piece| u32::from(piece.size)).sum::<u32>()).max();
+            let right = shadow.now.0 == access.pc && ordered && active && fit.unwrap_or(0) <= access.size;
             (!right).then(|| format!("{access:?} within {:#x}", shadow.now.0))
         });
     }
@@ -176,7 +174,12 @@ impl Watcher for Told<'_> {
                 let known = shadow.rows.iter_mut().find(|(row, _)| *row == change.row);
                 match known {
                     Some((_, lanes)) if *lanes == change.before => *lanes = change.after,
-                    _ => return Some(format!("{:#x} changes {:?} of other values", instruction.pc, change.row)),
+                    _ => {
+                        return Some(format!(
+                            "{:#x} changes {:?} of other values",
+                            instruction.pc, change.row
+                        ));
+                    }
                 }
             }
             let last = matches!(instruction.end, Some(Terminator::End));
