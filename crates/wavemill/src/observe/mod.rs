@@ -5,3 +5,6 @@ pub(crate) mod mix;
 pub(crate) mod rows;
 pub(crate) mod trace;
 pub(crate) mod traffic;
+
+#[cfg(test)]
+mod tests;
