@@ -9,7 +9,7 @@ use common::{Setup, inst, s, v};
 use wavemill_engine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
     LDS_APERTURE, MemoryAccess, MemoryKind, Observer, Piece, Place, RegisterCounts, Registers, RunError,
-    RunOptions, SCRATCH_APERTURE, Several, WaveId, WaveInit, Watcher, run, run_with,
+    RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space,
@@ -100,14 +100,7 @@ impl Recorder {
 }
 
 fn everything() -> Interests {
-    Interests {
-        instructions: true,
-        registers: true,
-        memory: true,
-        barriers: true,
-        fences: true,
-        pcs: None,
-    }
+    Interests { instructions: true, registers: true, memory: true, barriers: true, fences: true, pcs: None }
 }
 
 impl Observer for Recorder {
@@ -289,7 +282,8 @@ fn accesses_have_addresses_of_active_lanes() {
     assert_eq!(accesses(store, &setup(0b10011)), [(MemoryKind::Lds, Access::Store, 8, 0b10011, pieces)]);
 
     // Scratch: the same dwords of all lanes.
-    let load = Inst { dst: [v(8), Operand::None], ..access(Op::Load(Space::Scratch, MemType::Dwords(2)), &[], 4) };
+    let load =
+        Inst { dst: [v(8), Operand::None], ..access(Op::Load(Space::Scratch, MemType::Dwords(2)), &[], 4) };
     let private = |lane: u8, offset: u64| {
         let address = scratch + offset / 4 * 256 + 4 * u64::from(lane);
         Piece { lane, size: 4, place: Place::Private { address, offset } }
@@ -325,7 +319,12 @@ fn add(dst: u16, a: Operand, b: Operand) -> Inst {
 fn events_come_in_order() {
     let scalar = Inst {
         dst: [s(4), Uni::SCC.into()],
-        ..inst(Op::Scalar(ScalarOp::AddCarryOut, Width::W32), s(4), &[s(4), Operand::Const(5)], Attrs::default())
+        ..inst(
+            Op::Scalar(ScalarOp::AddCarryOut, Width::W32),
+            s(4),
+            &[s(4), Operand::Const(5)],
+            Attrs::default(),
+        )
     };
     let fence = inst(Op::Fence(FenceScope::Wave), Operand::None, &[], Attrs::default());
     let ops = [
@@ -375,7 +374,8 @@ fn everyone_is_told_what_he_asked_for() {
     let source = program(&ops, Terminator::End);
     let pcs = |range: std::ops::Range<u64>| Some(vec![range]);
     let memory = Recorder::new(Interests { memory: true, ..Interests::default() });
-    let early = Recorder::new(Interests { instructions: true, pcs: pcs(at(0)..at(1)), ..Interests::default() });
+    let early =
+        Recorder::new(Interests { instructions: true, pcs: pcs(at(0)..at(1)), ..Interests::default() });
     let late = Recorder {
         wave: Some(1),
         ..Recorder::new(Interests { registers: true, pcs: pcs(at(2)..at(3)), ..Interests::default() })
@@ -422,6 +422,7 @@ fn changes_of_mode_are_told() {
     let source = program(&[], end);
     let recorder = Recorder::new(Interests { registers: true, ..Interests::default() });
     run_program(&source, &setup(!0), (1, 1), Some(&recorder)).1.unwrap();
-    let wanted = ["0 starts with 0xffffffffffffffff", "0 at 0x1000: mode 0x0->0xc0", "0 at 0x1008:", "0 ends"];
+    let wanted =
+        ["0 starts with 0xffffffffffffffff", "0 at 0x1000: mode 0x0->0xc0", "0 at 0x1008:", "0 ends"];
     assert_eq!(recorder.lines(), wanted);
 }

@@ -26,35 +26,66 @@ pub(crate) fn banks_of(target: Target) -> u32 {
     }
 }
 
-/// Cycles that an access to LDS takes, and those that it would take without conflicts; `None` if no lane accesses LDS.
-pub(crate) fn cycles(access: &MemoryAccess<'_>, banks: u32) -> Option<(u64, u64)> {
-    let lanes_at_once = (banks * DWORD / access.size.max(DWORD).next_power_of_two()).clamp(1, LANES as u32);
-    let shared = access.access != Access::Atomic;
-    let (mut all, mut least) = (0, 0);
-    let mut dwords: Vec<u32> = Vec::with_capacity(LANES);
-    let mut group = None;
-    let mut finish = |dwords: &mut Vec<u32>| {
-        if shared {
-            dwords.sort_unstable();
-            dwords.dedup();
-        }
-        let mut busy = [0u64; 64];
-        for dword in dwords.drain(..) {
-            busy[(dword % banks) as usize % 64] += 1;
-        }
-        let busiest = busy.into_iter().max().unwrap_or(0);
-        all += busiest;
-        least += busiest.min(1);
-    };
-    for piece in access.pieces {
-        let Place::Lds(at) = piece.place else { continue };
-        let own = u32::from(piece.lane) / lanes_at_once;
-        if group != Some(own) {
-            finish(&mut dwords);
-            group = Some(own);
-        }
-        dwords.extend(at / DWORD..=(at + u32::from(piece.size) - 1) / DWORD);
+/// Works out conflicts for LDS of so many banks.
+#[derive(Debug)]
+pub(crate) struct Banks {
+    banks: u32,
+    /// Of the current group: how many dwords each bank has to access, and which ones.
+    counts: [u8; MAX_BANKS],
+    dwords: Box<[[u32; LANES]; MAX_BANKS]>,
+}
+
+const MAX_BANKS: usize = 64;
+
+impl Banks {
+    pub(crate) fn new(target: Target) -> Self {
+        Banks { banks: banks_of(target), counts: [0; MAX_BANKS], dwords: Box::new([[0; LANES]; MAX_BANKS]) }
     }
-    finish(&mut dwords);
-    (all > 0).then_some((all, least))
+
+    /// Cycles that an access to LDS takes, and those that it would take without conflicts; `None` if no lane accesses LDS.
+    pub(crate) fn cycles(&mut self, access: &MemoryAccess<'_>) -> Option<(u64, u64)> {
+        let width = access.size.max(DWORD).next_power_of_two();
+        let lanes_at_once = (self.banks * DWORD / width).clamp(1, LANES as u32);
+        let shared = access.access != Access::Atomic;
+        let (mut all, mut least) = (0, 0);
+        let mut group = None;
+        for piece in access.pieces {
+            let Place::Lds(at) = piece.place else { continue };
+            let own = u32::from(piece.lane) / lanes_at_once;
+            if group.is_some_and(|group| group != own) {
+                all += self.finish();
+            }
+            if group != Some(own) {
+                least += 1;
+                group = Some(own);
+            }
+            for dword in at / DWORD..=(at + u32::from(piece.size) - 1) / DWORD {
+                self.add(dword, shared);
+            }
+        }
+        group?;
+        Some((all + self.finish(), least))
+    }
+
+    /// Adds a dword to the group; one that is there already counts again if lanes cannot share it.
+    fn add(&mut self, dword: u32, shared: bool) {
+        let bank = (dword % self.banks) as usize % MAX_BANKS;
+        let count = usize::from(self.counts[bank]);
+        let known = &mut self.dwords[bank];
+        if shared && known[..count].contains(&dword) {
+            return;
+        }
+        // A group has at most as many dwords as lanes, but for accesses that are not aligned.
+        if let Some(slot) = known.get_mut(count) {
+            *slot = dword;
+            self.counts[bank] += 1;
+        }
+    }
+
+    /// Cycles of the group, which is over.
+    fn finish(&mut self) -> u64 {
+        let busiest = self.counts.iter().max().copied().unwrap_or(0);
+        self.counts = [0; MAX_BANKS];
+        busiest.into()
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use wavemill_engine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
 use wavemill_isa::Target;
 
-use super::banks::{banks_of, cycles};
+use super::banks::{Banks, banks_of};
 
 /// Bytes of what accesses to memory are put together in: a cache line of these targets is 64 or 128 bytes.
 pub const LINE: u64 = 64;
@@ -99,13 +99,13 @@ impl Counts {
 /// Counts the accesses of all waves.
 #[derive(Debug)]
 pub(crate) struct TrafficCounter {
-    banks: u32,
+    target: Target,
     all: Mutex<Counts>,
 }
 
 impl TrafficCounter {
     pub(crate) fn new(target: Target) -> Self {
-        TrafficCounter { banks: banks_of(target), all: Mutex::default() }
+        TrafficCounter { target, all: Mutex::default() }
     }
 
     pub(crate) fn finish(self) -> Traffic {
@@ -114,7 +114,7 @@ impl TrafficCounter {
             AccessCount { kind, access: ORDER[access], accesses, lanes, bytes, lines }
         };
         let accesses = counts.accesses.into_iter().map(one).collect();
-        Traffic { accesses, lds: LdsCount { banks: self.banks, ..counts.lds } }
+        Traffic { accesses, lds: LdsCount { banks: banks_of(self.target), ..counts.lds } }
     }
 }
 
@@ -124,7 +124,8 @@ impl Observer for TrafficCounter {
     }
 
     fn watcher(&self) -> Box<dyn Watcher + '_> {
-        Box::new(ThreadCounter { all: self, own: Counts::default(), lines: Vec::new() })
+        let banks = Banks::new(self.target);
+        Box::new(ThreadCounter { all: self, own: Counts::default(), lines: Vec::new(), banks })
     }
 }
 
@@ -133,6 +134,7 @@ struct ThreadCounter<'a> {
     all: &'a TrafficCounter,
     own: Counts,
     lines: Vec<u64>,
+    banks: Banks,
 }
 
 impl ThreadCounter<'_> {
@@ -174,7 +176,7 @@ impl Watcher for ThreadCounter<'_> {
         let sums = self.own.accesses.entry((access.kind, what)).or_default();
         sums.iter_mut().zip([1, lanes, bytes, lines]).for_each(|(sum, n)| *sum += n);
         if matches!(access.kind, MemoryKind::Lds | MemoryKind::Flat)
-            && let Some((cycles, least)) = cycles(access, self.all.banks)
+            && let Some((cycles, least)) = self.banks.cycles(access)
         {
             let lds = &mut self.own.lds;
             lds.accesses += 1;
