@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use wavemill::ir::Uni;
-use wavemill::{Access, Changes, Piece, Place, TraceAccess, TraceStep};
+use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 
 /// Column at which the changes begin.
 const CHANGES: usize = 88;
@@ -116,6 +116,9 @@ fn access(access: &TraceAccess) -> String {
     let (Some(first), Some(last)) = (access.pieces.first(), access.pieces.last()) else {
         return head + if access.active == 0 { " in no lane" } else { " out of range" };
     };
+    if access.kind == MemoryKind::Scalar {
+        return format!("{head} {:#x}", value(first));
+    }
     let rises = |pair: &[Piece]| value(&pair[0]) + u64::from(pair[0].size) == value(&pair[1]);
     // The pieces of a lane follow one another; the first one tells where the lane begins.
     let lanes: Vec<(u8, u64)> = access
@@ -134,7 +137,7 @@ fn access(access: &TraceAccess) -> String {
 #[cfg(test)]
 mod tests {
     use wavemill::ir::Row;
-    use wavemill::{CellChange, MemoryKind, RowChange};
+    use wavemill::{CellChange, RowChange};
 
     use super::*;
 
@@ -168,6 +171,14 @@ mod tests {
         assert_eq!(text(4, 7, &same), "store 4 bytes global 0x40 (3 lanes)");
         assert_eq!(text(4, 9, &[piece(0, 0x40), piece(3, 0x20)]), "store 4 bytes global {0: 0x40, 3: 0x20}");
         assert_eq!(text(4, 1, &[piece(0, 0x40)]), "store 4 bytes global {0: 0x40}");
+        let scalar = TraceAccess {
+            kind: MemoryKind::Scalar,
+            access: Access::Load,
+            size: 4,
+            active: 1,
+            pieces: vec![piece(0, 0x40)],
+        };
+        assert_eq!(access(&scalar), "load 4 bytes scalar 0x40");
         assert_eq!(text(4, 0, &[]), "store 4 bytes global in no lane");
         assert_eq!(text(4, 1, &[]), "store 4 bytes global out of range");
         let private = |lane, offset: u64| Piece {
