@@ -152,7 +152,7 @@ impl Machine {
     }
 
     fn run(&self, way: Way, seen: &Seen) -> Outcome {
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let mut buffers = Vec::new();
         for group in 0..self.groups {
             let align = if group == 0 { 256 } else { APART };

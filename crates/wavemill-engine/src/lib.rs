@@ -21,11 +21,12 @@ pub use memory::{
     AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
     Nearest, SANDBOX_BASE, SCRATCH_APERTURE,
 };
-pub use observe::{Observer, Step};
-pub use regs::{RegisterCounts, Registers};
-pub use schedule::{
-    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed, run_served,
+pub use observe::{
+    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
+    Piece, Place, RowChange, Several, Watcher, WaveId,
 };
+pub use regs::{RegisterCounts, Registers};
+pub use schedule::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

@@ -1,6 +1,7 @@
 //! Modules: code objects loaded into a device.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use wavemill_lift::gcn::reads_exceptions;
@@ -304,6 +305,14 @@ impl Kernel {
     #[must_use]
     pub fn entry(&self) -> u64 {
         self.object().entry_address.wrapping_add(self.module.bias)
+    }
+
+    /// The functions of its module in the same part of memory, kernels among them: name and guest addresses, by address.
+    #[must_use]
+    pub fn functions(&self) -> Vec<(String, Range<u64>)> {
+        let region = self.module.device.code.region(self.entry());
+        let functions = region.map(|region| region.functions).unwrap_or_default();
+        functions.iter().map(|(start, end, name)| (name.clone(), *start..*end)).collect()
     }
 
     /// Guest address of the kernel's descriptor.

@@ -15,7 +15,7 @@ use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::failure::Failure;
 use crate::run::text::closest;
-pub use launch::{Measurement, launch};
+pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, Ours, Report, Row, Theirs, median};
 
 pub(crate) const HELP: &str = "\

@@ -3,7 +3,9 @@
 //! Addresses are texts in hexadecimal, because not every reader of JSON keeps 64 bits of a number.
 
 use serde_json::{Value, json};
-use wavemill::{Access, FaultCause, FaultReport, LiveWave, SourceLocation};
+use wavemill::{FaultCause, FaultReport, LiveWave, SourceLocation};
+
+use super::trace::access_name;
 
 fn address(pc: u64) -> Value {
     Value::String(format!("{pc:#x}"))
@@ -27,14 +29,7 @@ fn function(function: Option<&(String, u64)>) -> Value {
 pub(super) fn fault(report: &FaultReport) -> Value {
     let fault = &report.fault;
     let (access, size) = match &fault.cause {
-        FaultCause::Memory { access, size, .. } => {
-            let access = match access {
-                Access::Load => "load",
-                Access::Store => "store",
-                Access::Atomic => "atomic",
-            };
-            (Some(access), Some(*size))
-        }
+        FaultCause::Memory { access, size, .. } => (Some(access_name(*access)), Some(*size)),
         FaultCause::MisalignedAtomic { size, .. } => (Some("atomic"), Some(*size)),
         _ => (None, None),
     };

@@ -33,7 +33,7 @@ pub(crate) struct LaunchFile {
     pub tolerance: Option<String>,
     pub repeat: Option<NonZeroU32>,
     pub launch: Option<Vec<LaunchTable>>,
-    pub stats: bool,
+    pub stats: Option<StatsText>,
     pub threads: Option<usize>,
     pub tier: Option<String>,
     pub max_instructions: Option<u64>,
@@ -73,6 +73,25 @@ pub(crate) struct LaunchTable {
 pub(crate) enum PoisonText {
     Flag(bool),
     Word(u32),
+}
+
+/// What is told of launches: `true`, or `"full"`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true or \"full\"")]
+pub(crate) enum StatsText {
+    Flag(bool),
+    Level(StatsLevel),
+}
+
+/// How much is told of launches.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StatsLevel {
+    // No documentation comments here: clap would show each on lines of its own.
+    // What counting blocks tells, which costs little.
+    Basic,
+    // Accesses to memory, too.
+    Full,
 }
 
 /// A size: `4`, `[4, 2]` or `"4x2"`.

@@ -1,6 +1,7 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
 mod console;
+mod coverage;
 mod details;
 mod element;
 mod elements;
@@ -24,11 +25,8 @@ mod watch;
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use wavemill::{
-    Device, Error, InstructionMix, Kernel, LaunchStats, Module, PRODUCTS, TargetChoice, TargetId,
-};
+use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
@@ -43,7 +41,7 @@ use options::{Job, LaunchJob, label};
 use plan::{Buffers, Known};
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
-use text::{Grouped, Plural, closest};
+use text::{Plural, closest};
 
 /// Kernels that a message lists.
 const LISTED: usize = 20;
@@ -468,65 +466,4 @@ fn init(
     out.write_all(text.as_bytes()).map_err(|error| Failure::output(&name, &error))?;
     message::say(Kind::Output, &format!("wrote {name}{}", signature::placeholders(&arguments)));
     Ok(())
-}
-
-/// What `--stats` prints.
-///
-/// Counting what was entered costs a little time, so a rate is a little lower than without `--stats`.
-fn stats_text(stats: &LaunchStats, times: &[Duration]) -> String {
-    let run = &stats.run;
-    let time = times.last().copied().unwrap_or_default();
-    let seconds = time.as_secs_f64().max(1e-9);
-    let rate = run.instructions as f64 / seconds / 1e6;
-    format!(
-        "time          {:.3} ms{}\n\
-         instructions  {} (of waves), {rate:.1} million/s\n\
-         work          {}, {}, {}\n\
-         resident      {} at most\n\
-         engine        interpreter, tier {}, {}, {} compiled\n",
-        seconds * 1e3,
-        repeated(times),
-        Grouped(run.instructions),
-        Plural(run.workgroups, "workgroup"),
-        Plural(run.waves, "wave"),
-        Plural(stats.work_items, "work-item"),
-        Plural(u64::from(stats.resident), "workgroup"),
-        run.tier,
-        Plural(run.threads as u64, "thread"),
-        Plural(run.blocks as u64, "block"),
-    ) + &stats.mix.map_or(String::new(), |mix| mix_text(&mix))
-}
-
-/// The times of a launch that ran more than once.
-fn repeated(times: &[Duration]) -> String {
-    let mut sorted = times.to_vec();
-    sorted.sort();
-    match &sorted[..] {
-        [] | [_] => String::new(),
-        [least, ..] => {
-            let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            let median = sorted[sorted.len() / 2];
-            format!(", the last of {}; median {:.3} ms, least {:.3} ms", times.len(), ms(median), ms(*least))
-        }
-    }
-}
-
-/// The table of instructions by kind; kinds that did not occur are left out.
-fn mix_text(mix: &InstructionMix) -> String {
-    let kinds = [
-        ("vector ALU", mix.valu),
-        ("scalar ALU", mix.salu),
-        ("scalar memory", mix.smem),
-        ("vector memory", mix.vmem),
-        ("LDS", mix.lds),
-        ("control", mix.control),
-    ];
-    let total = mix.total().max(1) as f64;
-    let width = Grouped(mix.total()).to_string().len();
-    let mut out = String::from("mix\n");
-    for (name, count) in kinds.into_iter().filter(|(_, count)| *count > 0) {
-        let part = 100.0 * count as f64 / total;
-        out += &format!("  {name:14}{:>width$}  {part:5.1} %\n", Grouped(count).to_string());
-    }
-    out
 }

@@ -351,6 +351,17 @@ pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostO
     }
 }
 
+/// Whether an address is in LDS, and whether it is in private memory.
+#[inline(always)]
+pub(super) fn aperture<const SPACE: u8>(address: u64) -> (bool, bool) {
+    match SPACE {
+        space::LDS => (true, false),
+        space::SCRATCH => (false, true),
+        space::FLAT => (address >> 32 == LDS_APERTURE >> 32, address >> 32 == SCRATCH_APERTURE >> 32),
+        _ => (false, false),
+    }
+}
+
 /// Resolves one lane's access of `size` bytes.
 #[inline(always)]
 unsafe fn resolve_lane<const SPACE: u8>(
@@ -364,12 +375,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
     // SAFETY: the contract of handlers.
     unsafe {
         let address = lane_address::<SPACE>(ctx, op, lane);
-        let (lds, private) = match SPACE {
-            space::LDS => (true, false),
-            space::SCRATCH => (false, true),
-            space::FLAT => (address >> 32 == LDS_APERTURE >> 32, address >> 32 == SCRATCH_APERTURE >> 32),
-            _ => (false, false),
-        };
+        let (lds, private) = aperture::<SPACE>(address);
         if lds {
             let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
             // Out of range: loads read 0, stores are dropped (Vega ISA 3.6.4).

@@ -473,6 +473,16 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
     })
 }
 
+/// Offset in LDS of the counter of `ds_append` and `ds_consume`.
+#[inline(always)]
+pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
+        u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3
+    }
+}
+
 unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the counter is inside LDS.
     unsafe {
@@ -480,8 +490,7 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
         if mask == 0 {
             return HostOp::next(op);
         }
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let at = u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3;
+        let at = counter(ctx, op);
         let mut old = 0;
         if at.checked_add(4).is_some_and(|end| end <= u64::from((*ctx).lds_size)) {
             let p = (*ctx).lds.add(at as usize);
@@ -502,18 +511,26 @@ pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
 }
 
+/// Offset in LDS, type and bytes of the element that M0 names.
+#[inline(always)]
+pub(super) unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
+    // SAFETY: the contract of handlers.
+    let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
+    let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
+    let bytes = match ty {
+        0 | 4 => 1,
+        1 | 5 => 2,
+        2 => 4,
+        _ => 0,
+    };
+    (at, ty, bytes)
+}
+
 /// The element of LDS that M0 names.
 unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the bytes are inside LDS.
     unsafe {
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
-        let bytes = match ty {
-            0 | 4 => 1,
-            1 | 5 => 2,
-            2 => 4,
-            _ => 0,
-        };
+        let (at, ty, bytes) = element(ctx);
         let mut value = 0;
         if at + bytes <= (*ctx).lds_size {
             for n in 0..bytes {

@@ -57,10 +57,17 @@ unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
     }
 }
 
+/// Address of a scalar load or store.
+#[inline(always)]
+pub(super) unsafe fn address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe { base_address(ctx, op).wrapping_add(offset(ctx, op)) }
+}
+
 unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
-        let address = base_address(ctx, op).wrapping_add(offset(ctx, op));
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Load);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Load, 4 * N as u32);
@@ -85,14 +92,22 @@ unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     }
 }
 
-unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: as above.
+/// Address of a scalar load of `n` dwords through a buffer resource, and how many of them are in range: the first ones.
+/// The others read 0.
+#[inline(always)]
+pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
     unsafe {
         let (base, size) = resource(ctx, op);
         let first = offset(ctx, op);
-        // Each dword out of range reads 0; those in range are the first ones.
-        let within = (size.saturating_sub(first) / 4).min(N as u64);
-        let address = base.wrapping_add(first);
+        (base.wrapping_add(first), (size.saturating_sub(first) / 4).min(n))
+    }
+}
+
+unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let (address, within) = buffer_address(ctx, op, N as u64);
         let mut data = [0; N];
         if within > 0 {
             let p = global(ctx, op, address, 4 * within, Access::Load);
@@ -112,7 +127,7 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
 unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let address = base_address(ctx, op).wrapping_add(offset(ctx, op));
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Store);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Store, 4 * N as u32);
