@@ -64,6 +64,41 @@ pub(crate) fn parameter_types(demangled: &str) -> Option<Vec<String>> {
     Some(types)
 }
 
+/// What a function's mangled name contains letter by letter, whatever its parameters and the scopes around it are: `f` of
+/// `void n::f<int>(int*)`, and the whole of a name without such things. `None` where that is not certain.
+pub(crate) fn identifier(name: &str) -> Option<&str> {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    let name = without_list(name, '(', ')')?;
+    let name = without_list(name, '<', '>')?;
+    let start = name.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
+    let (scope, identifier) = (name.get(..start)?, name.get(start..)?);
+    // Operators, and constructors of the classes that have abbreviations, are not spelled out. What follows a list of
+    // parameters is no name.
+    let certain = !identifier.is_empty()
+        && !matches!(identifier, "const" | "volatile" | "noexcept")
+        && scope.is_ascii()
+        && !["operator", "std::"].iter().any(|word| name.contains(word));
+    certain.then_some(identifier)
+}
+
+/// The text without the brackets at its end and what they hold; `None` if they do not match.
+fn without_list(text: &str, open: char, close: char) -> Option<&str> {
+    let text = text.trim_end();
+    if !text.ends_with(close) {
+        return Some(text);
+    }
+    let mut depth = 0;
+    let start = text.char_indices().rev().find(|(_, c)| {
+        if *c == close {
+            depth += 1;
+        } else if *c == open {
+            depth -= 1;
+        }
+        depth == 0
+    });
+    Some(text[..start?.0].trim_end())
+}
+
 /// Stops a name whose substitutions unfold without bound.
 struct Bounded(String);
 
@@ -102,6 +137,36 @@ mod tests {
         assert_eq!(types("(anonymous namespace)::f()").as_deref(), Some(""));
         assert_eq!(types("f"), None);
         assert_eq!(types("f) x)"), None);
+    }
+
+    #[test]
+    fn what_a_mangled_name_spells_out() {
+        for (name, expected) in [
+            ("_Z6kernelILi64EN2ns4TypeIfEEEvPT0_", "_Z6kernelILi64EN2ns4TypeIfEEEvPT0_"),
+            ("scale", "scale"),
+            ("scale.kd", "scale"),
+            ("scale(float*, int)", "scale"),
+            ("void kernel<64, ns::Type<float> >(ns::Type<float>*)", "kernel"),
+            ("void kernel<64, ns::Type<float> >", "kernel"),
+            ("jax::hip::(anonymous namespace)::Kernel(int (*)(int), long)", "Kernel"),
+            ("a<b>::c<(d)2, (e)(1)>(a<b>)", "c"),
+            ("f(int)::g", "g"),
+        ] {
+            assert_eq!(super::identifier(name), Some(expected), "{name}");
+        }
+        for name in [
+            "",
+            "(anonymous namespace)",
+            "a::operator()(int)",
+            "a::operator unsigned int()",
+            "a::f(int) const",
+            "f(int) [clone .1]",
+            "std::string::string()",
+            "f) x)",
+            "a::operator><int>(a)",
+        ] {
+            assert_eq!(super::identifier(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use descriptor::{
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
-    Section, Segment, Symbol, SymbolKind, SymbolPlace,
+    Section, Segment, Symbol, SymbolKind, SymbolPlace, may_define,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

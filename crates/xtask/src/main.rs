@@ -2,6 +2,7 @@
 
 mod compare_objdump;
 mod conformance;
+mod histogram;
 mod operations;
 
 use std::process::ExitCode;
@@ -16,6 +17,8 @@ enum Chore {
     CompareObjdump(compare_objdump::Options),
     /// Write the tables of CONFORMANCE.md that follow from the rows
     Conformance(conformance::Options),
+    /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
+    Histogram(histogram::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
 }
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Histogram(options) => histogram::run(&options),
         Chore::Operations(options) => operations::run(&options),
     };
     match result {

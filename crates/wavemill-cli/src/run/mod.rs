@@ -202,7 +202,7 @@ fn fits(code: &TargetId) -> String {
 /// A code object and a kernel in it.
 struct Found<'a> {
     target: TargetId,
-    /// Which one of the code objects in the file that fit.
+    /// Which one of the bundles in the file it is out of.
     index: usize,
     kernel: String,
     bytes: Cow<'a, [u8]>,
@@ -270,6 +270,12 @@ fn find<'a>(
             }
         }
     };
+    if let Some(name) = &launch.kernel
+        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed)?
+    {
+        let index = found.selected.bundle;
+        return Ok(Found { target, index, kernel: found.kernel, bytes: found.bytes });
+    }
     let selected = container.select(&target, &limits).map_err(failed)?;
     let mut contents = Vec::with_capacity(selected.len());
     for one in &selected {
@@ -277,7 +283,7 @@ fn find<'a>(
     }
     let objects = contents.iter().map(|object| CodeObject::parse(object)).collect::<Result<Vec<_>, _>>();
     let (index, kernel) = choose(&objects.map_err(failed)?, launch, several)?;
-    Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
+    Ok(Found { target, index: selected[index].bundle, kernel, bytes: contents.swap_remove(index) })
 }
 
 /// The kernel that was asked for, or the only one: which code object has it, and its name there.

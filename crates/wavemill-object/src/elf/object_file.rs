@@ -217,13 +217,7 @@ impl<'a> CodeObject<'a> {
     /// The kernel called `name`: mangled, or demangled with or without parameters.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         let exact = self.kernels.iter().find(|kernel| kernel.name == name);
-        exact.or_else(|| {
-            self.kernels.iter().find(|kernel| {
-                kernel.demangled_name().is_some_and(|full| {
-                    full == name || full.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
-                })
-            })
-        })
+        exact.or_else(|| self.kernels.iter().find(|kernel| kernel.is_called(name)))
     }
 
     /// Faults that do not keep the rest from being used, in plain words.
