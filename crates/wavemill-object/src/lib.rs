@@ -44,7 +44,7 @@ mod sniff;
 mod target;
 
 pub use container::Container;
-pub use demangle::demangle;
+pub use demangle::{demangle, is_called};
 pub use descriptor::{
     Field, KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2,
     Rsrc3Gfx10, Rsrc3Gfx90a,

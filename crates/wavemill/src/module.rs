@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
-    ValueKind, container::ContainerKind,
+    ValueKind, container::ContainerKind, is_called,
 };
 
 use crate::buffer::Buffer;
@@ -108,11 +108,14 @@ impl Module {
         match container.find_kernel(device.target(), name, &limits)? {
             Some(found) => Module::load_object(device, &found.bytes, &limits),
             None => {
-                let mut names = Vec::new();
+                let mut names: Vec<String> = Vec::new();
                 for selected in container.select(device.target(), &limits)? {
                     let object = container.read(&selected, &limits)?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
+                // Those that are instances of the same function come first.
+                let function = name.split(['<', '(']).next().and_then(|head| head.rsplit([' ', ':']).next());
+                names.sort_by_key(|kernel| function.is_none_or(|function| !kernel.contains(function)));
                 Err(no_kernel(name, names.iter().map(String::as_str)))
             }
         }
@@ -194,7 +197,7 @@ impl Module {
             .kernels
             .iter()
             .position(|k| k.name == name || k.symbol == name)
-            .or_else(|| self.0.kernels.iter().position(|k| k.is_called(name)));
+            .or_else(|| self.0.kernels.iter().position(|k| is_called(&k.name, name)));
         match position {
             Some(index) => Ok(Kernel { module: self.0.clone(), index }),
             None => Err(no_kernel(name, self.0.kernels.iter().map(|k| k.name.as_str()))),

@@ -231,7 +231,9 @@ impl Histogram {
             let without: Vec<String> = rows
                 .iter()
                 .filter(|(_, count)| count.without != 0)
-                .map(|(op, count)| format!("`{}` {} of {}", op.row().mnemonic(*target), count.without, count.all))
+                .map(|(op, count)| {
+                    format!("`{}` {} of {}", op.row().mnemonic(*target), count.without, count.all)
+                })
                 .collect();
             if !without.is_empty() {
                 println!("{target}, without a meaning: {}", without.join(", "));

@@ -323,8 +323,7 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Resu
             false => format!("Add --kernel NAME:{list}"),
         })),
         (Some(wanted), _) => {
-            let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
-            let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());
+            let find = |object: &CodeObject<'_>| object.kernel(wanted).map(|kernel| kernel.name.clone());
             let found = objects.iter().enumerate().find_map(|(index, object)| Some((index, find(object)?)));
             found.ok_or_else(|| {
                 let near = closest(wanted, all.iter().map(|(_, name)| *name));

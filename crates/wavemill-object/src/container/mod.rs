@@ -129,14 +129,13 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// The first code object that fits `device` and has the kernel `name` (mangled, or demangled with or without
-    /// parameters), with the kernel's name in it. Code objects without any symbol of that name are passed over by
+    /// The first code object that fits `device` and has the kernel called `name` (as
+    /// [`is_called`](crate::is_called) says), with the kernel's name in it. Code objects without any symbol of that name are passed over by
     /// their string tables, so that of a library with hundreds of them hardly more than one is read.
     ///
     /// # Errors
     /// As [`select`](Self::select), and what is wrong with a code object that may have the kernel.
     pub fn find_kernel(&self, device: &TargetId, name: &str, limits: &Limits) -> Result<Option<Found<'a>>> {
-        let name = name.strip_suffix(".kd").unwrap_or(name);
         for selected in self.select(device, limits)? {
             let bytes = self.read(&selected, limits)?;
             if !may_define(&bytes, name) {

@@ -34,13 +34,6 @@ impl Kernel {
         crate::demangle(&self.name)
     }
 
-    /// Whether that is its readable name, with or without parameters.
-    pub fn is_called(&self, name: &str) -> bool {
-        self.demangled_name().is_some_and(|full| {
-            full == name || full.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
-        })
-    }
-
     /// Types of the arguments that the caller passes, from a mangled C++ name.
     /// `None` when the name does not tell, or tells another number of parameters
     /// than the metadata has arguments.

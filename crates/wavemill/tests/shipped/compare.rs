@@ -50,7 +50,10 @@ pub(crate) fn close<T: Copy + Into<f64>>(
         let found: f64 = (*found).into();
         let allowed = tolerance.relative * expected.abs() + tolerance.absolute;
         if !((found - expected).abs() <= allowed) {
-            return Err(format!("{what}[{at}] is {found:e}, expected {expected:e}, give or take {allowed:e}").into());
+            return Err(format!(
+                "{what}[{at}] is {found:e}, expected {expected:e}, give or take {allowed:e}"
+            )
+            .into());
         }
     }
     Ok(())

@@ -25,11 +25,7 @@ pub(crate) fn threefry(gpu: &Gpu) -> Result<(), Failed> {
             true => args.extend([(-1i64).into(), (&length).into()]),
             false => args.extend([(count as i64).into(), 0u64.into()]),
         }
-        gpu.launch(
-            "jax::hip::(anonymous namespace)::ThreeFry2x32Kernel",
-            grid(groups, 128),
-            &args,
-        )?;
+        gpu.launch("jax::hip::(anonymous namespace)::ThreeFry2x32Kernel", grid(groups, 128), &args)?;
         let expected: Vec<[u32; 2]> = (0..count)
             .map(|n| threefry2x32_20([inputs[2][n], inputs[3][n]], [inputs[0][n], inputs[1][n]]))
             .collect();
@@ -141,7 +137,8 @@ pub(crate) fn tridiagonal_solve(gpu: &Gpu) -> Result<(), Failed> {
         }
     };
     let systems: Vec<Tridiagonal> = (0..batches).map(|_| system()).collect();
-    let all = |part: fn(&Tridiagonal) -> &Vec<f64>| systems.iter().flat_map(part).copied().collect::<Vec<f64>>();
+    let all =
+        |part: fn(&Tridiagonal) -> &Vec<f64>| systems.iter().flat_map(part).copied().collect::<Vec<f64>>();
     let parts = [all(|s| &s.lower), all(|s| &s.main), all(|s| &s.upper), all(|s| &s.right)];
     let names = ["subdiag", "diag", "superdiag", "rhs"];
     let total = batches * n * sides;
@@ -151,8 +148,7 @@ pub(crate) fn tridiagonal_solve(gpu: &Gpu) -> Result<(), Failed> {
         let workspace = gpu.room("workspace", width * batches * (3 * n + sides))?;
         let mut args = vec![(batches as i64).into(), (n as i32).into(), (sides as i32).into()];
         args.extend(buffers.iter().chain([&result, &workspace]).map(wavemill::Arg::from));
-        let kernel =
-            format!("void jax::hip::(anonymous namespace)::TridiagonalSolvePerturbedKernel<{kind}>");
+        let kernel = format!("void jax::hip::(anonymous namespace)::TridiagonalSolvePerturbedKernel<{kind}>");
         gpu.launch(&kernel, grid(2, 128), &args)?;
         Ok::<_, Failed>(result)
     };

@@ -109,7 +109,9 @@ fn libraries(folder: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let Some(folder) = std::env::var_os("WAVEMILL_SHIPPED") else {
-        println!("shipped: not run, because WAVEMILL_SHIPPED names no folder of unpacked packages (.ci/shipped fetches them)");
+        println!(
+            "shipped: not run, because WAVEMILL_SHIPPED names no folder of unpacked packages (.ci/shipped fetches them)"
+        );
         return ExitCode::SUCCESS;
     };
     let mut files = Vec::new();

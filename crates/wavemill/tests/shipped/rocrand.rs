@@ -91,14 +91,19 @@ fn philox(gpu: &Gpu, types: &str, position: u32, result: u64, count: usize, how:
     let kernel = format!(
         "_ZN12rocrand_host6detailL15generate_kernelI{types}EEvNS0_27philox4x32_10_device_engineEPT_mT0_"
     );
-    gpu.launch(&kernel, grid(4, 256), &[philox_engine(KEY, position), result.into(), (count as u64).into(), how])
+    gpu.launch(
+        &kernel,
+        grid(4, 256),
+        &[philox_engine(KEY, position), result.into(), (count as u64).into(), how],
+    )
 }
 
 pub(crate) fn philox_integers(gpu: &Gpu) -> Result<(), Failed> {
     known_answers()?;
     // More than the threads write at once, with a rest; results that do not begin where vectors do; an engine within a
     // counter's four words.
-    for (count, position, skipped) in [(4096 * 4 + 3, 0, 0), (5001, 2, 0), (4099, 0, 1), (2, 7, 3), (1, 3, 0)] {
+    for (count, position, skipped) in [(4096 * 4 + 3, 0, 0), (5001, 2, 0), (4099, 0, 1), (2, 7, 3), (1, 3, 0)]
+    {
         let result = gpu.room("result", 4 * (count + 8))?;
         let address = result.address() + 4 * skipped as u64;
         philox(gpu, "j20uniform_distributionIjE", position, address, count, no_parameters())?;
@@ -200,8 +205,11 @@ impl Discrete {
             share[more] -= 1.0 - share[less];
             if share[more] < 1.0 { small.push(more) } else { large.push(more) }
         }
-        let tables =
-            [gpu.with("alias", &alias)?, gpu.with("probability", &probability)?, gpu.with("cdf", &cumulative)?];
+        let tables = [
+            gpu.with("alias", &alias)?,
+            gpu.with("probability", &probability)?,
+            gpu.with("cdf", &cumulative)?,
+        ];
         let mut bytes = (size as u32).to_le_bytes().to_vec();
         bytes.extend(0u32.to_le_bytes());
         tables.iter().for_each(|table| bytes.extend(table.address().to_le_bytes()));
@@ -237,7 +245,13 @@ const ENGINES: usize = 1024;
 const ENGINE_GRID: Size = Size { groups: [4, 1, 1], threads: [256, 1, 1] };
 
 /// The numbers that engines in memory give when all of them take turns, `of_engine` from each at a time.
-fn in_turn<E>(engines: &mut [E], start: usize, of_engine: usize, count: usize, next: impl Fn(&mut E) -> u32) -> Vec<u32> {
+fn in_turn<E>(
+    engines: &mut [E],
+    start: usize,
+    of_engine: usize,
+    count: usize,
+    next: impl Fn(&mut E) -> u32,
+) -> Vec<u32> {
     let mut numbers = Vec::new();
     for turn in 0..count.div_ceil(of_engine) {
         let engine = &mut engines[(turn + start) % ENGINES];
