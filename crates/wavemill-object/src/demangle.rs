@@ -73,6 +73,10 @@ pub fn is_called(symbol: &str, name: &str) -> bool {
     if symbol.strip_suffix(".kd").unwrap_or(symbol) == plain {
         return true;
     }
+    // Most symbols need not be demangled to see that they are something else.
+    if identifier(plain).is_some_and(|identifier| !symbol.contains(identifier)) {
+        return false;
+    }
     demangle(symbol).is_some_and(|full| {
         let (full, name) = (canonical(&full), canonical(plain));
         let parameters = |rest: &str| rest.starts_with('(') && !rest.starts_with("(anonymous namespace)");

@@ -1,5 +1,6 @@
 //! A shipped library on one of the targets that it has code for.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use libtest_mimic::Failed;
 use memmap2::Mmap;
-use wavemill::{Arg, Buffer, Device, Launch, Module, Plain, TargetId};
+use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, Plain, TargetId};
 
 /// A library, mapped as users map it.
 pub(crate) struct Library {
@@ -39,6 +40,8 @@ impl Library {
 pub(crate) struct Gpu {
     library: Arc<Library>,
     device: Device,
+    /// Code objects that have been loaded: to find one in a compressed bundle takes longer than to run a kernel.
+    modules: RefCell<Vec<Module>>,
 }
 
 /// Names of the kernels that have run, of all libraries and targets.
@@ -63,7 +66,7 @@ pub(crate) fn grid(groups: usize, threads: u32) -> Size {
 
 impl Gpu {
     pub(crate) fn new(library: Arc<Library>, target: &TargetId) -> Result<Self, Failed> {
-        Ok(Gpu { library, device: Device::new(target)? })
+        Ok(Gpu { library, device: Device::new(target)?, modules: RefCell::default() })
     }
 
     /// A buffer with contents.
@@ -78,10 +81,19 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Runs a kernel out of the library, by its mangled name, or as the source calls it.
+    /// A kernel of the library, by its mangled name, or as the source calls it.
+    fn kernel(&self, name: &str) -> Result<Kernel, Failed> {
+        let mut modules = self.modules.borrow_mut();
+        if let Some(kernel) = modules.iter().find_map(|module| module.kernel(name).ok()) {
+            return Ok(kernel);
+        }
+        modules.push(Module::with_kernel(&self.device, &self.library.bytes, name)?);
+        Ok(modules[modules.len() - 1].kernel(name)?)
+    }
+
+    /// Runs a kernel.
     pub(crate) fn launch(&self, kernel: &str, size: Size, args: &[Arg]) -> Result<(), Failed> {
-        let module = Module::with_kernel(&self.device, &self.library.bytes, kernel)?;
-        let kernel = module.kernel(kernel)?;
+        let kernel = self.kernel(kernel)?;
         Launch::new(&kernel)
             .workgroups(size.groups)
             .workgroup_size(size.threads)
