@@ -119,6 +119,8 @@ enum GridSize {
 const MAX_SCRATCH: u64 = 1 << 30;
 /// Bytes of kernel arguments; compilers stop at a few thousand.
 const MAX_KERNARG: u32 = 1 << 20;
+/// Least alignment of the kernel argument segment, and of its end.
+const KERNARG_ALIGN: u64 = 16;
 /// Private memory per lane of kernels whose stack has no known size.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
@@ -480,7 +482,10 @@ impl<'a> Launch<'a> {
         let d = &object.descriptor;
         let queue = Buffer::internal(device, "queue", 256, 64)?;
         geometry.queue = queue.address();
-        let kernarg_buffer = Buffer::internal(device, "kernel arguments", kernarg.len() as u64, 64)?;
+        // LLVM loads three dwords at the end as four (AMDGPUTargetLowering::WidenOrSplitVectorLoad), and the segment as
+        // it is allocated ends at a multiple of its alignment, which is 16 at least (AMDGPUUsage, "Kernel Dispatch").
+        let segment = (kernarg.len() as u64).next_multiple_of(KERNARG_ALIGN);
+        let kernarg_buffer = Buffer::internal(device, "kernel arguments", segment, 64)?;
 
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;

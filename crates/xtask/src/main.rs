@@ -3,6 +3,7 @@
 mod compare_objdump;
 mod conformance;
 mod coverage;
+mod histogram;
 mod operations;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ enum Chore {
     Conformance(conformance::Options),
     /// Print how many rows of the instruction table the kernels execute, by format and target
     Coverage(coverage::Options),
+    /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
+    Histogram(histogram::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
 }
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Coverage(options) => coverage::run(&options),
+        Chore::Histogram(options) => histogram::run(&options),
         Chore::Operations(options) => operations::run(&options),
     };
     match result {

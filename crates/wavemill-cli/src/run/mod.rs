@@ -228,7 +228,7 @@ fn fits(code: &TargetId) -> String {
 /// A code object and a kernel in it.
 struct Found<'a> {
     target: TargetId,
-    /// Which one of the code objects in the file that fit.
+    /// Which one of the bundles in the file it is out of.
     index: usize,
     kernel: String,
     bytes: Cow<'a, [u8]>,
@@ -299,6 +299,12 @@ fn find<'a>(
             }
         }
     };
+    if let Some(name) = &launch.kernel
+        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed)?
+    {
+        let index = found.selected.bundle;
+        return Ok(Found { target, index, kernel: found.kernel, bytes: found.bytes });
+    }
     let selected = container.select(&target, &limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
     let mut all = Vec::new();
@@ -306,13 +312,13 @@ fn find<'a>(
         let bytes = container.read(one, &limits).map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
         if let Some(kernel) = wanted(&object, launch) {
-            return Ok(Found { target, index, kernel, bytes });
+            return Ok(Found { target, index: one.bundle, kernel, bytes });
         }
         all.extend(names(&object, index));
     }
     let (index, kernel) = choose(all, launch, several)?;
     let bytes = container.read(&selected[index], &limits).map_err(failed)?;
-    Ok(Found { target, index, kernel, bytes })
+    Ok(Found { target, index: selected[index].bundle, kernel, bytes })
 }
 
 /// The name of the kernel that was asked for, if the code object has it.
