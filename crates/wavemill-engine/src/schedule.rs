@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use wavemill_ir::{LANES, Row, Uni};
 
 use crate::control::RunControl;
-use crate::fault::{Fault, FaultCause, WaveSnapshot};
+use crate::fault::{Fault, FaultCause, Strict, WaveResources, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
 use crate::observe::{Observer, SingleSteps, Step};
@@ -128,6 +128,8 @@ pub struct RunOptions {
     pub find_stalls: bool,
     /// Lets others stop the run and see how far it is.
     pub control: Option<Arc<RunControl>>,
+    /// What is a fault although the chip says nothing.
+    pub strict: Strict,
 }
 
 /// What a run did.
@@ -280,6 +282,8 @@ struct Group {
     waves: Vec<Wave>,
     states: Vec<State>,
     lds: Lds,
+    /// Bytes of private memory of each lane.
+    private: u32,
     /// Instructions and turns that it may still run; set once a workgroup behind it has faulted.
     grace: Option<u64>,
 }
@@ -288,7 +292,14 @@ struct Group {
 fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let wave = &group.waves[n];
     let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.mode));
-    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot })
+    let resources = WaveResources {
+        trapsts: wave.trapsts,
+        hw_id: wave.hw_id,
+        lds: group.lds.size as u32,
+        private: group.private,
+        waves: group.waves.len() as u32,
+    };
+    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot, resources })
 }
 
 impl Group {
@@ -300,6 +311,7 @@ impl Group {
             waves: Vec::new(),
             states: Vec::new(),
             lds: Lds::new(grid.lds_size),
+            private: grid.scratch_size,
             grace: None,
         }
     }
@@ -320,7 +332,16 @@ impl Group {
         }
         while self.waves.len() < waves {
             let regs = Registers::new(grid.registers);
-            self.waves.push(Wave { regs, pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0, private: (0, 0) });
+            self.waves.push(Wave {
+                regs,
+                pc: 0,
+                mode: 0,
+                trapsts: 0,
+                retired: 0,
+                hw_id: 0,
+                private: (0, 0),
+                from: None,
+            });
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
@@ -330,6 +351,7 @@ impl Group {
             w.mode = grid.mode;
             w.trapsts = 0;
             w.retired = 0;
+            w.from = None;
             let slot = slot * grid.waves_per_group + n;
             w.hw_id = slot & 0xf;
             let private = grid.init.scratch(slot);
@@ -422,6 +444,7 @@ struct Run<'a> {
     /// Private memory of all resident waves, from its first byte to behind the last one.
     private: (u64, u64),
     poison: Option<u32>,
+    strict: Strict,
     /// Whether to look for grids that are stuck.
     detect_stalls: bool,
     count_blocks: bool,
@@ -529,6 +552,7 @@ fn run_with(
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
+        strict: options.strict,
         detect_stalls: options.find_stalls && observer.is_none(),
         count_blocks: options.count_blocks,
         tier,
@@ -572,8 +596,7 @@ fn run_with(
 
 impl Run<'_> {
     fn work(&self) {
-        let mut interp =
-            Interpreter::new(self.tier, self.grid.registers, self.grid.source, self.count_blocks);
+        let mut interp = self.interpreter(self.grid.source, self.count_blocks);
         let mut retired = 0;
         while let Some(mut group) = self.take() {
             let before = group.retired();
@@ -591,6 +614,10 @@ impl Run<'_> {
             }
         }
         shared.stats.blocks = shared.stats.blocks.max(interp.block_count());
+    }
+
+    fn interpreter<'s>(&self, source: &'s dyn BlockSource, counting: bool) -> Interpreter<'s> {
+        Interpreter::new(self.tier, self.grid.registers, source, counting).strict(self.strict)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
@@ -615,7 +642,7 @@ impl Run<'_> {
                 }
                 let mut wave = group.live_wave(n);
                 if self.detect_stalls && live.len() < EXPLAINED && !wave.at_barrier {
-                    let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+                    let interp = self.interpreter(&source, false);
                     let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
                     if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around) {
                         wave.spins = Some(spin);
@@ -741,7 +768,7 @@ impl Run<'_> {
         let budget = std::mem::take(&mut shared.fruitless) / (LOOKING * waiting);
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
-        let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+        let interp = self.interpreter(&source, false);
         let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, self.control);
         let mut waves = Vec::new();
         let mut moved = None;

@@ -110,6 +110,11 @@ enum GridSize {
 const MAX_SCRATCH: u64 = 1 << 30;
 /// Bytes of kernel arguments; compilers stop at a few thousand.
 const MAX_KERNARG: u32 = 1 << 20;
+/// Bytes of private memory that the chip has for a lane: 13 bits of kilobytes for a wave (LLVM,
+/// `GCNSubtarget::getMaxWaveScratchSize`).
+const MAX_PRIVATE: u32 = ((1 << 13) - 1) * 1024 / 64;
+/// User SGPRs that the chip sets (AMDGPUUsage, "Initial Kernel Execution State").
+const USER_SGPRS: u32 = 16;
 /// Private memory per lane of kernels whose stack has no known size.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
@@ -245,6 +250,10 @@ impl<'a> Launch<'a> {
         Error::Launch { kernel: self.kernel.name().to_owned(), problem }
     }
 
+    fn unusable(&self, problem: String) -> Error {
+        Error::Unusable { kernel: self.kernel.name().to_owned(), problem }
+    }
+
     fn too_much_lds(&self) -> Error {
         let device = &self.kernel.module.device;
         let (target, have) = (device.target.name(), device.product.lds());
@@ -295,7 +304,7 @@ impl<'a> Launch<'a> {
                 slot.copy_from_slice(&bytes);
                 Ok(())
             }
-            None => Err(self.refuse(format!(
+            None => Err(self.unusable(format!(
                 "argument {index} lies at byte {start} of a kernel argument segment of {} bytes",
                 kernarg.len()
             ))),
@@ -306,6 +315,12 @@ impl<'a> Launch<'a> {
     fn geometry(&self) -> Result<(Geometry, [u32; 3])> {
         let required = self.kernel.required_workgroup_size();
         let size = self.workgroup_size.or(required).unwrap_or([1; 3]);
+        if let Some(required) = required.filter(|r| !self.possible(*r)) {
+            return Err(self.unusable(format!(
+                "it was compiled for workgroups of {required:?}; 1 to {} work-items are possible",
+                self.kernel.max_workgroup_size()
+            )));
+        }
         // At most 2^96.
         let items: u128 = size.iter().map(|n| u128::from(*n)).product();
         let max = self.kernel.max_workgroup_size();
@@ -351,22 +366,59 @@ impl<'a> Launch<'a> {
         Ok((geometry, groups))
     }
 
+    /// Whether workgroups of a size can be.
+    fn possible(&self, size: [u32; 3]) -> bool {
+        let items: u128 = size.iter().map(|n| u128::from(*n)).product();
+        (1..=u128::from(self.kernel.max_workgroup_size())).contains(&items)
+    }
+
+    /// Makes sure that the chip has what the code object wants, whatever the launch is.
+    fn check_object(&self) -> Result<()> {
+        let device = &self.kernel.module.device;
+        let (target, d) = (device.target.name(), &self.kernel.object().descriptor);
+        let too_much = |n: u32, what: &str, have: u32, for_whom: &str| {
+            Err(self.unusable(format!("it wants {n} {what}; {target} has {have}{for_whom}")))
+        };
+        if self.kernel.max_workgroup_size() == 0 {
+            return Err(self.unusable("it says that no workgroup is small enough for it".to_owned()));
+        }
+        if d.group_segment_fixed_size > device.product.lds() {
+            let n = d.group_segment_fixed_size;
+            return too_much(n, "bytes of LDS", device.product.lds(), " per workgroup");
+        }
+        if d.private_segment_fixed_size > MAX_PRIVATE {
+            let n = d.private_segment_fixed_size;
+            return too_much(n, "bytes of private memory", MAX_PRIVATE, " per work-item");
+        }
+        if self.kernel.kernarg_size() > MAX_KERNARG {
+            return Err(self.unusable(format!(
+                "it wants a kernel argument segment of {} bytes; at most {MAX_KERNARG} are possible",
+                self.kernel.kernarg_size()
+            )));
+        }
+        let sgprs = user_sgprs(d);
+        if sgprs > USER_SGPRS {
+            return too_much(sgprs, "user SGPRs", USER_SGPRS, "");
+        }
+        Ok(())
+    }
+
     /// Makes sure that the launch is possible, and works out its sizes.
     fn plan(&self) -> Result<Plan> {
         let device = &self.kernel.module.device;
         let object = self.kernel.object();
         let d = &object.descriptor;
+        self.check_object()?;
         let (mut geometry, workgroups) = self.geometry()?;
 
         let mut lds = d.group_segment_fixed_size;
-        let kernarg_size =
-            self.kernel.kernarg_size().max(self.kernarg.as_ref().map_or(0, |k| k.len() as u32));
-        if kernarg_size > MAX_KERNARG {
+        let kernarg_size = self.kernarg.as_ref().map_or(0, Vec::len).max(self.kernel.kernarg_size() as usize);
+        if kernarg_size > MAX_KERNARG as usize {
             return Err(self.refuse(format!(
                 "a kernel argument segment of {kernarg_size} bytes; at most {MAX_KERNARG} are possible"
             )));
         }
-        let mut kernarg = vec![0u8; kernarg_size as usize];
+        let mut kernarg = vec![0u8; kernarg_size];
         if let Some(raw) = &self.kernarg {
             kernarg[..raw.len()].copy_from_slice(raw);
         } else if self.kernel.has_metadata() {
@@ -426,7 +478,7 @@ impl<'a> Launch<'a> {
     /// Makes sure that the launch is possible, without running anything.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if it is not.
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if it is not.
     pub fn check(&self) -> Result<()> {
         self.plan().map(|_| ())
     }
@@ -434,8 +486,8 @@ impl<'a> Launch<'a> {
     /// Runs the kernel to its end.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`],
-    /// [`Error::Stalled`], [`Error::InstructionLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if the launch is impossible (nothing has run then),
+    /// [`Error::Fault`], [`Error::Stalled`], [`Error::InstructionLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if
     /// there is no memory for it.
     pub fn run(&self) -> Result<LaunchStats> {
         let Plan {
@@ -557,7 +609,7 @@ impl<'a> Launch<'a> {
     fn registers(&self, device: &DeviceInner) -> Result<RegisterCounts> {
         let object = self.kernel.object();
         let r = object.descriptor.registers(&device.id.processor).ok_or_else(|| {
-            self.refuse(format!("the register granules of {} are not known", device.id.processor.name()))
+            self.unusable(format!("the register granules of {} are not known", device.id.processor.name()))
         })?;
         let (vgprs, accs) = match device.target {
             Target::Gfx900 | Target::Gfx906 => (r.vgprs, 0),
@@ -590,6 +642,22 @@ impl<'a> Launch<'a> {
         p.resize(64, 0);
         p
     }
+}
+
+/// User SGPRs that a descriptor asks for (AMDGPUUsage, "SGPR Register Set Up Order").
+fn user_sgprs(d: &wavemill_object::KernelDescriptor) -> u32 {
+    let p = d.properties;
+    let wanted = [
+        (p.private_segment_buffer(), 4),
+        (p.dispatch_ptr(), 2),
+        (p.queue_ptr(), 2),
+        (p.kernarg_segment_ptr(), 2),
+        (p.dispatch_id(), 2),
+        (p.flat_scratch_init(), 2),
+        (p.private_segment_size(), 1),
+    ];
+    let sum: u32 = wanted.iter().filter(|(wanted, _)| *wanted).map(|(_, n)| n).sum();
+    (sum + d.kernarg_preload.length()).max(d.rsrc2.user_sgpr_count())
 }
 
 /// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.

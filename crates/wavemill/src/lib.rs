@@ -53,13 +53,13 @@ pub use live::LiveWave;
 pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
 pub use product::{PRODUCTS, Product, TargetChoice};
-pub use report::{FaultReport, SourceLocation};
+pub use report::{FaultReport, InlinedCall, SourceLocation};
 pub use services::Output;
 pub use stall::StallReport;
 pub use trace::{TraceStep, Tracer};
 pub use wavemill_engine::{
-    Access, Fault, FaultCause, FaultLane, FaultSpace, Nearest, RunControl, RunOptions, RunStats, Spin, Tier,
-    WaveSnapshot,
+    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours,
+    RunControl, RunOptions, RunStats, Spin, Strict, Tier, WaveResources, WaveSnapshot,
 };
 pub use wavemill_isa::gcn::Fidelity;
 pub use wavemill_object::TargetId;

@@ -58,7 +58,7 @@ pub(crate) fn failure(error: &Error) -> Failure {
         | Error::Stopped { kernel, live, not_started, .. } => {
             (Exit::Limit, Some(details::unfinished(kernel, live, *not_started)))
         }
-        Error::Object(_) | Error::UnsupportedTarget { .. } => (Exit::Input, None),
+        Error::Object(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => (Exit::Input, None),
         _ => (Exit::Usage, None),
     };
     let mut failure = Failure::new(exit, error.to_string().trim_end());
@@ -280,6 +280,12 @@ fn find<'a>(
     Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
 }
 
+/// What is wrong with the code objects, a line for each of the problems that are wanted.
+fn problems(objects: &[CodeObject<'_>], wanted: impl Fn(&str) -> bool) -> String {
+    let all = objects.iter().flat_map(CodeObject::problems).map(String::as_str);
+    all.filter(|problem| wanted(problem)).take(LISTED).collect::<Vec<_>>().join("\n")
+}
+
 /// The kernel that was asked for, or the only one: which code object has it, and its name there.
 fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
     let all: Vec<(usize, &str)> = objects
@@ -306,7 +312,13 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Resu
         );
     }
     match (&launch.kernel, &all[..]) {
-        (_, []) => Err(Failure::input("there is no kernel in it")),
+        (_, []) => {
+            let failure = Failure::input("there is no kernel in it that could run");
+            match problems(objects, |problem| problem.contains("kernel")).as_str() {
+                "" => Err(failure),
+                problems => Err(failure.help(problems)),
+            }
+        }
         (None, [(index, name)]) => Ok((*index, (*name).to_owned())),
         (None, _) => Err(Failure::usage(format!(
             "there are {}; say which one to run",
@@ -321,6 +333,10 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Resu
             let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());
             let found = objects.iter().enumerate().find_map(|(index, object)| Some((index, find(object)?)));
             found.ok_or_else(|| {
+                let why = problems(objects, |problem| problem.contains(&format!("`{plain}")));
+                if !why.is_empty() {
+                    return Failure::input(format!("the kernel `{wanted}` cannot run")).help(why);
+                }
                 let near = closest(wanted, all.iter().map(|(_, name)| *name));
                 let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 Failure::usage(format!("there is no kernel `{wanted}`{hint}"))

@@ -9,14 +9,15 @@ use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
 use super::Tier;
-use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space, span};
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, refuse, resolve, space, span};
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::lds;
 use super::mem::{for_lanes, read_dword, write_dword};
+use super::strict::verdict;
 use crate::LANES;
-use crate::fault::Access;
+use crate::fault::{Access, FaultSpace};
 use crate::raw;
 use crate::regs::{DUMP, ROW_BYTES, uni_offset};
 
@@ -473,6 +474,39 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
     })
 }
 
+/// Where the counter of `ds_append` and `ds_consume` lies in LDS.
+unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
+        u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3
+    }
+}
+
+/// Refuses bytes that LDS has not, for the first active lane.
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u64) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mut refused = None;
+        if at.checked_add(bytes).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
+            let lane = lane_mask(ctx, op).trailing_zeros() as usize % LANES;
+            refuse(ctx, &mut refused, lane, at, FaultSpace::Lds);
+        }
+        verdict(ctx, op, refused)
+    }
+}
+
+/// Refuses a counter outside of LDS.
+pub(super) unsafe fn append_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if lane_mask(ctx, op) == 0 {
+            return HostOp::next(op);
+        }
+        check(ctx, op, counter(ctx, op), 4)
+    }
+}
+
 unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the counter is inside LDS.
     unsafe {
@@ -480,8 +514,7 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
         if mask == 0 {
             return HostOp::next(op);
         }
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let at = u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3;
+        let at = counter(ctx, op);
         let mut old = 0;
         if at.checked_add(4).is_some_and(|end| end <= u64::from((*ctx).lds_size)) {
             let p = (*ctx).lds.add(at as usize);
@@ -502,18 +535,34 @@ pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
 }
 
+/// The element of LDS that M0 names: its address, bytes and type.
+unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
+    // SAFETY: the contract of handlers.
+    let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
+    let ty = m0 >> 16 & 7;
+    let bytes = match ty {
+        0 | 4 => 1,
+        1 | 5 => 2,
+        2 => 4,
+        _ => 0,
+    };
+    (m0 & 0xffff, bytes, ty)
+}
+
+/// Refuses an element outside of LDS.
+pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (at, bytes, _) = element(ctx);
+        check(ctx, op, at.into(), bytes.into())
+    }
+}
+
 /// The element of LDS that M0 names.
 unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the bytes are inside LDS.
     unsafe {
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
-        let bytes = match ty {
-            0 | 4 => 1,
-            1 | 5 => 2,
-            2 => 4,
-            _ => 0,
-        };
+        let (at, bytes, ty) = element(ctx);
         let mut value = 0;
         if at + bytes <= (*ctx).lds_size {
             for n in 0..bytes {

@@ -14,7 +14,10 @@ use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
-use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
+use super::{
+    Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step, strict,
+};
+use crate::fault::Strict;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
@@ -39,6 +42,7 @@ struct Compiler<'a> {
     counts: RegisterCounts,
     /// Float operations collect the exceptions that they raise.
     watching: bool,
+    strict: Strict,
     block: &'a Block,
     ops: Vec<HostOp>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
@@ -65,15 +69,18 @@ pub(super) struct Purpose {
     pub counting: bool,
     /// Float operations collect the exceptions that they raise.
     pub watching: bool,
+    /// Accesses that are faults although the chip says nothing.
+    pub strict: Strict,
 }
 
 /// Compiles a block.
 pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
-    let Purpose { tier, counts, counting, watching } = purpose;
+    let Purpose { tier, counts, counting, watching, strict } = purpose;
     let mut c = Compiler {
         tier,
         counts,
         watching,
+        strict,
         block,
         ops: Vec::new(),
         infos: Vec::new(),
@@ -81,7 +88,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
         step_rows: 0,
         opaque: false,
     };
-    if counting {
+    // Who comes to where there is no code does not enter a block.
+    let nowhere = block.insts.is_empty() && block.terminator == Terminator::Fault(FaultKind::NoCode);
+    if counting && !(nowhere && block.guest.len() == 1) {
         let op = c.host(control::count);
         c.ops.push(op);
     }
@@ -92,7 +101,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
         let offset = guest[0].pc_offset;
         c.pc = block.start + u64::from(offset);
         let mark = c.ops.len();
-        if guest.iter().any(|inst| c.operation(inst).is_err()) {
+        if c.checks(guest).is_err() || guest.iter().any(|inst| c.operation(inst).is_err()) {
             // The registers at the fault are those before the guest instruction, however many operations it is.
             c.ops.truncate(mark);
             let mut op = c.host(control::unsupported);
@@ -112,6 +121,7 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
         tier,
         counts,
         watching: false,
+        strict: Strict::default(),
         block,
         ops: Vec::new(),
         infos: Vec::new(),
@@ -204,9 +214,49 @@ impl Compiler<'_> {
 
     /// One operation and what must be done before it.
     fn operation(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        if self.waits_for_address(inst) {
+            self.check(inst)?;
+        }
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
         self.inst(&inst)
+    }
+
+    /// The checks of a strict run in front of a guest instruction: of that nothing has taken effect when one of its
+    /// accesses is refused.
+    fn checks(&mut self, guest: &[Inst]) -> Result<(), Unsupported> {
+        if self.strict == Strict::default() {
+            return Ok(());
+        }
+        for inst in guest {
+            if !self.waits_for_address(inst) {
+                self.check(inst)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a check in front of the operation has to wait for what comes before it in the guest instruction.
+    fn waits_for_address(&self, inst: &Inst) -> bool {
+        self.strict != Strict::default()
+            && inst.src[..3].iter().any(|s| match s {
+                Operand::Row(row) => row.0 >= Row::TEMP0.0,
+                Operand::Uni(cell) => cell.0 >= Uni::TEMP0.0,
+                Operand::None | Operand::Const(_) => false,
+            })
+    }
+
+    /// The check of a strict run in front of an operation, if there is one.
+    fn check(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        let Some((run, checked)) = strict::handler(inst.op, self.strict) else { return Ok(()) };
+        self.step_rows = 0;
+        let mut inst = *inst;
+        inst.src[3] = Operand::None;
+        let inst = self.with_existing_sources(&inst)?;
+        let mut h = self.plain(&inst, run);
+        h.k[3] = checked;
+        self.ops.push(h);
+        Ok(())
     }
 
     /// The operation with copies in place of sources of several registers which the wave has only in part.

@@ -1,0 +1,41 @@
+// Faults in compiled code with debug info: calls that are inlined, private memory, a stack that overflows.
+
+static void put(global int *out, int at, int value) { out[at] = value; }
+
+static inline __attribute__((always_inline)) void scale(global int *out, int at, int factor) {
+    put(out, at, out[at] * factor);
+}
+
+// The item `lane` of each group stores 1000 times too far.
+kernel void one_lane(global int *out, int lane) {
+    int id = get_local_id(0);
+    scale(out, id == lane ? 1000 * id : id, 3);
+}
+
+// An element of private memory that may lie outside.
+kernel void private_index(global int *out, int at) {
+    volatile int own[16];
+    for (int i = 0; i < 16; i++) {
+        own[i] = i;
+    }
+    own[at] = 7;
+    out[get_local_id(0)] = own[3];
+}
+
+// OpenCL C has no recursion, and Clang sizes the stack as if there were none.
+__attribute__((noinline)) static int deeper(volatile int *above, int depth) {
+    volatile int own[64];
+    own[depth & 63] = above[0] + depth;
+    return depth == 0 ? own[0] : deeper(own, depth - 1) + own[1];
+}
+
+kernel void recursion(global int *out, int depth) {
+    volatile int first[1] = {1};
+    out[get_local_id(0)] = deeper((volatile int *)first, depth);
+}
+
+// A flag that nobody sets.
+kernel void wait_for_flag(global volatile int *flag) {
+    while (*flag == 0) {
+    }
+}
