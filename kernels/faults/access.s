@@ -1,13 +1,15 @@
 // Accesses of every kind to where the arguments say: lane `i` of those in `lanes` goes to byte `offset + stride * i` of
-// `data`, or of LDS. `records` is what buffer resources say. Kernels that use LDS store what they read to `data`.
+// `data`, or of LDS. `records` is what buffer resources say. Kernels that use LDS store what they read to `data`. The
+// arguments are two buffers around `data` that nobody touches, and these: before, data, offset (64 bits), lanes (64 bits),
+// stride, records, after.
 .include "prologue.inc"
 
 // s[4:5]: data + offset; s[18:19]: data; v1: stride * i; v[2:3]: address of the lane; s[12:15]: a buffer resource of
 // `records` bytes; v[4:7]: data; s20: offset
 .macro begin name, lds=0
     kernel \name, \lds
-    s_load_dwordx4 s[4:7], s[0:1], 0x0
-    s_load_dwordx4 s[8:11], s[0:1], 0x10
+    s_load_dwordx4 s[4:7], s[0:1], 0x8
+    s_load_dwordx4 s[8:11], s[0:1], 0x18
     s_waitcnt lgkmcnt(0)
     s_mov_b64 s[18:19], s[4:5]
     s_mov_b32 s20, s6
@@ -92,7 +94,11 @@ lds_access ds_wrxchg2_rtn_b32, ds_wrxchg2_rtn_b32 v[8:9], v1, v4, v5 offset0:0 o
 
 flat_lds flat_lds_load, flat_load_dword v8, v[2:3]
 flat_lds flat_lds_store, flat_store_dword v[2:3], v4
+.if gfx942 || gfx950
+flat_lds flat_lds_atomic, flat_atomic_add v8, v[2:3], v4 sc0
+.else
 flat_lds flat_lds_atomic, flat_atomic_add v8, v[2:3], v4 glc
+.endif
 // A global access does not reach LDS.
 flat_lds global_to_lds, global_load_dword v8, v[2:3], off
 

@@ -1,9 +1,10 @@
-// Waves that go where there is no code, or never end. The arguments are an address (a target, a flag).
+// Waves that go where there is no code, or never end. The arguments are a buffer that nobody
+// touches, an address (a target, a flag), and another such buffer.
 .include "prologue.inc"
 
 .macro with_address name
     kernel \name
-    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    s_load_dwordx2 s[4:5], s[0:1], 0x8
     s_waitcnt lgkmcnt(0)
 .endm
 

@@ -1,4 +1,5 @@
-// Faults in compiled code with debug info: calls that are inlined, private memory, a stack that overflows.
+// Faults in compiled code with debug info: calls that are inlined, private memory, a stack that overflows. Nobody touches
+// the buffers `before` and `after`.
 
 static void put(global int *out, int at, int value) { out[at] = value; }
 
@@ -7,19 +8,20 @@ static inline __attribute__((always_inline)) void scale(global int *out, int at,
 }
 
 // The item `lane` of each group stores 1000 times too far.
-kernel void one_lane(global int *out, int lane) {
+kernel void one_lane(global char *before, global int *out, int lane, global char *after) {
     int id = get_local_id(0);
     scale(out, id == lane ? 1000 * id : id, 3);
 }
 
-// An element of private memory that may lie outside.
-kernel void private_index(global int *out, int at) {
+// An element of private memory that may lie outside, in one lane or (a negative one) in all.
+kernel void private_index(global char *before, global int *out, int at, int lane, global char *after) {
+    int id = get_local_id(0);
     volatile int own[16];
     for (int i = 0; i < 16; i++) {
         own[i] = i;
     }
-    own[at] = 7;
-    out[get_local_id(0)] = own[3];
+    own[lane < 0 || lane == id ? at : 5] = 7;
+    out[id] = own[3];
 }
 
 // OpenCL C has no recursion, and Clang sizes the stack as if there were none.
@@ -29,13 +31,13 @@ __attribute__((noinline)) static int deeper(volatile int *above, int depth) {
     return depth == 0 ? own[0] : deeper(own, depth - 1) + own[1];
 }
 
-kernel void recursion(global int *out, int depth) {
+kernel void recursion(global char *before, global int *out, int depth, global char *after) {
     volatile int first[1] = {1};
     out[get_local_id(0)] = deeper((volatile int *)first, depth);
 }
 
 // A flag that nobody sets.
-kernel void wait_for_flag(global volatile int *flag) {
+kernel void wait_for_flag(global char *before, global volatile int *flag, global char *after) {
     while (*flag == 0) {
     }
 }

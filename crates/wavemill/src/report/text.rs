@@ -179,13 +179,16 @@ impl FaultReport {
                 self.fault.cause,
                 FaultCause::MisalignedAtomic { .. } | FaultCause::Memory { space: FaultSpace::Global, .. }
             );
-            for l in lanes.iter().take(ADDRESSES) {
+            // Often they are all the same.
+            let same = lanes.iter().all(|lane| lane.address == lanes[0].address);
+            let shown = if same { &lanes[..1] } else { &lanes[..lanes.len().min(ADDRESSES)] };
+            for lane in shown {
                 match hexadecimal {
-                    true => write!(f, " {:#x}", l.address)?,
-                    false => write!(f, " {}", l.address as i64)?,
+                    true => write!(f, " {:#x}", lane.address)?,
+                    false => write!(f, " {}", lane.address as i64)?,
                 }
             }
-            if lanes.len() > ADDRESSES {
+            if !same && lanes.len() > ADDRESSES {
                 write!(f, " and {} more", lanes.len() - ADDRESSES)?;
             }
         }

@@ -63,15 +63,14 @@ impl fmt::Display for Wave<'_> {
         let field = |names: [&'static str; 4], at: u32| names[(s.mode >> at & 3) as usize];
         writeln!(
             f,
-            "    mode     {:08x}  round f32 {}, f64 {}  denorm f32 {}, f64 {}  {}  excp_en {}",
+            "    mode     {:08x}  round f32 {}  f64 {}  denorm f32 {}  f64 {}",
             s.mode,
             field(ROUND, 0),
             field(ROUND, 2),
             field(DENORM, 4),
             field(DENORM, 6),
-            flags(s.mode, MODE),
-            set(s.mode >> 12, EXCEPTIONS)
         )?;
+        writeln!(f, "{:23}{}  excp_en {}", "", flags(s.mode, MODE), set(s.mode >> 12, EXCEPTIONS))?;
         let saved = if r.trapsts >> 10 & 1 != 0 { "  savectx 1" } else { "" };
         writeln!(f, "    trapsts  {:08x}  excp {}{saved}", r.trapsts, set(r.trapsts, EXCEPTIONS))?;
         writeln!(
@@ -98,11 +97,13 @@ impl fmt::Display for Wave<'_> {
     }
 }
 
-/// SGPRs in fours, as far as they are not zero.
+/// SGPRs in fours; those that are all zero are left out.
 fn sgprs(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
-    let used = s.scalars[..102].iter().rposition(|v| *v != 0).map_or(0, |n| n + 1);
-    for first in (0..used).step_by(4) {
+    for first in (0..102).step_by(4) {
         let last = (first + 3).min(101);
+        if s.scalars[first..=last].iter().all(|v| *v == 0) {
+            continue;
+        }
         let values: Vec<String> = s.scalars[first..=last].iter().map(|v| format!("{v:08x}")).collect();
         writeln!(f, "    {:9}{}", format!("s[{first}:{last}]"), values.join(" "))?;
     }
