@@ -58,7 +58,7 @@ impl WaveInit for Init {
 fuzz_target!(|data: &[u8]| {
     let Some((choice, code)) = data.split_first() else { return };
     let target = Target::ALL[usize::from(*choice) % Target::ALL.len()];
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("buffer", 4096, 256).expect("a page");
     let scratch = memory.allocate("scratch", 1 << 16, 256).expect("some pages");
     let map = memory.snapshot();

@@ -209,7 +209,7 @@ impl Measurement for OwnTime {
 }
 
 fn bench(c: &mut Criterion<OwnTime>) {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let map = memory.snapshot();
     for work in [xorshift(), mandelbrot(), sgemm()] {
         let mut group = c.benchmark_group(work.name);

@@ -20,8 +20,8 @@ pub use fault::{
 };
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
-    Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest, Neighbour, Neighbours,
-    SANDBOX_BASE, SCRATCH_APERTURE,
+    AddressMode, Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest,
+    Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
 };
 pub use observe::{Observer, Step};
 pub use regs::{RegisterCounts, Registers};

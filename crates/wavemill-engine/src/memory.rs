@@ -1,18 +1,21 @@
 //! Guest memory: a table of allocations, each backed by host memory of its own.
 //!
-//! Sandbox mode: guest addresses are ours and the same in every run; an allocation ends at the
-//! requested byte and is followed by a gap that nothing maps, so an access one byte past the end is found. Addresses
-//! are never handed out twice, so a use after free is found too.
+//! An allocation ends at the requested byte and is followed by a gap that no other one is in, so an access one byte past
+//! the end is found. [`AddressMode`] says what the addresses are. In the sandbox none is handed out twice, so a use after
+//! free is found too; in identity mode it is found as long as the host's memory is not reused, and freed allocations keep
+//! their addresses from that for a while.
 
+mod host_block;
 mod neighbours;
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::fault::Access;
 use crate::raw;
+use host_block::HostBlock;
 
 pub use neighbours::{Neighbour, Neighbours};
 
@@ -26,58 +29,37 @@ pub const LDS_APERTURE: u64 = 0x1_0000_0000_0000;
 /// Guest addresses from here on are the scratch aperture.
 pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
 
-/// From this size on host memory is mapped: fresh pages are zeros already, while the heap would write them.
-const MAPPED: usize = 64 << 10;
-/// From this size on the host is asked for huge pages, which it hands out faster.
-#[cfg(target_os = "linux")]
-const HUGE: usize = 2 << 20;
-
 /// Freed allocations that are remembered, for messages.
 const FREED: usize = 4096;
 
-/// Host memory behind an allocation.
-struct HostBlock {
-    ptr: *mut u8,
-    backing: Backing,
+/// What guest addresses are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AddressMode {
+    /// Addresses of our own: the same in every run, and never handed out twice.
+    #[default]
+    Sandbox,
+    /// The host's: a pointer of the host is one of the guest, and the other way round. Every access is checked as in the
+    /// sandbox. Addresses differ from run to run, and those of freed memory come back some day.
+    Identity,
 }
 
-/// What holds the memory of a block.
-enum Backing {
-    Heap(Layout),
-    #[allow(dead_code, reason = "keeps the mapping")]
-    Mapping(memmap2::MmapMut),
-}
+impl AddressMode {
+    /// All modes.
+    pub const ALL: [AddressMode; 2] = [AddressMode::Sandbox, AddressMode::Identity];
 
-impl HostBlock {
-    /// `size` zeroed bytes, which are not none, or `None` if the host has not that much.
-    fn new(size: usize) -> Option<HostBlock> {
-        if size >= MAPPED && cfg!(not(miri)) {
-            let mut mapping = memmap2::MmapMut::map_anon(size).ok()?;
-            #[cfg(target_os = "linux")]
-            if size >= HUGE {
-                // A hint; without it everything is as right, only slower.
-                let _ = mapping.advise(memmap2::Advice::HugePage);
-            }
-            return Some(HostBlock { ptr: mapping.as_mut_ptr(), backing: Backing::Mapping(mapping) });
+    /// `sandbox` or `identity`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            AddressMode::Sandbox => "sandbox",
+            AddressMode::Identity => "identity",
         }
-        let layout = Layout::from_size_align(size, 256).ok()?;
-        // SAFETY: the layout is not empty.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        (!ptr.is_null()).then_some(HostBlock { ptr, backing: Backing::Heap(layout) })
     }
 }
 
-// SAFETY: the pointer is only dereferenced through `raw`, whose accesses tolerate races.
-unsafe impl Send for HostBlock {}
-// SAFETY: as above.
-unsafe impl Sync for HostBlock {}
-
-impl Drop for HostBlock {
-    fn drop(&mut self) {
-        if let Backing::Heap(layout) = self.backing {
-            // SAFETY: allocated in `new` with this layout, freed once.
-            unsafe { dealloc(self.ptr, layout) };
-        }
+impl fmt::Display for AddressMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -120,7 +102,7 @@ impl Allocation {
     }
 
     pub(crate) fn host(&self) -> *mut u8 {
-        self.block.ptr
+        self.block.ptr()
     }
 
     /// The largest part around an address of the allocation that the guest may access like this; `None` if the address
@@ -153,6 +135,18 @@ pub enum MemoryError {
         name: String,
         /// Requested bytes.
         size: u64,
+    },
+    /// Memory of the host that the guest has already.
+    #[error("{size} bytes at {address:#x} cannot become `{name}`: some of them are `{other}`")]
+    Overlap {
+        /// Name that the range should get.
+        name: String,
+        /// First address of the range.
+        address: u64,
+        /// Bytes of the range.
+        size: u64,
+        /// Name of the allocation that is there.
+        other: String,
     },
     /// The range is not inside one allocation.
     #[error("{size} bytes at guest address {address:#x} are not inside one allocation ({nearest})")]
@@ -406,21 +400,36 @@ const NULL_PAGE: u64 = 4096;
 /// All guest memory of a device.
 #[derive(Debug)]
 pub struct GuestMemory {
+    mode: AddressMode,
     map: RwLock<Arc<MemoryMap>>,
-    next: RwLock<u64>,
+    /// Where the sandbox goes on.
+    next: Mutex<u64>,
+    /// Identity mode: freed memory whose addresses the host must not hand out yet, as old as what `freed` knows of.
+    quarantine: Mutex<VecDeque<Arc<HostBlock>>>,
 }
 
 impl Default for GuestMemory {
     fn default() -> Self {
-        GuestMemory { map: RwLock::new(Arc::new(MemoryMap::default())), next: RwLock::new(SANDBOX_BASE) }
+        GuestMemory::new(AddressMode::default())
     }
 }
 
 impl GuestMemory {
     /// Empty guest memory.
     #[must_use]
-    pub fn new() -> Self {
-        GuestMemory::default()
+    pub fn new(mode: AddressMode) -> Self {
+        GuestMemory {
+            mode,
+            map: RwLock::default(),
+            next: Mutex::new(SANDBOX_BASE),
+            quarantine: Mutex::default(),
+        }
+    }
+
+    /// What guest addresses are.
+    #[must_use]
+    pub fn address_mode(&self) -> AddressMode {
+        self.mode
     }
 
     /// The allocations as they are now.
@@ -436,27 +445,96 @@ impl GuestMemory {
     /// [`MemoryError::OutOfMemory`] if the host has not that much.
     pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
         let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
-        let align = align.max(256).next_power_of_two();
-        // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
-        let host_size = usize::try_from(size).ok().and_then(|s| s.checked_add(8)).ok_or_else(fail)?;
-        let block = Arc::new(HostBlock::new(host_size).ok_or_else(fail)?);
-        let mut next = self.next.write().unwrap_or_else(|e| e.into_inner());
-        let start = next.checked_next_multiple_of(align).ok_or_else(fail)?;
+        let align = align.max(256).checked_next_power_of_two().ok_or_else(fail)?;
+        let host_size = usize::try_from(size).map_err(|_| fail())?;
+        match self.mode {
+            AddressMode::Sandbox => {
+                // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
+                let block = host_size.checked_add(8).and_then(HostBlock::new).ok_or_else(fail)?;
+                self.add_to_sandbox(name, size, (align, 0), block)
+            }
+            AddressMode::Identity => {
+                // The gap behind it is real memory, which is never touched.
+                let host_size = host_size.checked_add(GUARD_GAP as usize).ok_or_else(fail)?;
+                let align = usize::try_from(align).map_err(|_| fail())?;
+                let block = HostBlock::in_own_pages(host_size, align).ok_or_else(fail)?;
+                self.add_in_place(name, size, block)
+            }
+        }
+    }
+
+    /// Lets the guest use memory of the host, without a copy, and returns its guest address: in identity mode `memory`
+    /// itself, in the sandbox one with the same last eight bits. Only there is a gap behind it.
+    ///
+    /// # Errors
+    /// [`MemoryError::Overlap`] in identity mode if the guest has some of it already.
+    ///
+    /// # Safety
+    /// All `size` bytes at `memory` are valid for reads and writes until the allocation has been freed and nobody has a
+    /// [`GuestMemory::snapshot`] any more that was taken before. While a guest program runs that may use them, nobody
+    /// else touches them, but for atomic operations.
+    pub unsafe fn import(&self, name: &str, memory: *mut u8, size: u64) -> Result<u64, MemoryError> {
+        let block = HostBlock::borrowed(memory);
+        match self.mode {
+            AddressMode::Sandbox => self.add_to_sandbox(name, size, (256, memory.addr() as u64 % 256), block),
+            AddressMode::Identity => self.add_in_place(name, size, block),
+        }
+    }
+
+    /// Adds an allocation at the next address that is `place.1` more than a multiple of `place.0`.
+    fn add_to_sandbox(
+        &self,
+        name: &str,
+        size: u64,
+        place: (u64, u64),
+        block: HostBlock,
+    ) -> Result<u64, MemoryError> {
+        let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let start = next.checked_next_multiple_of(place.0).ok_or_else(fail)? + place.1;
         let end = start.checked_add(size).and_then(|e| e.checked_add(GUARD_GAP)).ok_or_else(fail)?;
         if end >= LDS_APERTURE {
             return Err(fail());
         }
         *next = end.next_multiple_of(4096);
-        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
-        Arc::make_mut(&mut map).live.push(Allocation {
-            name: name.into(),
-            start,
-            size,
-            read_only: Arc::default(),
-            internal: false,
-            block,
-        });
+        // Still under the lock of `next`, so that allocations stay sorted.
+        self.add(name, start, size, block)?;
         Ok(start)
+    }
+
+    /// Adds an allocation at the address that the host has for it.
+    fn add_in_place(&self, name: &str, size: u64, block: HostBlock) -> Result<u64, MemoryError> {
+        let start = block.ptr().addr() as u64;
+        if start.checked_add(size).is_none_or(|end| end >= LDS_APERTURE) {
+            return Err(MemoryError::OutOfMemory { name: name.to_owned(), size });
+        }
+        self.add(name, start, size, block)?;
+        Ok(start)
+    }
+
+    fn add(&self, name: &str, start: u64, size: u64, block: HostBlock) -> Result<(), MemoryError> {
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        let index = map.live.partition_point(|a| a.start <= start);
+        let below =
+            index.checked_sub(1).map(|i| &map.live[i]).filter(|a| a.end() > start || a.start == start);
+        if let Some(other) = below.or(map.live.get(index).filter(|a| a.start < start + size)) {
+            return Err(MemoryError::Overlap {
+                name: name.to_owned(),
+                address: start,
+                size,
+                other: other.name.to_string(),
+            });
+        }
+        let map = Arc::make_mut(&mut map);
+        if self.mode == AddressMode::Identity {
+            // The host may have given addresses of freed memory to something else.
+            map.freed.retain(|(_, s, e)| *e <= start || *s >= start + size);
+        }
+        let block = Arc::new(block);
+        let allocation =
+            Allocation { name: name.into(), start, size, read_only: Arc::default(), internal: false, block };
+        map.live.insert(index, allocation);
+        Ok(())
     }
 
     /// Frees the allocation that starts at the address. Kernels that run at that moment may go on using it.
@@ -477,9 +555,25 @@ impl GuestMemory {
                 if map.freed.len() > FREED {
                     map.freed.drain(..FREED / 2);
                 }
+                if self.mode == AddressMode::Identity && gone.block.is_ours() {
+                    self.keep_addresses(gone.block);
+                }
                 Ok(())
             }
             Err(_) => Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) }),
+        }
+    }
+
+    /// Keeps the host from handing out the addresses of freed memory for a while.
+    fn keep_addresses(&self, mut block: Arc<HostBlock>) {
+        // A kernel that runs may still use what it holds.
+        if let Some(block) = Arc::get_mut(&mut block) {
+            block.discard();
+        }
+        let mut quarantine = self.quarantine.lock().unwrap_or_else(|e| e.into_inner());
+        quarantine.push_back(block);
+        if quarantine.len() > FREED {
+            quarantine.drain(..FREED / 2);
         }
     }
 
@@ -566,7 +660,7 @@ mod tests {
 
     #[test]
     fn allocations_are_fixed_zeroed_and_apart() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("a", 10, 1).unwrap();
         let b = m.allocate("b", 1, 65536).unwrap();
         assert_eq!(a, SANDBOX_BASE);
@@ -579,7 +673,7 @@ mod tests {
 
     #[test]
     fn what_is_near_is_what_users_know() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("a", 16, 1).unwrap();
         let own = m.allocate("packet", 64, 1).unwrap();
         assert_eq!(m.snapshot().nearest(own + 100).to_string(), "36 bytes past the end of `packet`");
@@ -600,13 +694,13 @@ mod tests {
 
     #[test]
     fn nothing_can_be_copied_anywhere() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         assert_eq!((m.write(77, &[]), m.read(77, &mut [])), (Ok(()), Ok(())));
     }
 
     #[test]
     fn access_must_stay_inside_one_allocation() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("a", 10, 1).unwrap();
         m.write(a + 2, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         let mut all = [0; 10];
@@ -627,7 +721,7 @@ mod tests {
 
     #[test]
     fn words_are_swapped_where_they_are_aligned() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("a", 20, 1).unwrap();
         let map = m.snapshot();
         assert!(map.write(a + 8, &[1, 2, 3, 4, 5, 6, 7, 8]));
@@ -640,7 +734,7 @@ mod tests {
 
     #[test]
     fn read_only_parts_are_for_loads() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("object", 4096, 1).unwrap();
         m.protect(a..a + 100, "constants").unwrap();
         m.protect(a + 1000..a + 1010, "code").unwrap();
@@ -669,11 +763,102 @@ mod tests {
 
     #[test]
     fn freed_memory_is_found_and_its_addresses_do_not_come_back() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         let a = m.allocate("a", 64, 1).unwrap();
         m.free(a).unwrap();
         assert!(m.free(a).is_err());
         assert_eq!(m.snapshot().nearest(a + 4).to_string(), "byte 4 of `a`, which was freed");
         assert_ne!(m.allocate("b", 64, 1).unwrap(), a);
+    }
+
+    #[test]
+    fn in_identity_mode_addresses_are_the_hosts() {
+        let m = GuestMemory::new(AddressMode::Identity);
+        for (size, align) in [(10, 1), (0, 1), (4096, 4096), (100_000, 65536), (3 << 20, 2 << 20)] {
+            let a = m.allocate("a", size, align).unwrap();
+            assert!(a.is_multiple_of(align.max(256)), "{size} {align}");
+            let map = m.snapshot();
+            if size > 0 {
+                assert_eq!(map.find(a).unwrap().host().addr() as u64, a);
+                m.write(a + size - 1, &[7]).unwrap();
+            }
+            // The byte behind the end is nobody's.
+            assert!(m.write(a + size, &[7]).is_err());
+            assert!((0..GUARD_GAP).all(|n| map.find(a + size + n).is_none()));
+        }
+        let starts: Vec<u64> = m.snapshot().live.iter().map(|a| a.start).collect();
+        assert!(starts.is_sorted() && starts.len() == 5, "{starts:x?}");
+    }
+
+    #[test]
+    fn in_identity_mode_freed_addresses_are_kept_for_a_while() {
+        let m = GuestMemory::new(AddressMode::Identity);
+        let a = m.allocate("a", 64, 1).unwrap();
+        m.write(a, &[1; 64]).unwrap();
+        let running = m.snapshot();
+        m.free(a).unwrap();
+        // What runs still has it, what starts now has not.
+        let mut bytes = [0; 64];
+        assert!(running.read(a, &mut bytes));
+        assert_eq!(bytes, [1; 64]);
+        assert_eq!(m.snapshot().nearest(a + 4).to_string(), "byte 4 of `a`, which was freed");
+        for _ in 0..1000 {
+            assert_ne!(m.allocate("b", 64, 1).unwrap(), a);
+        }
+        // Not for good: whoever frees for hours gets the memory back.
+        for _ in 0..2 * FREED {
+            let b = m.allocate("b", 64, 1).unwrap();
+            m.free(b).unwrap();
+        }
+        assert!(m.quarantine.lock().unwrap().len() <= FREED);
+        assert!(m.snapshot().freed.len() <= FREED);
+    }
+
+    #[test]
+    fn memory_of_the_host_can_be_the_guests() {
+        let mut host = vec![0u64; 1000];
+        let ptr = host.as_mut_ptr().cast::<u8>();
+        for mode in AddressMode::ALL {
+            let m = GuestMemory::new(mode);
+            // SAFETY: `host` lives longer, and is not used by anybody else until the allocation is freed.
+            let (a, again) =
+                unsafe { (m.import("a", ptr.add(8), 4000).unwrap(), m.import("b", ptr.add(4000), 4000)) };
+            assert_eq!(a % 256, (ptr.addr() as u64 + 8) % 256);
+            m.write(a + 3992, &[5; 8]).unwrap();
+            assert!(m.write(a + 3993, &[5; 8]).is_err());
+            match mode {
+                AddressMode::Sandbox => m.free(again.unwrap()).unwrap(),
+                AddressMode::Identity => {
+                    assert_eq!(a, ptr.addr() as u64 + 8);
+                    let text = again.unwrap_err().to_string();
+                    let at = ptr.addr() + 4000;
+                    assert_eq!(
+                        text,
+                        format!("4000 bytes at {at:#x} cannot become `b`: some of them are `a`")
+                    );
+                }
+            }
+            m.free(a).unwrap();
+            assert!(m.quarantine.lock().unwrap().is_empty());
+            let fresh = m.allocate("c", 8, 8).unwrap();
+            assert_eq!(m.snapshot().nearest(a).to_string(), "byte 0 of `a`, which was freed");
+            m.free(fresh).unwrap();
+            drop(m);
+            assert_eq!(std::mem::take(&mut host[500]), 0x0505_0505_0505_0505);
+        }
+    }
+
+    #[test]
+    fn addresses_that_come_back_are_not_called_freed() {
+        let mut host = [0u64; 16];
+        let ptr = host.as_mut_ptr().cast::<u8>();
+        let m = GuestMemory::new(AddressMode::Identity);
+        // SAFETY: `host` lives longer, and is not used by anybody else until the allocation is freed.
+        let a = unsafe { m.import("a", ptr, 128).unwrap() };
+        m.free(a).unwrap();
+        // SAFETY: as above.
+        let b = unsafe { m.import("b", ptr, 64).unwrap() };
+        assert_eq!(m.snapshot().nearest(b + 8).to_string(), "byte 8 of `b`, which has 64");
+        assert_eq!(m.snapshot().nearest(b + 64).to_string(), "just past the end of `b`");
     }
 }

@@ -107,7 +107,7 @@ fn every_operation(tier: Tier) {
             {
                 let size = if wide { 8 } else { 4 };
                 let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
-                let memory = GuestMemory::new();
+                let memory = GuestMemory::default();
                 let buffer = memory.allocate("words", 1024, 256).unwrap();
                 let exec = random.next() | random.next();
                 let mut setup = Setup { lds_size: 1024, ..Setup::one_wave(exec) };
@@ -194,7 +194,7 @@ fn every_operation(tier: Tier) {
 fn nothing_is_lost_between_threads() {
     const GROUPS: u32 = 96;
     const LANES: u32 = GROUPS * 4 * 64;
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("counters", 4096, 256).unwrap();
     let tickets = memory.allocate("tickets", u64::from(LANES), 256).unwrap();
     let mut setup = Setup { workgroups: GROUPS, waves: 4, threads: 8, ..Setup::one_wave(!0) };
@@ -247,7 +247,7 @@ fn nothing_is_lost_between_threads() {
 
 #[test]
 fn misaligned_atomics_fault_and_name_their_lanes() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 1024, 256).unwrap();
     for (space, width, bad) in
         [(Space::Global, Width::W32, 6), (Space::Flat, Width::W64, 4), (Space::Lds, Width::W32, 1)]
@@ -283,7 +283,7 @@ fn misaligned_atomics_fault_and_name_their_lanes() {
 
 #[test]
 fn atomics_outside_memory() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 16, 256).unwrap();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b111) };
     setup.rows.push((Row::vgpr(0), std::array::from_fn(|l| [0, 60, 64][l % 3])));
@@ -312,7 +312,7 @@ fn atomics_outside_memory() {
 
 #[test]
 fn append_and_consume_count_lanes() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b1011) };
     setup.cells = vec![(Uni::M0, 8)];
     let at = |imm| Attrs { imm, ..Attrs::default() };

@@ -144,7 +144,7 @@ impl Trial {
 
 #[test]
 fn loads_follow_the_resource() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let (buffer, bytes) = filled(&memory);
     let mut random = Random(12);
     let types = [
@@ -189,7 +189,7 @@ fn loads_follow_the_resource() {
 
 #[test]
 fn stores_and_atomics_follow_the_resource() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let (buffer, mut bytes) = filled(&memory);
     let mut random = Random(13);
     for n in 0..2000 {
@@ -257,7 +257,7 @@ fn stores_and_atomics_follow_the_resource() {
 /// What compilers emit for private memory: a dword at the same offset of each lane is one row of memory.
 #[test]
 fn spills_are_rows() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("scratch", 64 * 256, 256).unwrap();
     let fields = Fields { base: buffer, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
     let value: [u32; 64] = std::array::from_fn(|l| 1000 + l as u32);
@@ -291,7 +291,7 @@ fn spills_are_rows() {
 
 #[test]
 fn an_access_in_range_but_outside_memory_faults() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("short", 64, 256).unwrap();
     let fields = Fields { base: buffer, records: 1000, ..Fields::default() };
     let mut setup = Setup::one_wave(0b1111);
@@ -310,7 +310,7 @@ fn an_access_in_range_but_outside_memory_faults() {
 /// Compilers add instruction offsets to negative bases, so the sum wraps at 32 bits.
 #[test]
 fn offsets_wrap() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let (base, bytes) = filled(&memory);
     for tier in tiers() {
         // All lanes go down by a dword, or up across the end of 32 bits.
@@ -338,7 +338,7 @@ fn offsets_wrap() {
 #[test]
 fn private_memory_of_others_is_out_of_reach() {
     const BYTES: u32 = 16;
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let slot = 64 * u64::from(BYTES);
     let private = memory.allocate("scratch", 64 * slot, 256).unwrap();
     let fields = Fields { base: private, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };

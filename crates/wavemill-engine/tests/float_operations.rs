@@ -210,7 +210,7 @@ enum Expected {
 
 /// Runs the cases, 60 in a block, and compares.
 fn check(cases: &[Case], inputs: &Inputs) {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let setup = inputs.setup();
     for group in cases.chunks(20) {
         let mut insts = Vec::new();
@@ -646,7 +646,7 @@ fn packed_results_may_overwrite_sources() {
         std::array::from_fn(|l| (l as f32 + 2.0).to_bits()),
         std::array::from_fn(|l| (l as f32 + 0.5).to_bits()),
     ];
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     for tier in tiers() {
         for pattern in 0..16u32 {
             let bit = |n: u32| pattern >> n & 1 != 0;
@@ -682,7 +682,7 @@ fn packed_results_may_overwrite_sources() {
 #[test]
 fn reciprocal_roots_of_all_significands() {
     const ROWS: u32 = 120;
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let op = |i: u32| {
         inst(Op::Float(FloatOp::Rsq, FloatType::F32), v((ROWS + i) as u16), &[v(i as u16)], Attrs::default())
     };

@@ -33,7 +33,7 @@ fn chunk(random: &mut Random, kind: usize) -> [u32; 16] {
 fn chunks_of_lanes_move_as_lanes_do() {
     let mut random = Random(7);
     let mut kinds = [0; 6];
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 4 * WORDS as u64, 256).expect("memory");
     for round in 0..300 {
         let exec = [!0, !0, random.next() | random.next(), 0xffff_0000_ffff_8000, 0][random.below(5)];

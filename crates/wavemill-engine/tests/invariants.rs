@@ -32,7 +32,7 @@ fn point_to(setup: &mut Setup, address: u64) {
 fn a_refused_access_takes_effect_in_no_lane() {
     for tier in tiers() {
         for refused in [0, 5, 63] {
-            let memory = GuestMemory::new();
+            let memory = GuestMemory::default();
             let buffer = memory.allocate("words", 256, 256).unwrap();
             let scratch = memory.allocate("private memory", 64 * 16, 256).unwrap();
             let mut setup = Setup { scratch_size: 16, ..Setup::one_wave(!0) };
@@ -85,7 +85,7 @@ fn memory_operations_do_not_overlap() {
     let data: [u32; 64] = std::array::from_fn(|l| 100 + l as u32);
     for tier in tiers() {
         for space in [Space::Lds, Space::Global] {
-            let memory = GuestMemory::new();
+            let memory = GuestMemory::default();
             let buffer = memory.allocate("words", 256, 256).unwrap();
             let mut setup = Setup { lds_size: 256, ..Setup::one_wave(!0) };
             point_to(&mut setup, buffer);
@@ -174,7 +174,7 @@ impl WaveInit for Spinners {
 fn waves_that_spin_do_not_keep_others_from_running() {
     for (space, workgroups, waves) in [(Space::Lds, 1, 4), (Space::Global, 6, 2)] {
         for threads in [1, 2, 16] {
-            let memory = GuestMemory::new();
+            let memory = GuestMemory::default();
             let flag = memory.allocate("flag", 4, 256).unwrap();
             let map = memory.snapshot();
             let spinners = Spinners { space, workgroups, waves, flag };

@@ -123,7 +123,7 @@ fn loads_and_stores_in_every_pattern() {
             }
         }
         for tier in tiers() {
-            let after = registers_after(&insts, &setup, &GuestMemory::new(), tier);
+            let after = registers_after(&insts, &setup, &GuestMemory::default(), tier);
             for (d, want) in loaded.iter().enumerate() {
                 let got = after.vgprs[usize::from(result) + d];
                 assert_eq!(got, *want, "dword {d} of {dwords} in round {round} on {tier}: {addresses:x?}");

@@ -23,7 +23,7 @@ fn an_instruction_of_several_operations_with_an_unsupported_one_has_no_effect() 
         let setup =
             Setup { rows: vec![(Row::vgpr(1), [10; 64]), (Row::vgpr(2), [20; 64])], ..Setup::one_wave(!0) };
         let code = [set(1, 11, 0), set(2, 21, 4), set(1, 12, 4), unsupported(4)];
-        let fault = fault_of(&code, &setup, &GuestMemory::new(), tier);
+        let fault = fault_of(&code, &setup, &GuestMemory::default(), tier);
         assert_eq!(fault.cause, FaultCause::Instruction(FaultKind::Unsupported));
         assert_eq!(fault.snapshot.vgprs[1], [11; 64], "the instruction before it has taken effect ({tier})");
         assert_eq!(fault.snapshot.vgprs[2], [20; 64], "its first operation has not ({tier})");

@@ -11,7 +11,7 @@ const SIZE: u64 = 4096;
 const HALF: u64 = SIZE / 2;
 
 fn memory() -> (GuestMemory, u64) {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let start = memory.allocate("object", SIZE, 256).unwrap();
     memory.write(start, &[0xee; SIZE as usize]).unwrap();
     memory.protect(start + HALF..start + SIZE, "constants").unwrap();

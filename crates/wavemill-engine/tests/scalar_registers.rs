@@ -29,7 +29,7 @@ fn put64(setup: &mut Setup, first: u16, value: u64) {
 
 #[test]
 fn a_refused_scalar_load_writes_nothing() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("short", 24, 256).unwrap();
     memory.write(buffer, &[0xee; 24]).unwrap();
     for dwords in [2u8, 4, 8, 16] {
@@ -58,7 +58,7 @@ fn a_refused_scalar_load_writes_nothing() {
 
 #[test]
 fn scalar_loads_do_not_write_trap_registers() {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let buffer = memory.allocate("sixteen dwords", 64, 256).unwrap();
     memory.write(buffer, &[0xee; 64]).unwrap();
     for (first, written) in [(96, (96..108).collect()), (106, vec![106, 107]), (108, vec![]), (116, vec![])] {
@@ -84,7 +84,7 @@ fn moved(op: Op, dst: Operand, src: Operand, m0: u32) -> WaveSnapshot {
     let mut setup = numbered();
     setup.cells.push((Uni::M0, m0));
     let mov: Inst = inst(op, dst, &[src], Attrs::default());
-    registers_after(&[mov], &setup, &GuestMemory::new(), Tier::detect())
+    registers_after(&[mov], &setup, &GuestMemory::default(), Tier::detect())
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Launch<'_> {
 
     /// Runs the program with 16,384 zeros as memory; what became of them and of the run.
     fn run(&self, program: &Program) -> (Vec<u32>, Result<RunStats, RunError>) {
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4 * WORDS as u64, 256).unwrap();
         let scratch = u64::from(self.resident * self.waves) * SCRATCH;
         let scratch = memory.allocate("scratch", scratch, 256).unwrap();
@@ -625,7 +625,7 @@ fn the_host_answers_between_turns() {
         ])
     };
     for (threads, answer) in [(1, 2), (2, 2), (1, 3)] {
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4096, 256).unwrap();
         let map = memory.snapshot();
         let set = |_: u32, _: u32, regs: &mut Registers| regs.set_uni64(Uni::EXEC, 1);

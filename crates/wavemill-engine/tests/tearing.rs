@@ -225,7 +225,7 @@ impl WaveInit for Program {
 
 /// Runs the two until they met often enough; the reader's registers after each run in which they did.
 fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
-    let memory = GuestMemory::new();
+    let memory = GuestMemory::default();
     let start = memory.allocate("cells", 4096, 256).unwrap();
     let far = memory.allocate("another cell", 64, 256).unwrap();
     let program = Program { writer, reader, start, far };

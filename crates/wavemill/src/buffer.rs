@@ -66,6 +66,21 @@ impl Buffer {
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
+    /// A buffer of the host's memory.
+    ///
+    /// # Safety
+    /// As [`Device::import_buffer`](crate::Device::import_buffer).
+    pub(crate) unsafe fn import(
+        device: &Arc<DeviceInner>,
+        name: &str,
+        memory: *mut u8,
+        size: u64,
+    ) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let address = unsafe { device.memory.import(name, memory, size)? };
+        Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
+    }
+
     /// A buffer of the runtime's own.
     pub(crate) fn internal(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
         let buffer = Buffer::allocate(device, name, size, align)?;

@@ -289,7 +289,7 @@ mod tests {
 
     impl Loaded {
         fn new() -> Self {
-            Loaded { memory: GuestMemory::new(), code: Code::new(Target::Gfx906, false) }
+            Loaded { memory: GuestMemory::default(), code: Code::new(Target::Gfx906, false) }
         }
 
         fn add(&self, words: &[u32]) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use wavemill_engine::GuestMemory;
+use wavemill_engine::{AddressMode, GuestMemory};
 use wavemill_isa::Target;
 use wavemill_object::{
     CodeObject, Container, Feature, Limits, Processor, TargetId, container::ContainerKind,
@@ -71,6 +71,14 @@ impl Device {
     /// # Errors
     /// As [`Device::new`].
     pub fn chosen(choice: &TargetChoice) -> Result<Device> {
+        Device::with_addresses(choice, AddressMode::default())
+    }
+
+    /// The device that somebody chose, with guest addresses of the given kind.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn with_addresses(choice: &TargetChoice, mode: AddressMode) -> Result<Device> {
         let target = instruction_set(choice.target())?;
         let mut id = choice.target().clone();
         if id.processor.name() != target.name() {
@@ -81,7 +89,7 @@ impl Device {
             target,
             id,
             product: choice.product().unwrap_or_else(|| Product::of(target)),
-            memory: GuestMemory::new(),
+            memory: GuestMemory::new(mode),
             code,
             poison: Mutex::default(),
             heap: Mutex::default(),
@@ -133,6 +141,12 @@ impl Device {
     #[must_use]
     pub fn target(&self) -> &TargetId {
         &self.0.id
+    }
+
+    /// What guest addresses are.
+    #[must_use]
+    pub fn address_mode(&self) -> AddressMode {
+        self.0.memory.address_mode()
     }
 
     /// The instruction set.
@@ -198,5 +212,20 @@ impl Device {
         let buffer = self.buffer(name, bytes.len() as u64)?;
         buffer.write_bytes(0, &bytes)?;
         Ok(buffer)
+    }
+
+    /// A buffer that is memory of the host, without a copy: what kernels write is there at once. Its guest address is
+    /// `memory` itself in [`AddressMode::Identity`]; in the sandbox only the last eight bits of the two are the same.
+    /// Accesses are checked against its `size` bytes as with any buffer.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] in identity mode if some of the memory is in a buffer already.
+    ///
+    /// # Safety
+    /// The bytes are valid for reads and writes until the last clone of the buffer is dropped and the launches that ran
+    /// then are over. During launches that may use them, nobody else touches them, but for atomic operations.
+    pub unsafe fn import_buffer(&self, name: &str, memory: *mut u8, size: u64) -> Result<Buffer> {
+        // SAFETY: the caller's promise: a snapshot of the map is held by launches only.
+        unsafe { Buffer::import(&self.0, name, memory, size) }
     }
 }

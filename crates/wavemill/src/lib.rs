@@ -58,8 +58,8 @@ pub use services::Output;
 pub use stall::StallReport;
 pub use trace::{TraceStep, Tracer};
 pub use wavemill_engine::{
-    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours,
-    RunControl, RunOptions, RunStats, Spin, Strict, Tier, WaveResources, WaveSnapshot,
+    Access, AddressMode, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour,
+    Neighbours, RunControl, RunOptions, RunStats, Spin, Strict, Tier, WaveResources, WaveSnapshot,
 };
 pub use wavemill_isa::gcn::Fidelity;
 pub use wavemill_object::TargetId;

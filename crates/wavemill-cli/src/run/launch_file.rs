@@ -44,6 +44,7 @@ pub(crate) struct LaunchFile {
     pub cooperative: bool,
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
+    pub address_mode: Option<String>,
 }
 
 /// A launch of several.

@@ -149,7 +149,9 @@ impl Loader<'_> {
             Some(device) => device,
             None => {
                 let choice = choice.unwrap_or_else(|| TargetChoice::from(found.target.clone()));
-                let device = Device::chosen(&choice).map_err(|error| within(failure(&error)))?;
+                let mode = self.job.address_mode.unwrap_or_default();
+                let device =
+                    Device::with_addresses(&choice, mode).map_err(|error| within(failure(&error)))?;
                 device.poison_buffers(self.job.options.poison);
                 if let Some(size) = self.job.heap {
                     device.set_heap_size(size).map_err(|error| failure(&error))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use wavemill::{RunOptions, Strict, TargetChoice, Tier};
+use wavemill::{AddressMode, RunOptions, Strict, TargetChoice, Tier};
 
 use super::console;
 use super::expect::{Expectation, Tolerance};
@@ -131,6 +131,9 @@ pub(crate) struct RunArgs {
     /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
     #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
     pub heap: Option<u64>,
+    /// What addresses of kernels are: sandbox, the same in every run, or identity, those of this process; sandbox by default
+    #[arg(long, value_name = "MODE", value_parser = address_mode)]
+    pub address_mode: Option<AddressMode>,
     /// Show every instruction that is run, and the registers that it changes, on the standard error
     #[arg(long)]
     pub trace: bool,
@@ -167,6 +170,7 @@ pub(crate) struct Job {
     /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
+    pub address_mode: Option<AddressMode>,
     pub options: RunOptions,
 }
 
@@ -259,6 +263,12 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
 /// Reads the number of `--threads`, for clap.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
+}
+
+/// Reads the mode of `--address-mode`, for clap.
+fn address_mode(text: &str) -> Result<AddressMode, String> {
+    let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
+    found.ok_or_else(|| format!("expected {}", AddressMode::ALL.map(AddressMode::name).join(" or ")))
 }
 
 /// Reads the number of `--repeat`, for clap.
@@ -364,6 +374,7 @@ impl Job {
             timeout: args.timeout,
             printf_buffer: args.printf_buffer,
             heap: args.heap,
+            address_mode: args.address_mode,
             options: RunOptions {
                 threads: args.threads,
                 tier: tier(args.tier.as_ref())?,
@@ -435,6 +446,10 @@ impl Job {
         self.stats |= file.stats;
         self.printf_buffer = self.printf_buffer.or(file.printf_buffer);
         self.heap = self.heap.or(file.heap);
+        if let (None, Some(mode)) = (self.address_mode, &file.address_mode) {
+            let mode = address_mode(mode).map_err(|why| Failure::usage(format!("address-mode: {why}")))?;
+            self.address_mode = Some(mode);
+        }
         self.options.deterministic |= file.deterministic;
         if self.options.poison.is_none() {
             self.options.poison = match &file.poison {

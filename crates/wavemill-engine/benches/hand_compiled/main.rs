@@ -60,7 +60,7 @@ mod check {
     }
 
     pub(crate) fn same(work: &Work, settings: Settings) {
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let snapshot = work.interpret(&memory.snapshot(), Tier::Portable);
         let code = build(work, settings);
         let mut state = work.state.clone();
@@ -159,7 +159,7 @@ mod measure {
     }
 
     pub(crate) fn all() {
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let map = memory.snapshot();
         let mut lines = Vec::new();
         for (name, iterations) in [("xorshift", 100_000), ("mandelbrot", 50_000), ("sgemm", 4_000)] {

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn both_sides_of_an_address() {
-        let m = GuestMemory::new();
+        let m = GuestMemory::default();
         assert_eq!(names(&m.snapshot().neighbours(77)), [None; 3]);
         let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| m.allocate(name, 100, 1).unwrap());
         let at = |address| m.snapshot().neighbours(address);

@@ -178,7 +178,7 @@ impl Machine {
     ) -> Result<Outcome, FaultCause> {
         let mut code = code.to_vec();
         code.push(S_TRAP_2);
-        let memory = GuestMemory::new();
+        let memory = GuestMemory::default();
         let mut addresses = Vec::new();
         for (n, bytes) in self.buffers.iter().enumerate() {
             let address = memory.allocate(&format!("buffer {n}"), bytes.len() as u64, 256).expect("memory");

@@ -1,8 +1,12 @@
 //! Launches the cases of `wavemill-kernels`.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
-use wavemill::{Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Tier, Tracer};
+use wavemill::{
+    AddressMode, Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, TargetChoice, Tier,
+    Tracer,
+};
 use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
 
 /// Which object of a case is run.
@@ -62,16 +66,63 @@ fn run(
     options: RunOptions,
     tracer: Option<&dyn Tracer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    let object = fixture_at(code.target, code.level, case.object).unwrap_or_else(|error| panic!("{error}"));
-    let device = Device::for_object(&object)?;
-    let module = Module::load(&device, &object)?;
+    let object = object(case, code);
+    run_on(&Device::for_object(&object)?, &object, case, (options, tracer), |device, name, data| {
+        device.buffer_from(name, data)
+    })
+}
+
+fn object(case: &Case, code: Code) -> Cow<'static, [u8]> {
+    fixture_at(code.target, code.level, case.object).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Contents of the buffers after a launch in identity mode, on memory of the host.
+pub(crate) fn launch_in_place(case: &Case, code: Code, way: Way) -> Result<Vec<Vec<u8>>, Error> {
+    let object = object(case, code);
+    let target = Device::targets_in(&object)?.remove(0);
+    let device = Device::with_addresses(&TargetChoice::from(target), AddressMode::Identity)?;
+    // In words of 8 bytes, so that atomics find them aligned.
+    let mut memory: Vec<Vec<u64>> = Vec::new();
+    for arg in &case.args {
+        if let Value::Buffer { data, .. } = &arg.value {
+            let words = data.chunks(8).map(|bytes| {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                u64::from_ne_bytes(word)
+            });
+            memory.push(words.collect());
+        }
+    }
+    let mut places = memory.iter_mut().map(|words| words.as_mut_ptr().cast::<u8>());
+    let (buffers, _) = run_on(&device, &object, case, (way.options(), None), |device, name, data| {
+        let place = places.next().expect("one for each buffer");
+        // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and nobody looks meanwhile.
+        let buffer = unsafe { device.import_buffer(name, place, data.len() as u64)? };
+        assert_eq!(buffer.address(), place.addr() as u64);
+        Ok(buffer)
+    })?;
+    for (buffer, words) in buffers.iter().zip(&memory) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert!(bytes.starts_with(buffer), "the host sees what the device has");
+    }
+    Ok(buffers)
+}
+
+fn run_on(
+    device: &Device,
+    object: &[u8],
+    case: &Case,
+    (options, tracer): (RunOptions, Option<&dyn Tracer>),
+    mut buffer_of: impl FnMut(&Device, &str, &[u8]) -> Result<Buffer, Error>,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    let module = Module::load(device, object)?;
     let kernel = module.kernel(case.kernel)?;
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut args = Vec::new();
     for arg in &case.args {
         args.push(match &arg.value {
             Value::Buffer { data, .. } => {
-                let buffer = device.buffer_from(arg.name, data)?;
+                let buffer = buffer_of(device, arg.name, data)?;
                 buffers.push(buffer.clone());
                 Arg::Buffer(buffer)
             }

@@ -6,7 +6,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use wavemill::{Tier, TraceStep, Tracer};
 use wavemill_kernels::{Case, KERNELS, Level, Size, Target};
 
-use launch::{Code, Way, launch, launch_counted, launch_watched};
+use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_watched};
 
 /// The kernel's results are those of its host reference.
 fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
@@ -14,6 +14,12 @@ fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
     assert_eq!(stats.run.workgroups, case.group_count());
     assert_eq!(stats.work_items, case.work_items());
     case.check(&buffers)?;
+    Ok(())
+}
+
+/// So are those of a launch on memory of the host, whose addresses the kernel gets.
+fn in_place(case: &Case, code: Code) -> Result<(), Failed> {
+    case.check(&launch_in_place(case, code, Way { threads: 2, tier: Tier::detect() })?)?;
     Ok(())
 }
 
@@ -130,6 +136,11 @@ fn main() {
                 trials.push(Trial::test(format!("right_numbers::{name}"), move || {
                     right_numbers(&kernel.make(Size::Small), code)
                 }));
+                if level == Level::O2 {
+                    trials.push(Trial::test(format!("in_place::{name}"), move || {
+                        in_place(&kernel.make(Size::Small), code)
+                    }));
+                }
                 if ["vector_add", "reduction", "callee_round"].contains(&kernel.name) {
                     trials.push(Trial::test(format!("counts::{name}"), move || {
                         counts(&kernel.make(Size::Small), code)
