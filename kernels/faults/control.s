@@ -21,7 +21,7 @@ with_address call
 // To the second half of an instruction, which is none.
 kernel jump_into_instruction
     s_getpc_b64 s[4:5]
-    s_add_u32 s4, s4, .Linstruction + 4 - . + 4
+    s_add_u32 s4, s4, .Linstruction + 4 - .
     s_addc_u32 s5, s5, 0
     s_setpc_b64 s[4:5]
 .Linstruction:

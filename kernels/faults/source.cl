@@ -7,14 +7,14 @@ static inline __attribute__((always_inline)) void scale(global int *out, int at,
     put(out, at, out[at] * factor);
 }
 
-// The item `lane` of each group stores 1000 times too far.
-kernel void one_lane(global char *before, global int *out, int lane, global char *after) {
+// One item of each group accesses what lies 64 elements beyond its own.
+kernel void one_lane(global uchar *before, global int *out, int lane, global uchar *after) {
     int id = get_local_id(0);
-    scale(out, id == lane ? 1000 * id : id, 3);
+    scale(out, id == lane ? id + 64 : id, 3);
 }
 
 // An element of private memory that may lie outside, in one lane or (a negative one) in all.
-kernel void private_index(global char *before, global int *out, int at, int lane, global char *after) {
+kernel void private_index(global uchar *before, global int *out, int at, int lane, global uchar *after) {
     int id = get_local_id(0);
     volatile int own[16];
     for (int i = 0; i < 16; i++) {
@@ -31,13 +31,13 @@ __attribute__((noinline)) static int deeper(volatile int *above, int depth) {
     return depth == 0 ? own[0] : deeper(own, depth - 1) + own[1];
 }
 
-kernel void recursion(global char *before, global int *out, int depth, global char *after) {
+kernel void recursion(global uchar *before, global int *out, int depth, global uchar *after) {
     volatile int first[1] = {1};
     out[get_local_id(0)] = deeper((volatile int *)first, depth);
 }
 
 // A flag that nobody sets.
-kernel void wait_for_flag(global char *before, global volatile int *flag, global char *after) {
+kernel void wait_for_flag(global uchar *before, global volatile int *flag, global uchar *after) {
     while (*flag == 0) {
     }
 }

@@ -11,6 +11,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
+use crate::limits::MAX_KERNARG;
 use crate::live::LiveWave;
 use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
@@ -108,13 +109,6 @@ enum GridSize {
 
 /// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
 const MAX_SCRATCH: u64 = 1 << 30;
-/// Bytes of kernel arguments; compilers stop at a few thousand.
-const MAX_KERNARG: u32 = 1 << 20;
-/// Bytes of private memory that the chip has for a lane: 13 bits of kilobytes for a wave (LLVM,
-/// `GCNSubtarget::getMaxWaveScratchSize`).
-const MAX_PRIVATE: u32 = ((1 << 13) - 1) * 1024 / 64;
-/// User SGPRs that the chip sets (AMDGPUUsage, "Initial Kernel Execution State").
-const USER_SGPRS: u32 = 16;
 /// Private memory per lane of kernels whose stack has no known size.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
@@ -250,10 +244,6 @@ impl<'a> Launch<'a> {
         Error::Launch { kernel: self.kernel.name().to_owned(), problem }
     }
 
-    fn unusable(&self, problem: String) -> Error {
-        Error::Unusable { kernel: self.kernel.name().to_owned(), problem }
-    }
-
     fn too_much_lds(&self) -> Error {
         let device = &self.kernel.module.device;
         let (target, have) = (device.target.name(), device.product.lds());
@@ -304,7 +294,7 @@ impl<'a> Launch<'a> {
                 slot.copy_from_slice(&bytes);
                 Ok(())
             }
-            None => Err(self.unusable(format!(
+            None => Err(self.kernel.unusable(format!(
                 "argument {index} lies at byte {start} of a kernel argument segment of {} bytes",
                 kernarg.len()
             ))),
@@ -315,12 +305,6 @@ impl<'a> Launch<'a> {
     fn geometry(&self) -> Result<(Geometry, [u32; 3])> {
         let required = self.kernel.required_workgroup_size();
         let size = self.workgroup_size.or(required).unwrap_or([1; 3]);
-        if let Some(required) = required.filter(|r| !self.possible(*r)) {
-            return Err(self.unusable(format!(
-                "it was compiled for workgroups of {required:?}; 1 to {} work-items are possible",
-                self.kernel.max_workgroup_size()
-            )));
-        }
         // At most 2^96.
         let items: u128 = size.iter().map(|n| u128::from(*n)).product();
         let max = self.kernel.max_workgroup_size();
@@ -366,49 +350,12 @@ impl<'a> Launch<'a> {
         Ok((geometry, groups))
     }
 
-    /// Whether workgroups of a size can be.
-    fn possible(&self, size: [u32; 3]) -> bool {
-        let items: u128 = size.iter().map(|n| u128::from(*n)).product();
-        (1..=u128::from(self.kernel.max_workgroup_size())).contains(&items)
-    }
-
-    /// Makes sure that the chip has what the code object wants, whatever the launch is.
-    fn check_object(&self) -> Result<()> {
-        let device = &self.kernel.module.device;
-        let (target, d) = (device.target.name(), &self.kernel.object().descriptor);
-        let too_much = |n: u32, what: &str, have: u32, for_whom: &str| {
-            Err(self.unusable(format!("it wants {n} {what}; {target} has {have}{for_whom}")))
-        };
-        if self.kernel.max_workgroup_size() == 0 {
-            return Err(self.unusable("it says that no workgroup is small enough for it".to_owned()));
-        }
-        if d.group_segment_fixed_size > device.product.lds() {
-            let n = d.group_segment_fixed_size;
-            return too_much(n, "bytes of LDS", device.product.lds(), " per workgroup");
-        }
-        if d.private_segment_fixed_size > MAX_PRIVATE {
-            let n = d.private_segment_fixed_size;
-            return too_much(n, "bytes of private memory", MAX_PRIVATE, " per work-item");
-        }
-        if self.kernel.kernarg_size() > MAX_KERNARG {
-            return Err(self.unusable(format!(
-                "it wants a kernel argument segment of {} bytes; at most {MAX_KERNARG} are possible",
-                self.kernel.kernarg_size()
-            )));
-        }
-        let sgprs = user_sgprs(d);
-        if sgprs > USER_SGPRS {
-            return too_much(sgprs, "user SGPRs", USER_SGPRS, "");
-        }
-        Ok(())
-    }
-
     /// Makes sure that the launch is possible, and works out its sizes.
     fn plan(&self) -> Result<Plan> {
         let device = &self.kernel.module.device;
         let object = self.kernel.object();
         let d = &object.descriptor;
-        self.check_object()?;
+        self.kernel.check()?;
         let (mut geometry, workgroups) = self.geometry()?;
 
         let mut lds = d.group_segment_fixed_size;
@@ -609,7 +556,8 @@ impl<'a> Launch<'a> {
     fn registers(&self, device: &DeviceInner) -> Result<RegisterCounts> {
         let object = self.kernel.object();
         let r = object.descriptor.registers(&device.id.processor).ok_or_else(|| {
-            self.unusable(format!("the register granules of {} are not known", device.id.processor.name()))
+            self.kernel
+                .unusable(format!("the register granules of {} are not known", device.id.processor.name()))
         })?;
         let (vgprs, accs) = match device.target {
             Target::Gfx900 | Target::Gfx906 => (r.vgprs, 0),
@@ -642,22 +590,6 @@ impl<'a> Launch<'a> {
         p.resize(64, 0);
         p
     }
-}
-
-/// User SGPRs that a descriptor asks for (AMDGPUUsage, "SGPR Register Set Up Order").
-fn user_sgprs(d: &wavemill_object::KernelDescriptor) -> u32 {
-    let p = d.properties;
-    let wanted = [
-        (p.private_segment_buffer(), 4),
-        (p.dispatch_ptr(), 2),
-        (p.queue_ptr(), 2),
-        (p.kernarg_segment_ptr(), 2),
-        (p.dispatch_id(), 2),
-        (p.flat_scratch_init(), 2),
-        (p.private_segment_size(), 1),
-    ];
-    let sum: u32 = wanted.iter().filter(|(wanted, _)| *wanted).map(|(_, n)| n).sum();
-    (sum + d.kernarg_preload.length()).max(d.rsrc2.user_sgpr_count())
 }
 
 /// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.

@@ -34,6 +34,7 @@ mod device;
 mod error;
 mod hidden;
 mod launch;
+mod limits;
 mod lines;
 mod live;
 mod mix;

@@ -182,6 +182,7 @@ impl Loader<'_> {
             }
         };
         let kernel = module.kernel(&found.kernel).map_err(|error| within(failure(&error)))?;
+        kernel.check().map_err(|error| within(failure(&error)))?;
         log::debug!("kernel {} at {:#x}", kernel.name(), kernel.entry());
         Ok(kernel)
     }
