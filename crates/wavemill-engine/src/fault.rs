@@ -21,7 +21,8 @@ pub enum Access {
 pub struct FaultLane {
     /// Lane number, 0..64; of a scalar access 0.
     pub lane: u8,
-    /// Guest address (of private memory and LDS: offset in it; of a buffer's range: the byte or record).
+    /// Guest address. Of private memory and LDS it is the offset in it, in front of its start a negative number in two's
+    /// complement; of a buffer's range the byte or record.
     pub address: u64,
 }
 
@@ -57,7 +58,7 @@ pub enum FaultCause {
         access: Access,
         /// Where it went.
         space: FaultSpace,
-        /// Bytes per lane.
+        /// Bytes per lane; of an access by way of a buffer resource those of the component that was refused.
         size: u32,
         /// Refused lanes, in ascending order; at least one.
         lanes: Vec<FaultLane>,

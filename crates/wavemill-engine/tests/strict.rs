@@ -83,7 +83,7 @@ fn lds_is_checked_before_anything_takes_effect() {
             let pair = [inst(op, old, &src, imm(0)), inst(op, Operand::None, &src, imm(-4))];
             let found = fault(&pair, &poisoned, &memory, tier, lds);
             assert_eq!(found.snapshot.vgprs[4], [7; 64], "the first one has taken effect on {tier}");
-            let wanted = vec![(0, u64::from(u32::MAX - 3))];
+            let wanted = vec![(0, -4i64 as u64)];
             assert_eq!(refused(&found), Some((access, FaultSpace::Lds, 4, wanted)), "{tier}");
         }
         // Inside, and where nobody asked.
@@ -183,7 +183,7 @@ fn buffer_resources() {
         // The second dword of the last lane is the first one that is out of range.
         let found = refused(&fault(&wide, &setup(0, 256), &memory, tier, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
-        assert_eq!(found, Some((Access::Load, range, 8, vec![(63, 256)])), "{tier}");
+        assert_eq!(found, Some((Access::Load, range, 4, vec![(63, 256)])), "{tier}");
         assert_eq!(
             refused(&fault(&wide, &setup(0, 256), &memory, tier, Strict { lds: true, buffers: false })),
             None
@@ -201,7 +201,7 @@ fn buffer_resources() {
         assert_eq!(refused(&fault(&scalar, &setup(0, 24), &memory, tier, buffers)), None);
         let found = refused(&fault(&scalar, &setup(0, 20), &memory, tier, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(20));
-        assert_eq!(found, Some((Access::Load, range, 16, vec![(0, 20)])));
+        assert_eq!(found, Some((Access::Load, range, 4, vec![(0, 20)])));
     }
 }
 

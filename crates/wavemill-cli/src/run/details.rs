@@ -92,7 +92,15 @@ pub(super) fn fault(report: &FaultReport) -> Value {
     let lanes: Vec<Value> = report
         .refused()
         .iter()
-        .map(|lane| json!({ "lane": lane.lane, "address": address(lane.address) }))
+        .map(|lane| match &fault.cause {
+            FaultCause::Memory { space: FaultSpace::Scratch | FaultSpace::Lds, .. } => {
+                json!({ "lane": lane.lane, "offset": lane.address as i64 })
+            }
+            FaultCause::Memory { space: FaultSpace::Buffer(_), .. } => {
+                json!({ "lane": lane.lane, "offset": lane.address })
+            }
+            _ => json!({ "lane": lane.lane, "address": address(lane.address) }),
+        })
         .collect();
     let inlined: Vec<Value> = report
         .inlined

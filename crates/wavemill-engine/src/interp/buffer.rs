@@ -200,7 +200,7 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
             }
         });
         if let Some(space) = refused {
-            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * N as u32 });
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
             return false;
         }
         true
@@ -270,7 +270,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
             }
         });
         if let Some(space) = refused {
-            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * n });
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: 1 });
             return false;
         }
         for_lanes(lane_mask(ctx, op), |lane| {

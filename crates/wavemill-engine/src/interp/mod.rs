@@ -412,7 +412,13 @@ impl<'a> Interpreter<'a> {
                     break WaveExit::Fault { pc, cause: FaultCause::Instruction(kind) };
                 }
                 Exit::Memory { pc, access, space, size } => {
-                    let lanes = refused(&ctx);
+                    let mut lanes = refused(&ctx);
+                    if matches!(space, FaultSpace::Scratch | FaultSpace::Lds) {
+                        // These offsets have 32 bits: in front of the start they are negative.
+                        for lane in lanes.iter_mut().filter(|lane| lane.address >> 32 == 0) {
+                            lane.address = lane.address as i32 as u64;
+                        }
+                    }
                     let nearest =
                         nearest(&around, space, lanes.first().map_or(0, |l| l.address), size, access);
                     let cause = FaultCause::Memory { access, space, size, lanes, nearest };
@@ -449,8 +455,7 @@ fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, 
     match space {
         FaultSpace::Global => around.map.refusal(first, u64::from(size), access),
         FaultSpace::Scratch => near("private memory", first, around.scratch_size.into()),
-        // Offsets in LDS have 32 bits, and those in front of it are negative.
-        FaultSpace::Lds => near("LDS", first as i32 as u64, around.lds_size.into()),
+        FaultSpace::Lds => near("LDS", first, around.lds_size.into()),
         FaultSpace::Buffer(BufferRange::Bytes(n) | BufferRange::Records(n)) => {
             near("buffer resource", first, n)
         }

@@ -50,10 +50,10 @@ impl Checked {
 pub(super) unsafe fn verdict(ctx: *mut Ctx, op: *mut HostOp, refused: Option<FaultSpace>) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let Checked { size, count, access } = Checked::of(op);
+        let Checked { size, access, .. } = Checked::of(op);
         match refused {
             None => HostOp::next(op),
-            Some(space) => leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * count }),
+            Some(space) => leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size }),
         }
     }
 }
@@ -62,8 +62,7 @@ pub(super) unsafe fn verdict(ctx: *mut Ctx, op: *mut HostOp, refused: Option<Fau
 unsafe fn lds<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let Checked { size, count, access } = Checked::of(op);
-        let size = size * count;
+        let Checked { size, access, .. } = Checked::of(op);
         if SPACE == space::LDS && is_row(op, 0) && !span::<SPACE>(ctx, op, size, access).base.is_null() {
             return HostOp::next(op);
         }

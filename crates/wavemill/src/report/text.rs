@@ -104,7 +104,7 @@ impl FaultReport {
                         return writeln!(
                             f,
                             " at byte {} of LDS, of which the workgroup has {have}: {silence}",
-                            first as u32 as i32
+                            first as i64
                         );
                     }
                     FaultSpace::Buffer(range) => {
