@@ -13,13 +13,13 @@ use crate::common::{Folder, repository};
 const BEFORE: u8 = 0x5a;
 const AFTER: u8 = 0xa5;
 /// What the accessed one holds.
-pub const DATA: u8 = 0x11;
+pub(crate) const DATA: u8 = 0x11;
 /// Bytes of the buffers around it; no multiple of anything.
 const AROUND: usize = 301;
 
 /// An argument.
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub(crate) enum Value {
     /// A buffer of so many bytes, which hold [`DATA`].
     Buffer(usize),
     /// A buffer of so many zeros.
@@ -32,22 +32,22 @@ pub enum Value {
 
 /// A run. The kernel's arguments are a buffer called `before`, those here, and a buffer called `after`.
 #[derive(Clone, Debug)]
-pub struct Case {
-    pub name: &'static str,
-    pub object: &'static str,
-    pub kernel: &'static str,
-    pub args: Vec<(&'static str, Value)>,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) object: &'static str,
+    pub(crate) kernel: &'static str,
+    pub(crate) args: Vec<(&'static str, Value)>,
     /// Workgroups, and work-items of each.
-    pub grid: (u32, u32),
-    pub strict: Strict,
-    pub max_instructions: Option<u64>,
-    pub exit: i32,
+    pub(crate) grid: (u32, u32),
+    pub(crate) strict: Strict,
+    pub(crate) max_instructions: Option<u64>,
+    pub(crate) exit: i32,
     /// Whether the first line tells a distance from a buffer that is not near.
-    pub far: bool,
+    pub(crate) far: bool,
 }
 
 impl Case {
-    pub fn new(
+    pub(crate) fn new(
         name: &'static str,
         object: &'static str,
         kernel: &'static str,
@@ -67,7 +67,7 @@ impl Case {
     }
 
     /// The command line behind `wavemill`.
-    pub fn line(&self, mode: AddressMode) -> Vec<String> {
+    pub(crate) fn line(&self, mode: AddressMode) -> Vec<String> {
         let text = |value: Value| match value {
             Value::Buffer(bytes) => format!("u8[{bytes}]={DATA}"),
             Value::Zeros(bytes) => format!("u8[{bytes}]=zeros"),
@@ -107,13 +107,13 @@ impl Case {
     }
 
     /// Whether the accessed buffer holds what it held before.
-    pub fn is_unchanged(&self, data: &[u8]) -> bool {
+    pub(crate) fn is_unchanged(&self, data: &[u8]) -> bool {
         let zeros = self.args.iter().any(|(_, value)| matches!(value, Value::Zeros(_)));
         data.iter().all(|byte| *byte == if zeros { 0 } else { DATA })
     }
 
     /// Runs the command. Its exit code is the case's; what it said on the standard error.
-    pub fn command(&self, folder: &Folder, mode: AddressMode, more: &[&str]) -> String {
+    pub(crate) fn command(&self, folder: &Folder, mode: AddressMode, more: &[&str]) -> String {
         let line = self.line(mode);
         let output = folder.command().args(&line).args(more).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -124,7 +124,7 @@ impl Case {
 
     /// Runs the same through the library: what came of it, and what `data` holds afterwards. The buffers around are as
     /// they were.
-    pub fn library(
+    pub(crate) fn library(
         &self,
         target: &str,
         mode: AddressMode,
@@ -134,7 +134,7 @@ impl Case {
     }
 
     /// The same with the accessed buffer freed before.
-    pub fn after_free(&self, target: &str, mode: AddressMode) -> Result<LaunchStats, Error> {
+    pub(crate) fn after_free(&self, target: &str, mode: AddressMode) -> Result<LaunchStats, Error> {
         self.launch(target, mode, None, true).0
     }
 
@@ -203,12 +203,12 @@ impl Case {
 }
 
 /// An object of `kernels/faults`.
-pub fn path(target: &str, object: &str) -> impl AsRef<Path> {
+pub(crate) fn path(target: &str, object: &str) -> impl AsRef<Path> {
     repository().join("kernels/bin").join(target).join("faults").join(format!("{object}.co"))
 }
 
 /// A folder with all objects of a target.
-pub fn folder(name: &str, target: &str) -> Folder {
+pub(crate) fn folder(name: &str, target: &str) -> Folder {
     let folder = Folder::new(&format!("faults_{name}_{target}"));
     for object in ["access", "control", "absurd", "source"] {
         folder.file(&format!("{object}.co"), std::fs::read(path(target, object)).unwrap());
@@ -217,7 +217,7 @@ pub fn folder(name: &str, target: &str) -> Folder {
 }
 
 /// What is the same in both address modes: everything but addresses, and the registers and distances that are made of them.
-pub fn without_addresses(text: &str, far: bool) -> String {
+pub(crate) fn without_addresses(text: &str, far: bool) -> String {
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
         let registers = line.starts_with("    s[")

@@ -113,9 +113,12 @@ impl FaultReport {
 
     pub(crate) fn new(kernel: &Kernel, fault: Fault, map: &MemoryMap) -> Self {
         let device = &kernel.module.device;
-        let region = device.code.region(fault.pc);
-        let function = region.as_ref().and_then(|r| r.function(fault.pc));
-        let function = function.map(|(name, offset)| (name.to_owned(), offset));
+        // Where the code ends, what is in front of it tells more.
+        let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
+        let at = if ends { fault.pc.saturating_sub(4) } else { fault.pc };
+        let region = device.code.region(at);
+        let function = region.as_ref().and_then(|r| r.function(at));
+        let function = function.map(|(name, offset)| (name.to_owned(), offset + (fault.pc - at)));
         let bytes = |pc: u64| {
             let (bytes, n) = device.code.fetch(map, pc);
             bytes[..n].to_vec()
@@ -124,7 +127,7 @@ impl FaultReport {
         let instruction = decoded.as_ref().map(text);
         let operands = decoded.as_ref().map(rows).unwrap_or_default();
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
-        let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(fault.pc, start)));
+        let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
         let Window { lines, within } = window(device.target, start.unwrap_or(fault.pc), fault.pc, bytes);
         let (target, address) = match &fault.cause {
