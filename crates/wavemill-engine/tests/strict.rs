@@ -23,8 +23,11 @@ fn fault(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier, strict
     }
 }
 
+/// What was refused: the access, where it was meant for, its bytes, the lanes and their addresses.
+type Refused = (Access, FaultSpace, u32, Vec<(u8, u64)>);
+
 /// What was refused; `None` if the trap behind the instruction was reached.
-fn refused(fault: &Fault) -> Option<(Access, FaultSpace, u32, Vec<(u8, u64)>)> {
+fn refused(fault: &Fault) -> Option<Refused> {
     match &fault.cause {
         FaultCause::Trap(2) => None,
         FaultCause::Memory { access, space, size, lanes, .. } => {
