@@ -21,7 +21,8 @@ pub enum Access {
 pub struct FaultLane {
     /// Lane number, 0..64; of a scalar access 0.
     pub lane: u8,
-    /// Guest address (for scratch: offset in the lane's private memory).
+    /// Guest address. Of private memory and LDS it is the offset in it, in front of its start a negative number in two's
+    /// complement; of a buffer's range the byte or record.
     pub address: u64,
 }
 
@@ -32,6 +33,20 @@ pub enum FaultSpace {
     Global,
     /// Private memory of the lane.
     Scratch,
+    /// LDS of the workgroup, of which only [`Strict::lds`](crate::Strict::lds) makes a fault.
+    Lds,
+    /// A buffer of which the resource says how far it goes; only [`Strict::buffers`](crate::Strict::buffers) makes it a
+    /// fault.
+    Buffer(BufferRange),
+}
+
+/// How far a buffer goes that a resource describes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferRange {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many records.
+    Records(u64),
 }
 
 /// What happened.
@@ -43,7 +58,7 @@ pub enum FaultCause {
         access: Access,
         /// Where it went.
         space: FaultSpace,
-        /// Bytes per lane.
+        /// Bytes per lane; of an access by way of a buffer resource those of the component that was refused.
         size: u32,
         /// Refused lanes, in ascending order; at least one.
         lanes: Vec<FaultLane>,
@@ -61,7 +76,7 @@ pub enum FaultCause {
     Instruction(FaultKind),
     /// `s_trap` with this number (2: the program called `abort` or an assertion failed).
     Trap(u8),
-    /// A branch went to an address that holds no code.
+    /// A branch went to an address that holds no code. The registers are those behind it.
     BadJump {
         /// Where it went.
         target: u64,
@@ -98,8 +113,61 @@ impl WaveSnapshot {
     /// EXEC.
     #[must_use]
     pub fn exec(&self) -> u64 {
-        u64::from(self.scalars[126]) | u64::from(self.scalars[127]) << 32
+        self.pair(Uni::EXEC)
     }
+
+    /// VCC.
+    #[must_use]
+    pub fn vcc(&self) -> u64 {
+        self.pair(Uni::VCC)
+    }
+
+    /// STATUS, as `s_getreg_b32` reads it.
+    #[must_use]
+    pub fn status(&self) -> u32 {
+        status_word(self.scc, self.exec(), self.vcc())
+    }
+
+    fn pair(&self, low: Uni) -> u64 {
+        let n = usize::from(low.0);
+        u64::from(self.scalars[n]) | u64::from(self.scalars[n + 1]) << 32
+    }
+}
+
+/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
+pub(crate) fn status_word(scc: bool, exec: u64, vcc: u64) -> u32 {
+    u32::from(scc) | u32::from(exec == 0) << 9 | u32::from(vcc == 0) << 10 | 1 << 16
+}
+
+/// What a wave has beside the registers that instructions name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WaveResources {
+    /// TRAPSTS.
+    pub trapsts: u32,
+    /// HW_ID.
+    pub hw_id: u32,
+    /// Bytes of LDS of its workgroup.
+    pub lds: u32,
+    /// Bytes of private memory of each lane.
+    pub private: u32,
+    /// Waves of its workgroup.
+    pub waves: u32,
+}
+
+/// Accesses that the chip answers with zeros, or drops, without a word: which of them are faults. None of them if nothing
+/// is said, and then they cost nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Strict {
+    /// Accesses beyond the LDS of a workgroup, by whatever instruction (Vega ISA 3.6.1, 9.6).
+    pub lds: bool,
+    /// Accesses beyond what a buffer resource says, by vector and scalar instructions (Vega ISA 7.2, 8.1.5). Some programs
+    /// mean them: lanes that have nothing to load get an offset out of range.
+    pub buffers: bool,
+}
+
+impl Strict {
+    /// All of them.
+    pub const ALL: Strict = Strict { lds: true, buffers: true };
 }
 
 /// A guest fault.
@@ -115,4 +183,6 @@ pub struct Fault {
     pub cause: FaultCause,
     /// Registers of the wave at that instruction.
     pub snapshot: Box<WaveSnapshot>,
+    /// What else it has.
+    pub resources: WaveResources,
 }

@@ -15,11 +15,13 @@ mod schedule;
 mod stall;
 
 pub use control::RunControl;
-pub use fault::{Access, Fault, FaultCause, FaultLane, FaultSpace, WaveSnapshot};
+pub use fault::{
+    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Strict, WaveResources, WaveSnapshot,
+};
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
     AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
-    Nearest, SANDBOX_BASE, SCRATCH_APERTURE,
+    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,

@@ -6,6 +6,7 @@
 //! their addresses from that for a while.
 
 mod host_block;
+mod neighbours;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,6 +16,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use crate::fault::Access;
 use crate::raw;
 use host_block::HostBlock;
+
+pub use neighbours::{Neighbour, Neighbours};
 
 /// Whether kernels' accesses to memory are checked. Builds with `--cfg wavemill_unchecked` check none, to measure what the
 /// checks cost: they are for benchmarks of kernels that are known to be right, have the host's addresses only, and are
@@ -193,12 +196,24 @@ pub enum Nearest {
         name: String,
         /// Distance from the address to the first byte.
         distance: u64,
+        /// Whether it had been freed.
+        freed: bool,
     },
     /// Inside an allocation that was freed.
     Freed {
         /// Name of the allocation.
         name: String,
         /// Offset of the address in it.
+        offset: u64,
+    },
+    /// In the aperture of LDS, which only flat instructions reach.
+    Lds {
+        /// Offset in the aperture.
+        offset: u64,
+    },
+    /// In the aperture of private memory, which only flat instructions reach.
+    Private {
+        /// Offset in the aperture.
         offset: u64,
     },
     /// In a part of an allocation that the guest must not write.
@@ -220,11 +235,21 @@ impl fmt::Display for Nearest {
             Nearest::Inside { name, offset, size } => {
                 write!(f, "byte {offset} of `{name}`, which has {size}")
             }
-            Nearest::After { name, distance: 0, .. } => write!(f, "just past the end of `{name}`"),
-            Nearest::After { name, distance, freed } => {
-                write!(f, "{distance} bytes past the end of `{name}`{}", if *freed { " (freed)" } else { "" })
+            Nearest::After { name, distance, freed } | Nearest::Before { name, distance, freed } => {
+                let s = if *distance == 1 { "" } else { "s" };
+                match self {
+                    Nearest::Before { .. } => write!(f, "{distance} byte{s} before `{name}`")?,
+                    _ if *distance == 0 => write!(f, "just past the end of `{name}`")?,
+                    _ => write!(f, "{distance} byte{s} past the end of `{name}`")?,
+                }
+                f.write_str(if *freed { ", which was freed" } else { "" })
             }
-            Nearest::Before { name, distance } => write!(f, "{distance} bytes before `{name}`"),
+            Nearest::Lds { offset } => {
+                write!(f, "byte {offset} of the LDS aperture, which only flat instructions reach")
+            }
+            Nearest::Private { offset } => {
+                write!(f, "byte {offset} of the private aperture, which only flat instructions reach")
+            }
             Nearest::Freed { name, offset } => write!(f, "byte {offset} of `{name}`, which was freed"),
             Nearest::ReadOnly { name, offset, what } => {
                 write!(f, "byte {offset} of `{name}` is read-only ({what})")
@@ -349,24 +374,27 @@ impl MemoryMap {
         if address < NULL_PAGE {
             return Nearest::Null;
         }
-        if let Some((name, start, _)) = self.freed.iter().find(|(_, s, e)| (*s..*e).contains(&address)) {
-            return Nearest::Freed { name: name.to_string(), offset: address - start };
+        let offset = address & 0xffff_ffff;
+        match address - offset {
+            LDS_APERTURE => return Nearest::Lds { offset },
+            SCRATCH_APERTURE => return Nearest::Private { offset },
+            _ => {}
         }
-        if let Some(a) = self.find(address) {
-            return Nearest::Inside { name: a.name.to_string(), offset: address - a.start, size: a.size };
-        }
-        let all_internal = self.live.iter().all(|a| a.internal);
-        let known = |a: &&Allocation| !a.internal || all_internal;
-        let (below, above) = self.live.split_at(self.live.partition_point(|a| a.start <= address));
-        match (below.iter().rev().find(known), above.iter().find(known)) {
-            (Some(b), Some(a)) if address - b.end() <= a.start - address => {
-                Nearest::After { name: b.name.to_string(), distance: address - b.end(), freed: false }
+        let Neighbours { holds, below, above } = self.neighbours(address);
+        match (holds, below, above) {
+            (Some(Neighbour { name, start, freed: true, .. }), ..) => {
+                Nearest::Freed { name, offset: address - start }
             }
-            (_, Some(a)) => Nearest::Before { name: a.name.to_string(), distance: a.start - address },
-            (Some(b), None) => {
-                Nearest::After { name: b.name.to_string(), distance: address - b.end(), freed: false }
+            (Some(Neighbour { name, start, size, .. }), ..) => {
+                Nearest::Inside { name, offset: address - start, size }
             }
-            (None, None) => Nearest::Nothing,
+            (None, Some(b), a) if a.as_ref().is_none_or(|a| address - b.end() <= a.start - address) => {
+                Nearest::After { distance: address - b.end(), name: b.name, freed: b.freed }
+            }
+            (None, _, Some(a)) => {
+                Nearest::Before { distance: a.start - address, name: a.name, freed: a.freed }
+            }
+            (None, _, None) => Nearest::Nothing,
         }
     }
 }

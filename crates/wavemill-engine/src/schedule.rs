@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use wavemill_ir::{LANES, Row, Uni};
 
 use crate::control::RunControl;
-use crate::fault::{Fault, FaultCause, WaveSnapshot};
+use crate::fault::{Fault, FaultCause, Strict, WaveResources, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
 use crate::observe::{Events, Interests, Observer, SingleSteps, WaveId};
@@ -131,6 +131,8 @@ pub struct RunOptions {
     pub find_stalls: bool,
     /// Lets others stop the run and see how far it is.
     pub control: Option<Arc<RunControl>>,
+    /// What is a fault although the chip says nothing.
+    pub strict: Strict,
 }
 
 /// What a run did.
@@ -294,6 +296,8 @@ struct Group {
     /// Whether somebody watches each wave.
     watched: Vec<Watched>,
     lds: Lds,
+    /// Bytes of private memory of each lane.
+    private: u32,
     /// Instructions and turns that it may still run; set once a workgroup behind it has faulted.
     grace: Option<u64>,
 }
@@ -302,7 +306,14 @@ struct Group {
 fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let wave = &group.waves[n];
     let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.mode));
-    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot })
+    let resources = WaveResources {
+        trapsts: wave.trapsts,
+        hw_id: wave.hw_id,
+        lds: group.lds.size as u32,
+        private: group.private,
+        waves: group.waves.len() as u32,
+    };
+    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot, resources })
 }
 
 impl Group {
@@ -315,6 +326,7 @@ impl Group {
             states: Vec::new(),
             watched: Vec::new(),
             lds: Lds::new(grid.lds_size),
+            private: grid.scratch_size,
             grace: None,
         }
     }
@@ -335,7 +347,16 @@ impl Group {
         }
         while self.waves.len() < waves {
             let regs = Registers::new(grid.registers);
-            self.waves.push(Wave { regs, pc: 0, mode: 0, trapsts: 0, retired: 0, hw_id: 0, private: (0, 0) });
+            self.waves.push(Wave {
+                regs,
+                pc: 0,
+                mode: 0,
+                trapsts: 0,
+                retired: 0,
+                hw_id: 0,
+                private: (0, 0),
+                from: None,
+            });
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
@@ -347,6 +368,7 @@ impl Group {
             w.mode = grid.mode;
             w.trapsts = 0;
             w.retired = 0;
+            w.from = None;
             let slot = slot * grid.waves_per_group + n;
             w.hw_id = slot & 0xf;
             let private = grid.init.scratch(slot);
@@ -487,6 +509,7 @@ struct Run<'a> {
     /// Private memory of all resident waves, from its first byte to behind the last one.
     private: (u64, u64),
     poison: Option<u32>,
+    strict: Strict,
     /// Whether to look for grids that are stuck.
     detect_stalls: bool,
     count_blocks: bool,
@@ -581,6 +604,7 @@ fn run_grid(
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
+        strict: options.strict,
         detect_stalls: options.find_stalls,
         count_blocks: options.count_blocks,
         tier,
@@ -624,7 +648,7 @@ fn run_grid(
 
 impl Run<'_> {
     fn work(&self) {
-        let new = || Interpreter::new(self.tier, self.grid.registers, self.grid.source, self.count_blocks);
+        let new = || self.interpreter(self.grid.source, self.count_blocks);
         let mut interp = new();
         let mut watch = self.observer.map(|(observer, interests)| Watch {
             interp: new().watching(interests),
@@ -652,6 +676,10 @@ impl Run<'_> {
         shared.stats.blocks = shared.stats.blocks.max(blocks);
     }
 
+    fn interpreter<'s>(&self, source: &'s dyn BlockSource, counting: bool) -> Interpreter<'s> {
+        Interpreter::new(self.tier, self.grid.registers, source, counting).strict(self.strict)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -674,7 +702,7 @@ impl Run<'_> {
                 }
                 let mut wave = group.live_wave(n);
                 if self.detect_stalls && live.len() < EXPLAINED && !wave.at_barrier {
-                    let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+                    let interp = self.interpreter(&source, false);
                     let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
                     // The run is over; nobody is told.
                     if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around, None) {
@@ -804,10 +832,10 @@ impl Run<'_> {
         let budget = std::mem::take(&mut shared.fruitless) / (LOOKING * waiting);
         shared.suspicious = shared.suspicious.saturating_mul(2);
         let source = SingleSteps(self.grid.source);
-        let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+        let interp = self.interpreter(&source, false);
         let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, self.control);
         if let Some((_, interests)) = self.observer {
-            let interp = Interpreter::new(self.tier, self.grid.registers, &source, false);
+            let interp = self.interpreter(&source, false);
             attempt = attempt.watching(interp.watching(interests));
         }
         let mut waves = Vec::new();

@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const TOOL_ABSENT: i32 = 3;
 
 /// The scripts, what they are to compare, and the packages that they need.
-const SCRIPTS: [(&str, &str, &[&str], &str); 2] = [
+const SCRIPTS: [(&str, &str, &[&str], &str); 3] = [
     (
         "committed_objects_match_their_sources",
         "kernels/build.sh",
@@ -25,6 +25,12 @@ const SCRIPTS: [(&str, &str, &[&str], &str); 2] = [
         "kernels/hip/build.sh",
         &["--check"],
         "clang-22, lld-22, llvm-22 and rocm-device-libs",
+    ),
+    (
+        "committed_objects_of_faults_match_their_sources",
+        "kernels/faults/build.sh",
+        &["--check"],
+        "clang-22, lld-22, llvm-22 and libclc-22",
     ),
 ];
 

@@ -18,7 +18,7 @@ pub(crate) struct Region {
     /// Functions in it: first address, end, name; sorted by address.
     pub functions: Arc<Vec<(u64, u64, String)>>,
     /// Source positions, if the code object has debug information.
-    pub lines: Option<Arc<crate::report::Lines>>,
+    pub lines: Option<Arc<crate::lines::Lines>>,
     /// Whether the code reads the floating-point exceptions in TRAPSTS.
     pub reads_exceptions: bool,
 }

@@ -74,6 +74,14 @@ pub enum Error {
         /// What is wrong, and what would be right.
         problem: String,
     },
+    /// The code object wants for the kernel what no launch can give it.
+    #[error("the code object is not usable for `{kernel}`: {problem}")]
+    Unusable {
+        /// The kernel.
+        kernel: String,
+        /// What it wants, and what there is.
+        problem: String,
+    },
     /// The kernel did something that it must not do.
     #[error("{0}")]
     Fault(Box<FaultReport>),

@@ -11,6 +11,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
+use crate::limits::MAX_KERNARG;
 use crate::live::LiveWave;
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::observe::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
@@ -117,8 +118,6 @@ enum GridSize {
 
 /// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
 const MAX_SCRATCH: u64 = 1 << 30;
-/// Bytes of kernel arguments; compilers stop at a few thousand.
-const MAX_KERNARG: u32 = 1 << 20;
 /// Least alignment of the kernel argument segment, and of its end.
 const KERNARG_ALIGN: u64 = 16;
 /// Private memory per lane of kernels whose stack has no known size.
@@ -323,7 +322,7 @@ impl<'a> Launch<'a> {
                 slot.copy_from_slice(&bytes);
                 Ok(())
             }
-            None => Err(self.refuse(format!(
+            None => Err(self.kernel.unusable(format!(
                 "argument {index} lies at byte {start} of a kernel argument segment of {} bytes",
                 kernarg.len()
             ))),
@@ -384,17 +383,17 @@ impl<'a> Launch<'a> {
         let device = &self.kernel.module.device;
         let object = self.kernel.object();
         let d = &object.descriptor;
+        self.kernel.check()?;
         let (mut geometry, workgroups) = self.geometry()?;
 
         let mut lds = d.group_segment_fixed_size;
-        let kernarg_size =
-            self.kernel.kernarg_size().max(self.kernarg.as_ref().map_or(0, |k| k.len() as u32));
-        if kernarg_size > MAX_KERNARG {
+        let kernarg_size = self.kernarg.as_ref().map_or(0, Vec::len).max(self.kernel.kernarg_size() as usize);
+        if kernarg_size > MAX_KERNARG as usize {
             return Err(self.refuse(format!(
                 "a kernel argument segment of {kernarg_size} bytes; at most {MAX_KERNARG} are possible"
             )));
         }
-        let mut kernarg = vec![0u8; kernarg_size as usize];
+        let mut kernarg = vec![0u8; kernarg_size];
         if let Some(raw) = &self.kernarg {
             kernarg[..raw.len()].copy_from_slice(raw);
         } else if self.kernel.has_metadata() {
@@ -454,7 +453,7 @@ impl<'a> Launch<'a> {
     /// Makes sure that the launch is possible, without running anything.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if it is not.
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if it is not.
     pub fn check(&self) -> Result<()> {
         self.plan().map(|_| ())
     }
@@ -462,8 +461,8 @@ impl<'a> Launch<'a> {
     /// Runs the kernel to its end.
     ///
     /// # Errors
-    /// [`Error::Argument`] and [`Error::Launch`] if the launch is impossible (nothing has run then), [`Error::Fault`],
-    /// [`Error::Stalled`], [`Error::InstructionLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if the launch is impossible (nothing has run then),
+    /// [`Error::Fault`], [`Error::Stalled`], [`Error::InstructionLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if
     /// there is no memory for it.
     pub fn run(&self) -> Result<LaunchStats> {
         let Plan {
@@ -600,7 +599,8 @@ impl<'a> Launch<'a> {
     fn registers(&self, device: &DeviceInner) -> Result<RegisterCounts> {
         let object = self.kernel.object();
         let r = object.descriptor.registers(&device.id.processor).ok_or_else(|| {
-            self.refuse(format!("the register granules of {} are not known", device.id.processor.name()))
+            self.kernel
+                .unusable(format!("the register granules of {} are not known", device.id.processor.name()))
         })?;
         let (vgprs, accs) = match device.target {
             Target::Gfx900 | Target::Gfx906 => (r.vgprs, 0),

@@ -34,6 +34,7 @@ mod device;
 mod error;
 mod hidden;
 mod launch;
+mod limits;
 mod lines;
 mod live;
 mod module;
@@ -55,13 +56,14 @@ pub use observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use observe::trace::{TraceAccess, TraceStep, Tracer};
 pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
 pub use product::{PRODUCTS, Product, TargetChoice};
-pub use report::{FaultReport, SourceLocation};
+pub use report::{FaultReport, InlinedCall, SourceLocation};
 pub use services::Output;
 pub use stall::StallReport;
 pub use wavemill_engine::{
-    Access, AddressMode, Barrier, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause, FaultLane,
-    FaultSpace, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Nearest, Observer, Piece,
-    Place, Registers, RowChange, RunControl, RunOptions, RunStats, Spin, Tier, Watcher, WaveId, WaveSnapshot,
+    Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
+    FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Nearest, Neighbour,
+    Neighbours, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions, RunStats, Spin, Strict,
+    Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
 };
 pub use wavemill_ir as ir;
 pub use wavemill_isa::gcn::{Fidelity, Format};

@@ -1,66 +1,97 @@
-//! Line tables out of DWARF debug information.
+//! Source positions out of DWARF debug information.
 
-use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use addr2line::{Context, Location};
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _};
 
-use crate::report::SourceLocation;
+use crate::report::{InlinedCall, SourceLocation};
 
-type Slice<'a> = EndianSlice<'a, LittleEndian>;
+type Reader = EndianArcSlice<LittleEndian>;
 
-/// All rows of the line programs: address before loading and the location from there on (`None` at the end of a
-/// sequence). `None` without usable debug information.
-pub(crate) fn rows(object: &[u8]) -> Option<Vec<(u64, Option<SourceLocation>)>> {
-    let file = object::File::parse(object).ok()?;
-    let load = |id: SectionId| -> Result<Cow<'_, [u8]>, ()> {
-        Ok(file.section_by_name(id.name()).and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
-    };
-    let sections = gimli::DwarfSections::load(load).ok()?;
-    let dwarf: Dwarf<Slice<'_>> = sections.borrow(|s| EndianSlice::new(s, LittleEndian));
-    let mut rows = Vec::new();
-    let mut units = dwarf.units();
-    while let Ok(Some(header)) = units.next() {
-        // A damaged unit costs its own lines only.
-        let _ = unit_rows(&dwarf, header, &mut rows);
-    }
-    Some(rows)
+/// Bytes of code in front of an address that are searched for a source line, where no function is known.
+const NEAR: u64 = 1 << 10;
+
+/// The debug information of a code object. It is read when somebody asks for the first position.
+pub(crate) struct Lines {
+    sections: gimli::DwarfSections<Arc<[u8]>>,
+    context: OnceLock<Option<Mutex<Context<Reader>>>>,
+    /// Guest addresses are file addresses plus this.
+    bias: u64,
 }
 
-fn unit_rows(
-    dwarf: &Dwarf<Slice<'_>>,
-    header: gimli::UnitHeader<Slice<'_>>,
-    out: &mut Vec<(u64, Option<SourceLocation>)>,
-) -> gimli::Result<()> {
-    let unit = dwarf.unit(header)?;
-    let Some(program) = unit.line_program.clone() else { return Ok(()) };
-    let mut rows = program.rows();
-    while let Some((header, row)) = rows.next_row()? {
-        if row.end_sequence() {
-            out.push((row.address(), None));
-            continue;
-        }
-        let mut path = String::new();
-        if let Some(entry) = row.file(header) {
-            let text = |v| dwarf.attr_string(&unit, v).ok().map(|s| s.to_string_lossy().into_owned());
-            let name = text(entry.path_name()).unwrap_or_default();
-            if !name.starts_with('/')
-                && let Some(dir) = entry.directory(header).and_then(text)
-                && !dir.is_empty()
-            {
-                path = dir + "/";
-            }
-            path.push_str(&name);
-        }
-        let line = row.line().map_or(0, |l| u32::try_from(l.get()).unwrap_or(0));
-        let column = match row.column() {
-            gimli::ColumnType::LeftEdge => 0,
-            gimli::ColumnType::Column(c) => u32::try_from(c.get()).unwrap_or(0),
-        };
-        // Line 0 says that the code comes from nowhere in particular: the line before it goes on.
-        if line > 0 {
-            out.push((row.address(), Some(SourceLocation { file: path, line, column })));
-        }
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lines")
     }
-    Ok(())
+}
+
+/// What debug information says about an address.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    pub source: Option<SourceLocation>,
+    /// Calls that were inlined there, the innermost one first.
+    pub inlined: Vec<InlinedCall>,
+}
+
+impl Lines {
+    /// The debug information of a code object whose addresses move by `bias`; `None` if it has none.
+    pub(crate) fn of(object: &[u8], bias: u64) -> Option<Lines> {
+        let file = object::File::parse(object).ok()?;
+        file.section_by_name(SectionId::DebugLine.name())?;
+        let load = |id: SectionId| -> Result<Arc<[u8]>, ()> {
+            let section = file.section_by_name(id.name());
+            Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default().into())
+        };
+        let sections = gimli::DwarfSections::load(load).ok()?;
+        Some(Lines { sections, context: OnceLock::new(), bias })
+    }
+
+    /// What is known of an address, in a function that begins at another one.
+    pub(crate) fn at(&self, pc: u64, function: Option<u64>) -> Place {
+        let context = self.context.get_or_init(|| {
+            let dwarf: Dwarf<Reader> = self.sections.borrow(|s| Reader::new(s.clone(), LittleEndian));
+            Context::from_dwarf(dwarf).ok().map(Mutex::new)
+        });
+        let Some(context) = context else { return Place::default() };
+        let context = context.lock().unwrap_or_else(|e| e.into_inner());
+        let first = function.unwrap_or(pc.saturating_sub(NEAR)).wrapping_sub(self.bias);
+        // Damaged debug information is none.
+        place(&context, pc.wrapping_sub(self.bias), first).unwrap_or_default()
+    }
+}
+
+fn place(context: &Context<Reader>, pc: u64, first: u64) -> gimli::Result<Place> {
+    let mut frames = context.find_frames(pc).skip_all_loads()?;
+    let mut place = Place::default();
+    // The function that was inlined at the next frame's location.
+    let mut callee: Option<String> = None;
+    let mut innermost = true;
+    while let Some(frame) = frames.next()? {
+        let location = frame.location.as_ref().and_then(position);
+        if innermost {
+            place.source = location;
+        } else {
+            place.inlined.push(InlinedCall { function: callee.take().unwrap_or_default(), at: location });
+        }
+        callee = frame.function.and_then(|name| name.raw_name().ok().map(|name| name.into_owned()));
+        innermost = false;
+    }
+    if place.source.is_none() {
+        // Line 0 says that the code comes from nowhere in particular: the line before it goes on.
+        let rows = context.find_location_range(first, pc.saturating_add(1))?;
+        place.source = rows.filter_map(|(_, _, location)| position(&location)).last();
+    }
+    Ok(place)
+}
+
+/// A location with a line.
+fn position(location: &Location<'_>) -> Option<SourceLocation> {
+    Some(SourceLocation {
+        file: location.file.unwrap_or_default().to_owned(),
+        line: location.line?,
+        column: location.column.unwrap_or(0),
+    })
 }

@@ -56,6 +56,7 @@ impl LiveWave {
             };
             let region = code.region(pc);
             let function = region.as_ref().and_then(|r| r.function(pc));
+            let start = function.map(|(_, offset)| pc - offset);
             LiveWave {
                 workgroup: w.workgroup,
                 wave: w.wave,
@@ -68,7 +69,7 @@ impl LiveWave {
                 spins: w.spins,
                 function: function.map(|(name, offset)| (name.to_owned(), offset)),
                 instruction: inst_at(pc).map(|inst| text(&inst)),
-                source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(pc)),
+                source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(pc, start).source),
             }
         };
         waves.into_iter().map(report).collect()

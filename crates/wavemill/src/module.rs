@@ -13,7 +13,7 @@ use wavemill_object::{
 use crate::buffer::Buffer;
 use crate::code::Region;
 use crate::device::{Device, DeviceInner};
-use crate::report::Lines;
+use crate::lines::Lines;
 use crate::services::Formats;
 use crate::{Error, Result};
 

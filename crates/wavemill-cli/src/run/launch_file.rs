@@ -40,6 +40,7 @@ pub(crate) struct LaunchFile {
     pub timeout: Option<f64>,
     pub deterministic: bool,
     pub poison: Option<PoisonText>,
+    pub strict: Option<StrictText>,
     pub cooperative: bool,
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
@@ -92,6 +93,14 @@ pub(crate) enum StatsLevel {
     Basic,
     // Accesses to memory, too.
     Full,
+}
+
+/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
+pub(crate) enum StrictText {
+    Flag(bool),
+    Rules(String),
 }
 
 /// A size: `4`, `[4, 2]` or `"4x2"`.

@@ -58,7 +58,7 @@ pub(crate) fn failure(error: &Error) -> Failure {
         | Error::Stopped { kernel, live, not_started, .. } => {
             (Exit::Limit, Some(details::unfinished(kernel, live, *not_started)))
         }
-        Error::Object(_) | Error::UnsupportedTarget { .. } => (Exit::Input, None),
+        Error::Object(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => (Exit::Input, None),
         _ => (Exit::Usage, None),
     };
     let mut failure = Failure::new(exit, error.to_string().trim_end());
@@ -206,6 +206,7 @@ impl Loader<'_> {
             }
         };
         let kernel = module.kernel(&found.kernel).map_err(|error| within(failure(&error)))?;
+        kernel.check().map_err(|error| within(failure(&error)))?;
         log::debug!("kernel {} at {:#x}", kernel.name(), kernel.entry());
         Ok(kernel)
     }
@@ -274,7 +275,7 @@ fn find<'a>(
         }
         let kernel = match wanted(&object, launch) {
             Some(kernel) => kernel,
-            None => choose(names(&object, 0), launch, several)?.1,
+            None => choose(names(&object, 0), object.problems(), launch, several)?.1,
         };
         return Ok(Found { target, index: 0, kernel, bytes: Cow::Borrowed(bytes) });
     }
@@ -307,7 +308,7 @@ fn find<'a>(
     }
     let selected = container.select(&target, &limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
-    let mut all = Vec::new();
+    let (mut all, mut all_problems) = (Vec::new(), Vec::new());
     for (index, one) in selected.iter().enumerate() {
         let bytes = container.read(one, &limits).map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
@@ -315,8 +316,9 @@ fn find<'a>(
             return Ok(Found { target, index: one.bundle, kernel, bytes });
         }
         all.extend(names(&object, index));
+        all_problems.extend_from_slice(object.problems());
     }
-    let (index, kernel) = choose(all, launch, several)?;
+    let (index, kernel) = choose(all, &all_problems, launch, several)?;
     let bytes = container.read(&selected[index], &limits).map_err(failed)?;
     Ok(Found { target, index: selected[index].bundle, kernel, bytes })
 }
@@ -333,9 +335,16 @@ fn names(object: &CodeObject<'_>, index: usize) -> Vec<(usize, String)> {
     object.kernels().iter().map(|kernel| (index, kernel.name.clone())).collect()
 }
 
+/// What is wrong with the code objects, a line for each of the problems that are wanted.
+fn problems(all: &[String], wanted: impl Fn(&str) -> bool) -> String {
+    let all = all.iter().map(String::as_str);
+    all.filter(|problem| wanted(problem)).take(LISTED).collect::<Vec<_>>().join("\n")
+}
+
 /// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name there.
 fn choose(
     mut all: Vec<(usize, String)>,
+    all_problems: &[String],
     launch: &LaunchJob,
     several: bool,
 ) -> Result<(usize, String), Failure> {
@@ -361,7 +370,13 @@ fn choose(
         );
     }
     Err(match (&launch.kernel, &all[..]) {
-        (_, []) => Failure::input("there is no kernel in it"),
+        (_, []) => {
+            let failure = Failure::input("there is no kernel in it that could run");
+            match problems(all_problems, |problem| problem.contains("kernel")).as_str() {
+                "" => failure,
+                problems => failure.help(problems),
+            }
+        }
         (None, _) => {
             Failure::usage(format!("there are {}; say which one to run", Plural(all.len() as u64, "kernel")))
                 .help(match several {
@@ -370,6 +385,11 @@ fn choose(
                 })
         }
         (Some(wanted), _) => {
+            let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
+            let why = problems(all_problems, |problem| problem.contains(&format!("`{plain}")));
+            if !why.is_empty() {
+                return Err(Failure::input(format!("the kernel `{wanted}` cannot run")).help(why));
+            }
             let near = closest(wanted, all.iter().map(|(_, name)| name.as_str()));
             let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             Failure::usage(format!("there is no kernel `{wanted}`{hint}")).help(format!("Its kernels:{list}"))

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use wavemill::{AddressMode, RunOptions, TargetChoice, Tier};
+use wavemill::{AddressMode, RunOptions, Strict, TargetChoice, Tier};
 
 use super::console;
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
-use super::launch_file::{ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText, StatsLevel, StatsText};
+use super::launch_file::{
+    ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText, StatsLevel, StatsText, StrictText,
+};
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
 use super::trace::{self, PcRange, TraceJob};
@@ -124,6 +126,10 @@ pub(crate) struct RunArgs {
     /// 0xfffafffa without one, a NaN in every float format
     #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa")]
     pub poison: Option<String>,
+    /// Report accesses that the chip answers with 0, or drops, without a word: `lds` (beyond the LDS of a workgroup; the
+    /// default), `buffers` (beyond what a buffer resource says, which some programs mean), or lds,buffers
+    #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = "lds", value_parser = strict)]
+    pub strict: Option<Strict>,
     /// Refuse to run if the chip cannot hold all workgroups at once (hipLaunchCooperativeKernel)
     #[arg(long)]
     pub cooperative: bool,
@@ -300,6 +306,28 @@ fn poison(text: &str) -> Result<u32, Failure> {
     })
 }
 
+/// The rules of `--strict`, by their names.
+const STRICT: [(&str, Strict); 2] =
+    [("lds", Strict { lds: true, buffers: false }), ("buffers", Strict { lds: false, buffers: true })];
+
+/// Reads the rules of `--strict`, for clap.
+fn strict(text: &str) -> Result<Strict, String> {
+    text.split(',').try_fold(Strict::default(), |all, name| {
+        let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
+            let names = STRICT.map(|(name, _)| name).join(", ");
+            format!("there is no rule `{name}`; expected any of {names}")
+        })?;
+        Ok(Strict { lds: all.lds | rule.lds, buffers: all.buffers | rule.buffers })
+    })
+}
+
+/// The rules as `--strict` takes them; empty if there are none.
+pub(crate) fn strict_text(strict: Strict) -> String {
+    let has = |rule: Strict| (rule.lds && strict.lds) || (rule.buffers && strict.buffers);
+    let names: Vec<&str> = STRICT.iter().filter(|(_, rule)| has(*rule)).map(|(name, _)| *name).collect();
+    names.join(",")
+}
+
 /// Reads the seconds of `--timeout`, for clap.
 fn timeout(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
@@ -373,6 +401,7 @@ impl Job {
                 max_instructions: args.max_instructions,
                 deterministic: args.deterministic,
                 poison: args.poison.as_deref().map(poison).transpose()?,
+                strict: args.strict.unwrap_or_default(),
                 // Nobody else has the memory.
                 find_stalls: true,
                 ..RunOptions::default()
@@ -462,6 +491,15 @@ impl Job {
                 None | Some(PoisonText::Flag(false)) => None,
                 Some(PoisonText::Flag(true)) => Some(POISON),
                 Some(PoisonText::Word(word)) => Some(*word),
+            };
+        }
+        if self.options.strict == Strict::default() {
+            self.options.strict = match &file.strict {
+                None | Some(StrictText::Flag(false)) => Strict::default(),
+                Some(StrictText::Flag(true)) => STRICT[0].1,
+                Some(StrictText::Rules(rules)) => {
+                    strict(rules).map_err(|why| Failure::usage(format!("strict: {why}")))?
+                }
             };
         }
         if self.options.threads.is_none() {

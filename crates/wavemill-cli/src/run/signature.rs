@@ -179,6 +179,10 @@ pub(crate) fn launch_file(
     if let Some(word) = options.poison {
         let _ = writeln!(out, "poison = {word:#x}");
     }
+    match super::options::strict_text(options.strict).as_str() {
+        "" => {}
+        rules => _ = writeln!(out, "strict = {}", quote(rules)),
+    }
     out += "\n";
     out += "# name:type[count]=contents. Contents: zeros, ones, iota, iota(START,STEP), random(SEED), a number,\n";
     out += "# [1,2,3], @file.npy, @file.bin.\n";

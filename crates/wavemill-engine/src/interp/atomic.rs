@@ -9,14 +9,15 @@ use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
 use super::Tier;
-use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, resolve, space, span};
+use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, refuse, resolve, space, span};
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::lds;
 use super::mem::{for_lanes, read_dword, write_dword};
+use super::strict::verdict;
 use crate::LANES;
-use crate::fault::Access;
+use crate::fault::{Access, FaultSpace};
 use crate::raw;
 use crate::regs::{DUMP, ROW_BYTES, uni_offset};
 
@@ -483,6 +484,30 @@ pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     }
 }
 
+/// Refuses bytes that LDS has not, for the first active lane.
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u64) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mut refused = None;
+        if at.checked_add(bytes).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
+            let lane = lane_mask(ctx, op).trailing_zeros() as usize % LANES;
+            refuse(ctx, &mut refused, lane, at, FaultSpace::Lds);
+        }
+        verdict(ctx, op, refused)
+    }
+}
+
+/// Refuses a counter outside of LDS.
+pub(super) unsafe fn append_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if lane_mask(ctx, op) == 0 {
+            return HostOp::next(op);
+        }
+        check(ctx, op, counter(ctx, op), 4)
+    }
+}
+
 unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the counter is inside LDS.
     unsafe {
@@ -524,6 +549,15 @@ pub(super) unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
         _ => 0,
     };
     (at, ty, bytes)
+}
+
+/// Refuses an element outside of LDS.
+pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (at, _, bytes) = element(ctx);
+        check(ctx, op, at.into(), bytes.into())
+    }
 }
 
 /// The element of LDS that M0 names.

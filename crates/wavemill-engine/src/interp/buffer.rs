@@ -11,9 +11,10 @@ use super::atomic::{Data, Place, Places, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
-use super::mem::{bytes, data, dwords, for_lanes, read_narrow, ty, with_type, write_narrow};
+use super::mem::{bytes, data, dwords, for_lanes, read_narrow, size, ty, with_type, write_narrow};
+use super::strict::{Checked, verdict};
 use crate::LANES;
-use crate::fault::{Access, FaultSpace};
+use crate::fault::{Access, BufferRange, FaultSpace};
 use crate::raw;
 use crate::regs::ROW_BYTES;
 
@@ -199,7 +200,7 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
             }
         });
         if let Some(space) = refused {
-            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * N as u32 });
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
             return false;
         }
         true
@@ -301,7 +302,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
             }
         });
         if let Some(space) = refused {
-            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: size * n });
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: 1 });
             return false;
         }
         for_lanes(lane_mask(ctx, op), |lane| {
@@ -592,6 +593,49 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
         let data = Data { source: 3, follows: if WIDE { 2 } else { 1 } };
         ((*op).own.atomic.perform)(ctx, op, data, Places::Each(&places), mask);
         HostOp::next(op)
+    }
+}
+
+/// Bytes of a component of an access, and how many there are.
+pub(super) fn components(t: MemType) -> (u32, u32) {
+    match t {
+        MemType::Dwords(n) => (4, n.into()),
+        narrow => (size(narrow), 1),
+    }
+}
+
+/// Refuses what is out of the resource's range.
+unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let Checked { size, count, .. } = Checked::of(op);
+        let r = resource::<IDXEN>(ctx, op);
+        let range = match r.range {
+            Range::Unchecked => return HostOp::next(op),
+            Range::Bytes(n) => BufferRange::Bytes(n),
+            Range::Records(n) => BufferRange::Records(n),
+        };
+        let mut refused = None;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            let at = |k: u32| offset + u64::from(size * k);
+            let outside = |k: &u32| r.address(index, at(*k), u64::from(size)).is_none();
+            if let Some(k) = (0..count).find(outside) {
+                let place = if matches!(range, BufferRange::Bytes(_)) { at(k) } else { index };
+                refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
+            }
+        });
+        verdict(ctx, op, refused)
+    }
+}
+
+/// The handler of the check in front of a buffer operation.
+pub(super) fn check_handler(addr: BufferAddr) -> Handler {
+    match (addr.offen, addr.idxen) {
+        (false, false) => check::<false, false>,
+        (true, false) => check::<true, false>,
+        (false, true) => check::<false, true>,
+        (true, true) => check::<true, true>,
     }
 }
 

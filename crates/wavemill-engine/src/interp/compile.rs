@@ -15,7 +15,10 @@ use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::probe::{self, Site};
-use super::{Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step};
+use super::{
+    Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step, strict,
+};
+use crate::fault::Strict;
 use crate::observe::Interests;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
@@ -49,6 +52,7 @@ struct Compiler<'a> {
     counts: RegisterCounts,
     /// Float operations collect the exceptions that they raise.
     watching: bool,
+    strict: Strict,
     block: &'a Block,
     ops: Vec<HostOp>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
@@ -82,6 +86,8 @@ pub(super) struct Purpose<'a> {
     pub watching: bool,
     /// Probes tell of these; only for waves that are watched.
     pub interests: Option<&'a Interests>,
+    /// Accesses that are faults although the chip says nothing.
+    pub strict: Strict,
 }
 
 /// Compiles a block.
@@ -91,13 +97,17 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     let mut exec_known = false;
     // A block without a guest instruction has its end only.
     let guests = if block.guest.is_empty() { &[0] } else { &block.guest[..] };
+    // Who comes to where there is no code does not enter a block.
+    let nowhere = block.insts.is_empty()
+        && block.terminator == Terminator::Fault(FaultKind::NoCode)
+        && block.guest.len() == 1;
     for (n, offset) in guests.iter().enumerate() {
         let is_last = n + 1 == guests.len();
         let own = if is_last { rest.len() } else { rest.partition_point(|inst| inst.pc_offset <= *offset) };
         let (guest, behind) = rest.split_at(own);
         rest = behind;
         c.pc = block.start + u64::from(*offset);
-        if purpose.counting && !exec_known {
+        if purpose.counting && !exec_known && !nowhere {
             c.counters.push((*offset, c.ops.len()));
             let op = c.host(control::count);
             c.ops.push(op);
@@ -108,8 +118,8 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
         c.probe_before(site);
         if guest.iter().all(|inst| c.has_results(inst)) {
             let mark = c.ops.len();
-            let failed =
-                guest.iter().enumerate().any(|(index, inst)| c.operation(inst, index, site).is_err());
+            let failed = c.checks(guest).is_err()
+                || guest.iter().enumerate().any(|(index, inst)| c.operation(inst, index, site).is_err());
             if failed {
                 // The registers at the fault are those before the guest instruction, however many operations it is.
                 c.ops.truncate(mark);
@@ -135,7 +145,14 @@ fn writes_exec(inst: &Inst) -> bool {
 
 /// What each operation of a block compiles to.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
-    let purpose = Purpose { tier, counts, counting: false, watching: false, interests: None };
+    let purpose = Purpose {
+        tier,
+        counts,
+        counting: false,
+        watching: false,
+        interests: None,
+        strict: Strict::default(),
+    };
     let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();
@@ -148,11 +165,12 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
 
 impl<'a> Compiler<'a> {
     fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
-        let Purpose { tier, counts, counting: _, watching, interests } = purpose;
+        let Purpose { tier, counts, counting: _, watching, interests, strict } = purpose;
         Compiler {
             tier,
             counts,
             watching,
+            strict,
             block,
             ops: Vec::new(),
             infos: Vec::new(),
@@ -290,10 +308,50 @@ impl<'a> Compiler<'a> {
 
     /// One operation and what must be done before it; `index` is its number in the guest instruction.
     fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
+        if self.waits_for_address(inst) {
+            self.check(inst)?;
+        }
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
         self.probe_operation(&inst, index, site);
         self.inst(&inst)
+    }
+
+    /// The checks of a strict run in front of a guest instruction: of that nothing has taken effect when one of its
+    /// accesses is refused.
+    fn checks(&mut self, guest: &[Inst]) -> Result<(), Unsupported> {
+        if self.strict == Strict::default() {
+            return Ok(());
+        }
+        for inst in guest {
+            if !self.waits_for_address(inst) {
+                self.check(inst)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a check in front of the operation has to wait for what comes before it in the guest instruction.
+    fn waits_for_address(&self, inst: &Inst) -> bool {
+        self.strict != Strict::default()
+            && inst.src[..3].iter().any(|s| match s {
+                Operand::Row(row) => row.0 >= Row::TEMP0.0,
+                Operand::Uni(cell) => cell.0 >= Uni::TEMP0.0,
+                Operand::None | Operand::Const(_) => false,
+            })
+    }
+
+    /// The check of a strict run in front of an operation, if there is one.
+    fn check(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        let Some((run, checked)) = strict::handler(inst.op, self.strict) else { return Ok(()) };
+        self.step_rows = 0;
+        let mut inst = *inst;
+        inst.src[3] = Operand::None;
+        let inst = self.with_existing_sources(&inst)?;
+        let mut h = self.plain(&inst, run);
+        h.k[3] = checked;
+        self.ops.push(h);
+        Ok(())
     }
 
     /// The operation with copies in place of sources of several registers which the wave has only in part.

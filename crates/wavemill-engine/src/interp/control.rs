@@ -36,7 +36,7 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
         (*ctx).budget -= i64::from((*op).imm);
         let pc = (*op).own.jump.pc[slot];
         if (*ctx).budget <= 0 {
-            return leave(ctx, Exit::Preempted { pc });
+            return leave(ctx, Exit::Preempted { pc, from: (*op).pc });
         }
         let next = (*op).own.jump.target[slot];
         if next.is_null() { leave(ctx, Exit::NeedBlock { pc, patch: op, slot }) } else { next }
@@ -97,7 +97,7 @@ pub(super) unsafe fn indirect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).budget -= i64::from((*op).imm);
         let pc = scalar64(ctx, op, 0);
         if (*ctx).budget <= 0 {
-            return leave(ctx, Exit::Preempted { pc });
+            return leave(ctx, Exit::Preempted { pc, from: (*op).pc });
         }
         if pc == (*op).own.jump.pc[0] && !(*op).own.jump.target[0].is_null() {
             return (*op).own.jump.target[0];

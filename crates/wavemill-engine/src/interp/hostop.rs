@@ -122,8 +122,8 @@ const _: () = assert!(size_of::<HostOp>() == 128);
 pub(super) enum Exit {
     /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
     NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
-    /// The instruction budget is used up; goes on at `pc`.
-    Preempted { pc: u64 },
+    /// The instruction budget is used up; goes on at `pc`, where the instruction at `from` led.
+    Preempted { pc: u64, from: u64 },
     /// Waits at a barrier; goes on at `pc`.
     Barrier { pc: u64 },
     /// Lets others run; goes on at `pc`.

@@ -41,6 +41,17 @@ pub(super) const fn bytes(t: u8) -> u32 {
     }
 }
 
+/// Bytes of a memory type of the IR.
+pub(super) fn size(t: MemType) -> u32 {
+    match t {
+        MemType::U8 | MemType::I8 | MemType::D16U8 | MemType::D16HiU8 | MemType::D16I8 | MemType::D16HiI8 => {
+            1
+        }
+        MemType::U16 | MemType::I16 | MemType::D16B16 | MemType::D16HiB16 => 2,
+        MemType::Dwords(n) => 4 * u32::from(n),
+    }
+}
+
 /// Cells of a memory type.
 pub(super) const fn dwords(t: u8) -> usize {
     if t < ty::DWORD1 { 1 } else { (t - ty::DWORD1 + 1) as usize }

@@ -24,16 +24,17 @@ mod simd;
 mod smem;
 mod status;
 mod step;
+mod strict;
 mod wide;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use wavemill_ir::{Block, MODE_KEY, Uni};
+use wavemill_ir::{Block, FaultKind, MODE_KEY, Uni};
 
-use crate::fault::{FaultCause, FaultLane, FaultSpace};
-use crate::memory::MemoryMap;
+use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Strict};
+use crate::memory::{MemoryMap, Nearest};
 use crate::observe::{Events, Interests};
 use crate::regs::{RegisterCounts, Registers};
 use compile::{Code, Purpose, compile};
@@ -189,6 +190,8 @@ pub(crate) struct Wave {
     pub hw_id: u32,
     /// Its private memory: guest addresses from the first byte to behind the last one.
     pub private: (u64, u64),
+    /// Address of the branch that led to `pc`, if the wave was preempted there.
+    pub from: Option<u64>,
 }
 
 /// What a wave may touch while it runs.
@@ -256,7 +259,8 @@ impl<'a> Interpreter<'a> {
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
         let watching = source.watches_exceptions();
-        let purpose = Purpose { tier, counts, counting, watching, interests: None };
+        let purpose =
+            Purpose { tier, counts, counting, watching, interests: None, strict: Strict::default() };
         Interpreter {
             purpose,
             source,
@@ -269,6 +273,12 @@ impl<'a> Interpreter<'a> {
             compiled: 0,
             counted: HashMap::new(),
         }
+    }
+
+    /// The same, before anything has run, with accesses as faults of which the chip says nothing.
+    pub(crate) fn strict(mut self, strict: Strict) -> Self {
+        self.purpose.strict = strict;
+        self
     }
 
     /// Number of blocks compiled.
@@ -374,6 +384,8 @@ impl<'a> Interpreter<'a> {
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
         };
         self.follow_source();
+        // The last branch that needed a block, and where it led.
+        let mut branch = wave.from.take().map(|from| (from, wave.pc));
         let mut op = self.entry(wave.pc, wave.mode);
         let exit = loop {
             // SAFETY: compiled code belongs to this interpreter, which frees it only between handlers and then goes on
@@ -390,8 +402,13 @@ impl<'a> Interpreter<'a> {
             match ctx.exit {
                 Exit::NeedBlock { pc, patch, slot } => {
                     let dropped = self.dropped;
+                    // SAFETY: `patch` is an operation of this interpreter's code, which is there before blocks are dropped.
+                    branch = Some((unsafe { (*patch).pc }, pc));
                     op = self.entry(pc, ctx.status.mode);
-                    if self.dropped == dropped {
+                    // SAFETY: a block has a first operation. A branch to nowhere comes by here each time, for the report.
+                    let nowhere =
+                        unsafe { std::ptr::fn_addr_eq((*op).run, control::no_code as hostop::Handler) };
+                    if self.dropped == dropped && !nowhere {
                         // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
                         unsafe { (*patch).own.jump.target[slot] = op };
                     }
@@ -413,8 +430,9 @@ impl<'a> Interpreter<'a> {
                     }
                     op = self.entry(next, ctx.status.mode);
                 }
-                Exit::Preempted { pc } => {
+                Exit::Preempted { pc, from } => {
                     wave.pc = pc;
+                    wave.from = Some(from);
                     break WaveExit::Preempted;
                 }
                 Exit::Barrier { pc } => {
@@ -429,28 +447,27 @@ impl<'a> Interpreter<'a> {
                 // Trap 3 is a debugger breakpoint: nothing without a debugger (AMDGPUUsage, "Trap Handler ABI").
                 Exit::Trap { id: 3, next, .. } => op = self.entry(next, ctx.status.mode),
                 Exit::Trap { pc, id, .. } => break WaveExit::Fault { pc, cause: FaultCause::Trap(id) },
+                Exit::Fault { pc: target, kind: FaultKind::NoCode }
+                    if branch.is_some_and(|(_, to)| to == target) =>
+                {
+                    let pc = branch.map_or(target, |(from, _)| from);
+                    break WaveExit::Fault { pc, cause: FaultCause::BadJump { target } };
+                }
                 Exit::Fault { pc, kind } => {
                     break WaveExit::Fault { pc, cause: FaultCause::Instruction(kind) };
                 }
                 Exit::Memory { pc, access, space, size } => {
-                    let lanes = refused(&ctx);
-                    let first = lanes.first().map_or(0, |l| l.address);
-                    let nearest = match space {
-                        FaultSpace::Global => around.map.refusal(first, u64::from(size), access),
-                        FaultSpace::Scratch if (first as i64) < 0 => {
-                            let distance = first.wrapping_neg();
-                            crate::memory::Nearest::Before { name: "private memory".into(), distance }
+                    let mut lanes = refused(&ctx);
+                    if matches!(space, FaultSpace::Scratch | FaultSpace::Lds) {
+                        // These offsets have 32 bits: in front of the start they are negative.
+                        for lane in lanes.iter_mut().filter(|lane| lane.address >> 32 == 0) {
+                            lane.address = lane.address as i32 as u64;
                         }
-                        FaultSpace::Scratch => crate::memory::Nearest::After {
-                            name: "private memory".into(),
-                            distance: first.saturating_sub(u64::from(around.scratch_size)),
-                            freed: false,
-                        },
-                    };
-                    break WaveExit::Fault {
-                        pc,
-                        cause: FaultCause::Memory { access, space, size, lanes, nearest },
-                    };
+                    }
+                    let nearest =
+                        nearest(&around, space, lanes.first().map_or(0, |l| l.address), size, access);
+                    let cause = FaultCause::Memory { access, space, size, lanes, nearest };
+                    break WaveExit::Fault { pc, cause };
                 }
                 Exit::Misaligned { pc, size } => {
                     let lanes = refused(&ctx);
@@ -471,6 +488,28 @@ impl<'a> Interpreter<'a> {
 fn block_count((pc, mode): (u64, u32), code: &Code) -> BlockCount {
     let (entered, lanes) = code.counts();
     BlockCount { pc, mode, entered, lanes }
+}
+
+/// Where the first refused address of an access lies.
+fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, access: Access) -> Nearest {
+    let near = |name: &str, offset: u64, size: u64| {
+        let name = name.to_owned();
+        match offset.checked_sub(size) {
+            _ if (offset as i64) < 0 => {
+                Nearest::Before { name, distance: offset.wrapping_neg(), freed: false }
+            }
+            Some(distance) => Nearest::After { name, distance, freed: false },
+            None => Nearest::Inside { name, offset, size },
+        }
+    };
+    match space {
+        FaultSpace::Global => around.map.refusal(first, u64::from(size), access),
+        FaultSpace::Scratch => near("private memory", first, around.scratch_size.into()),
+        FaultSpace::Lds => near("LDS", first, around.lds_size.into()),
+        FaultSpace::Buffer(BufferRange::Bytes(n) | BufferRange::Records(n)) => {
+            near("buffer resource", first, n)
+        }
+    }
 }
 
 fn refused(ctx: &Ctx) -> Vec<FaultLane> {
@@ -533,6 +572,7 @@ mod tests {
             retired: 0,
             hw_id: 0,
             private: (0, 0),
+            from: None,
         }
     }
 

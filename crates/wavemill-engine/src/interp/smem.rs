@@ -2,11 +2,12 @@
 
 use wavemill_ir::{Uni, Width};
 
-use super::address::global;
+use super::address::{self, global};
 use super::body::{scalar32, scalar64, write32, write64};
 use super::control::leave;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, Handler, HostOp};
-use crate::fault::{Access, FaultSpace};
+use super::strict::{Checked, verdict};
+use crate::fault::{Access, BufferRange, FaultSpace};
 use crate::raw;
 use crate::regs::uni_offset;
 
@@ -121,6 +122,23 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
         }
         write_data(ctx, op, &data);
         HostOp::next(op)
+    }
+}
+
+/// Refuses what is out of the resource's range.
+pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let Checked { size, count, .. } = Checked::of(op);
+        let (_, end) = resource(ctx, op);
+        let first = offset(ctx, op) & !3;
+        let within = end.saturating_sub(first) / u64::from(size);
+        let mut refused = None;
+        if within < u64::from(count) {
+            let range = FaultSpace::Buffer(BufferRange::Bytes(end));
+            address::refuse(ctx, &mut refused, 0, first + u64::from(size) * within, range);
+        }
+        verdict(ctx, op, refused)
     }
 }
 

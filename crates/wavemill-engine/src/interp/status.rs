@@ -8,6 +8,7 @@ use wavemill_ir::{FenceScope, StatusReg, Uni};
 
 use super::body::{scalar32, write32, write64};
 use super::hostop::{Ctx, Handler, HostOp};
+use crate::fault::status_word;
 use crate::memory::{LDS_APERTURE, SCRATCH_APERTURE};
 use crate::regs::uni_offset;
 
@@ -53,15 +54,14 @@ pub(super) fn code(r: StatusReg) -> u64 {
 /// Hardware register with the top 16 bits of the apertures: LDS above, scratch below.
 const SH_MEM_BASES: u64 = 15;
 
-/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
-unsafe fn status_word(ctx: *mut Ctx) -> u32 {
+/// STATUS of the wave.
+unsafe fn status(ctx: *mut Ctx) -> u32 {
     // SAFETY: cells are inside the register file; EXEC and VCC are aligned.
     unsafe {
         let base = (*ctx).base;
         let pair = |u: Uni| (base.add(uni_offset(u) as usize) as *const u64).read();
         let scc = (base.add(uni_offset(Uni::SCC) as usize) as *const u32).read();
-        let zero = |u: Uni| u32::from(pair(u) == 0);
-        scc | zero(Uni::EXEC) << 9 | zero(Uni::VCC) << 10 | 1 << 16
+        status_word(scc != 0, pair(Uni::EXEC), pair(Uni::VCC))
     }
 }
 
@@ -88,7 +88,7 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         }
         let value = match which {
             1 => s.mode,
-            2 => status_word(ctx),
+            2 => status(ctx),
             3 => s.trapsts,
             4 => s.hw_id,
             5 => s.gpr_alloc,

@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wavemill_engine::{
-    BlockSource, Fault, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, Tier,
-    WaveInit, WaveSnapshot, run,
+    BlockSource, Fault, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions,
+    Strict, Tier, WaveInit, WaveSnapshot, run,
 };
 use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni};
 
@@ -37,6 +37,8 @@ pub(crate) struct Setup {
     pub(crate) waves: u32,
     /// Host threads.
     pub(crate) threads: usize,
+    /// What is a fault although the chip says nothing.
+    pub(crate) strict: Strict,
 }
 
 impl Setup {
@@ -100,8 +102,12 @@ pub(crate) fn run_block(
         mode: 0,
         resident: 64,
     };
-    let options =
-        RunOptions { threads: NonZeroUsize::new(setup.threads), tier: Some(tier), ..RunOptions::default() };
+    let options = RunOptions {
+        threads: NonZeroUsize::new(setup.threads),
+        tier: Some(tier),
+        strict: setup.strict,
+        ..RunOptions::default()
+    };
     let stats = run(&grid, &options)?;
     assert_eq!(stats.tier, tier);
     Ok(())

@@ -1,0 +1,251 @@
+//! A run that goes wrong, through the command and through the library.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use wavemill::{
+    AddressMode, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Strict, TargetChoice,
+};
+
+use crate::common::{Folder, repository};
+
+/// What the buffers around the one that is accessed hold.
+const BEFORE: u8 = 0x5a;
+const AFTER: u8 = 0xa5;
+/// What the accessed one holds.
+pub(crate) const DATA: u8 = 0x11;
+/// Bytes of the buffers around it; no multiple of anything.
+const AROUND: usize = 301;
+
+/// An argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value {
+    /// A buffer of so many bytes, which hold [`DATA`].
+    Buffer(usize),
+    /// A buffer of so many zeros.
+    Zeros(usize),
+    I64(i64),
+    U64(u64),
+    U32(u32),
+    I32(i32),
+}
+
+/// A run. The kernel's arguments are a buffer called `before`, those here, and a buffer called `after`.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) object: &'static str,
+    pub(crate) kernel: &'static str,
+    pub(crate) args: Vec<(&'static str, Value)>,
+    /// Workgroups, and work-items of each.
+    pub(crate) grid: (u32, u32),
+    pub(crate) strict: Strict,
+    pub(crate) max_instructions: Option<u64>,
+    pub(crate) exit: i32,
+    /// Whether the first line tells a distance from a buffer that is not near.
+    pub(crate) far: bool,
+}
+
+impl Case {
+    pub(crate) fn new(
+        name: &'static str,
+        object: &'static str,
+        kernel: &'static str,
+        args: &[(&'static str, Value)],
+    ) -> Case {
+        Case {
+            name,
+            object,
+            kernel,
+            args: args.to_vec(),
+            grid: (1, 64),
+            strict: Strict::default(),
+            max_instructions: None,
+            exit: 4,
+            far: false,
+        }
+    }
+
+    /// The command line behind `wavemill`.
+    pub(crate) fn line(&self, mode: AddressMode) -> Vec<String> {
+        let text = |value: Value| match value {
+            Value::Buffer(bytes) => format!("u8[{bytes}]={DATA}"),
+            Value::Zeros(bytes) => format!("u8[{bytes}]=zeros"),
+            Value::I64(n) => format!("i64={n}"),
+            Value::U64(n) => format!("u64={n:#x}"),
+            Value::U32(n) => format!("u32={n:#x}"),
+            Value::I32(n) => format!("i32={n}"),
+        };
+        let mut line: Vec<String> =
+            ["run", &format!("{}.co", self.object), "--kernel", self.kernel].map(str::to_owned).to_vec();
+        let (groups, items) = self.grid;
+        line.extend(["--grid", &groups.to_string(), "--block", &items.to_string()].map(str::to_owned));
+        line.push("--deterministic".to_owned());
+        match self.strict {
+            Strict { lds: true, .. } => line.push("--strict".to_owned()),
+            Strict { buffers: true, .. } => line.push("--strict=buffers".to_owned()),
+            _ => {}
+        }
+        if let Some(limit) = self.max_instructions {
+            line.push(format!("--max-instructions={limit}"));
+        }
+        if mode == AddressMode::Identity {
+            line.push("--address-mode=identity".to_owned());
+        }
+        line.push(format!("before:u8[{AROUND}]={BEFORE}"));
+        line.extend(self.args.iter().map(|(name, value)| {
+            // Metadata tells the types of buffers, too.
+            let ty = match (self.object, value) {
+                ("source", Value::Buffer(bytes)) => format!("i32[{}]={:#x}", bytes / 4, 0x1111_1111),
+                ("source", Value::Zeros(bytes)) => format!("i32[{}]=zeros", bytes / 4),
+                _ => text(*value),
+            };
+            format!("{name}:{ty}")
+        }));
+        line.push(format!("after:u8[{AROUND}]={AFTER}"));
+        line
+    }
+
+    /// Whether the accessed buffer holds what it held before.
+    pub(crate) fn is_unchanged(&self, data: &[u8]) -> bool {
+        let zeros = self.args.iter().any(|(_, value)| matches!(value, Value::Zeros(_)));
+        data.iter().all(|byte| *byte == if zeros { 0 } else { DATA })
+    }
+
+    /// Runs the command. Its exit code is the case's; what it said on the standard error.
+    pub(crate) fn command(&self, folder: &Folder, mode: AddressMode, more: &[&str]) -> String {
+        let line = self.line(mode);
+        let output = folder.command().args(&line).args(more).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // A process that a signal has ended has no code.
+        assert_eq!(output.status.code(), Some(self.exit), "{}: {line:?}\n{said}", self.name);
+        said
+    }
+
+    /// Runs the same through the library: what came of it, and what `data` holds afterwards. The buffers around are as
+    /// they were.
+    pub(crate) fn library(
+        &self,
+        target: &str,
+        mode: AddressMode,
+        poison: Option<u32>,
+    ) -> (Result<LaunchStats, Error>, Vec<u8>) {
+        self.launch(target, mode, poison, false)
+    }
+
+    /// The same with the accessed buffer freed before.
+    pub(crate) fn after_free(&self, target: &str, mode: AddressMode) -> Result<LaunchStats, Error> {
+        self.launch(target, mode, None, true).0
+    }
+
+    fn launch(
+        &self,
+        target: &str,
+        mode: AddressMode,
+        poison: Option<u32>,
+        free: bool,
+    ) -> (Result<LaunchStats, Error>, Vec<u8>) {
+        let file = std::fs::read(path(target, self.object)).unwrap();
+        let choice = TargetChoice::parse(target).unwrap();
+        let device = Device::with_addresses(&choice, mode).unwrap();
+        let module = Module::load(&device, &file).unwrap();
+        let kernel = module.kernel(self.kernel).unwrap();
+        let around = |name, byte| device.buffer_from(name, &[byte; AROUND]).unwrap();
+        let before = around("before", BEFORE);
+        let mut kernarg = before.address().to_le_bytes().to_vec();
+        let mut data: Option<Buffer> = None;
+        for (name, value) in &self.args {
+            let bytes = match value {
+                Value::Buffer(size) | Value::Zeros(size) => {
+                    let byte = if matches!(value, Value::Zeros(_)) { 0 } else { DATA };
+                    let buffer = device.buffer_from(name, &vec![byte; *size]).unwrap();
+                    data.insert(buffer).address().to_le_bytes().to_vec()
+                }
+                Value::I64(n) => n.to_le_bytes().to_vec(),
+                Value::U64(n) => n.to_le_bytes().to_vec(),
+                Value::U32(n) => n.to_le_bytes().to_vec(),
+                Value::I32(n) => n.to_le_bytes().to_vec(),
+            };
+            kernarg.resize(kernarg.len().next_multiple_of(bytes.len()), 0);
+            kernarg.extend(bytes);
+        }
+        let after = around("after", AFTER);
+        kernarg.resize(kernarg.len().next_multiple_of(8), 0);
+        kernarg.extend(after.address().to_le_bytes());
+        if free {
+            data = None;
+        }
+        let (groups, items) = self.grid;
+        let options = RunOptions {
+            threads: NonZeroUsize::new(1),
+            deterministic: true,
+            find_stalls: true,
+            strict: self.strict,
+            max_instructions: self.max_instructions,
+            poison,
+            ..RunOptions::default()
+        };
+        let result = Launch::new(&kernel)
+            .workgroups([groups, 1, 1])
+            .workgroup_size([items, 1, 1])
+            .kernarg(&kernarg)
+            .options(options)
+            .run();
+        for (buffer, byte) in [(&before, BEFORE), (&after, AFTER)] {
+            assert!(
+                buffer.bytes().unwrap().iter().all(|b| *b == byte),
+                "{}: a buffer was touched",
+                self.name
+            );
+        }
+        (result, data.map_or(Vec::new(), |data| data.bytes().unwrap()))
+    }
+}
+
+/// An object of `kernels/faults`.
+pub(crate) fn path(target: &str, object: &str) -> impl AsRef<Path> {
+    repository().join("kernels/bin").join(target).join("faults").join(format!("{object}.co"))
+}
+
+/// A folder with all objects of a target.
+pub(crate) fn folder(name: &str, target: &str) -> Folder {
+    let folder = Folder::new(&format!("faults_{name}_{target}"));
+    for object in ["access", "control", "absurd", "source"] {
+        folder.file(&format!("{object}.co"), std::fs::read(path(target, object)).unwrap());
+    }
+    folder
+}
+
+/// What is the same in both address modes: everything but addresses, and the registers and distances that are made of them.
+pub(crate) fn without_addresses(text: &str, far: bool) -> String {
+    let mut out = String::new();
+    for (n, line) in text.lines().enumerate() {
+        let registers = line.starts_with("    s[")
+            || line.starts_with("    m0 ")
+            || (line.starts_with("    v") || line.starts_with("  * v")) && !line.contains("vgprs");
+        let continued = out.ends_with("<memory>\n") && line.starts_with("               ");
+        if line.starts_with("  memory ") || continued {
+            if !continued {
+                out += "<memory>\n";
+            }
+            continue;
+        }
+        let line = match line.rsplit_once(": ") {
+            Some((what, _)) if n == 0 && far => what,
+            _ => line,
+        };
+        let words = line.split_inclusive([' ', '(', ')', ':', ',']);
+        for word in words {
+            let digits = word.trim_end_matches([' ', '(', ')', ':', ',']);
+            let hexadecimal = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
+            let address = digits.strip_prefix("0x").is_some_and(|rest| rest.len() > 8 && hexadecimal(rest));
+            let register = registers && digits.len() >= 8 && hexadecimal(digits);
+            match address || register {
+                true => out += &format!("<address>{}", &word[digits.len()..]),
+                false => out += word,
+            }
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,100 @@
+//! Waves that go where no code is, and waves that never end.
+
+use wavemill::AddressMode;
+
+use crate::case::Value::{Buffer, U64, Zeros};
+use crate::case::{Case, folder};
+use crate::{TARGETS, WHOLE, check};
+
+/// A kernel of `control.s` whose argument is an address.
+fn at(name: &'static str, kernel: &'static str, address: u64) -> Case {
+    Case::new(name, "control", kernel, &[("target", U64(address))])
+}
+
+/// One whose argument is a buffer.
+fn on_data(name: &'static str, kernel: &'static str) -> Case {
+    Case::new(name, "control", kernel, &[("target", Buffer(64))])
+}
+
+fn jumps() -> Vec<Case> {
+    vec![
+        on_data("jump_into_data", "jump"),
+        on_data("call_of_data", "call"),
+        Case { far: true, ..at("jump_to_an_unmapped_page", "jump", 0x12_3456_7000) },
+        at("jump_to_null", "jump", 0),
+        at("jump_into_the_lds_aperture", "jump", 0x1_0000_0000_0040),
+        at("jump_into_an_instruction", "jump_into_instruction", 0),
+        Case { far: true, ..at("branch_beyond_the_code", "branch_away", 0) },
+        at("no_end", "falls_off", 0),
+        at("illegal_instruction", "illegal", 0),
+        at("trap", "trap", 0),
+    ]
+}
+
+fn waits() -> Vec<Case> {
+    let limited = |case: Case| Case { max_instructions: Some(1_000_000), exit: 124, ..case };
+    let two_waves = |case: Case| Case { grid: (1, 128), ..case };
+    vec![
+        at("endless", "endless", 0),
+        on_flag("spin", "spin"),
+        Case::new("spin_of_compiled_code", "source", "wait_for_flag", &[("flag", Zeros(64))]),
+        limited(on_flag("spin_with_a_limit", "spin")),
+        limited(at("counting", "counting", 0)),
+        two_waves(on_flag("barrier_that_a_spinning_wave_does_not_reach", "half_barrier")),
+        two_waves(limited(at("barrier_that_a_counting_wave_does_not_reach", "half_barrier_counting", 0))),
+    ]
+}
+
+/// A flag that nobody sets.
+fn on_flag(name: &'static str, kernel: &'static str) -> Case {
+    Case::new(name, "control", kernel, &[("target", Zeros(64))])
+}
+
+#[test]
+fn jumps_to_where_no_code_is() {
+    TARGETS.iter().for_each(|target| check("jumps", target, &jumps()));
+}
+
+#[test]
+fn waves_that_never_end() {
+    WHOLE.iter().for_each(|target| check("waits", target, &waits()));
+}
+
+/// The same ended by the clock.
+#[test]
+fn time_is_over() {
+    for target in TARGETS {
+        let case = Case { exit: 124, ..at("counting", "counting", 0) };
+        let said = case.command(&folder("time", target), AddressMode::Sandbox, &["--timeout", "0.2"]);
+        assert!(said.contains("error: --timeout: 0.2 s are over: `counting` was stopped after "), "{said}");
+        assert!(said.contains("workgroup (0, 0, 0), wave 0: runs at counting + 0x"), "{said}");
+    }
+}
+
+/// A grid of almost 2^32 work-items.
+#[test]
+fn grids_of_four_billion() {
+    let grid = |name, groups, exit| {
+        let case = Case::new(name, "control", "store_ids", &[("target", Buffer(4 * 64 * 5))]);
+        Case { grid: (groups, 64), exit, ..case }
+    };
+    let groups = u32::MAX / 64;
+    let mut all = String::new();
+    for target in TARGETS {
+        let folder = folder("grids", target);
+        let mut say = |case: Case, more: &[&str]| {
+            all += &format!(
+                "# {} on {target}\n{}\n",
+                case.name,
+                case.command(&folder, AddressMode::Sandbox, more)
+            );
+        };
+        // The buffer is for five workgroups.
+        say(grid("faults_in_the_sixth_workgroup", groups, 4), &[]);
+        say(grid("more_than_32_bits", groups + 1, 2), &[]);
+        let endless = Case::new("with_a_limit", "absurd", "normal", &[]);
+        let limited = Case { grid: (groups, 64), max_instructions: Some(100_000), exit: 124, ..endless };
+        say(limited, &[]);
+    }
+    insta::assert_snapshot!("grids", all);
+}

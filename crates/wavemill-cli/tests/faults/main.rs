@@ -1,0 +1,71 @@
+//! Kernels that go wrong, as users run them: the whole message, the exit code, a host that goes on, and buffers that nobody
+//! touched. The sources are in `kernels/faults`.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod absurd;
+mod case;
+mod control;
+mod memory;
+
+use std::fmt::Write as _;
+
+use wavemill::AddressMode;
+
+use case::{Case, folder, without_addresses};
+
+/// Targets of which whole messages are kept; of the others it is the first lines.
+const WHOLE: [&str; 2] = ["gfx906", "gfx942"];
+const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
+
+/// The error of the message that the command printed.
+fn error_of(said: &str) -> &str {
+    said.split_once("error: ").map_or("", |(_, error)| error).trim_end()
+}
+
+/// Runs cases of one kind on a target through the command and the library in both address modes, and compares what was said
+/// with the snapshot.
+fn check(group: &str, target: &str, cases: &[Case]) {
+    let folder = folder(group, target);
+    let mut all = String::new();
+    for case in cases {
+        let said = case.command(&folder, AddressMode::Sandbox, &[]);
+        let error = error_of(&said);
+        unchanged(case, target, AddressMode::Sandbox, error, |text| text.to_owned());
+        let identity = case.command(&folder, AddressMode::Identity, &[]);
+        let same = |text: &str| without_addresses(text, case.far);
+        assert_eq!(same(error_of(&identity)), same(error), "{} in identity mode", case.name);
+        unchanged(case, target, AddressMode::Identity, error_of(&identity), same);
+        let text = if WHOLE.contains(&target) { &said } else { error.lines().next().unwrap_or_default() };
+        // Writing to a string does not fail.
+        let _ = writeln!(all, "# {}", case.name);
+        if WHOLE.contains(&target) {
+            let _ = writeln!(all, "$ wavemill {}", case.line(AddressMode::Sandbox).join(" "));
+        }
+        let _ = writeln!(all, "{}\n[exit code {}]\n", text.trim_end(), case.exit);
+    }
+    insta::assert_snapshot!(format!("{group}_{target}"), all);
+}
+
+/// The library says the same as the command did, and no buffer has changed.
+fn unchanged(case: &Case, target: &str, mode: AddressMode, error: &str, same: impl Fn(&str) -> String) {
+    let (result, data) = case.library(target, mode, None);
+    let result = result.expect_err(case.name);
+    assert_eq!(same(result.to_string().trim_end()), same(error), "{}", case.name);
+    assert!(case.is_unchanged(&data), "{}: the buffer has changed", case.name);
+}
+
+#[test]
+fn addresses_are_all_that_is_left_out() {
+    let text = "illegal store of 4 bytes at 0x1000004fa0: 7 bytes past the end of `c`\n  \
+                lanes        0..63 (64 of 64 active) at 0x7f0012345678 0x12345678\n  \
+                memory       0x1000004000..0x1000004fa0 `c`, 4000 bytes, ends 0 bytes below\n               \
+                0x1000006000..0x1000006001 `d`, 1 byte, begins 4192 bytes above\n    \
+                mode     000003f0  round\n    s[0:3]   0000b000 00000010\n  * v0    00004fa0\n";
+    let left = "illegal store of 4 bytes at <address>: 7 bytes past the end of `c`\n  \
+                lanes        0..63 (64 of 64 active) at <address> 0x12345678\n<memory>\n    \
+                mode     000003f0  round\n    s[0:3]   <address> <address>\n  * v0    <address>\n";
+    assert_eq!(without_addresses(text, false), left);
+    assert!(without_addresses(text, true).starts_with("illegal store of 4 bytes at <address>\n"));
+}

@@ -1,0 +1,277 @@
+//! Accesses that lead out of what they may touch.
+
+use wavemill::{AddressMode, Strict};
+
+use crate::case::Value::{Buffer, I32, I64, U32, U64};
+use crate::case::{Case, DATA, folder, without_addresses};
+use crate::{TARGETS, WHOLE, check};
+
+/// Bytes of the accessed buffer: one dword for each lane of a wave.
+const SIZE: i64 = 256;
+
+/// A kernel of `access.s`: the lanes of the mask go to byte `offset + stride * lane`.
+fn access(name: &'static str, kernel: &'static str, offset: i64, stride: u32, lanes: u64) -> Case {
+    let args = [
+        ("data", Buffer(SIZE as usize)),
+        ("offset", I64(offset)),
+        ("lanes", U64(lanes)),
+        ("stride", U32(stride)),
+        ("records", U32(u32::MAX)),
+    ];
+    Case::new(name, "access", kernel, &args)
+}
+
+const ALL: u64 = u64::MAX;
+
+fn global() -> Vec<Case> {
+    vec![
+        access("load_1_byte_past_the_end", "global_load_ubyte", 4, 4, ALL),
+        access("store_1_byte_past_the_end", "global_store_byte", 4, 4, ALL),
+        access("store_runs_1_byte_past_the_end", "global_store_dword", 1, 4, ALL),
+        access("store_straddles_the_end", "global_store_dwordx2", 0, 4, ALL),
+        access("load_straddles_the_start", "global_load_dwordx4", -8, 0, 1),
+        access("store_1_byte_below_the_start", "global_store_byte", -1, 0, 1 << 63),
+        access("atomic_in_one_lane_only", "global_atomic_add", SIZE - 4 * 37, 4, 1 << 37 | 1 << 36 | 1),
+        access("wide_atomic_below_the_start", "global_atomic_cmpswap_x2", -8, 8, 0xff),
+        access("misaligned_atomic", "global_atomic_add", 2, 4, 0xf0),
+        access("address_of_lds", "global_to_lds", 16, 4, ALL),
+    ]
+}
+
+fn flat() -> Vec<Case> {
+    vec![
+        access("load_past_the_end", "flat_load_dwordx2", SIZE, 0, ALL),
+        access("load_runs_past_the_end", "flat_load_dwordx2", SIZE - 7, 0, 2),
+        access("store_runs_1_byte_past_the_end", "flat_store_short", SIZE - 1, 0, 1),
+        access("atomic_below_the_start", "flat_atomic_umax", -4, 4, 0x7),
+    ]
+}
+
+fn buffer() -> Vec<Case> {
+    vec![
+        access("load_straddles_the_end", "buffer_load_dwordx2", 0, 4, ALL),
+        access("store_past_the_end", "buffer_store_dword", 4, 4, ALL),
+        access("store_below_the_start", "buffer_store_dword", -4, 4, 0x3),
+        access("atomic_in_one_lane_only", "buffer_atomic_or", SIZE - 4, 4, 0x3),
+    ]
+}
+
+fn scalar(target: &str) -> Vec<Case> {
+    let mut cases = vec![
+        access("load_past_the_end", "s_load_dword", SIZE, 0, ALL),
+        access("load_below_the_start", "s_load_dword", -4, 0, ALL),
+        access("wide_load_straddles_the_end", "s_load_dwordx8", SIZE - 16, 0, ALL),
+        access("buffer_load_straddles_the_end", "s_buffer_load_dwordx2", SIZE - 4, 0, ALL),
+    ];
+    let mut shorter = access("load_runs_1_byte_past_the_end", "s_load_dword", SIZE - 4, 0, ALL);
+    shorter.args[0] = ("data", Buffer(SIZE as usize - 1));
+    cases.push(shorter);
+    if target == "gfx906" {
+        cases.push(access("store_past_the_end", "s_store_dword", SIZE, 0, ALL));
+    }
+    cases
+}
+
+/// Compiled code with private arrays, and source lines.
+fn private() -> Vec<Case> {
+    let index = |name, at: i32, lane: i32| {
+        let args = [("out", Buffer(SIZE as usize)), ("at", I32(at)), ("lane", I32(lane))];
+        Case::new(name, "source", "private_index", &args)
+    };
+    let recursion = [("out", Buffer(SIZE as usize)), ("depth", I32(37))];
+    vec![
+        index("past_the_end", 1000, -1),
+        index("in_one_lane_only", 1000, 41),
+        index("below_the_start", -1000, -1),
+        Case::new("stack_overflow", "source", "recursion", &recursion),
+    ]
+}
+
+/// Compiled code with calls that are inlined.
+fn source() -> Vec<Case> {
+    let args = [("out", Buffer(SIZE as usize)), ("lane", I32(37))];
+    vec![Case::new("in_one_lane_only", "source", "one_lane", &args)]
+}
+
+/// LDS has 1024 bytes; the accesses of lanes 60 to 63 begin behind it.
+fn lds() -> Vec<Case> {
+    let strict = |case: Case| Case { strict: Strict { lds: true, buffers: false }, ..case };
+    let start = 1024 - 4 * 60;
+    let kernels = [
+        "ds_read_b32",
+        "ds_read_b64",
+        "ds_read2_b32",
+        "ds_write_b32",
+        "ds_write2_b32",
+        "ds_add_rtn_u32",
+        "ds_wrxchg2_rtn_b32",
+        "flat_lds_load",
+        "flat_lds_store",
+        "flat_lds_atomic",
+    ];
+    let mut cases: Vec<Case> = kernels.iter().map(|k| access(k, k, start, 4, ALL)).collect();
+    cases.push(access("below_the_start", "ds_read_b32", -4, 4, 0x3));
+    cases.push(access("one_byte_past_the_end", "ds_read_b32", 1021, 0, 1 << 9));
+    cases.push(access("buffer_load_lds", "buffer_load_lds", start, 4, ALL));
+    cases.push(access("ds_append", "ds_append", 1024, 4, 0xff00));
+    cases.into_iter().map(strict).collect()
+}
+
+/// Buffers that end in front of the accesses by their resources.
+fn ranges() -> Vec<Case> {
+    let ranged = |kernel: &'static str, records: u32| {
+        let mut case = access(kernel, kernel, 0, 4, ALL);
+        case.args[4] = ("records", U32(records));
+        case.strict = Strict { lds: false, buffers: true };
+        case
+    };
+    vec![
+        ranged("buffer_load_dwordx2", 248),
+        ranged("buffer_store_dword", 240),
+        ranged("buffer_atomic_or", 255),
+        ranged("s_buffer_load_dwordx2", 4),
+    ]
+}
+
+#[test]
+fn global_accesses() {
+    TARGETS.iter().for_each(|target| check("global", target, &global()));
+}
+
+#[test]
+fn flat_accesses() {
+    TARGETS.iter().for_each(|target| check("flat", target, &flat()));
+}
+
+#[test]
+fn buffer_accesses() {
+    TARGETS.iter().for_each(|target| check("buffer", target, &buffer()));
+}
+
+#[test]
+fn scalar_accesses() {
+    TARGETS.iter().for_each(|target| check("scalar", target, &scalar(target)));
+}
+
+#[test]
+fn private_accesses() {
+    TARGETS.iter().for_each(|target| check("private", target, &private()));
+}
+
+#[test]
+fn inlined_calls() {
+    TARGETS.iter().for_each(|target| check("source", target, &source()));
+}
+
+#[test]
+fn lds_accesses_of_strict_runs() {
+    TARGETS.iter().for_each(|target| check("lds", target, &lds()));
+}
+
+#[test]
+fn buffer_ranges_of_strict_runs() {
+    TARGETS.iter().for_each(|target| check("ranges", target, &ranges()));
+}
+
+#[test]
+fn accesses_after_free() {
+    let kernels = [
+        "global_load_ubyte",
+        "global_store_dword",
+        "flat_atomic_umax",
+        "buffer_load_dwordx2",
+        "s_load_dword",
+    ];
+    for target in TARGETS {
+        let mut all = String::new();
+        for kernel in kernels {
+            for (what, offset) in [("inside", 8), ("past the end", SIZE + 8)] {
+                let case = access(kernel, kernel, offset, 4, 0x3);
+                let [said, identity] = [AddressMode::Sandbox, AddressMode::Identity]
+                    .map(|mode| case.after_free(target, mode).expect_err(kernel).to_string());
+                let first = said.lines().next().unwrap_or_default();
+                assert!(first.contains("`data`, which was freed"), "{first}");
+                assert_eq!(without_addresses(&said, false), without_addresses(&identity, false));
+                let text = if WHOLE.contains(&target) { &said } else { first };
+                all += &format!("# {kernel}, {what}\n{}\n\n", text.trim_end());
+            }
+        }
+        insta::assert_snapshot!(format!("freed_{target}"), all);
+    }
+}
+
+/// Without `--strict`, what is out of range reads 0 and nothing is said (Vega ISA 3.6.1); what is inside holds the poison.
+#[test]
+fn the_chip_says_nothing() {
+    const POISON: u32 = 0x7b7b_7b7b;
+    let loads = [
+        ("ds_read_b32", 60),
+        // An access that begins inside and ends outside is out of range.
+        ("ds_read_b64", 59),
+        // Two accesses, of which the first one is looked at.
+        ("ds_read2_b32", 60),
+        ("ds_add_rtn_u32", 60),
+        ("flat_lds_load", 60),
+        ("flat_lds_atomic", 60),
+    ];
+    for target in TARGETS {
+        for case in lds() {
+            let case = Case { strict: Strict::default(), exit: 0, ..case };
+            let said = case.command(&folder("silent", target), AddressMode::Sandbox, &[]);
+            assert_eq!(said.lines().count(), 1, "{said}");
+            let (result, data) = case.library(target, AddressMode::Sandbox, Some(POISON));
+            result.unwrap();
+            let Some((_, inside)) = loads.iter().find(|(name, _)| *name == case.name) else { continue };
+            for (lane, value) in data.chunks_exact(4).enumerate() {
+                let want = if lane < *inside { POISON } else { 0 };
+                assert_eq!(value, want.to_le_bytes(), "{} in lane {lane} on {target}", case.name);
+            }
+        }
+        for case in ranges() {
+            let case = Case { strict: Strict::default(), exit: 0, ..case };
+            case.command(&folder("silent", target), AddressMode::Sandbox, &[]);
+            let (result, data) = case.library(target, AddressMode::Sandbox, None);
+            result.unwrap();
+            let dropped = match case.name {
+                "buffer_store_dword" => 240,
+                // The last dword is out of range by a byte.
+                "buffer_atomic_or" => 252,
+                _ => 0,
+            };
+            let (written, left) = data.split_at(dropped);
+            assert!(written.iter().all(|byte| *byte != DATA), "{} on {target}", case.name);
+            assert!(left.iter().all(|byte| *byte == DATA), "{} on {target}", case.name);
+        }
+    }
+}
+
+/// The same reports as JSON.
+#[test]
+fn reports_as_json() {
+    let pick = |cases: Vec<Case>, name: &str| cases.into_iter().find(|case| case.name == name).unwrap();
+    let cases = [
+        pick(global(), "store_straddles_the_end"),
+        pick(scalar("gfx942"), "load_past_the_end"),
+        pick(private(), "in_one_lane_only"),
+        pick(source(), "in_one_lane_only"),
+        pick(lds(), "ds_write2_b32"),
+        pick(ranges(), "buffer_store_dword"),
+    ];
+    for target in WHOLE {
+        let folder = folder("json", target);
+        let mut all = String::new();
+        for case in &cases {
+            let said = case.command(&folder, AddressMode::Sandbox, &["--message-format", "json"]);
+            let message = said.lines().last().unwrap_or_default();
+            let mut message: serde_json::Value = serde_json::from_str(message).unwrap();
+            // It is the text that other snapshots have.
+            let text = message["message"].take();
+            assert!(
+                text.as_str()
+                    .is_some_and(|text| text.starts_with(message["fault"]["what"].as_str().unwrap()))
+            );
+            all += &format!("# {} {}\n{message:#}\n\n", case.kernel, case.name);
+        }
+        insta::assert_snapshot!(format!("json_{target}"), all);
+    }
+}

@@ -1,0 +1,214 @@
+//! Fault reports for people.
+
+mod text;
+mod wave;
+
+use std::fmt;
+
+use wavemill_engine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
+use wavemill_ir::{FaultKind, Row};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Inst, Operand, decode};
+
+use crate::lines::Place;
+use crate::module::Kernel;
+
+/// A position in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLocation {
+    /// File as the compiler recorded it.
+    pub file: String,
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+}
+
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+            if self.column > 0 {
+                write!(f, ":{}", self.column)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A call that the compiler has replaced by the body of the function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The function, mangled for C++; empty if the debug information does not say it.
+    pub function: String,
+    /// Where it was called.
+    pub at: Option<SourceLocation>,
+}
+
+/// A guest fault with what a person needs to understand it.
+#[derive(Clone, Debug)]
+pub struct FaultReport {
+    /// Name of the launched kernel.
+    pub kernel: String,
+    /// The fault.
+    pub fault: Fault,
+    /// Function that holds the PC, and the PC's offset in it.
+    pub function: Option<(String, u64)>,
+    /// Text of the instruction at the PC.
+    pub instruction: Option<String>,
+    /// VGPRs and AccVGPRs that this instruction names.
+    pub operands: Vec<Row>,
+    /// Source position of the PC, if the code object has debug information.
+    pub source: Option<SourceLocation>,
+    /// Calls that were inlined at the PC, the innermost one first.
+    pub inlined: Vec<InlinedCall>,
+    /// Disassembly around the PC: address, text, whether it is the PC.
+    pub window: Vec<(u64, String, bool)>,
+    /// Address of the instruction that the PC lies in the middle of, decoded from the start of the function.
+    pub within: Option<u64>,
+    /// Where the branch went lies, if it is a branch to where no code is.
+    pub target: Option<Nearest>,
+    /// Allocations around the address in global memory that was accessed (the first one, if there are several) or branched
+    /// to.
+    pub neighbours: Option<Neighbours>,
+}
+
+/// Text of an instruction.
+pub(crate) fn text(inst: &Inst) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = wavemill_asm::gcn::print(&mut out, inst);
+    out
+}
+
+/// The lane registers that an instruction names.
+fn rows(inst: &Inst) -> Vec<Row> {
+    let mut rows: Vec<Row> = inst
+        .operands()
+        .flat_map(|(_, operand)| match operand {
+            Operand::Vgpr { first, dwords } => {
+                (0..u16::from(dwords)).map(|n| Row::vgpr(u16::from(first) + n)).collect()
+            }
+            Operand::Agpr { first, dwords } => {
+                (0..u16::from(dwords)).map(|n| Row::acc(u16::from(first) + n)).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    rows.sort();
+    rows.dedup();
+    rows
+}
+
+/// Instructions before and behind the PC in a report.
+const WINDOW: usize = 4;
+
+impl FaultReport {
+    /// Whether the kernel did nothing wrong: Wavemill does not implement the instruction.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.fault.cause, FaultCause::Instruction(FaultKind::Unsupported))
+    }
+
+    pub(crate) fn new(kernel: &Kernel, fault: Fault, map: &MemoryMap) -> Self {
+        let device = &kernel.module.device;
+        // Where the code ends, what is in front of it tells more.
+        let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
+        let at = if ends { fault.pc.saturating_sub(4) } else { fault.pc };
+        let region = device.code.region(at);
+        let function = region.as_ref().and_then(|r| r.function(at));
+        let function = function.map(|(name, offset)| (name.to_owned(), offset + (fault.pc - at)));
+        let bytes = |pc: u64| {
+            let (bytes, n) = device.code.fetch(map, pc);
+            bytes[..n].to_vec()
+        };
+        let decoded = decode(device.target, &bytes(fault.pc)).ok();
+        let instruction = decoded.as_ref().map(text);
+        let operands = decoded.as_ref().map(rows).unwrap_or_default();
+        let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
+        let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
+        let Place { source, inlined } = place.unwrap_or_default();
+        let Window { lines, within } = window(device.target, start.unwrap_or(fault.pc), fault.pc, bytes);
+        let (target, address) = match &fault.cause {
+            // Code that is not followed by more has no branch at its end.
+            FaultCause::BadJump { target }
+                if decoded.is_some_and(|i| fault.pc + i.size() as u64 == *target) =>
+            {
+                (None, None)
+            }
+            FaultCause::BadJump { target } => (Some(map.nearest(*target)), Some(*target)),
+            FaultCause::Memory { space: FaultSpace::Global, lanes, .. }
+            | FaultCause::MisalignedAtomic { lanes, .. } => (None, lanes.first().map(|lane| lane.address)),
+            _ => (None, None),
+        };
+        FaultReport {
+            kernel: kernel.name().to_owned(),
+            fault,
+            function,
+            instruction,
+            operands,
+            source,
+            inlined,
+            window: lines,
+            within,
+            target,
+            neighbours: address.map(|address| map.neighbours(address)),
+        }
+    }
+
+    /// The lanes whose access was refused; none if the fault is not one of lanes.
+    #[must_use]
+    pub fn refused(&self) -> &[FaultLane] {
+        match &self.fault.cause {
+            // A scalar instruction names no lane registers, and has no lanes.
+            FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. }
+                if !self.operands.is_empty() =>
+            {
+                lanes
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// Code around a PC.
+struct Window {
+    lines: Vec<(u64, String, bool)>,
+    within: Option<u64>,
+}
+
+/// Decodes from the start of a function, so that instruction boundaries are right, and keeps what is near the PC.
+fn window(target: Target, start: u64, pc: u64, bytes: impl Fn(u64) -> Vec<u8>) -> Window {
+    let mut list: Vec<(u64, String, bool)> = Vec::new();
+    let mut at = start;
+    let mut behind = 0;
+    let mut within = None;
+    // A function of a million instructions is no reason to wait.
+    for _ in 0..1 << 20 {
+        let code = bytes(at);
+        let (line, size) = match decode(target, &code) {
+            Ok(inst) => (text(&inst), inst.size() as u64),
+            Err(_) if code.len() >= 4 => {
+                (format!(".long {:#010x}", u32::from_le_bytes([code[0], code[1], code[2], code[3]])), 4)
+            }
+            Err(_) => break,
+        };
+        list.push((at, line, at == pc));
+        if at >= pc {
+            behind += 1;
+        }
+        if behind > WINDOW {
+            break;
+        }
+        if at < pc && pc < at + size {
+            // A jump has led into the middle of it: from there on, instructions are other ones.
+            within = Some(at);
+            at = pc;
+        } else {
+            at += size;
+        }
+    }
+    let first = list.iter().position(|(a, _, _)| *a >= pc).unwrap_or(list.len()).saturating_sub(WINDOW);
+    Window { lines: list.split_off(first), within }
+}

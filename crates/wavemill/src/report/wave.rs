@@ -1,0 +1,123 @@
+//! The state of a wave, field by field, as `umr` shows it.
+
+use std::fmt;
+
+use wavemill_engine::{Fault, WaveSnapshot};
+use wavemill_ir::Uni;
+
+/// The state of the wave that faulted.
+pub(super) struct Wave<'a>(pub &'a Fault);
+
+/// Flags of a register by their bits.
+type Flags = &'static [(&'static str, u32)];
+
+/// STATUS (Vega ISA 3.3): the flags of compute.
+const STATUS: Flags = &[
+    ("scc", 0),
+    ("priv", 5),
+    ("trap_en", 6),
+    ("execz", 9),
+    ("vccz", 10),
+    ("in_barrier", 12),
+    ("halt", 13),
+    ("valid", 16),
+];
+/// MODE (Vega ISA 3.4): its flags.
+const MODE: Flags =
+    &[("dx10_clamp", 8), ("ieee", 9), ("debug", 11), ("fp16_ovfl", 23), ("gpr_idx_en", 27), ("vskip", 28)];
+/// Exceptions that TRAPSTS collects, and that MODE.EXCP_EN enables from bit 12 on.
+const EXCEPTIONS: Flags = &[
+    ("invalid", 0),
+    ("input_denorm", 1),
+    ("float_div0", 2),
+    ("overflow", 3),
+    ("underflow", 4),
+    ("inexact", 5),
+    ("int_div0", 6),
+    ("addr_watch", 7),
+    ("mem_viol", 8),
+];
+/// What a rounding field says, and a field of denormals (Vega ISA 3.4).
+const ROUND: [&str; 4] = ["nearest_even", "plus_inf", "minus_inf", "to_zero"];
+const DENORM: [&str; 4] = ["flush", "flush_out", "flush_in", "keep"];
+
+/// Each flag with its value.
+fn flags(word: u32, flags: Flags) -> String {
+    let one = |(name, bit): &(&str, u32)| format!("{name} {}", word >> bit & 1);
+    flags.iter().map(one).collect::<Vec<_>>().join("  ")
+}
+
+/// The names of the flags that are set.
+fn set(word: u32, flags: Flags) -> String {
+    let names: Vec<&str> =
+        flags.iter().filter(|(_, bit)| word >> bit & 1 != 0).map(|(name, _)| *name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+}
+
+impl fmt::Display for Wave<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wave(fault) = self;
+        let (s, r) = (&fault.snapshot, &fault.resources);
+        writeln!(f, "  wave")?;
+        writeln!(f, "    status   {:08x}  {}", s.status(), flags(s.status(), STATUS))?;
+        let field = |names: [&'static str; 4], at: u32| names[(s.mode >> at & 3) as usize];
+        writeln!(
+            f,
+            "    mode     {:08x}  round f32 {}  f64 {}  denorm f32 {}  f64 {}",
+            s.mode,
+            field(ROUND, 0),
+            field(ROUND, 2),
+            field(DENORM, 4),
+            field(DENORM, 6),
+        )?;
+        writeln!(f, "{:23}{}  excp_en {}", "", flags(s.mode, MODE), set(s.mode >> 12, EXCEPTIONS))?;
+        let saved = if r.trapsts >> 10 & 1 != 0 { "  savectx 1" } else { "" };
+        writeln!(f, "    trapsts  {:08x}  excp {}{saved}", r.trapsts, set(r.trapsts, EXCEPTIONS))?;
+        writeln!(
+            f,
+            "    alloc    lds {} bytes  private {} bytes  vgprs {}  accvgprs {}",
+            r.lds,
+            r.private,
+            s.vgprs.len(),
+            s.accs.len()
+        )?;
+        let pair = |cell: Uni| {
+            let n = usize::from(cell.0);
+            u64::from(s.scalars[n]) | u64::from(s.scalars[n + 1]) << 32
+        };
+        writeln!(f, "    exec     {:016x}  vcc {:016x}", s.exec(), s.vcc())?;
+        writeln!(
+            f,
+            "    m0       {:08x}  flat_scratch {:016x}  xnack_mask {:016x}",
+            s.scalars[usize::from(Uni::M0.0)],
+            pair(Uni::FLAT_SCRATCH),
+            pair(Uni(Uni::FLAT_SCRATCH.0 + 2))
+        )?;
+        sgprs(f, s)
+    }
+}
+
+/// SGPRs in fours; those that are all zero are left out.
+fn sgprs(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
+    for first in (0..102).step_by(4) {
+        let last = (first + 3).min(101);
+        if s.scalars[first..=last].iter().all(|v| *v == 0) {
+            continue;
+        }
+        let values: Vec<String> = s.scalars[first..=last].iter().map(|v| format!("{v:08x}")).collect();
+        writeln!(f, "    {:9}{}", format!("s[{first}:{last}]"), values.join(" "))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_by_name() {
+        assert_eq!(flags(0x0001_0201, &STATUS[..4]), "scc 1  priv 0  trap_en 0  execz 1");
+        assert_eq!(set(0x0, EXCEPTIONS), "none");
+        assert_eq!(set(0x121, EXCEPTIONS), "invalid inexact mem_viol");
+    }
+}
