@@ -1,6 +1,8 @@
 //! Kernels of bitsandbytes 0.50.2. The algorithms are those of "8-bit Optimizers via Block-wise Quantization" (Dettmers,
 //! Lewis, Shleifer, Zettlemoyer, ICLR 2022) and "QLoRA" (Dettmers, Pagnoni, Holtzman, Zettlemoyer, NeurIPS 2023).
 
+pub(crate) mod products;
+
 use half::{bf16, f16};
 use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
