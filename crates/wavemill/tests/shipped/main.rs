@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
         &[
             ("quantise_blocks", bitsandbytes::quantise_blocks),
             ("dequantise_blocks", bitsandbytes::dequantise_blocks),
-            ("optimisers", bitsandbytes::optimisers),
+            ("optimisers", bitsandbytes::optimisers::steps),
             ("int8_rows", bitsandbytes::int8_rows),
             ("dequantise_products", bitsandbytes::dequantise_products),
             ("matrices_of_4_bits", bitsandbytes::products::matrices),
@@ -136,6 +136,10 @@ fn main() -> ExitCode {
                 }
             }
         }
+    }
+    if opened.is_empty() {
+        println!("error: {}: there is none of the libraries", Path::new(&folder).display());
+        return ExitCode::FAILURE;
     }
     for case in cases {
         let mut found = false;
