@@ -49,7 +49,8 @@ pub(crate) fn close<T: Copy + Into<f64>>(
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
         let found: f64 = (*found).into();
         let allowed = tolerance.relative * expected.abs() + tolerance.absolute;
-        if !((found - expected).abs() <= allowed) {
+        let is_close = (found - expected).abs() <= allowed;
+        if !is_close {
             return Err(format!(
                 "{what}[{at}] is {found:e}, expected {expected:e}, give or take {allowed:e}"
             )

@@ -44,6 +44,9 @@ pub(crate) struct Gpu {
     modules: RefCell<Vec<Module>>,
 }
 
+/// A test of some kernels.
+pub(crate) type Test = fn(&Gpu) -> Result<(), Failed>;
+
 /// Names of the kernels that have run, of all libraries and targets.
 static RAN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -67,6 +70,11 @@ pub(crate) fn grid(groups: usize, threads: u32) -> Size {
 impl Gpu {
     pub(crate) fn new(library: Arc<Library>, target: &TargetId) -> Result<Self, Failed> {
         Ok(Gpu { library, device: Device::new(target)?, modules: RefCell::default() })
+    }
+
+    /// The file name of the library.
+    pub(crate) fn library_name(&self) -> String {
+        self.library.name()
     }
 
     /// A buffer with contents.

@@ -23,16 +23,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 
-use gpu::{Gpu, Library};
+use gpu::{Gpu, Library, Test};
 
 /// A test of some kernels of a library.
 struct Case {
     /// Beginning of the file's name.
     library: &'static str,
     name: &'static str,
-    test: fn(&Gpu) -> Result<(), Failed>,
+    test: Test,
 }
 
 /// Beginnings of the libraries' file names.
@@ -50,7 +50,7 @@ fn is_of(library: &str, name: &str) -> bool {
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut add = |library, tests: &[(&'static str, fn(&Gpu) -> Result<(), Failed>)]| {
+    let mut add = |library, tests: &[(&'static str, Test)]| {
         cases.extend(tests.iter().map(|(name, test)| Case { library, name, test: *test }));
     };
     add(
@@ -81,9 +81,11 @@ fn cases() -> Vec<Case> {
         &[
             ("quantise_blocks", bitsandbytes::quantise_blocks),
             ("dequantise_blocks", bitsandbytes::dequantise_blocks),
-            ("optimisers", bitsandbytes::optimisers),
+            ("optimisers", bitsandbytes::optimisers::steps),
             ("int8_rows", bitsandbytes::int8_rows),
             ("dequantise_products", bitsandbytes::dequantise_products),
+            ("matrices_of_4_bits", bitsandbytes::products::matrices),
+            ("vector_times_4_bits", bitsandbytes::products::vector),
             ("elementwise", bitsandbytes::elementwise),
         ],
     );
@@ -134,6 +136,10 @@ fn main() -> ExitCode {
                 }
             }
         }
+    }
+    if opened.is_empty() {
+        println!("error: {}: there is none of the libraries", Path::new(&folder).display());
+        return ExitCode::FAILURE;
     }
     for case in cases {
         let mut found = false;

@@ -8,9 +8,7 @@ mod products;
 mod solve;
 mod vectors;
 
-use libtest_mimic::Failed;
-
-use crate::gpu::Gpu;
+use crate::gpu::Test;
 
 /// Constants of rocSPARSE's types.
 const ROW_ORDER: i32 = 0;
@@ -18,7 +16,7 @@ const COLUMN_ORDER: i32 = 1;
 const NO_TRANSPOSE: i32 = 111;
 
 /// The tests with their names.
-pub(crate) const CASES: &[(&str, fn(&Gpu) -> Result<(), Failed>)] = &[
+pub(crate) const CASES: &[(&str, Test)] = &[
     ("sparse_vectors", vectors::elements),
     ("sparse_dot", vectors::dot),
     ("fills_and_scales", vectors::fills),

@@ -1,9 +1,15 @@
 //! Kernels of rocRAND 5.3.3. The layouts of their arguments are those of its public headers; what they compute follows the
 //! publications that `reference` names.
 
-use half::f16;
+mod distributions;
+
 use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
+
+use distributions::{
+    Discrete, MANTISSA, NORMAL_F32, NORMAL_F64, WORD, box_muller_f32, box_muller_f64, no_parameters,
+    normal_f32, normal_f64, uniform_f16, uniform_f32, uniform_f64,
+};
 
 use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, Size, grid};
@@ -12,64 +18,6 @@ use crate::reference::counter_based::{known_answers, philox4x32_10};
 use crate::reference::mrg32k3a::{M1, Mrg32k3a};
 use crate::reference::sobol;
 use crate::reference::xorwow::{Subsequences, Xorwow};
-
-/// 2^-32, 2^-53, 2^-16: what makes numbers up to 1 of whole words.
-const WORD: f64 = 1.0 / 4_294_967_296.0;
-const MANTISSA: f64 = 1.0 / 9_007_199_254_740_992.0;
-const SHORT: f32 = 1.0 / 65_536.0;
-
-/// A distribution without parameters.
-fn no_parameters() -> Arg {
-    Arg::Value(vec![0])
-}
-
-/// Mean and standard deviation.
-fn normal_f32(mean: f32, deviation: f32) -> Arg {
-    Arg::Value([mean, deviation].iter().flat_map(|x| x.to_le_bytes()).collect())
-}
-
-fn normal_f64(mean: f64, deviation: f64) -> Arg {
-    Arg::Value([mean, deviation].iter().flat_map(|x| x.to_le_bytes()).collect())
-}
-
-/// What `uniform_distribution<float>` makes of a word: in (0, 1].
-fn uniform_f32(word: u32) -> f32 {
-    word as f32 * WORD as f32 + WORD as f32
-}
-
-/// What `uniform_distribution<double>` makes of two words: 53 of their bits.
-fn uniform_f64(words: &[u32]) -> f64 {
-    let bits = u64::from(words[0]) | u64::from(words[1] >> 11) << 32;
-    (bits + 1) as f64 * MANTISSA
-}
-
-/// What `uniform_distribution<__half>` makes of a half of a word.
-fn uniform_f16(word: u16) -> u16 {
-    f16::from_f32((f32::from(word) + 1.0) * SHORT).to_bits()
-}
-
-/// Two normally distributed numbers (Box and Muller 1958) from a number in (0, 1] and an angle as a part of the circle.
-fn box_muller(u: f64, turn: f64) -> [f64; 2] {
-    let radius = (-2.0 * u.ln()).sqrt();
-    let angle = std::f64::consts::TAU * turn;
-    [angle.sin() * radius, angle.cos() * radius]
-}
-
-/// Of two words, in single precision: the number under the logarithm is rounded, and its logarithm is sensitive to that.
-fn box_muller_f32(words: &[u32]) -> [f64; 2] {
-    box_muller(f64::from(uniform_f32(words[0])), (f64::from(words[1]) + 1.0) * WORD)
-}
-
-/// Of four words, in double precision.
-fn box_muller_f64(words: &[u32]) -> [f64; 2] {
-    let bits = |low: u32, high: u32| u64::from(low) ^ u64::from(high) << 21;
-    let [u, turn] = [bits(words[0], words[1]), bits(words[2], words[3])].map(|n| (n + 1) as f64 * MANTISSA);
-    box_muller(u, turn)
-}
-
-/// How far single precision may be off: the device's sine and cosine take an angle of some 24 bits.
-const NORMAL_F32: Tolerance = Tolerance { relative: 4e-6, absolute: 1e-5 };
-const NORMAL_F64: Tolerance = Tolerance { relative: 1e-13, absolute: 1e-13 };
 
 /// Philox: the words of a key from a position on.
 fn philox_words(key: [u32; 2], from: usize, count: usize) -> Vec<u32> {
@@ -162,71 +110,6 @@ pub(crate) fn philox_normal(gpu: &Gpu) -> Result<(), Failed> {
     philox(gpu, "d19normal_distributionIdE", 0, result.address(), count, normal_f64(mean, deviation))?;
     let normal: Vec<f64> = words.chunks(4).flat_map(box_muller_f64).map(scaled).collect();
     close("doubles", &result.to_vec::<f64>()?, &normal, NORMAL_F64)
-}
-
-/// The probabilities of a Poisson distribution from 0 on, until they vanish.
-fn poisson_probabilities(lambda: f64) -> Vec<f64> {
-    let mut all = vec![(-lambda).exp()];
-    while all.len() < lambda as usize || all[all.len() - 1] > 1e-12 {
-        all.push(all[all.len() - 1] * lambda / all.len() as f64);
-    }
-    all
-}
-
-/// A discrete distribution as kernels take it: how many values there are, the first one, and the addresses of its tables.
-struct Discrete {
-    argument: Arg,
-    _tables: [Buffer; 3],
-    alias: Vec<u32>,
-    probability: Vec<f64>,
-    cumulative: Vec<f64>,
-}
-
-impl Discrete {
-    /// Tables by Vose's method (1991).
-    fn poisson(gpu: &Gpu, lambda: f64) -> Result<Self, Failed> {
-        let mut share = poisson_probabilities(lambda);
-        let sum: f64 = share.iter().sum();
-        share.iter_mut().for_each(|p| *p /= sum);
-        let size = share.len();
-        let mut total = 0.0;
-        let cumulative: Vec<f64> = share
-            .iter()
-            .map(|p| {
-                total += p;
-                total
-            })
-            .collect();
-        share.iter_mut().for_each(|p| *p *= size as f64);
-        let (mut alias, mut probability) = (vec![0u32; size], vec![1.0; size]);
-        let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..size).partition(|n| share[*n] < 1.0);
-        while let (Some(less), Some(more)) = (small.pop(), large.pop()) {
-            (probability[less], alias[less]) = (share[less], more as u32);
-            share[more] -= 1.0 - share[less];
-            if share[more] < 1.0 { small.push(more) } else { large.push(more) }
-        }
-        let tables = [
-            gpu.with("alias", &alias)?,
-            gpu.with("probability", &probability)?,
-            gpu.with("cdf", &cumulative)?,
-        ];
-        let mut bytes = (size as u32).to_le_bytes().to_vec();
-        bytes.extend(0u32.to_le_bytes());
-        tables.iter().for_each(|table| bytes.extend(table.address().to_le_bytes()));
-        Ok(Discrete { argument: Arg::Value(bytes), _tables: tables, alias, probability, cumulative })
-    }
-
-    /// The value of a number in [0, 1) by Walker's method.
-    fn by_alias(&self, x: f64) -> u32 {
-        let scaled = x * self.alias.len() as f64;
-        let at = scaled.floor() as usize;
-        if scaled - scaled.floor() < self.probability[at] { at as u32 } else { self.alias[at] }
-    }
-
-    /// The first value whose cumulative probability is not below a number.
-    fn by_cumulative(&self, x: f64) -> u32 {
-        self.cumulative.iter().position(|p| x <= *p).unwrap_or(self.cumulative.len() - 1) as u32
-    }
 }
 
 pub(crate) fn philox_poisson(gpu: &Gpu) -> Result<(), Failed> {

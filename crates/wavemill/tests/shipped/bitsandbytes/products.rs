@@ -1,0 +1,135 @@
+//! Products with matrices of 4-bit numbers (QLoRA).
+
+use libtest_mimic::Failed;
+use wavemill::{Arg, Buffer};
+
+use super::{NF4, Type, dynamic_map};
+use crate::compare::{Tolerance, close};
+use crate::gpu::{Gpu, Size, grid};
+use crate::random::Random;
+
+/// Numbers of a row, and of a block with a scale of its own. A wave takes the row in more than one turn.
+const INNER: usize = 1152;
+const BLOCK: usize = 64;
+
+/// Sums of a thousand products of numbers below 1.
+const TOLERANCE: Tolerance = Tolerance { relative: 1e-5, absolute: 2e-4 };
+
+/// A matrix of 4-bit numbers, two to a byte.
+struct Packed {
+    rows: usize,
+    bytes: Vec<u8>,
+    scales: Vec<f32>,
+}
+
+impl Packed {
+    fn random(random: &mut Random, rows: usize) -> Self {
+        Packed {
+            rows,
+            bytes: (0..rows * INNER / 2).map(|_| random.next() as u8).collect(),
+            scales: random.floats(rows * INNER / BLOCK).iter().map(|x| x.abs()).collect(),
+        }
+    }
+
+    fn entry(&self, ty: Type, row: usize, column: usize) -> f64 {
+        let n = row * INNER + column;
+        let code = self.bytes[n / 2] >> (4 - n % 2 * 4) & 15;
+        f64::from(ty.value(&[], code)) * f64::from(self.scales[n / BLOCK])
+    }
+
+    /// The products of a vector with all rows.
+    fn times(&self, ty: Type, x: &[f32]) -> Vec<f64> {
+        self.times_by(ty, x, |sum| sum)
+    }
+
+    /// The same, with the sums of 32 lanes, each of 32 neighbouring numbers at a time, added up in a tree; `passed` says
+    /// what arrives of a sum that a lane of 16 passes to another.
+    fn times_by(&self, ty: Type, x: &[f32], passed: impl Fn(f64) -> f64) -> Vec<f64> {
+        let row_product = |row: usize| {
+            let mut lanes = [0.0; 32];
+            for (column, x) in x.iter().enumerate() {
+                lanes[column / 32 % 32] += self.entry(ty, row, column) * f64::from(*x);
+            }
+            for step in [8, 4, 2, 1] {
+                for lane in 0..32 {
+                    if lane % 16 + step < 16 {
+                        lanes[lane] += passed(lanes[lane + step]);
+                    }
+                }
+            }
+            lanes[0] + lanes[16]
+        };
+        (0..self.rows).map(row_product).collect()
+    }
+}
+
+pub(crate) fn matrices(gpu: &Gpu) -> Result<(), Failed> {
+    let mut random = Random::new(4);
+    let (rows, columns) = (5, 10);
+    let a = random.floats(rows * INNER);
+    let bias = random.floats(columns);
+    let mut weights = Packed::random(&mut random, columns);
+    let map = dynamic_map();
+    for (ty, per_group, nested) in [(Type::Nf4, 1, false), (Type::Fp4, 4, false), (Type::Nf4, 8, true)] {
+        // The scales may be 8-bit numbers themselves, in blocks of 256 with a scale, and an offset for all.
+        let null = Arg::from(0u64);
+        let (offset, codes): (f32, Vec<u8>) =
+            (0.25, (0..weights.scales.len()).map(|_| 128 + (random.next() >> 58) as u8).collect());
+        let outer = random.floats(codes.len().div_ceil(256));
+        if nested {
+            let scale = |(n, code): (usize, &u8)| map[usize::from(*code)] * outer[n / 256] + offset;
+            weights.scales = codes.iter().enumerate().map(scale).collect();
+        }
+        let scales: [Buffer; 4] = [
+            gpu.with("absmax", if nested { &outer } else { &weights.scales })?,
+            gpu.with("absmax_8bit", &codes)?,
+            gpu.with("absmax_code", &map)?,
+            gpu.with("absmax_offset", &[offset])?,
+        ];
+        let [first, others @ ..] = &scales;
+        let out = gpu.room("C", 4 * rows * columns)?;
+        let mut args: Vec<Arg> = vec![(&gpu.with("A", &a)?).into(), (&gpu.with("B", &weights.bytes)?).into()];
+        args.push(first.into());
+        args.extend(others.iter().map(|buffer| if nested { buffer.into() } else { null.clone() }));
+        args.extend([(&out).into(), (&gpu.with("bias", &bias)?).into()]);
+        args.extend([rows, columns, INNER, BLOCK, ty.number() as usize].map(|n| Arg::from(n as i32)));
+        let kernel = format!("void gemm_4bit_simt<float, {per_group}>");
+        let groups = [columns.div_ceil(4) as u32, rows.div_ceil(per_group) as u32, 1];
+        gpu.launch(&kernel, Size { groups, threads: [128, 1, 1] }, &args)?;
+        let product = |x: &[f32]| match gpu.library_name().as_str() {
+            // The source hands floats to a builtin that takes integers in the compiler of ROCm 6.4: v_cvt_i32_f32 stands
+            // in front of each v_add with DPP. So this library's products are wrong, on the chip too.
+            "libbitsandbytes_rocm64.so" => weights.times_by(ty, x, f64::trunc),
+            _ => weights.times(ty, x),
+        };
+        let with_bias =
+            |x: &[f32]| product(x).into_iter().zip(&bias).map(|(sum, bias)| sum + f64::from(*bias));
+        let expected: Vec<f64> = a.chunks(INNER).flat_map(|x| with_bias(x).collect::<Vec<_>>()).collect();
+        close(&kernel, &out.to_vec::<f32>()?, &expected, TOLERANCE)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn vector(gpu: &Gpu) -> Result<(), Failed> {
+    let mut random = Random::new(44);
+    let weights = Packed::random(&mut random, 7);
+    let x = random.floats(INNER);
+    let out = gpu.room("out", 4 * weights.rows)?;
+    let stride = INNER / 2;
+    let mut args: Vec<Arg> = [weights.rows, 1, INNER].map(|n| Arg::from(n as i32)).to_vec();
+    args.extend([(&gpu.with("A", &x)?).into(), (&gpu.with("B", &weights.bytes)?).into()]);
+    // The last workgroup reads the scales of a row that is not there.
+    let scales = [&weights.scales[..], &[0.0; INNER / BLOCK]].concat();
+    args.extend([
+        (&gpu.with("absmax", &scales)?).into(),
+        (&gpu.with("datatype", &NF4)?).into(),
+        (&out).into(),
+    ]);
+    args.extend([weights.rows, stride, weights.rows, BLOCK].map(|n| Arg::from(n as i32)));
+    gpu.launch(
+        "void kgemm_4bit_inference_naive<float, 128, 32>",
+        grid(weights.rows.div_ceil(2), 128),
+        &args,
+    )?;
+    close("out", &out.to_vec::<f32>()?, &weights.times(Type::Nf4, &x), TOLERANCE)
+}
