@@ -245,6 +245,29 @@ fn the_chip_says_nothing() {
     }
 }
 
+/// Launch files say it, too, and `--init` keeps it.
+#[test]
+fn strict_launch_files() {
+    let folder = folder("launch_files", "gfx942");
+    let case = lds().remove(0);
+    let line = case.line(AddressMode::Sandbox);
+    let shown = folder.command().args(&line).arg("--init").output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert!(text.contains("\nstrict = \"lds\"\n"), "{text}");
+    for (strict, code) in
+        [("\"lds\"", 4), ("true", 4), ("\"lds,buffers\"", 4), ("\"buffers\"", 0), ("false", 0)]
+    {
+        folder.file("strict.toml", text.replace("strict = \"lds\"", &format!("strict = {strict}")));
+        let output = folder.run(&["run", "strict.toml"]);
+        assert_eq!(output.status.code(), Some(code), "{strict}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    folder.file("strict.toml", text.replace("strict = \"lds\"", "strict = \"lsd\""));
+    let output = folder.run(&["run", "strict.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("strict: there is no rule `lsd`; expected any of lds, buffers"), "{said}");
+}
+
 /// The same reports as JSON.
 #[test]
 fn reports_as_json() {

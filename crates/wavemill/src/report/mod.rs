@@ -70,7 +70,7 @@ pub struct FaultReport {
     /// Where the branch went lies, if it is a branch to where no code is.
     pub target: Option<Nearest>,
     /// Allocations around the address in global memory that was accessed (the first one, if there are several) or branched
-    /// to.
+    /// to, unless it is null or in an aperture.
     pub neighbours: Option<Neighbours>,
 }
 
@@ -137,9 +137,18 @@ impl FaultReport {
             {
                 (None, None)
             }
-            FaultCause::BadJump { target } => (Some(map.nearest(*target)), Some(*target)),
-            FaultCause::Memory { space: FaultSpace::Global, lanes, .. }
-            | FaultCause::MisalignedAtomic { lanes, .. } => (None, lanes.first().map(|lane| lane.address)),
+            FaultCause::BadJump { target } => {
+                let nearest = map.nearest(*target);
+                let address = is_somewhere(&nearest).then_some(*target);
+                (Some(nearest), address)
+            }
+            FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } => {
+                (None, lanes.first().map(|lane| lane.address).filter(|_| is_somewhere(nearest)))
+            }
+            // Of LDS the address is an offset, and no allocation holds it.
+            FaultCause::MisalignedAtomic { lanes, .. } => {
+                (None, lanes.first().map(|lane| lane.address).filter(|at| map.find(*at).is_some()))
+            }
             _ => (None, None),
         };
         FaultReport {
@@ -170,6 +179,11 @@ impl FaultReport {
             _ => &[],
         }
     }
+}
+
+/// Whether allocations around an address can tell something about it.
+fn is_somewhere(nearest: &Nearest) -> bool {
+    !matches!(nearest, Nearest::Null | Nearest::Lds { .. } | Nearest::Private { .. })
 }
 
 /// Code around a PC.
