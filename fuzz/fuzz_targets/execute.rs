@@ -1,85 +1,68 @@
-//! Any bytes run as code until they end, fault, or have used up their instructions: nothing that a kernel does hurts
-//! the host.
+//! Valid programs out of the rows, and what becomes of them when their bytes change: they run until they end, fault, or
+//! have used up their instructions, in all ways to the same registers and memory, and nothing that they do hurts the host.
 #![no_main]
 
-use std::sync::Arc;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use wavemill_fuzz::fences::Fenced;
+use wavemill_fuzz::machine::{HEADER, Machine, target};
+use wavemill_fuzz::program::{Generator, boundaries};
+use wavemill_fuzz::share;
+use wavemill_oracle::SplitMix64;
 
-use libfuzzer_sys::fuzz_target;
-use wavemill_engine::{BlockSource, Grid, GuestMemory, RegisterCounts, Registers, RunOptions, Tier, WaveInit, run};
-use wavemill_ir::{Block, Row, Uni, verify};
-use wavemill_isa::Target;
-use wavemill_lift::gcn::{Context, lift_block};
+#[global_allocator]
+static ALLOCATOR: Fenced = Fenced;
 
-const CODE: u64 = 0x4000;
-
-struct Source<'a> {
-    target: Target,
-    code: &'a [u8],
-}
-
-impl BlockSource for Source<'_> {
-    fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let mut fetch = |at: u64, into: &mut [u8; 16]| {
-            let start = at.wrapping_sub(CODE);
-            let rest = usize::try_from(start).ok().and_then(|s| self.code.get(s..)).unwrap_or_default();
-            let n = rest.len().min(16);
-            into[..n].copy_from_slice(&rest[..n]);
-            n
-        };
-        let context = Context { target: self.target, mode, sramecc: self.target != Target::Gfx906 };
-        let block = lift_block(&context, pc, &mut fetch);
-        verify(&block).expect("lifted blocks are well formed");
-        Arc::new(block)
+fuzz_target!(|input: &[u8]| {
+    if let Some(machine) = Machine::of(input) {
+        share::note(machine.check());
     }
-}
-
-struct Init {
-    buffer: u64,
-    scratch: u64,
-}
-
-impl WaveInit for Init {
-    fn work_items(&self, _: [u32; 3]) -> u32 {
-        100
-    }
-
-    fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
-        for n in (0..16).step_by(2) {
-            regs.set_uni64(Uni(n), self.buffer);
-        }
-        regs.set_uni64(Uni::FLAT_SCRATCH, self.scratch);
-        regs.set_row(Row::vgpr(0), &std::array::from_fn(|lane| lane as u32));
-        regs.set_row(Row::vgpr(1), &std::array::from_fn(|lane| 4 * lane as u32));
-        regs.set_row(Row::vgpr(2), &[self.buffer as u32; 64]);
-        regs.set_row(Row::vgpr(3), &[(self.buffer >> 32) as u32; 64]);
-    }
-}
-
-fuzz_target!(|data: &[u8]| {
-    let Some((choice, code)) = data.split_first() else { return };
-    let target = Target::ALL[usize::from(*choice) % Target::ALL.len()];
-    let memory = GuestMemory::default();
-    let buffer = memory.allocate("buffer", 4096, 256).expect("a page");
-    let scratch = memory.allocate("scratch", 1 << 16, 256).expect("some pages");
-    let map = memory.snapshot();
-    let grid = Grid {
-        map: &map,
-        source: &Source { target, code },
-        init: &Init { buffer, scratch },
-        workgroups: [2, 1, 1],
-        waves_per_group: 2,
-        registers: RegisterCounts { vgprs: 32, accs: if target.has_accvgprs() { 8 } else { 0 } },
-        lds_size: 1024,
-        scratch_size: 64,
-        entry: CODE,
-        mode: 0x3f0,
-        resident: 2,
-    };
-    let options = RunOptions {
-        threads: std::num::NonZeroUsize::new(1),
-        max_instructions: Some(2000),
-        tier: Some(Tier::ALL[usize::from(*choice / 8) % 3]),
-        ..RunOptions::default()
-    };
-    let _ = run(&grid, &options);
 });
+
+/// Bytes of a new program, about.
+const BYTES: u64 = 160;
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut random = SplitMix64::new(seed.into());
+    let mut input = data[..size].to_vec();
+    // Half of the time bytes change, like anything else.
+    match random.below(16) {
+        _ if size <= HEADER => input = fresh(&mut random),
+        0 => input = fresh(&mut random),
+        1..8 => return fuzzer_mutate(data, size, max_size),
+        _ => change(&mut input, &mut random),
+    }
+    input.truncate(max_size);
+    data[..input.len()].copy_from_slice(&input);
+    input.len()
+});
+
+/// A new program.
+fn fresh(random: &mut SplitMix64) -> Vec<u8> {
+    let mut input = (random.next_u64() as u32).to_le_bytes().to_vec();
+    let mut generator = Generator::new(target(&input), random.next_u64());
+    input.extend(generator.program(16 + random.below(BYTES) as usize));
+    input
+}
+
+/// Puts in, takes out, doubles or replaces an instruction.
+fn change(input: &mut Vec<u8>, random: &mut SplitMix64) {
+    let target = target(input);
+    let starts = boundaries(target, &input[HEADER..]);
+    let pick = |random: &mut SplitMix64| {
+        let n = random.below(starts.len() as u64) as usize;
+        let start = HEADER + starts[n];
+        start..starts.get(n + 1).map_or(input.len(), |next| HEADER + next)
+    };
+    let place = pick(random);
+    let other = pick(random);
+    let new = Generator::new(target, random.next_u64()).instruction();
+    match random.below(4) {
+        0 => drop(input.splice(place.start..place.start, new)),
+        1 => drop(input.drain(place)),
+        2 => {
+            let copy = input[other].to_vec();
+            drop(input.splice(place.start..place.start, copy));
+        }
+        _ => drop(input.splice(place, new)),
+    }
+}

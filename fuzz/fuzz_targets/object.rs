@@ -1,9 +1,11 @@
 //! Any file is read or refused: containers, code objects, images, reports.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use wavemill_fuzz::files::change_number;
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Limits};
+use wavemill_oracle::SplitMix64;
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits { max_decompressed: 1 << 24, max_image: 1 << 24, ..Limits::default() };
@@ -22,4 +24,13 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(report) = FileReport::new(data, &Filter::default(), &limits) {
         let _ = report.to_string();
     }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut random = SplitMix64::new(seed.into());
+    if size == 0 || random.below(2) == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    change_number(&mut data[..size], &mut random);
+    size
 });

@@ -12,7 +12,8 @@ mod run;
 mod shell;
 mod targets;
 
-pub use bench::{Measurement, launch as launch_case};
+pub use bench::{Measurement, launch as launch_case, launch_object};
 pub use command::main;
 pub use dis::objdump::write_object as write_objdump;
 pub use failure::{Exit, Failure};
+pub use run::check_launch_file;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::{Failure, Printable};
 
 /// Number of the layout of JSON messages. It changes when a field goes or changes its meaning, not when one comes.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -274,3 +274,32 @@ fn wrong_launch_files() {
     }
     insta::assert_snapshot!("wrong_launch_files", all);
 }
+
+#[test]
+fn files_are_checked_without_running_them() {
+    let check = |text: &str| {
+        let path = repository().join("examples/checked.toml");
+        wavemill_cli::check_launch_file(text.as_bytes(), &path).map_err(|failure| failure.message)
+    };
+    for example in ["mandelbrot", "prefix_sum", "vector_add"] {
+        let text = std::fs::read_to_string(repository().join(format!("examples/{example}.toml"))).unwrap();
+        assert_eq!(check(&text), Ok(()), "{example}");
+    }
+    let add = |args: &str, rest: &str| {
+        let object = repository().join("kernels/bin/gfx942/vector_add.co");
+        check(&format!("object = '{}'\ngrid = 1\nblock = 64\nargs = {args}\n{rest}", object.display()))
+    };
+    // No host has this memory, and none is taken: neither for contents, nor for what is printed and compared.
+    let large = "['a:f32[1000000000000]=iota', 'b:f32[4000000000]=random(7)', 'c[1000000,1000000]', 'n=7']";
+    assert_eq!(add(large, "print = ['a', 'c[:,7]']\nexpect = ['c=ones', 'b[::3]=0.5']"), Ok(()));
+    for (args, rest, wanted) in [
+        ("['a:f32[5000000000000000000]', 'b[4]', 'c[4]', 'n=7']", "", "do not fit into memory"),
+        ("['a:f32[4294967296,4294967296]', 'b[4]', 'c[4]', 'n=7']", "", "is no size"),
+        ("['a[4]', 'b[4]', 'c[4]', 'n=--170141183460469231731687303715884105728']", "", "out of range"),
+        ("['a[4]', 'b[4]', 'c[4]', 'n=7']", "print = ['d']", "there is no buffer `d`"),
+        ("['a[4]', 'b[4]', 'c[4]', 'n=7']", "dynamic-lds = 70000", "of LDS"),
+    ] {
+        let message = add(args, rest).unwrap_err();
+        assert!(message.contains(wanted), "{args} {rest}: {message}");
+    }
+}

@@ -471,7 +471,7 @@ fn statistics_count_instructions_by_kind() {
         "n=256",
         "--stats",
     ];
-    // Traced runs are run one instruction at a time, which does not change the numbers.
+    // Tracing a run does not change the numbers.
     for more in [&[][..], &["--trace"], &["--deterministic"]] {
         let text = err(&expect(&folder, 0, &[&line[..], more].concat()));
         let number = |name: &str| {

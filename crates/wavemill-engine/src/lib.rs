@@ -20,14 +20,15 @@ pub use fault::{
 };
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
-    AddressMode, Allocation, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap, Nearest,
-    Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
+    AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
+    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
 };
-pub use observe::{Observer, Step};
+pub use observe::{
+    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
+    Piece, Place, RowChange, Several, Watcher, WaveId,
+};
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{
-    Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_observed, run_served,
-};
+pub use schedule::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

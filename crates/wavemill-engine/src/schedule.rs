@@ -16,7 +16,7 @@ use crate::control::RunControl;
 use crate::fault::{Fault, FaultCause, Strict, WaveResources, WaveSnapshot};
 use crate::interp::{BlockCount, BlockSource, Interpreter, Surroundings, Tier, Wave, WaveExit, set_exec};
 use crate::memory::MemoryMap;
-use crate::observe::{Observer, SingleSteps, Step};
+use crate::observe::{Events, Interests, Observer, SingleSteps, WaveId};
 use crate::regs::{RegisterCounts, Registers};
 use crate::stall::{Attempt, Spin, Verdict};
 
@@ -117,8 +117,11 @@ pub struct RunOptions {
     pub tier: Option<Tier>,
     /// Guest instructions of all waves together after which the run is stopped.
     pub max_instructions: Option<u64>,
-    /// Count how often each block is entered ([`RunStats::block_counts`]); costs a little time.
+    /// Count how often each block is entered, and with how many active lanes ([`RunStats::block_counts`]); costs a little
+    /// time.
     pub count_blocks: bool,
+    /// Make a block of each guest instruction, which is slow and must not change anything: a check on the engine.
+    pub single_steps: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
     /// What unwritten SGPRs, VGPRs, AccVGPRs, LDS and private memory hold; `None`: zeros.
@@ -202,7 +205,7 @@ pub enum RunError {
         not_started: u64,
     },
     /// All waves wait, at barriers or in loops that look at memory which none of them will change: the grid can never
-    /// finish. Never reported for a grid that would; watched runs are not looked at.
+    /// finish. Never reported for a grid that would.
     Stalled {
         /// The resident waves: each waits at a barrier, or spins.
         waves: Vec<LiveWave>,
@@ -275,12 +278,23 @@ enum State {
     Ended,
 }
 
+/// Whether somebody watches a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Watched {
+    No,
+    /// Yes, and has not been told that it starts.
+    New,
+    Yes,
+}
+
 struct Group {
     id: [u32; 3],
     linear: u64,
     slot: u32,
     waves: Vec<Wave>,
     states: Vec<State>,
+    /// Whether somebody watches each wave.
+    watched: Vec<Watched>,
     lds: Lds,
     /// Bytes of private memory of each lane.
     private: u32,
@@ -310,6 +324,7 @@ impl Group {
             slot: 0,
             waves: Vec::new(),
             states: Vec::new(),
+            watched: Vec::new(),
             lds: Lds::new(grid.lds_size),
             private: grid.scratch_size,
             grace: None,
@@ -345,6 +360,8 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.watched.clear();
+        self.watched.resize(waves, Watched::No);
         for (n, w) in self.waves.iter_mut().enumerate() {
             let n = n as u32;
             w.pc = grid.entry;
@@ -370,6 +387,28 @@ impl Group {
         }
     }
 
+    /// Asks the observer which waves it watches.
+    fn ask(&mut self, observer: &dyn Observer) {
+        for (wave, watched) in (0..).zip(&mut self.watched) {
+            let watches = observer.watches(WaveId { workgroup: self.id, wave });
+            *watched = if watches { Watched::New } else { Watched::No };
+        }
+    }
+
+    /// Where the events of a wave go, if it is watched.
+    fn events<'e, 'o>(&mut self, n: usize, watch: Option<&'e mut Watch<'o>>) -> Option<&'e mut Watch<'o>> {
+        if self.watched[n] == Watched::No {
+            return None;
+        }
+        let watch = watch?;
+        watch.events.wave = WaveId { workgroup: self.id, wave: n as u32 };
+        if self.watched[n] == Watched::New {
+            self.watched[n] = Watched::Yes;
+            watch.events.watcher.started(watch.events.wave, &self.waves[n].regs);
+        }
+        Some(watch)
+    }
+
     /// Instructions that its waves have run.
     fn retired(&self) -> u64 {
         self.waves.iter().map(|w| w.retired).sum()
@@ -386,12 +425,22 @@ impl Group {
     }
 
     /// Notes why a wave stopped running. Whether it did so to let others run, or its fault.
-    fn settle(&mut self, n: usize, exit: WaveExit) -> Result<bool, Box<Fault>> {
+    fn settle(
+        &mut self,
+        n: usize,
+        exit: WaveExit,
+        watch: Option<&mut Watch<'_>>,
+    ) -> Result<bool, Box<Fault>> {
         match exit {
             WaveExit::Preempted => {}
             WaveExit::Yield => return Ok(true),
             WaveExit::Barrier => self.states[n] = State::Waiting,
-            WaveExit::End => self.states[n] = State::Ended,
+            WaveExit::End => {
+                self.states[n] = State::Ended;
+                if let Some(watch) = self.events(n, watch) {
+                    watch.events.watcher.ended(watch.events.wave);
+                }
+            }
             WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, cause)),
         }
         Ok(false)
@@ -403,6 +452,22 @@ enum Outcome {
     Done,
     Again,
     Fault(Box<Fault>),
+}
+
+/// What a host thread has for watched waves.
+struct Watch<'a> {
+    interp: Interpreter<'a>,
+    events: Events<'a>,
+    interests: &'a Interests,
+}
+
+impl Watch<'_> {
+    /// Tells that a workgroup goes on behind a barrier, if a wave of it is watched.
+    fn released(&mut self, group: &Group) {
+        if self.interests.barriers && group.watched.iter().any(|watched| *watched != Watched::No) {
+            self.events.watcher.released(group.id);
+        }
+    }
 }
 
 struct Shared {
@@ -449,7 +514,7 @@ struct Run<'a> {
     detect_stalls: bool,
     count_blocks: bool,
     tier: Tier,
-    observer: Option<&'a dyn Observer>,
+    observer: Option<(&'a dyn Observer, &'a Interests)>,
     host: Option<&'a dyn Host>,
 }
 
@@ -461,36 +526,22 @@ pub fn run(grid: &Grid<'_>, options: &RunOptions) -> Result<RunStats, RunError> 
     run_with(grid, options, None, None)
 }
 
-/// Runs the grid while the host answers its waves, and somebody may watch.
+/// Runs the grid while somebody may watch, and a host may answer its waves.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_served(
+pub fn run_with(
     grid: &Grid<'_>,
     options: &RunOptions,
     observer: Option<&dyn Observer>,
-    host: &dyn Host,
+    host: Option<&dyn Host>,
 ) -> Result<RunStats, RunError> {
-    match observer {
-        Some(_) => {
-            let source = SingleSteps(grid.source);
-            run_with(&Grid { source: &source, ..*grid }, options, observer, Some(host))
-        }
-        None => run_with(grid, options, None, Some(host)),
+    if options.single_steps {
+        let source = SingleSteps(grid.source);
+        run_grid(&Grid { source: &source, ..*grid }, options, observer, host)
+    } else {
+        run_grid(grid, options, observer, host)
     }
-}
-
-/// Runs the grid while somebody watches: block by block of one instruction each.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_observed(
-    grid: &Grid<'_>,
-    options: &RunOptions,
-    observer: &dyn Observer,
-) -> Result<RunStats, RunError> {
-    let source = SingleSteps(grid.source);
-    run_with(&Grid { source: &source, ..*grid }, options, Some(observer), None)
 }
 
 /// Where the private memory of all resident waves lies.
@@ -502,12 +553,13 @@ fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
     }
 }
 
-fn run_with(
+fn run_grid(
     grid: &Grid<'_>,
     options: &RunOptions,
     observer: Option<&dyn Observer>,
     host: Option<&dyn Host>,
 ) -> Result<RunStats, RunError> {
+    let interests = observer.map(Observer::interests).unwrap_or_default();
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -553,10 +605,10 @@ fn run_with(
         private: private_memory(grid, resident),
         poison: options.poison,
         strict: options.strict,
-        detect_stalls: options.find_stalls && observer.is_none(),
+        detect_stalls: options.find_stalls,
         count_blocks: options.count_blocks,
         tier,
-        observer,
+        observer: observer.map(|observer| (observer, &interests)),
         host,
     };
     if threads == 1 {
@@ -596,24 +648,32 @@ fn run_with(
 
 impl Run<'_> {
     fn work(&self) {
-        let mut interp = self.interpreter(self.grid.source, self.count_blocks);
+        let new = || self.interpreter(self.grid.source, self.count_blocks);
+        let mut interp = new();
+        let mut watch = self.observer.map(|(observer, interests)| Watch {
+            interp: new().watching(interests),
+            events: Events::new(observer.watcher()),
+            interests,
+        });
         let mut retired = 0;
-        while let Some(mut group) = self.take() {
+        while let Some(mut group) = self.take(watch.as_mut()) {
             let before = group.retired();
-            let (outcome, cost) = self.quantum(&mut interp, &mut group);
+            let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
             retired += group.retired() - before;
             self.give_back(group, outcome, cost);
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
-        for c in interp.block_counts() {
+        let watched = watch.as_ref().map(|watch| &watch.interp);
+        for c in interp.block_counts().chain(watched.into_iter().flat_map(Interpreter::block_counts)) {
             let all = &mut shared.stats.block_counts;
             match all.binary_search_by_key(&(c.pc, c.mode), |b| (b.pc, b.mode)) {
-                Ok(at) => all[at].entered += c.entered,
+                Ok(at) => all[at].add(&c),
                 Err(at) => all.insert(at, c),
             }
         }
-        shared.stats.blocks = shared.stats.blocks.max(interp.block_count());
+        let blocks = interp.block_count() + watched.map_or(0, Interpreter::block_count);
+        shared.stats.blocks = shared.stats.blocks.max(blocks);
     }
 
     fn interpreter<'s>(&self, source: &'s dyn BlockSource, counting: bool) -> Interpreter<'s> {
@@ -644,7 +704,8 @@ impl Run<'_> {
                 if self.detect_stalls && live.len() < EXPLAINED && !wave.at_barrier {
                     let interp = self.interpreter(&source, false);
                     let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
-                    if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around) {
+                    // The run is over; nobody is told.
+                    if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around, None) {
                         wave.spins = Some(spin);
                     }
                 }
@@ -657,7 +718,7 @@ impl Run<'_> {
 
     /// The next workgroup to run: a new one while there is room, else the one that has waited longest. `None` when
     /// there is nothing left to do.
-    fn take(&self) -> Option<Group> {
+    fn take(&self, mut watch: Option<&mut Watch<'_>>) -> Option<Group> {
         let mut shared = self.lock();
         loop {
             if self.stop.load(Relaxed) {
@@ -665,7 +726,7 @@ impl Run<'_> {
             }
             if shared.look {
                 if shared.running == 0 {
-                    self.look(&mut shared);
+                    self.look(&mut shared, watch.as_deref_mut());
                     self.wake.notify_all();
                 } else {
                     shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
@@ -685,6 +746,9 @@ impl Run<'_> {
                 drop(shared);
                 let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
                 group.start(self.grid, linear, slot, fresh, self.poison);
+                if let Some((observer, _)) = self.observer {
+                    group.ask(observer);
+                }
                 return Some(group);
             }
             if let Some(group) = shared.queue.pop_front() {
@@ -757,7 +821,7 @@ impl Run<'_> {
     }
 
     /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
-    fn look(&self, shared: &mut Shared) {
+    fn look(&self, shared: &mut Shared, mut watch: Option<&mut Watch<'_>>) {
         shared.look = false;
         // Whatever was asked and has been answered, somebody will go on.
         if shared.queue.is_empty() || self.host.is_some_and(Host::poll) {
@@ -770,6 +834,10 @@ impl Run<'_> {
         let source = SingleSteps(self.grid.source);
         let interp = self.interpreter(&source, false);
         let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, self.control);
+        if let Some((_, interests)) = self.observer {
+            let interp = self.interpreter(&source, false);
+            attempt = attempt.watching(interp.watching(interests));
+        }
         let mut waves = Vec::new();
         let mut moved = None;
         let before: u64 = shared.queue.iter().map(Group::retired).sum();
@@ -779,17 +847,20 @@ impl Run<'_> {
                 let spins = match group.states[n] {
                     State::Ended => continue,
                     State::Waiting => None,
-                    State::Ready => match attempt.wave(&mut group.waves[n], around) {
-                        Verdict::Spins(spin) => Some(spin),
-                        Verdict::Unclear => {
-                            moved = Some((index, None));
-                            break 'groups;
+                    State::Ready => {
+                        let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
+                        match attempt.wave(&mut group.waves[n], around, events) {
+                            Verdict::Spins(spin) => Some(spin),
+                            Verdict::Unclear => {
+                                moved = Some((index, None));
+                                break 'groups;
+                            }
+                            Verdict::Exit(exit) => {
+                                moved = Some((index, group.settle(n, exit, watch.as_deref_mut()).err()));
+                                break 'groups;
+                            }
                         }
-                        Verdict::Exit(exit) => {
-                            moved = Some((index, group.settle(n, exit).err()));
-                            break 'groups;
-                        }
-                    },
+                    }
                 };
                 waves.push(LiveWave { spins, ..group.live_wave(n) });
             }
@@ -827,7 +898,12 @@ impl Run<'_> {
     }
 
     /// Runs a workgroup until it ends, or for a quantum if others may wait. Also says what it cost.
-    fn quantum(&self, interp: &mut Interpreter<'_>, group: &mut Group) -> (Outcome, u64) {
+    fn quantum(
+        &self,
+        interp: &mut Interpreter<'_>,
+        mut watch: Option<&mut Watch<'_>>,
+        group: &mut Group,
+    ) -> (Outcome, u64) {
         let mut cost = 0;
         let around = self.around(group);
         loop {
@@ -836,12 +912,13 @@ impl Run<'_> {
                 if group.states[n] != State::Ready {
                     continue;
                 }
-                let observer = self.observer.filter(|o| o.watches(group.id, n as u32));
+                let watched = group.events(n, watch.as_deref_mut());
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
-                let exit = match observer {
-                    Some(observer) => observe(observer, group.id, n as u32, interp, wave, around),
-                    None => interp.run(wave, around, SLICE.min(self.left.load(Relaxed).max(1) as u64)),
+                let slice = SLICE.min(self.left.load(Relaxed).max(1) as u64);
+                let exit = match watched {
+                    Some(watch) => watch.interp.run(wave, around, slice, Some(&mut watch.events)),
+                    None => interp.run(wave, around, slice, None),
                 };
                 cost += wave.retired - before + TURN;
                 if let Some(host) = self.host {
@@ -849,7 +926,7 @@ impl Run<'_> {
                 }
                 let spent = (wave.retired - before) as i64;
                 let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
-                match group.settle(n, exit) {
+                match group.settle(n, exit, watch.as_deref_mut()) {
                     Ok(yielded) => yields &= yielded,
                     Err(fault) => return (Outcome::Fault(fault), cost),
                 }
@@ -869,29 +946,13 @@ impl Run<'_> {
                 for s in group.states.iter_mut().filter(|s| **s == State::Waiting) {
                     *s = State::Ready;
                 }
+                if let Some(watch) = watch.as_deref_mut() {
+                    watch.released(group);
+                }
             }
             if yields || cost >= QUANTUM {
                 return (Outcome::Again, cost);
             }
         }
     }
-}
-
-/// Runs one instruction of a watched wave.
-fn observe(
-    observer: &dyn Observer,
-    workgroup: [u32; 3],
-    number: u32,
-    interp: &mut Interpreter<'_>,
-    wave: &mut Wave,
-    around: Surroundings<'_>,
-) -> WaveExit {
-    let pc = wave.pc;
-    let before = WaveSnapshot::take(&wave.regs, wave.mode);
-    let exit = interp.run(wave, around, 1);
-    if !matches!(exit, WaveExit::Fault { .. }) {
-        let after = WaveSnapshot::take(&wave.regs, wave.mode);
-        observer.stepped(&Step { workgroup, wave: number, pc, before: &before, after: &after });
-    }
-    exit
 }

@@ -12,7 +12,7 @@ use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, StatusReg, Terminator, U
 use crate::control::RunControl;
 use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit};
 use crate::memory::MemoryMap;
-use crate::observe::SingleSteps;
+use crate::observe::{Events, SingleSteps};
 
 /// What a step costs, in guest instructions of an ordinary run.
 const STEP: u64 = 16;
@@ -150,6 +150,8 @@ impl WaveState {
 /// An attempt to prove that a grid is stuck. Nobody else may run waves of the grid while it lasts.
 pub(crate) struct Attempt<'a> {
     interp: Interpreter<'a>,
+    /// The same for watched waves.
+    watching: Option<Interpreter<'a>>,
     source: &'a SingleSteps<'a>,
     effects: HashMap<(u64, u32), Effect>,
     /// Cost that is left.
@@ -173,7 +175,25 @@ impl<'a> Attempt<'a> {
         control: Option<&'a RunControl>,
     ) -> Self {
         let (effects, lds, state) = Default::default();
-        Attempt { interp, source, effects, budget, control, map, digest: None, lds, state }
+        Attempt { interp, watching: None, source, effects, budget, control, map, digest: None, lds, state }
+    }
+
+    /// The same with an interpreter for watched waves.
+    pub(crate) fn watching(self, interp: Interpreter<'a>) -> Self {
+        Attempt { watching: Some(interp), ..self }
+    }
+
+    /// Runs one instruction.
+    fn run(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        events: Option<&mut Events<'_>>,
+    ) -> WaveExit {
+        match (&mut self.watching, events) {
+            (Some(interp), Some(events)) => interp.run(wave, around, 1, Some(events)),
+            _ => self.interp.run(wave, around, 1, None),
+        }
     }
 
     fn effect(&mut self, pc: u64, mode: u32) -> Effect {
@@ -198,7 +218,12 @@ impl<'a> Attempt<'a> {
     }
 
     /// Runs a wave until it is in a state that it was in before, or the attempt has failed.
-    pub(crate) fn wave(&mut self, wave: &mut Wave, around: Surroundings<'_>) -> Verdict {
+    pub(crate) fn wave(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        mut events: Option<&mut Events<'_>>,
+    ) -> Verdict {
         self.state.take(wave);
         // Brent's way to find a cycle: the state to come back to is renewed at powers of two.
         let (mut round, mut limit) = (0u64, 1u64);
@@ -208,7 +233,9 @@ impl<'a> Attempt<'a> {
             if effect == Effect::Unknown || !self.pay(STEP) {
                 return Verdict::Unclear;
             }
-            let Some(exit) = self.step(wave, around, effect) else { return Verdict::Unclear };
+            let Some(exit) = self.step(wave, around, effect, events.as_deref_mut()) else {
+                return Verdict::Unclear;
+            };
             if !matches!(exit, WaveExit::Preempted | WaveExit::Yield) {
                 return Verdict::Exit(exit);
             }
@@ -224,7 +251,7 @@ impl<'a> Attempt<'a> {
                 }
                 if self.state.is(wave) {
                     spin.instructions = round;
-                    spin.address = self.polled(wave, around, &spin);
+                    spin.address = self.polled(wave, around, &spin, events);
                     return Verdict::Spins(spin);
                 }
             }
@@ -240,22 +267,34 @@ impl<'a> Attempt<'a> {
     }
 
     /// The address that a wave looks at in the loop that it cannot leave. It goes on in the loop to get there.
-    fn polled(&mut self, wave: &mut Wave, around: Surroundings<'_>, spin: &Spin) -> Option<u64> {
+    fn polled(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        spin: &Spin,
+        mut events: Option<&mut Events<'_>>,
+    ) -> Option<u64> {
         for _ in 0..spin.instructions {
             if spin.polls == Some(wave.pc) {
                 let block = self.source.block(wave.pc, wave.mode);
                 return block.insts.iter().rev().find_map(|inst| address_of(inst, wave));
             }
             // Every step of the loop has been seen to be one that changes nothing.
-            self.interp.run(wave, around, 1);
+            self.run(wave, around, events.as_deref_mut());
         }
         None
     }
 
     /// Runs one instruction. `None` if it changed memory or LDS, or it would cost too much to know.
-    fn step(&mut self, wave: &mut Wave, around: Surroundings<'_>, effect: Effect) -> Option<WaveExit> {
+    fn step(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        effect: Effect,
+        events: Option<&mut Events<'_>>,
+    ) -> Option<WaveExit> {
         if effect != Effect::Writes {
-            return Some(self.interp.run(wave, around, 1));
+            return Some(self.run(wave, around, events));
         }
         let memory = self.map.bytes();
         if !self.pay((2 * memory + 2 * u64::from(around.lds_size)) / BYTES) {
@@ -267,7 +306,7 @@ impl<'a> Attempt<'a> {
         self.lds.clear();
         // SAFETY: LDS has that many bytes, and only this thread runs waves that touch it.
         self.lds.extend_from_slice(unsafe { std::slice::from_raw_parts(around.lds, size) });
-        let exit = self.interp.run(wave, around, 1);
+        let exit = self.run(wave, around, events);
         // SAFETY: as above.
         let same_lds = unsafe { std::slice::from_raw_parts(around.lds, size) } == self.lds;
         // Exits are progress, whatever memory holds.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Host, RegisterCounts, Registers, RunControl, RunError,
-    RunOptions, RunStats, WaveInit, run, run_served,
+    RunOptions, RunStats, WaveInit, run, run_with,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, IntType, MemType, Op, Operand, Row,
@@ -651,7 +651,7 @@ fn the_host_answers_between_turns() {
             ..RunOptions::default()
         };
         let host = Adder { memory: &memory, address: buffer, polls: AtomicU64::new(0) };
-        let result = run_served(&grid, &options, None, &host);
+        let result = run_with(&grid, &options, None, Some(&host));
         assert!(host.polls.load(Relaxed) > 0);
         match answer {
             2 => assert_eq!(result.unwrap().workgroups, 1),

@@ -840,7 +840,7 @@ pub enum Op {
     /// of the group are a matrix of m rows of 16 elements; lane `n` gets its column `n`. Inactive lanes count as zeros.
     Transpose(u8),
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
-    /// the two low bits of the address are ignored.
+    /// the two low bits of each of the three are ignored.
     ScalarLoad(u8),
     /// The same through the buffer resource in the four cells at `src0`, with range check.
     ScalarBufferLoad(u8),

@@ -44,14 +44,14 @@ mod sniff;
 mod target;
 
 pub use container::Container;
-pub use demangle::demangle;
+pub use demangle::{demangle, is_called};
 pub use descriptor::{
     Field, KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2,
     Rsrc3Gfx10, Rsrc3Gfx90a,
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
-    Section, Segment, Symbol, SymbolKind, SymbolPlace,
+    Section, Segment, Symbol, SymbolKind, SymbolPlace, may_define,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

@@ -1,8 +1,9 @@
 //! No bytes make the reader panic, loop or allocate without bound.
 
 use proptest::prelude::*;
+use wavemill_object::container::ContainerKind;
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits};
+use wavemill_object::{CodeObject, Container, Limits, may_define};
 
 mod support;
 use support::{CODE_OBJECTS, fixture};
@@ -20,8 +21,13 @@ fn exercise(data: &[u8]) -> bool {
             let _ = object.read(symbol.address, symbol.size);
         }
     }
+    let device = "gfx906".parse().expect("a target");
+    let _ = may_define(data, "scale_add");
     let report = FileReport::new(data, &Filter::default(), &LIMITS);
     if let Ok(container) = Container::parse(data) {
+        if *container.kind() != ContainerKind::CodeObject {
+            let _ = container.find_kernel(&device, "scale_add", &LIMITS);
+        }
         for bundle in container.bundles() {
             for entry in bundle.entries(&LIMITS).unwrap_or_default() {
                 let _ = bundle.read(&entry, &LIMITS);

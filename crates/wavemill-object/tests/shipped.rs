@@ -12,7 +12,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use wavemill_object::{CodeObject, Container, Generation, Kernel, Limits, Processor, ValueKind};
+use wavemill_object::{
+    CodeObject, Container, Generation, Kernel, Limits, Processor, ValueKind, is_called, may_define,
+};
 
 /// Files below a folder, in order of their names. Links are not followed.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -123,6 +125,15 @@ fn shipped_libraries() {
                 objects += 1;
                 kernels += object.kernels().len();
                 let place = format!("{place}: {}", entry.id);
+                // A kernel is found by the names that people call it.
+                for kernel in object.kernels() {
+                    let called = kernel.demangled_name();
+                    for name in [Some(&kernel.name), called.as_ref()].into_iter().flatten() {
+                        if !may_define(object.data(), name) || !is_called(&kernel.name, name) {
+                            wrong.push(format!("{place}: {} is not found as {name}", kernel.name));
+                        }
+                    }
+                }
                 wrong.extend(object.problems().iter().map(|problem| format!("{place}: {problem}")));
                 if object.target().to_string() != target.to_string() {
                     wrong.push(format!("{place}: the code object is for {}", object.target()));

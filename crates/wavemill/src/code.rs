@@ -138,6 +138,11 @@ impl Code {
         self.next_generation();
     }
 
+    /// A number that changes when code may have changed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
     /// Whether any code reads the floating-point exceptions in TRAPSTS.
     pub(crate) fn reads_exceptions(&self) -> bool {
         self.regions.read().unwrap_or_else(|e| e.into_inner()).iter().any(|r| r.reads_exceptions)
@@ -246,7 +251,7 @@ impl BlockSource for LoadedCode<'_> {
     }
 
     fn generation(&self) -> u64 {
-        self.code.generation.load(Ordering::Acquire)
+        self.code.generation()
     }
 
     fn refresh(&self) {

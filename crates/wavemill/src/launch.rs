@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wavemill_engine::{
-    Grid, Host, Observer, RegisterCounts, RunError, RunOptions, RunStats, run, run_observed, run_served,
+    Grid, Host, Observer, RegisterCounts, RunError, RunOptions, RunStats, Several, run_with,
 };
 use wavemill_isa::Target;
 
@@ -13,13 +13,15 @@ use crate::device::DeviceInner;
 use crate::hidden::Geometry;
 use crate::limits::MAX_KERNARG;
 use crate::live::LiveWave;
-use crate::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
 use crate::module::{Kernel, Parameter, ParameterKind};
+use crate::observe::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
+use crate::observe::rows::RowCounts;
+use crate::observe::trace::{Names, Tracer};
+use crate::observe::traffic::{Traffic, TrafficCounter};
 use crate::report::FaultReport;
 use crate::services::{Output, PRINTF_BUFFER, Services, Sink};
 use crate::stall::StallReport;
 use crate::state::InitialState;
-use crate::trace::{Names, Tracer};
 use crate::{ArgumentError, Error, Result};
 
 /// An argument of a launch.
@@ -63,6 +65,11 @@ pub struct LaunchStats {
     pub fidelity: Option<FidelityCounts>,
     /// What they cost the interpreter, if the options asked to count blocks.
     pub operations: Option<OperationCounts>,
+    /// Which rows of the instruction table they are of, and how many lanes were active, if the options asked to count
+    /// blocks.
+    pub rows: Option<RowCounts>,
+    /// Memory traffic, if [`Launch::traffic`] asked for it.
+    pub traffic: Option<Traffic>,
 }
 
 /// A launch of a kernel over a grid.
@@ -79,6 +86,8 @@ pub struct Launch<'a> {
     cooperative: bool,
     options: RunOptions,
     tracer: Option<&'a dyn Tracer>,
+    observers: Vec<&'a dyn Observer>,
+    traffic: bool,
     output: Sink<'a>,
     printf_buffer: u64,
 }
@@ -109,6 +118,8 @@ enum GridSize {
 
 /// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
 const MAX_SCRATCH: u64 = 1 << 30;
+/// Least alignment of the kernel argument segment, and of its end.
+const KERNARG_ALIGN: u64 = 16;
 /// Private memory per lane of kernels whose stack has no known size.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
@@ -128,6 +139,8 @@ impl<'a> Launch<'a> {
             cooperative: false,
             options: RunOptions::default(),
             tracer: None,
+            observers: Vec::new(),
+            traffic: false,
             output: Sink::default(),
             printf_buffer: PRINTF_BUFFER,
         }
@@ -211,10 +224,25 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Runs one instruction at a time, and tells the tracer of each.
+    /// Tells the tracer of each instruction of the waves that it watches.
     #[must_use]
     pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
         self.tracer = Some(tracer);
+        self
+    }
+
+    /// Lets somebody watch the launch, beside those who do already.
+    #[must_use]
+    pub fn observer(mut self, observer: &'a dyn Observer) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Whether to count accesses to memory and conflicts in LDS ([`LaunchStats::traffic`]), which slows the launch down by a
+    /// multiple where it accesses memory often.
+    #[must_use]
+    pub fn traffic(mut self, traffic: bool) -> Self {
+        self.traffic = traffic;
         self
     }
 
@@ -453,7 +481,10 @@ impl<'a> Launch<'a> {
         let d = &object.descriptor;
         let queue = Buffer::internal(device, "queue", 256, 64)?;
         geometry.queue = queue.address();
-        let kernarg_buffer = Buffer::internal(device, "kernel arguments", kernarg.len() as u64, 64)?;
+        // LLVM loads three dwords at the end as four (AMDGPUTargetLowering::WidenOrSplitVectorLoad), and the segment as
+        // it is allocated ends at a multiple of its alignment, which is 16 at least (AMDGPUUsage, "Kernel Dispatch").
+        let segment = (kernarg.len() as u64).next_multiple_of(KERNARG_ALIGN);
+        let kernarg_buffer = Buffer::internal(device, "kernel arguments", segment, 64)?;
 
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
@@ -503,26 +534,36 @@ impl<'a> Launch<'a> {
             resident,
         };
         let names = self.tracer.map(|tracer| Names { tracer, device, map: &map });
-        let observer = names.as_ref().map(|names| names as &dyn Observer);
+        let counter = self.traffic.then(|| TrafficCounter::new(device.target));
+        let mut observers = self.observers.clone();
+        observers.extend(names.iter().map(|names| names as &dyn Observer));
+        observers.extend(counter.iter().map(|counter| counter as &dyn Observer));
+        let several;
+        let observer = match observers[..] {
+            [] => None,
+            [one] => Some(one),
+            _ => {
+                several = Several(observers);
+                Some(&several as &dyn Observer)
+            }
+        };
         let result = match services.host(&map) {
-            Some(host) => run_served(&grid, &self.options, observer, &host as &dyn Host),
-            None => match observer {
-                Some(observer) => run_observed(&grid, &self.options, observer),
-                None => run(&grid, &self.options),
-            },
+            Some(host) => run_with(&grid, &self.options, observer, Some(&host as &dyn Host)),
+            None => run_with(&grid, &self.options, observer, None),
         };
         let finished = services.finish(&map);
         let name = || self.kernel.name().to_owned();
         match result {
             Ok(run) => {
                 finished?;
-                let counted = self.options.count_blocks;
-                let stepped = self.tracer.is_some();
-                let executed =
-                    counted.then(|| Executed::of(device, &map, run.tier, &run.block_counts, stepped));
-                let (mix, fidelity, operations) = match executed {
-                    Some(all) => (Some(all.mix), Some(all.fidelity), Some(all.operations)),
-                    None => (None, None, None),
+                let stepped = self.options.single_steps;
+                let executed = self
+                    .options
+                    .count_blocks
+                    .then(|| Executed::of(device, &map, run.tier, &run.block_counts, stepped));
+                let (mix, fidelity, operations, rows) = match executed {
+                    Some(all) => (Some(all.mix), Some(all.fidelity), Some(all.operations), Some(all.rows)),
+                    None => (None, None, None, None),
                 };
                 Ok(LaunchStats {
                     run,
@@ -532,6 +573,8 @@ impl<'a> Launch<'a> {
                     mix,
                     fidelity,
                     operations,
+                    rows,
+                    traffic: counter.map(TrafficCounter::finish),
                 })
             }
             Err(RunError::Fault(fault)) => {

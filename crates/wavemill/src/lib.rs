@@ -37,30 +37,34 @@ mod launch;
 mod limits;
 mod lines;
 mod live;
-mod mix;
 mod module;
+mod observe;
 mod product;
 mod report;
 mod services;
 mod stall;
 mod state;
-mod trace;
 
 pub use buffer::{Buffer, Plain};
 pub use device::Device;
 pub use error::{ArgumentError, Error, Result};
 pub use launch::{Arg, Launch, LaunchStats};
 pub use live::LiveWave;
-pub use mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
+pub use observe::mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
+pub use observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
+pub use observe::trace::{TraceAccess, TraceStep, Tracer};
+pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
 pub use product::{PRODUCTS, Product, TargetChoice};
 pub use report::{FaultReport, InlinedCall, SourceLocation};
 pub use services::Output;
 pub use stall::StallReport;
-pub use trace::{TraceStep, Tracer};
 pub use wavemill_engine::{
-    Access, AddressMode, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour,
-    Neighbours, RunControl, RunOptions, RunStats, Spin, Strict, Tier, WaveResources, WaveSnapshot,
+    Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
+    FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Nearest, Neighbour,
+    Neighbours, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions, RunStats, Spin, Strict,
+    Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
 };
-pub use wavemill_isa::gcn::Fidelity;
+pub use wavemill_ir as ir;
+pub use wavemill_isa::gcn::{Fidelity, Format};
 pub use wavemill_object::TargetId;

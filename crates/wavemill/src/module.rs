@@ -1,12 +1,13 @@
 //! Modules: code objects loaded into a device.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
-    ValueKind, container::ContainerKind,
+    ValueKind, container::ContainerKind, is_called,
 };
 
 use crate::buffer::Buffer;
@@ -66,6 +67,19 @@ fn select<'a>(file: &'a [u8], device: &TargetId, limits: &Limits) -> Result<Cow<
     }
 }
 
+/// That there is no kernel of that name, with the first of those that there are.
+fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str>) -> Error {
+    /// Kernels to name.
+    const NAMED: usize = 20;
+    let more = kernels.len().saturating_sub(NAMED);
+    let names: Vec<&str> = kernels.take(NAMED).collect();
+    let mut available = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    if more > 0 {
+        available.push_str(&format!(" and {more} more"));
+    }
+    Error::NoKernel { name: name.to_owned(), available }
+}
+
 impl Module {
     /// Loads the code object of a file that fits the device: the file itself, or an entry of an offload bundle or of a
     /// host program.
@@ -76,14 +90,47 @@ impl Module {
     pub fn load(device: &Device, file: &[u8]) -> Result<Module> {
         let limits = Limits::default();
         let bytes = select(file, device.target(), &limits)?;
-        let object = CodeObject::parse(&bytes)?;
+        Module::load_object(device, &bytes, &limits)
+    }
+
+    /// Loads the code object of a file that fits the device and has the kernel of that name (mangled, or demangled with
+    /// or without parameters): libraries have one for each of their source files. Of a file that is mapped into memory
+    /// only a small part is read.
+    ///
+    /// # Errors
+    /// As [`Module::load`], and [`Error::NoKernel`] if no code object that fits has the kernel.
+    pub fn with_kernel(device: &Device, file: &[u8], name: &str) -> Result<Module> {
+        let limits = Limits::default();
+        let container = Container::parse(file)?;
+        if let ContainerKind::CodeObject = container.kind() {
+            let module = Module::load_object(device, file, &limits)?;
+            return module.kernel(name).map(|_| module);
+        }
+        match container.find_kernel(device.target(), name, &limits)? {
+            Some(found) => Module::load_object(device, &found.bytes, &limits),
+            None => {
+                let mut names: Vec<String> = Vec::new();
+                for selected in container.select(device.target(), &limits)? {
+                    let object = container.read(&selected, &limits)?;
+                    names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
+                }
+                // Those that are instances of the same function come first.
+                let function = name.split(['<', '(']).next().and_then(|head| head.rsplit([' ', ':']).next());
+                names.sort_by_key(|kernel| function.is_none_or(|function| !kernel.contains(function)));
+                Err(no_kernel(name, names.iter().map(String::as_str)))
+            }
+        }
+    }
+
+    fn load_object(device: &Device, bytes: &[u8], limits: &Limits) -> Result<Module> {
+        let object = CodeObject::parse(bytes)?;
         if object.target().fit(device.target()).is_none() {
             return Err(Error::TargetMismatch {
                 object: object.target().clone(),
                 device: device.target().clone(),
             });
         }
-        let mut image = object.image(&limits)?;
+        let mut image = object.image(limits)?;
         let align = image.align.max(4096);
         let buffer = Buffer::internal(&device.0, "code object", image.bytes.len() as u64, align)?;
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
@@ -121,7 +168,7 @@ impl Module {
             .collect();
         functions.sort();
         let functions = Arc::new(functions);
-        let lines = Lines::of(&bytes, bias).map(Arc::new);
+        let lines = Lines::of(bytes, bias).map(Arc::new);
         for segment in object.segments().iter().filter(|s| s.executable) {
             let [first, last] = [segment.address, segment.end()].map(|a| a.saturating_sub(image.start));
             let code = image.bytes.get(first as usize..last as usize).unwrap_or_default();
@@ -141,7 +188,7 @@ impl Module {
         (0..self.0.kernels.len()).map(|index| Kernel { module: self.0.clone(), index })
     }
 
-    /// The kernel with that name (mangled, demangled, or its descriptor's symbol).
+    /// The kernel with that name: mangled, demangled with or without parameters, or its descriptor's symbol.
     ///
     /// # Errors
     /// [`Error::NoKernel`] if there is none.
@@ -151,18 +198,10 @@ impl Module {
             .kernels
             .iter()
             .position(|k| k.name == name || k.symbol == name)
-            .or_else(|| self.0.kernels.iter().position(|k| k.demangled_name().as_deref() == Some(name)));
+            .or_else(|| self.0.kernels.iter().position(|k| is_called(&k.name, name)));
         match position {
             Some(index) => Ok(Kernel { module: self.0.clone(), index }),
-            None => {
-                let names: Vec<&str> = self.0.kernels.iter().map(|k| k.name.as_str()).take(20).collect();
-                let more = self.0.kernels.len().saturating_sub(names.len());
-                let mut available = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                if more > 0 {
-                    available.push_str(&format!(" and {more} more"));
-                }
-                Err(Error::NoKernel { name: name.to_owned(), available })
-            }
+            None => Err(no_kernel(name, self.0.kernels.iter().map(|k| k.name.as_str()))),
         }
     }
 
@@ -304,6 +343,14 @@ impl Kernel {
     #[must_use]
     pub fn entry(&self) -> u64 {
         self.object().entry_address.wrapping_add(self.module.bias)
+    }
+
+    /// The functions of its module in the same part of memory, kernels among them: name and guest addresses, by address.
+    #[must_use]
+    pub fn functions(&self) -> Vec<(String, Range<u64>)> {
+        let region = self.module.device.code.region(self.entry());
+        let functions = region.map(|region| region.functions).unwrap_or_default();
+        functions.iter().map(|(start, end, name)| (name.clone(), *start..*end)).collect()
     }
 
     /// Guest address of the kernel's descriptor.

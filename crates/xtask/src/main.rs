@@ -2,6 +2,8 @@
 
 mod compare_objdump;
 mod conformance;
+mod coverage;
+mod histogram;
 mod operations;
 
 use std::process::ExitCode;
@@ -16,6 +18,10 @@ enum Chore {
     CompareObjdump(compare_objdump::Options),
     /// Write the tables of CONFORMANCE.md that follow from the rows
     Conformance(conformance::Options),
+    /// Print how many rows of the instruction table the kernels execute, by format and target
+    Coverage(coverage::Options),
+    /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
+    Histogram(histogram::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
 }
@@ -24,6 +30,8 @@ fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Coverage(options) => coverage::run(&options),
+        Chore::Histogram(options) => histogram::run(&options),
         Chore::Operations(options) => operations::run(&options),
     };
     match result {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use wavemill::{
-    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RunOptions, Tier,
+    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RowCounts, RunOptions, Tier,
 };
 use wavemill_kernels::{Case, Target, Value, fixture};
 
@@ -18,6 +18,8 @@ pub struct Measurement {
     pub mix: InstructionMix,
     /// What they became; all zeros if they were not counted.
     pub operations: OperationCounts,
+    /// The rows of the instruction table that were executed, if they were counted.
+    pub rows: Option<RowCounts>,
     /// The vector hardware that was used.
     pub tier: Tier,
 }
@@ -35,6 +37,19 @@ pub fn launch(
     let object = fixture(target, case.object).ok_or_else(|| {
         Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
     })?;
+    launch_object(case, object, options, check)
+}
+
+/// The same with a code object of the caller's.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_object(
+    case: &Case,
+    object: &[u8],
+    options: &RunOptions,
+    check: bool,
+) -> Result<Measurement, Failure> {
     let (measurement, buffers) =
         run(case, object, options, check).map_err(|e| crate::run::failure(&e).within(case.name))?;
     if check {
@@ -87,6 +102,7 @@ fn run(
         time,
         mix: stats.mix.unwrap_or_default(),
         operations: stats.operations.unwrap_or_default(),
+        rows: stats.rows,
         tier: stats.run.tier,
     };
     Ok((measurement, contents))

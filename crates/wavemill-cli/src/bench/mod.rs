@@ -10,12 +10,12 @@ use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use wavemill::{RunOptions, Tier};
+use wavemill::{CHECKS_ACCESSES, RunOptions, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::failure::Failure;
 use crate::run::text::closest;
-pub use launch::{Measurement, launch};
+pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, Ours, Report, Row, Theirs, median};
 
 pub(crate) const HELP: &str = "\
@@ -133,6 +133,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         runs: args.runs.get(),
         checked: args.check,
         small: args.small,
+        access_checks: CHECKS_ACCESSES,
         against,
         kernels: Vec::new(),
     };

@@ -25,6 +25,8 @@ pub(super) struct Report {
     pub(super) checked: bool,
     /// Whether small launches ran.
     pub(super) small: bool,
+    /// Whether kernels' accesses to memory were checked.
+    pub(super) access_checks: bool,
     /// What is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) against: Option<Peer>,
@@ -165,13 +167,14 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report { host, threads, runs, .. } = report;
     writeln!(
         out,
-        "Wavemill {}, machine code of {}, {}, tier {}, median of {runs}{}{}",
+        "Wavemill {}, machine code of {}, {}, tier {}, median of {runs}{}{}{}",
         report.version,
         report.target,
         Plural(*threads as u64, "thread"),
         report.tier,
         if report.checked { ", results checked" } else { "" },
         if report.small { ", small launches" } else { "" },
+        if report.access_checks { "" } else { ", access checks left out" },
     )?;
     let cpu = host.cpu.as_deref().unwrap_or("processor of unknown name");
     writeln!(out, "{cpu}, {} cpus, {} {}", host.cpus, host.os, host.arch)?;

@@ -7,7 +7,7 @@ use std::io::Write;
 use wavemill_asm::gcn::print_with;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
-use wavemill_object::{CodeObject, demangle};
+use wavemill_object::{CodeObject, demangle, is_called};
 
 use super::objdump::branch_target;
 use super::sections::{Part, STT_LEGACY_KERNEL, STT_NOTYPE, STT_OBJECT, Section, Sections};
@@ -32,7 +32,10 @@ pub(super) fn write_object(
     let mut found = false;
     for section in sections.list.iter().filter(|section| section.code && section.size != 0) {
         let parts = functions(section);
-        for part in parts.iter().filter(|part| wanted.is_none_or(|name| is_called(part, name))) {
+        let is_wanted = |part: &&Part<'_>| {
+            wanted.is_none_or(|name| is_called(&String::from_utf8_lossy(part.symbol.name), name))
+        };
+        for part in parts.iter().filter(is_wanted) {
             if !std::mem::replace(&mut found, true) {
                 writeln!(out, "; {name}: {}, code object {}", code_object.target(), code_object.version())?;
             }
@@ -41,17 +44,6 @@ pub(super) fn write_object(
         }
     }
     Ok(found)
-}
-
-/// Whether a symbol is what the user calls `name`: as in the file, with the descriptor's suffix, or as in the source,
-/// with or without parameters.
-fn is_called(part: &Part<'_>, name: &str) -> bool {
-    let symbol = String::from_utf8_lossy(part.symbol.name);
-    symbol == name
-        || name.strip_suffix(".kd") == Some(&symbol)
-        || demangle(&symbol).is_some_and(|full| {
-            full == name || full.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
-        })
 }
 
 /// The parts of a section by function: labels of the assembler inside a function do not end it.

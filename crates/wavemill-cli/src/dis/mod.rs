@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use wavemill_isa::Target;
 use wavemill_object::container::ContainerKind;
-use wavemill_object::{CodeObject, Container, Limits, TargetId};
+use wavemill_object::{CodeObject, Container, Limits, TargetId, may_define};
 
 use crate::failure::Failure;
 use crate::input;
@@ -73,13 +73,21 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut found = false;
     each_object(&bytes, args.target.as_ref(), |id, object| {
+        // Of a library with hundreds of code objects only those are read that can have it.
+        if args.kernel.as_ref().is_some_and(|kernel| !may_define(object, kernel)) {
+            return Ok(());
+        }
         let name = match id {
             Some(id) => format!("{file}({id})"),
             None => file.to_string(),
         };
         match args.format.unwrap_or(ListingFormat::Wavemill) {
             ListingFormat::Wavemill => {
-                found |= listing::write_object(&mut out, &name, object, args.kernel.as_deref())?;
+                if listing::write_object(&mut out, &name, object, args.kernel.as_deref())? {
+                    found = true;
+                    // The rest of the file may take longer than what was asked for.
+                    out.flush()?;
+                }
             }
             ListingFormat::Objdump => objdump::write_object(&mut out, &name, object)?,
         }

@@ -4,9 +4,10 @@
 
 use serde_json::{Value, json};
 use wavemill::{
-    Access, BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SourceLocation,
-    WaveSnapshot,
+    BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SourceLocation, WaveSnapshot,
 };
+
+use super::trace::access_name;
 
 fn address(pc: u64) -> Value {
     Value::String(format!("{pc:#x}"))
@@ -75,12 +76,7 @@ pub(super) fn fault(report: &FaultReport) -> Value {
     let fault = &report.fault;
     let (access, size, space) = match &fault.cause {
         FaultCause::Memory { access, size, space: place, .. } => {
-            let access = match access {
-                Access::Load => "load",
-                Access::Store => "store",
-                Access::Atomic => "atomic",
-            };
-            (Some(access), Some(*size), Some(space(*place)))
+            (Some(access_name(*access)), Some(*size), Some(space(*place)))
         }
         FaultCause::MisalignedAtomic { size, .. } => (Some("atomic"), Some(*size), None),
         _ => (None, None, None),

@@ -140,7 +140,8 @@ impl Element {
             _ => digits.parse::<i128>(),
         };
         match parsed {
-            Ok(value) => Ok(Number::Int(if negative { -value } else { value })),
+            // The lowest number has no opposite in 128 bits; what comes out is in the range of no type either.
+            Ok(value) => Ok(Number::Int(if negative { value.saturating_neg() } else { value })),
             Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
                 fail(format!("{text} does not fit into any type; {}", self.holds()))
             }

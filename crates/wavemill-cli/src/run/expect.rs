@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::element::{Element, Number};
+use super::elements::Elements;
 use super::fill::Fill;
 use super::text::{Grouped, Plural};
 use super::view::{self, Shape, View};
@@ -106,7 +107,7 @@ impl Expectation {
     /// Prepares the comparison with a buffer of that shape, before the kernel runs.
     pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
-        let expected = self.contents.bytes(shape.element, view.indices.len() as u64)?;
+        let expected = self.contents.elements(shape.element, view.count())?;
         Ok(Prepared { shape: shape.clone(), view, expected, tolerance: self.tolerance })
     }
 }
@@ -116,29 +117,52 @@ impl Expectation {
 pub(crate) struct Prepared {
     shape: Shape,
     view: View,
-    expected: Vec<u8>,
+    expected: Elements,
     tolerance: Tolerance,
 }
 
 impl Prepared {
-    /// Compares the contents of the buffer; what is wrong with them, or how many elements are right.
-    pub(crate) fn check(&self, bytes: &[u8]) -> Result<String, String> {
+    /// Compares the contents of the buffer, of which `read` copies bytes from an offset on; what is wrong with them, or
+    /// how many elements are right.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn check(
+        &self,
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+    ) -> Result<Result<String, String>, Failure> {
         let (element, size) = (self.shape.element, self.shape.element.bytes());
-        let mut wrong = Vec::new();
+        let mut wrong: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
         let mut count = 0u64;
-        for (expected, &index) in self.expected.chunks_exact(size).zip(&self.view.indices) {
-            let at = index as usize * size;
-            let found = &bytes[at..at + size];
-            if !self.tolerance.allows(element, expected, found) {
-                count += 1;
-                if wrong.len() < SHOWN {
-                    wrong.push((index, expected, found));
+        let mut number = 0;
+        let mut piece = Vec::new();
+        self.expected.each_piece(|expected| {
+            let n = (expected.len() / size) as u64;
+            piece.resize(expected.len(), 0);
+            let at = |number| self.view.index(number);
+            if at(number + n - 1) - at(number) == n - 1 {
+                read(at(number) * size as u64, &mut piece)?;
+            } else {
+                for (number, one) in (number..).zip(piece.chunks_exact_mut(size)) {
+                    read(at(number) * size as u64, one)?;
                 }
             }
-        }
-        let (name, all) = (&self.shape.name, self.view.indices.len() as u64);
+            for (number, (expected, found)) in
+                (number..).zip(expected.chunks_exact(size).zip(piece.chunks_exact(size)))
+            {
+                if !self.tolerance.allows(element, expected, found) {
+                    count += 1;
+                    if wrong.len() < SHOWN {
+                        wrong.push((at(number), expected.to_vec(), found.to_vec()));
+                    }
+                }
+            }
+            number += n;
+            Ok(())
+        })?;
+        let (name, all) = (&self.shape.name, self.view.count());
         if count == 0 {
-            return Ok(format!("{name}: {} as expected", Plural(all, "element")));
+            return Ok(Ok(format!("{name}: {} as expected", Plural(all, "element"))));
         }
         let verb = if count == 1 { "is" } else { "are" };
         let mut message = format!("{name}: {} of {} {verb} wrong", Grouped(count), Plural(all, "element"));
@@ -157,7 +181,7 @@ impl Prepared {
             0 => {}
             more => message += &format!("\n  and {} more", Grouped(more)),
         }
-        Err(message)
+        Ok(Err(message))
     }
 }
 
@@ -170,7 +194,11 @@ mod tests {
         let expectation = Expectation::parse(text, Path::new(""), tolerance).unwrap();
         let shape = Shape { name: "y".to_owned(), element: Element::F32, dims: vec![values.len() as u64] };
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        expectation.prepare(&shape).unwrap().check(&bytes)
+        let read = |offset: u64, into: &mut [u8]| {
+            into.copy_from_slice(&bytes[offset as usize..][..into.len()]);
+            Ok(())
+        };
+        expectation.prepare(&shape).unwrap().check(read).unwrap()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::element::{Element, Number};
+use super::elements::Elements;
 use super::npy;
 use super::text::Plural;
 use crate::failure::Failure;
@@ -128,37 +129,33 @@ impl Fill {
 
     /// The bytes of `count` elements.
     pub(crate) fn bytes(&self, element: Element, count: u64) -> Result<Vec<u8>, Failure> {
-        let size = usize::try_from(count).ok().and_then(|count| count.checked_mul(element.bytes()));
-        let size = size.filter(|size| *size <= isize::MAX as usize);
-        let Some(size) = size else {
-            return Err(Failure::usage(format!("{} do not fit into memory", element.count(count))));
-        };
-        let mut out = Vec::new();
-        if out.try_reserve_exact(size).is_err() {
-            return Err(Failure::usage(format!("{} do not fit into memory", element.count(count))));
-        }
+        self.elements(element, count)?.to_vec()
+    }
+
+    /// `count` elements, found sound but not made yet.
+    pub(crate) fn elements(&self, element: Element, count: u64) -> Result<Elements, Failure> {
         match self {
-            Fill::Constant(text) => {
-                element.put(element.number(text)?, &mut out)?;
-                // Nothing is left of an empty buffer but the check of its number.
-                let one = std::mem::take(&mut out);
-                match one.iter().all(|byte| *byte == 0) {
-                    true => out = vec![0; size],
-                    false => out = one.repeat(size / element.bytes()),
-                }
-            }
+            Fill::Constant(text) => Elements::same(element, count, element.number(text)?),
             Fill::Iota { start, step } => {
-                iota(element, count, element.number(start)?, element.number(step)?, &mut out)?;
+                Elements::iota(element, count, element.number(start)?, element.number(step)?)
             }
-            Fill::Random { seed, range } => random(element, count, *seed, range.as_ref(), &mut out)?,
+            Fill::Random { seed, range } => {
+                let range = match range {
+                    Some((low, high)) => Some((element.number(low)?, element.number(high)?)),
+                    None => None,
+                };
+                Elements::random(element, count, *seed, range)
+            }
             Fill::List(texts) => {
                 if texts.len() as u64 != count {
                     let given = Plural(texts.len() as u64, "number");
                     return Err(Failure::usage(format!("{given} given for {}", element.count(count))));
                 }
+                let mut bytes = Vec::new();
                 for text in texts {
-                    element.put(element.number(text)?, &mut out)?;
+                    element.put(element.number(text)?, &mut bytes)?;
                 }
+                Ok(Elements::bytes(element, bytes))
             }
             Fill::File(path) => {
                 let (found, _, bytes) = read_file(path, Some(element))?;
@@ -170,7 +167,8 @@ impl Fill {
                         element.name()
                     )));
                 }
-                if bytes.len() != size {
+                let size = u128::from(count) * element.bytes() as u128;
+                if bytes.len() as u128 != size {
                     let found = element.count((bytes.len() / element.bytes()) as u64);
                     return Err(Failure::input(format!(
                         "`{}` holds {found} ({} bytes), but {count} ({size} bytes) were declared",
@@ -178,10 +176,9 @@ impl Fill {
                         bytes.len(),
                     )));
                 }
-                return Ok(bytes);
+                Ok(Elements::bytes(element, bytes))
             }
         }
-        Ok(out)
     }
 }
 
@@ -212,111 +209,6 @@ pub(crate) fn read_file(
     Ok((element, vec![(data.len() / element.bytes()) as u64], data.to_vec()))
 }
 
-/// Appends start, start + step, ... Floats are computed in double precision, and then rounded.
-fn iota(element: Element, count: u64, start: Number, step: Number, out: &mut Vec<u8>) -> Result<(), Failure> {
-    let at = |index: u64| match (start, step) {
-        // What does not even fit into 128 bits fits into no type; the largest number does not either.
-        (Number::Int(start), Number::Int(step)) => {
-            Number::Int(start.saturating_add(step.saturating_mul(i128::from(index))))
-        }
-        (Number::Float(start), Number::Float(step)) => Number::Float(start + step * index as f64),
-        // Both were read as the same type.
-        (start, _) => start,
-    };
-    // What grows or falls steadily is in range everywhere if it is at its ends.
-    for index in [0, count.saturating_sub(1)].into_iter().filter(|index| *index < count) {
-        element
-            .put(at(index), &mut Vec::new())
-            .map_err(|failure| failure.within(format_args!("element {index} of iota")))?;
-    }
-    let size = count as usize * element.bytes();
-    match (start, step) {
-        (Number::Int(start), Number::Int(step)) => {
-            let (start, step) = (start as u64, step as u64);
-            let word = |index: u64| start.wrapping_add(step.wrapping_mul(index));
-            match element.bytes() {
-                1 => each(out, size, |index| (word(index) as u8).to_le_bytes()),
-                2 => each(out, size, |index| (word(index) as u16).to_le_bytes()),
-                4 => each(out, size, |index| (word(index) as u32).to_le_bytes()),
-                _ => each(out, size, |index| word(index).to_le_bytes()),
-            }
-        }
-        (Number::Float(start), Number::Float(step)) if element == Element::F32 => {
-            each(out, size, |index| ((start + step * index as f64) as f32).to_le_bytes());
-        }
-        _ => (0..count).try_for_each(|index| element.put(at(index), out))?,
-    }
-    Ok(())
-}
-
-/// Makes `size` bytes out of elements of `N` bytes.
-fn each<const N: usize>(out: &mut Vec<u8>, size: usize, element: impl Fn(u64) -> [u8; N]) {
-    out.resize(size, 0);
-    for (index, bytes) in out.chunks_exact_mut(N).enumerate() {
-        bytes.copy_from_slice(&element(index as u64));
-    }
-}
-
-/// SplitMix64: small, fast, and the same everywhere (Steele, Lea and Flood 2014).
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// At least 0 and less than 1, in steps of 2^-53.
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// Integers over the whole range of the type or from `low` to `high`, both included; floats from 0 or `low` up to but
-/// without 1 or `high`, before they are rounded to the type.
-fn random(
-    element: Element,
-    count: u64,
-    seed: u64,
-    range: Option<&(String, String)>,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
-    let mut generator = SplitMix64(seed);
-    let range = match range {
-        Some((low, high)) => {
-            let bound = |text: &str| {
-                let number = element.number(text)?;
-                element.put(number, &mut Vec::new()).map(|()| number)
-            };
-            Some((bound(low)?, bound(high)?))
-        }
-        None => None,
-    };
-    for _ in 0..count {
-        match (element.is_float(), range) {
-            (true, None) => element.put(Number::Float(generator.fraction()), out)?,
-            (true, Some((Number::Float(low), Number::Float(high)))) if low <= high => {
-                element.put(Number::Float(low + generator.fraction() * (high - low)), out)?;
-            }
-            (false, None) => out.extend(&generator.next().to_le_bytes()[..element.bytes()]),
-            (false, Some((Number::Int(low), Number::Int(high)))) if low <= high => {
-                let span = (high - low).unsigned_abs() + 1;
-                // The bias of the remainder is below 2^-64 of the span's share for spans of up to 64 bits.
-                let wide = u128::from(generator.next()) << 64 | u128::from(generator.next());
-                element.put(Number::Int(low + (wide % span) as i128), out)?;
-            }
-            _ => {
-                return Err(Failure::usage(
-                    "the range of `random` is empty: its low end is above its high end",
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,6 +236,7 @@ mod tests {
             ("random", None),
             ("random(x)", None),
             ("random(1,9,3)", None),
+            ("random(1,0,256)", None),
             ("zeroes", None),
             ("[1,2,3", None),
             ("256", None),
@@ -352,6 +245,42 @@ mod tests {
             let found = fill(text, Element::U8, 4);
             assert_eq!(found.as_deref().ok(), wanted.as_ref().map(|wanted| &wanted[..]), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn pieces_come_to_the_whole() {
+        // More than one piece, and the last one is not full.
+        let count = 40_001;
+        for text in ["7", "iota(3,5)", "random(9)", "random(9,-4,4)"] {
+            let fill = Fill::parse(text, Path::new("")).unwrap();
+            let elements = fill.elements(Element::I64, count).unwrap();
+            let mut pieces = 0;
+            let mut all = Vec::new();
+            let take = |piece: &[u8]| {
+                pieces += 1;
+                all.extend_from_slice(piece);
+                Ok(())
+            };
+            elements.each_piece(take).unwrap();
+            assert_eq!((pieces, all.len()), (5, 8 * count as usize), "{text}");
+            assert_eq!(elements.to_vec().unwrap(), all);
+            let at = |index: usize| Element::I64.get(&all[8 * index..]);
+            match text {
+                "7" => assert_eq!(at(40_000), Number::Int(7)),
+                "iota(3,5)" => assert_eq!([at(8191), at(8192)], [Number::Int(40_958), Number::Int(40_963)]),
+                // A piece does not begin the sequence anew.
+                _ => assert_ne!(all[..1 << 16], all[1 << 16..2 << 16], "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_difference_of_random_ends_must_be_a_float() {
+        assert!(
+            fill("random(1,-1e308,1e308)", Element::F64, 4).unwrap_err().contains("wider than any float")
+        );
+        assert!(fill("random(1,0,1e308)", Element::F64, 4).is_ok());
+        assert!(fill("random(1,0,inf)", Element::F32, 4).is_err());
     }
 
     #[test]

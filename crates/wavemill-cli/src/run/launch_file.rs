@@ -33,7 +33,7 @@ pub(crate) struct LaunchFile {
     pub tolerance: Option<String>,
     pub repeat: Option<NonZeroU32>,
     pub launch: Option<Vec<LaunchTable>>,
-    pub stats: bool,
+    pub stats: Option<StatsText>,
     pub threads: Option<usize>,
     pub tier: Option<String>,
     pub max_instructions: Option<u64>,
@@ -84,6 +84,25 @@ pub(crate) enum StrictText {
     Rules(String),
 }
 
+/// What is told of launches: `true`, or `"full"`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true or \"full\"")]
+pub(crate) enum StatsText {
+    Flag(bool),
+    Level(StatsLevel),
+}
+
+/// How much is told of launches.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StatsLevel {
+    // No documentation comments here: clap would show each on lines of its own.
+    // What counting blocks tells, which costs little.
+    Basic,
+    // Accesses to memory, too.
+    Full,
+}
+
 /// A size: `4`, `[4, 2]` or `"4x2"`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a size such as 4, [4, 2] or \"4x2x1\"")]
@@ -129,8 +148,15 @@ impl LaunchFile {
     /// # Errors
     /// A message with line, column and the line itself.
     pub(crate) fn read(path: &Path) -> Result<LaunchFile, Failure> {
-        let bytes = input::open(path)?;
-        let text = std::str::from_utf8(&bytes)
+        LaunchFile::parse(&input::open(path)?, path)
+    }
+
+    /// Reads the contents of a launch file; `path` is its name in messages.
+    ///
+    /// # Errors
+    /// As [`LaunchFile::read`].
+    pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<LaunchFile, Failure> {
+        let text = std::str::from_utf8(bytes)
             .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.display())))?;
         let file: LaunchFile = toml::from_str(text).map_err(|error| {
             Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()))

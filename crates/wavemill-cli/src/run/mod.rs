@@ -1,8 +1,10 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
 mod console;
+mod coverage;
 mod details;
 mod element;
+mod elements;
 mod expect;
 mod fill;
 mod geometry;
@@ -23,11 +25,8 @@ mod watch;
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use wavemill::{
-    Device, Error, InstructionMix, Kernel, LaunchStats, Module, PRODUCTS, TargetChoice, TargetId,
-};
+use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
@@ -37,11 +36,12 @@ use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
 use geometry::Geometry;
+use launch_file::LaunchFile;
 use options::{Job, LaunchJob, label};
 use plan::{Buffers, Known};
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
-use text::{Grouped, Plural, closest};
+use text::{Plural, closest};
 
 /// Kernels that a message lists.
 const LISTED: usize = 20;
@@ -68,11 +68,35 @@ pub(crate) fn failure(error: &Error) -> Failure {
 
 /// Runs what the command line says.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let job = Job::of(args)?;
-    let mut loader = Loader { job: &job, files: Vec::new(), device: None, modules: Vec::new() };
+    if !wavemill::CHECKS_ACCESSES {
+        return Err(Failure::usage(
+            "this build does not check what kernels access, and is for `wavemill bench` only",
+        ));
+    }
+    prepare(&Job::of(args)?, args.init.as_deref(), |session, buffers| session.run(buffers))
+}
+
+/// Finds out whether a launch file makes sense: reads it, loads its code objects, and plans all of its launches, but
+/// runs none of them. `contents` is what is in the file; names of files in it are relative to the folder of `path`.
+///
+/// # Errors
+/// What `wavemill run` would say before the first launch.
+pub fn check_launch_file(contents: &[u8], path: &Path) -> Result<(), Failure> {
+    let args = RunArgs { file: path.to_owned(), ..RunArgs::default() };
+    let job = Job::with(&args, Some(LaunchFile::parse(contents, path)?))?;
+    prepare(&job, None, |session, buffers| session.check(&buffers))
+}
+
+/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`.
+fn prepare(
+    job: &Job,
+    init_file: Option<&Path>,
+    then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut loader = Loader { job, files: Vec::new(), device: None, modules: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
     for (index, launch) in job.launches.iter().enumerate() {
-        let named = |failure| name_launch(&job, index, launch.kernel.as_deref(), failure);
+        let named = |failure| name_launch(job, index, launch.kernel.as_deref(), failure);
         kernels.push(loader.load(launch).map_err(named)?);
     }
     let Some(device) = loader.device.take() else { return Ok(()) };
@@ -81,7 +105,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut names: Vec<String> = Vec::new();
     for (index, (launch, kernel)) in job.launches.iter().zip(&kernels).enumerate() {
         buffers.begin(&label(index, Some(kernel.name())));
-        let named = |failure| name_launch(&job, index, Some(kernel.name()), failure);
+        let named = |failure| name_launch(job, index, Some(kernel.name()), failure);
         let parameters = match plan::parameters(kernel) {
             Some(parameters) => parameters,
             None => plan::invent(&launch.args).map_err(named)?,
@@ -89,11 +113,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let places = plan::assign(&parameters, &launch.args)
             .map_err(|failure| failure.help(signature::table(kernel, &parameters).trim_end()))
             .map_err(named)?;
-        if let Some(file) = &args.init {
-            return init(file, &job, launch, kernel, &parameters, &places);
+        if let Some(file) = init_file {
+            return init(file, job, launch, kernel, &parameters, &places);
         }
         if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
-            return Err(named(incomplete(&job, launch, kernel, &parameters, &places, &buffers)));
+            return Err(named(incomplete(job, launch, kernel, &parameters, &places, &buffers)));
         }
         let geometry = Geometry::of(kernel, launch, job.several).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
@@ -103,7 +127,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;
-    Session { job: &job, device: &device, launches, end }.run(buffers)
+    then(Session { job, device: &device, launches, end }, buffers)
 }
 
 /// Says which launch of several something is about.
@@ -205,7 +229,7 @@ fn fits(code: &TargetId) -> String {
 /// A code object and a kernel in it.
 struct Found<'a> {
     target: TargetId,
-    /// Which one of the code objects in the file that fit.
+    /// Which one of the bundles in the file it is out of.
     index: usize,
     kernel: String,
     bytes: Cow<'a, [u8]>,
@@ -249,8 +273,15 @@ fn find<'a>(
                 }
             }));
         }
-        let (index, kernel) = choose(std::slice::from_ref(&object), launch, several)?;
-        return Ok(Found { target, index, kernel, bytes: Cow::Borrowed(bytes) });
+        let kernel = match wanted(&object, launch) {
+            Some(kernel) => kernel,
+            None => {
+                let mut contents = Contents::default();
+                contents.add(&object, 0);
+                choose(contents, launch, several)?.1
+            }
+        };
+        return Ok(Found { target, index: 0, kernel, bytes: Cow::Borrowed(bytes) });
     }
     let target = match choice.map(TargetChoice::target) {
         // A target that cannot be run is refused before anything is asked about it.
@@ -273,29 +304,62 @@ fn find<'a>(
             }
         }
     };
-    let selected = container.select(&target, &limits).map_err(failed)?;
-    let mut contents = Vec::with_capacity(selected.len());
-    for one in &selected {
-        contents.push(container.read(one, &limits).map_err(failed)?);
+    if let Some(name) = &launch.kernel
+        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed)?
+    {
+        let index = found.selected.bundle;
+        return Ok(Found { target, index, kernel: found.kernel, bytes: found.bytes });
     }
-    let objects = contents.iter().map(|object| CodeObject::parse(object)).collect::<Result<Vec<_>, _>>();
-    let (index, kernel) = choose(&objects.map_err(failed)?, launch, several)?;
-    Ok(Found { target, index, kernel, bytes: contents.swap_remove(index) })
+    let selected = container.select(&target, &limits).map_err(failed)?;
+    // One after the other, as they may be large: most often one of the first is the last one that is read.
+    let mut all = Contents::default();
+    for (index, one) in selected.iter().enumerate() {
+        let bytes = container.read(one, &limits).map_err(failed)?;
+        let object = CodeObject::parse(&bytes).map_err(failed)?;
+        if let Some(kernel) = wanted(&object, launch) {
+            return Ok(Found { target, index: one.bundle, kernel, bytes });
+        }
+        all.add(&object, index);
+    }
+    let (index, kernel) = choose(all, launch, several)?;
+    let bytes = container.read(&selected[index], &limits).map_err(failed)?;
+    Ok(Found { target, index: selected[index].bundle, kernel, bytes })
 }
 
-/// What is wrong with the code objects, a line for each of the problems that are wanted.
-fn problems(objects: &[CodeObject<'_>], wanted: impl Fn(&str) -> bool) -> String {
-    let all = objects.iter().flat_map(CodeObject::problems).map(String::as_str);
-    all.filter(|problem| wanted(problem)).take(LISTED).collect::<Vec<_>>().join("\n")
+/// The name of the kernel that was asked for, if the code object has it.
+fn wanted(object: &CodeObject<'_>, launch: &LaunchJob) -> Option<String> {
+    let name = launch.kernel.as_deref()?;
+    let kernel = object.kernel(name.strip_suffix(".kd").unwrap_or(name))?;
+    Some(kernel.name.clone())
 }
 
-/// The kernel that was asked for, or the only one: which code object has it, and its name there.
-fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
-    let all: Vec<(usize, &str)> = objects
-        .iter()
-        .enumerate()
-        .flat_map(|(index, object)| object.kernels().iter().map(move |kernel| (index, kernel.name.as_str())))
-        .collect();
+/// What code objects have, by their numbers.
+#[derive(Default)]
+struct Contents {
+    kernels: Vec<(usize, String)>,
+    /// What is wrong with some of them.
+    problems: Vec<String>,
+}
+
+impl Contents {
+    fn add(&mut self, object: &CodeObject<'_>, index: usize) {
+        self.kernels.extend(object.kernels().iter().map(|kernel| (index, kernel.name.clone())));
+        self.problems.extend_from_slice(object.problems());
+    }
+
+    /// The problems that are about kernels called so.
+    fn about(&self, name: &str) -> String {
+        let all = self.problems.iter().filter(|problem| problem.contains(name)).take(LISTED);
+        all.map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name there.
+fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
+    let all = &contents.kernels;
+    if let (None, [only]) = (&launch.kernel, &all[..]) {
+        return Ok(only.clone());
+    }
     let mut list = String::new();
     let entry = |name: &str| match wavemill_object::demangle(name) {
         Some(full) => format!("\n  {name}  {full}"),
@@ -314,39 +378,31 @@ fn choose(objects: &[CodeObject<'_>], launch: &LaunchJob, several: bool) -> Resu
             launch.object.display()
         );
     }
-    match (&launch.kernel, &all[..]) {
+    Err(match (&launch.kernel, &all[..]) {
         (_, []) => {
             let failure = Failure::input("there is no kernel in it that could run");
-            match problems(objects, |problem| problem.contains("kernel")).as_str() {
-                "" => Err(failure),
-                problems => Err(failure.help(problems)),
+            match contents.about("kernel").as_str() {
+                "" => failure,
+                problems => failure.help(problems),
             }
         }
-        (None, [(index, name)]) => Ok((*index, (*name).to_owned())),
-        (None, _) => Err(Failure::usage(format!(
-            "there are {}; say which one to run",
-            Plural(all.len() as u64, "kernel")
-        ))
-        .help(match several {
-            true => format!("Write kernel = \"NAME\" into its table:{list}"),
-            false => format!("Add --kernel NAME:{list}"),
-        })),
-        (Some(wanted), _) => {
-            let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
-            let find = |object: &CodeObject<'_>| object.kernel(plain).map(|kernel| kernel.name.clone());
-            let found = objects.iter().enumerate().find_map(|(index, object)| Some((index, find(object)?)));
-            found.ok_or_else(|| {
-                let why = problems(objects, |problem| problem.contains(&format!("`{plain}")));
-                if !why.is_empty() {
-                    return Failure::input(format!("the kernel `{wanted}` cannot run")).help(why);
-                }
-                let near = closest(wanted, all.iter().map(|(_, name)| *name));
-                let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                Failure::usage(format!("there is no kernel `{wanted}`{hint}"))
-                    .help(format!("Its kernels:{list}"))
-            })
+        (None, _) => {
+            Failure::usage(format!("there are {}; say which one to run", Plural(all.len() as u64, "kernel")))
+                .help(match several {
+                    true => format!("Write kernel = \"NAME\" into its table:{list}"),
+                    false => format!("Add --kernel NAME:{list}"),
+                })
         }
-    }
+        (Some(wanted), _) => {
+            let why = contents.about(&format!("`{}", wanted.strip_suffix(".kd").unwrap_or(wanted)));
+            if !why.is_empty() {
+                return Err(Failure::input(format!("the kernel `{wanted}` cannot run")).help(why));
+            }
+            let near = closest(wanted, all.iter().map(|(_, name)| name.as_str()));
+            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            Failure::usage(format!("there is no kernel `{wanted}`{hint}")).help(format!("Its kernels:{list}"))
+        }
+    })
 }
 
 /// Options that repeat what the user said about the grid, or make a proposal.
@@ -444,65 +500,4 @@ fn init(
     out.write_all(text.as_bytes()).map_err(|error| Failure::output(&name, &error))?;
     message::say(Kind::Output, &format!("wrote {name}{}", signature::placeholders(&arguments)));
     Ok(())
-}
-
-/// What `--stats` prints.
-///
-/// Counting what was entered costs a little time, so a rate is a little lower than without `--stats`.
-fn stats_text(stats: &LaunchStats, times: &[Duration]) -> String {
-    let run = &stats.run;
-    let time = times.last().copied().unwrap_or_default();
-    let seconds = time.as_secs_f64().max(1e-9);
-    let rate = run.instructions as f64 / seconds / 1e6;
-    format!(
-        "time          {:.3} ms{}\n\
-         instructions  {} (of waves), {rate:.1} million/s\n\
-         work          {}, {}, {}\n\
-         resident      {} at most\n\
-         engine        interpreter, tier {}, {}, {} compiled\n",
-        seconds * 1e3,
-        repeated(times),
-        Grouped(run.instructions),
-        Plural(run.workgroups, "workgroup"),
-        Plural(run.waves, "wave"),
-        Plural(stats.work_items, "work-item"),
-        Plural(u64::from(stats.resident), "workgroup"),
-        run.tier,
-        Plural(run.threads as u64, "thread"),
-        Plural(run.blocks as u64, "block"),
-    ) + &stats.mix.map_or(String::new(), |mix| mix_text(&mix))
-}
-
-/// The times of a launch that ran more than once.
-fn repeated(times: &[Duration]) -> String {
-    let mut sorted = times.to_vec();
-    sorted.sort();
-    match &sorted[..] {
-        [] | [_] => String::new(),
-        [least, ..] => {
-            let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            let median = sorted[sorted.len() / 2];
-            format!(", the last of {}; median {:.3} ms, least {:.3} ms", times.len(), ms(median), ms(*least))
-        }
-    }
-}
-
-/// The table of instructions by kind; kinds that did not occur are left out.
-fn mix_text(mix: &InstructionMix) -> String {
-    let kinds = [
-        ("vector ALU", mix.valu),
-        ("scalar ALU", mix.salu),
-        ("scalar memory", mix.smem),
-        ("vector memory", mix.vmem),
-        ("LDS", mix.lds),
-        ("control", mix.control),
-    ];
-    let total = mix.total().max(1) as f64;
-    let width = Grouped(mix.total()).to_string().len();
-    let mut out = String::from("mix\n");
-    for (name, count) in kinds.into_iter().filter(|(_, count)| *count > 0) {
-        let part = 100.0 * count as f64 / total;
-        out += &format!("  {name:14}{:>width$}  {part:5.1} %\n", Grouped(count).to_string());
-    }
-    out
 }

@@ -10,9 +10,12 @@ use wavemill::{AddressMode, RunOptions, Strict, TargetChoice, Tier};
 use super::console;
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
-use super::launch_file::{ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText, StrictText};
+use super::launch_file::{
+    ExpectText, LaunchFile, LaunchTable, PoisonText, SizeText, StatsLevel, StatsText, StrictText,
+};
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
+use super::trace::{self, PcRange, TraceJob};
 use crate::failure::Failure;
 use crate::input;
 
@@ -38,6 +41,7 @@ Examples:
   wavemill run examples/mandelbrot.toml   run a launch file
   wavemill run k.toml --target mi210 --timeout 60
   wavemill run k.toml --trace --trace-workgroup 3 --trace-wave 0
+  wavemill run k.toml --trace --trace-pc scale+0x40..0x80 --trace-format json --trace-file t.jsonl
   wavemill run k.toml --expect y=ref.npy --tolerance rel=1e-6 --out y=y.npy --stats
 
 Results go to the standard output, everything else to the standard error.
@@ -51,7 +55,7 @@ Exit codes:
 pub(crate) const POISON: u32 = 0xfffa_fffa;
 
 /// Options of `wavemill run`.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct RunArgs {
     /// Launch file (.toml), code object, offload bundle, or host program or library with GPU code in it
     pub file: PathBuf,
@@ -92,9 +96,13 @@ pub(crate) struct RunArgs {
     /// How far floats may be off, any of: abs=1e-6,rel=1e-5,ulp=2 (without it they must be equal)
     #[arg(long, value_name = "BOUNDS")]
     pub tolerance: Option<String>,
-    /// Tell how many instructions ran and how fast
-    #[arg(long)]
-    pub stats: bool,
+    /// Tell how many instructions ran, of which kinds and how fast; with `full` also how memory was accessed, which slows
+    /// kernels down
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "basic")]
+    pub stats: Option<StatsLevel>,
+    /// Add the rows of the instruction table that ran to a file (made if it is not there), and tell how many there are
+    #[arg(long, value_name = "FILE")]
+    pub coverage: Option<PathBuf>,
     /// Host threads, 1024 at most; all cores by default
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
@@ -134,7 +142,8 @@ pub(crate) struct RunArgs {
     /// What addresses of kernels are: sandbox, the same in every run, or identity, those of this process; sandbox by default
     #[arg(long, value_name = "MODE", value_parser = address_mode)]
     pub address_mode: Option<AddressMode>,
-    /// Show every instruction that is run, and the registers that it changes, on the standard error
+    /// Show every instruction that is run, the registers that it changes and the memory that it accesses, on the standard
+    /// error
     #[arg(long)]
     pub trace: bool,
     /// Show only the instructions of this workgroup: X, X,Y or X,Y,Z
@@ -143,6 +152,16 @@ pub(crate) struct RunArgs {
     /// Show only the instructions of this wave of the workgroups
     #[arg(long, value_name = "N", requires = "trace")]
     pub trace_wave: Option<u32>,
+    /// Show only these instructions, of a function or by guest addresses: scale, scale+0x10..0x40, 0x1000001900..0x1000001940
+    #[arg(long, value_name = "RANGE", requires = "trace")]
+    pub trace_pc: Vec<String>,
+    /// How instructions are shown: as text, or each as a JSON object on a line of its own (docs/trace.md); by default as
+    /// messages are
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub trace_format: Option<trace::Format>,
+    /// Write the trace to a file instead
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub trace_file: Option<PathBuf>,
     /// Write a launch file for the kernel instead of running it; to the standard output without a name
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "trace")]
     pub init: Option<PathBuf>,
@@ -162,10 +181,9 @@ pub(crate) struct Job {
     pub launches: Vec<LaunchJob>,
     /// What is wanted after the last launch of several.
     pub end: Wanted,
-    pub stats: bool,
-    pub trace: bool,
-    pub trace_workgroup: Option<[u64; 3]>,
-    pub trace_wave: Option<u32>,
+    pub stats: Option<StatsLevel>,
+    pub coverage: Option<PathBuf>,
+    pub trace: Option<TraceJob>,
     pub timeout: Option<Duration>,
     /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
     pub printf_buffer: Option<u64>,
@@ -328,13 +346,16 @@ fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
 impl Job {
     /// Reads the command line, and the launch file if it names one. What the command line says wins.
     pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
-        let here = Path::new("");
         let is_launch_file =
             args.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        let (file, base) = match is_launch_file {
-            true => (Some(LaunchFile::read(&args.file)?), args.file.parent().unwrap_or(here)),
-            false => (None, here),
-        };
+        let file = is_launch_file.then(|| LaunchFile::read(&args.file)).transpose()?;
+        Job::with(args, file)
+    }
+
+    /// The same, with a launch file that has been read.
+    pub(crate) fn with(args: &RunArgs, file: Option<LaunchFile>) -> Result<Job, Failure> {
+        let here = Path::new("");
+        let base = file.as_ref().and_then(|_| args.file.parent()).unwrap_or(here);
         let in_file = |failure: Failure| failure.within(args.file.display());
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
         let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
@@ -361,16 +382,15 @@ impl Job {
             own.offset = Size::offset(text).map_err(|failure| failure.within("--offset"))?;
         }
         let mut job = Job {
-            from_launch_file: is_launch_file,
+            from_launch_file: file.is_some(),
             several: false,
             target: args.target.clone(),
             shared: Vec::new(),
             launches: Vec::new(),
             end: Wanted::default(),
             stats: args.stats,
-            trace: args.trace,
-            trace_workgroup: None,
-            trace_wave: args.trace_wave,
+            coverage: args.coverage.clone(),
+            trace: None,
             timeout: args.timeout,
             printf_buffer: args.printf_buffer,
             heap: args.heap,
@@ -387,14 +407,20 @@ impl Job {
                 ..RunOptions::default()
             },
         };
-        if let Some(text) = &args.trace_workgroup {
-            let workgroup = Size::offset(text).map_err(|failure| failure.within("--trace-workgroup"))?;
-            job.trace_workgroup = Some(workgroup);
-        }
         if args.deterministic && args.threads.is_some_and(|threads| threads.get() > 1) {
             return Err(Failure::usage("--deterministic runs on one thread; leave --threads out"));
         }
         if args.trace {
+            let workgroup = args.trace_workgroup.as_ref().map(|text| Size::offset(text));
+            let pcs: Result<Vec<_>, Failure> =
+                args.trace_pc.iter().map(|text| PcRange::parse(text)).collect();
+            job.trace = Some(TraceJob {
+                workgroup: workgroup.transpose().map_err(|failure| failure.within("--trace-workgroup"))?,
+                wave: args.trace_wave,
+                pcs: pcs.map_err(|failure| failure.within("--trace-pc"))?,
+                format: args.trace_format,
+                file: args.trace_file.clone(),
+            });
             // On one thread, the lines are in the same order in every run.
             job.options.threads = Some(NonZeroUsize::MIN);
         }
@@ -437,13 +463,22 @@ impl Job {
         Ok(job)
     }
 
+    /// Whether launches count what they execute.
+    pub(crate) fn counts(&self) -> bool {
+        self.stats.is_some() || self.coverage.is_some()
+    }
+
     /// Adds what the launch file says about all launches.
     fn add_options(&mut self, file: &LaunchFile) -> Result<(), Failure> {
         if let (None, Some(target)) = (&self.target, &file.target) {
             self.target =
                 Some(input::parse_choice(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
         }
-        self.stats |= file.stats;
+        self.stats = self.stats.or(match file.stats {
+            None | Some(StatsText::Flag(false)) => None,
+            Some(StatsText::Flag(true)) => Some(StatsLevel::Basic),
+            Some(StatsText::Level(level)) => Some(level),
+        });
         self.printf_buffer = self.printf_buffer.or(file.printf_buffer);
         self.heap = self.heap.or(file.heap);
         if let (None, Some(mode)) = (self.address_mode, &file.address_mode) {

@@ -172,8 +172,8 @@ impl Output {
     pub(crate) fn write(&self, shape: &Shape, bytes: &[u8]) -> Result<String, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
         let size = shape.element.bytes();
-        let part = |index: &u64| &bytes[*index as usize * size..][..size];
-        let bytes: Vec<u8> = view.indices.iter().flat_map(part).copied().collect();
+        let part = |index: u64| &bytes[index as usize * size..][..size];
+        let bytes: Vec<u8> = view.indices().flat_map(part).copied().collect();
         let file = match self.kind {
             Kind::Raw => bytes,
             Kind::Npy => npy::write(shape.element, &view.shape, &bytes),

@@ -3,6 +3,7 @@
 use wavemill::{Kernel, Parameter, ParameterKind};
 
 use super::element::{Element, SourceType};
+use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::signature;
 use super::spec::{ArgSpec, Init};
@@ -16,7 +17,7 @@ pub(crate) enum Contents {
     /// Nothing was said.
     Fresh,
     Zeros,
-    Bytes(Vec<u8>),
+    Made(Elements),
 }
 
 /// What an argument comes to by itself.
@@ -405,7 +406,8 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         Init::Bytes(bytes) => {
             let element = Element::U8;
             let shape = Shape { name, element, dims: vec![bytes.len() as u64] };
-            return Ok(Single::Buffer { shape, contents: Contents::Bytes(bytes.clone()) });
+            let contents = Contents::Made(Elements::bytes(element, bytes.clone()));
+            return Ok(Single::Buffer { shape, contents });
         }
         _ => &zeros,
     };
@@ -421,7 +423,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
             )));
         }
         let shape = Shape { name, element: found, dims };
-        return Ok(Single::Buffer { shape, contents: Contents::Bytes(bytes) });
+        return Ok(Single::Buffer { shape, contents: Contents::Made(Elements::bytes(found, bytes)) });
     }
     if let (None, Some(path)) = (element, contents.file()) {
         element = Some(fill::read_file(path, None)?.0);
@@ -443,7 +445,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     let contents = match contents.is_zero(element) {
         true if argument.init == Init::Open => Contents::Fresh,
         true => Contents::Zeros,
-        false => Contents::Bytes(contents.bytes(element, shape.count())?),
+        false => Contents::Made(contents.elements(element, shape.count())?),
     };
     Ok(Single::Buffer { shape, contents })
 }
@@ -581,7 +583,7 @@ mod tests {
         let floats = parameter(ParameterKind::Buffer, 8, Some("const float*"));
         let shape = Shape { name: "x".to_owned(), element: Element::F32, dims: vec![2] };
         for (text, contents) in [
-            ("x=[1,2]", Contents::Bytes(vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40])),
+            ("x=[1,2]", Contents::Made(Elements::bytes(Element::F32, vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]))),
             ("x[2]", Contents::Fresh),
             ("x[2]=zeros", Contents::Zeros),
         ] {

@@ -7,16 +7,18 @@ use serde_json::json;
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
 
 use super::console::Console;
+use super::coverage::Coverage;
 use super::expect::Prepared as PreparedExpectation;
 use super::geometry::Geometry;
+use super::launch_file::StatsLevel;
 use super::options::{Job, LaunchJob, Wanted};
 use super::output::Output;
 use super::plan::{BufferPlan, Buffers, Contents, Planned};
 use super::text::{Extent, Grouped, Plural};
-use super::trace::TextTrace;
+use super::trace::{self, LaunchTrace};
 use super::view::{self, Shape, View};
 use super::watch::Watch;
-use super::{failure, name_launch, stats, stats_text};
+use super::{failure, name_launch, stats};
 use crate::failure::{Exit, Failure};
 use crate::message::{self, Kind};
 
@@ -125,7 +127,7 @@ impl<'a> Checks<'a> {
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
             // What lies behind the last element shown need not be copied.
-            let count = one.view.indices.iter().max().map_or(0, |last| last + 1);
+            let count = one.view.last().map_or(0, |last| last + 1);
             let mut bytes = vec![0; count as usize * shape.element.bytes()];
             buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
             out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
@@ -136,8 +138,10 @@ impl<'a> Checks<'a> {
             message::say(Kind::Output, &format!("wrote {file}"));
         }
         for (buffer, prepared) in &self.expected {
-            let (_, bytes) = contents(*buffer)?;
-            match prepared.check(&bytes) {
+            let read = |offset, into: &mut [u8]| {
+                buffers[*buffer].1.read_bytes(offset, into).map_err(|error| failure(&error))
+            };
+            match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
                 Err(message) => wrong.push(label(message)),
             }
@@ -159,8 +163,9 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// Whether the grid has what is to be traced.
     fn check_trace(&self, job: &Job) -> Result<(), Failure> {
+        let Some(job) = &job.trace else { return Ok(()) };
         let (groups, waves) = self.geometry.groups_and_waves();
-        if let Some(wanted) = job.trace_workgroup
+        if let Some(wanted) = job.workgroup
             && (0..3).any(|d| wanted[d] >= groups[d])
         {
             let [x, y, z] = wanted;
@@ -169,7 +174,7 @@ impl Prepared<'_> {
                 Extent(&groups)
             )));
         }
-        if let Some(wanted) = job.trace_wave.filter(|wanted| u64::from(*wanted) >= waves) {
+        if let Some(wanted) = job.wave.filter(|wanted| u64::from(*wanted) >= waves) {
             return Err(Failure::usage(format!(
                 "--trace-wave: there is no wave {wanted}; a workgroup has {}",
                 Plural(waves, "wave")
@@ -195,7 +200,7 @@ impl Prepared<'_> {
             .global_offset(self.launch.offset)
             .dynamic_lds(self.launch.dynamic_lds)
             .cooperative(self.launch.cooperative)
-            .options(RunOptions { count_blocks: job.stats, ..job.options.clone() });
+            .options(RunOptions { count_blocks: job.counts(), ..job.options.clone() });
         let arguments = self.arguments(buffers);
         // Without metadata the code object does not say what the parameters are.
         match self.kernel.has_metadata() {
@@ -239,16 +244,11 @@ impl Session<'_> {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
         let buffers = self.allocate(buffers)?;
-        let named = |index: usize, failure: Failure| {
-            name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
-        };
-        let mut launches = Vec::with_capacity(self.launches.len());
-        for (index, prepared) in self.launches.iter().enumerate() {
-            let launch = prepared.build(self.job, &buffers).map_err(|failure| named(index, failure))?;
-            launch.check().map_err(|error| named(index, failure(&error)))?;
-            launches.push(launch);
-        }
-        let trace = TextTrace::of(self.job);
+        let launches = self.build(&buffers)?;
+        let named = |index: usize, failure: Failure| self.named(index, failure);
+        let writer = self.job.trace.as_ref().map(trace::Writer::open).transpose()?;
+        let traces = self.traces(writer.as_ref())?;
+        let mut coverage = self.job.coverage.as_deref().map(Coverage::read).transpose()?;
         let watch = Watch::start(self.job)?;
         let console = Console::default();
         let print = |output: wavemill::Output<'_>| console.print(output);
@@ -260,16 +260,23 @@ impl Session<'_> {
                 Some(size) => launch.printf_buffer(size),
                 None => launch,
             };
-            let launch = match &trace {
+            let launch = match &traces[index] {
                 Some(trace) => launch.tracer(trace),
                 None => launch,
             };
+            let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
             let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
             let done = self
-                .launch(index, prepared, launch, &watch)
+                .launch(index, prepared, launch, &watch, coverage.as_mut())
                 .map_err(|failure| named(index, failure))
                 .and_then(|()| prepared.checks.apply(&buffers, &mut out, &mut wrong, label));
             done.map_err(|failure| also(failure, &wrong))?;
+        }
+        if let Some(writer) = writer {
+            writer.finish().map_err(|failure| also(failure, &wrong))?;
+        }
+        if let Some(coverage) = &coverage {
+            coverage.tell();
         }
         let done = self.end.apply(&buffers, &mut out, &mut wrong, |message| message);
         done.map_err(|failure| also(failure, &wrong))?;
@@ -279,6 +286,48 @@ impl Session<'_> {
         }
     }
 
+    /// Makes sure that all launches are possible, without the memory that they need.
+    pub(super) fn check(&self, planned: &Buffers<'_>) -> Result<(), Failure> {
+        let mut buffers = Vec::with_capacity(planned.list.len());
+        for BufferPlan { shape, .. } in &planned.list {
+            size_of(shape)?;
+            let stand_in = self.device.buffer(&shape.name, 0).map_err(|error| failure(&error))?;
+            buffers.push((shape.clone(), stand_in));
+        }
+        self.build(&buffers).map(|_| ())
+    }
+
+    /// The launches, found possible.
+    fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Vec<Launch<'_>>, Failure> {
+        let mut launches = Vec::with_capacity(self.launches.len());
+        for (index, prepared) in self.launches.iter().enumerate() {
+            let launch = prepared.build(self.job, buffers).map_err(|failure| self.named(index, failure))?;
+            launch.check().map_err(|error| self.named(index, failure(&error)))?;
+            launches.push(launch);
+        }
+        Ok(launches)
+    }
+
+    /// Says which launch something is about.
+    fn named(&self, index: usize, failure: Failure) -> Failure {
+        name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
+    }
+
+    /// The trace of each launch. Of several launches, those that have not what is to be traced have none.
+    fn traces<'w>(
+        &self,
+        writer: Option<&'w trace::Writer<'w>>,
+    ) -> Result<Vec<Option<LaunchTrace<'w>>>, Failure> {
+        let Some(writer) = writer else { return Ok(self.launches.iter().map(|_| None).collect()) };
+        let launches = self.launches.iter().enumerate();
+        let traces: Vec<_> =
+            launches.map(|(index, prepared)| writer.launch(index, prepared.kernel)).collect();
+        if traces.iter().all(Result::is_err) {
+            return traces.into_iter().map(|trace| trace.map(Some)).collect();
+        }
+        Ok(traces.into_iter().map(Result::ok).collect())
+    }
+
     /// Runs a launch as often as it is to run.
     fn launch(
         &self,
@@ -286,6 +335,7 @@ impl Session<'_> {
         prepared: &Prepared<'_>,
         launch: Launch<'_>,
         watch: &Watch,
+        mut coverage: Option<&mut Coverage>,
     ) -> Result<(), Failure> {
         let (groups, _) = prepared.geometry.groups_and_waves();
         let parts = json!({
@@ -303,7 +353,7 @@ impl Session<'_> {
             let control = std::sync::Arc::new(RunControl::default());
             let options = RunOptions {
                 control: Some(control.clone()),
-                count_blocks: self.job.stats,
+                count_blocks: self.job.counts(),
                 ..self.job.options.clone()
             };
             let launch = launch.clone().options(options);
@@ -316,26 +366,21 @@ impl Session<'_> {
                 _ => failure(&error),
             })?;
             log::info!("{} instructions in {:.3} ms", stats.run.instructions, time.as_secs_f64() * 1e3);
-            if self.job.stats {
+            if let (Some(coverage), Some(rows)) = (&mut coverage, &stats.rows) {
+                let new = coverage.add(rows);
+                log::info!("{new} rows that no earlier launch executed");
+            }
+            if self.job.stats.is_some() {
                 times.push(time);
                 last = Some(stats);
             }
         }
+        if let Some(coverage) = coverage {
+            coverage.write()?;
+        }
         if let Some(stats) = last {
-            let mut text = stats_text(&stats, &times);
-            text += &stats.fidelity.as_ref().map(stats::fidelity).unwrap_or_default();
-            text += &stats.operations.as_ref().map(stats::operations).unwrap_or_default();
-            let parts = json!({
-                "launch": index + 1,
-                "kernel": prepared.kernel.name(),
-                "seconds": times.iter().map(Duration::as_secs_f64).collect::<Vec<f64>>(),
-                "instructions": stats.run.instructions,
-                "workgroups": stats.run.workgroups,
-                "waves": stats.run.waves,
-                "work_items": stats.work_items,
-                "threads": stats.run.threads,
-                "tier": stats.run.tier.name(),
-            });
+            let text = stats::text(&stats, &times);
+            let parts = stats::json(index, prepared.kernel.name(), &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
         }
         Ok(())
@@ -345,22 +390,27 @@ impl Session<'_> {
     fn allocate(&self, planned: Buffers<'_>) -> Result<Vec<(Shape, Buffer)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, contents, .. } in planned.list {
-            let size = shape.size().ok_or_else(|| {
-                Failure::usage(format!("{} do not fit into memory", shape.element.count(shape.count())))
-            })?;
+            let size = size_of(&shape)?;
             let fill = || {
-                let buffer = self.device.buffer(&shape.name, size)?;
+                let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
                 match &contents {
                     Contents::Fresh => {}
                     // Fresh memory holds zeros.
                     Contents::Zeros if self.job.options.poison.is_none() => {}
-                    Contents::Zeros => buffer.fill(0)?,
-                    Contents::Bytes(bytes) => buffer.write_bytes(0, bytes)?,
+                    Contents::Zeros => buffer.fill(0).map_err(|error| failure(&error))?,
+                    Contents::Made(elements) => {
+                        let mut at = 0;
+                        elements.each_piece(|piece| {
+                            buffer.write_bytes(at, piece).map_err(|error| failure(&error))?;
+                            at += piece.len() as u64;
+                            Ok(())
+                        })?;
+                    }
                 }
                 Ok(buffer)
             };
-            let buffer = fill()
-                .map_err(|error: Error| failure(&error).within(format_args!("buffer `{}`", shape.name)))?;
+            let buffer =
+                fill().map_err(|failure: Failure| failure.within(format_args!("buffer `{}`", shape.name)))?;
             log::info!(
                 "buffer `{}`: {}, {size} bytes at {:#x}",
                 shape.name,
@@ -371,6 +421,12 @@ impl Session<'_> {
         }
         Ok(buffers)
     }
+}
+
+/// Bytes of a buffer.
+fn size_of(shape: &Shape) -> Result<u64, Failure> {
+    let all = || shape.element.count(shape.count());
+    shape.size().ok_or_else(|| Failure::usage(format!("{} do not fit into memory", all())))
 }
 
 /// Adds expectations that did not hold before something worse happened.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wavemill::{Kernel, ParameterKind, TargetChoice};
 
+use super::launch_file::StatsLevel;
 use super::options::{Job, LaunchJob};
 use super::plan::Known;
 use super::spec::ArgSpec;
@@ -145,12 +146,14 @@ pub(crate) fn launch_file(
         let _ = writeln!(out, "dynamic-lds = {}", launch.dynamic_lds);
     }
     let options = &job.options;
-    for (name, set) in
-        [("cooperative", launch.cooperative), ("deterministic", options.deterministic), ("stats", job.stats)]
-    {
+    for (name, set) in [("cooperative", launch.cooperative), ("deterministic", options.deterministic)] {
         if set {
             let _ = writeln!(out, "{name} = true");
         }
+    }
+    if let Some(level) = job.stats {
+        let level = if level == StatsLevel::Full { "\"full\"" } else { "true" };
+        let _ = writeln!(out, "stats = {level}");
     }
     for (name, size) in [("printf-buffer", job.printf_buffer), ("heap", job.heap)] {
         if let Some(size) = size {
@@ -158,7 +161,7 @@ pub(crate) fn launch_file(
         }
     }
     // A trace sets the number of threads itself.
-    if let Some(threads) = options.threads.filter(|_| !job.trace) {
+    if let Some(threads) = options.threads.filter(|_| job.trace.is_none()) {
         let _ = writeln!(out, "threads = {threads}");
     }
     if let Some(tier) = options.tier {

@@ -25,13 +25,23 @@ impl Shape {
     }
 }
 
-/// Some elements of a buffer.
+/// Some elements of a buffer. Their indices are worked out when they are needed, as they may be many.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
-    /// Numbers of the elements in the buffer, in order.
-    pub indices: Vec<u64>,
+    /// What is picked along each dimension.
+    along: Vec<Along>,
     /// Shape of the part; dimensions with a single index are left out.
     pub shape: Vec<u64>,
+}
+
+/// What is picked along a dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Along {
+    start: u64,
+    step: u64,
+    count: u64,
+    /// Elements of the buffer from one index to the next.
+    stride: u64,
 }
 
 /// Splits `y[0,:4]` into the name and what is between the brackets.
@@ -58,7 +68,7 @@ impl View {
                 parts.len()
             )));
         }
-        let mut view = View { indices: vec![0], shape: Vec::new() };
+        let mut view = View { along: Vec::with_capacity(shape.dims.len()), shape: Vec::new() };
         // A buffer without elements may have large dimensions beside the one that is zero.
         let empty = shape.count() == 0;
         for (d, &size) in shape.dims.iter().enumerate() {
@@ -66,23 +76,51 @@ impl View {
                 Some(part) => range(shape, part.trim(), size)?,
                 None => (0..size, 1, true),
             };
+            let count = (range.end - range.start).div_ceil(step);
             if kept {
-                view.shape.push((range.end - range.start).div_ceil(step as u64));
+                view.shape.push(count);
             }
-            view.indices = match empty {
-                true => Vec::new(),
+            view.along.push(match empty {
+                true => Along { start: 0, step: 0, count: 0, stride: 0 },
                 false => {
-                    let along = |row: u64| range.clone().step_by(step).map(move |index| row * size + index);
-                    view.indices.into_iter().flat_map(along).collect()
+                    let stride = shape.dims[d + 1..].iter().product();
+                    Along { start: range.start, step, count, stride }
                 }
-            };
+            });
         }
         Ok(view)
+    }
+
+    /// How many elements there are.
+    pub(crate) fn count(&self) -> u64 {
+        // Not more than the buffer has.
+        self.along.iter().map(|along| along.count).product()
+    }
+
+    /// Number in the buffer of the part's element with this number, which must be below the count.
+    pub(crate) fn index(&self, number: u64) -> u64 {
+        let mut rest = number;
+        let mut index = 0;
+        for along in self.along.iter().rev() {
+            index += (along.start + rest % along.count * along.step) * along.stride;
+            rest /= along.count;
+        }
+        index
+    }
+
+    /// Numbers of the elements in the buffer, in order.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.count()).map(|number| self.index(number))
+    }
+
+    /// The largest of them.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.count().checked_sub(1).map(|last| self.index(last))
     }
 }
 
 /// The indices that a part of a slice names, each so many behind the one before, and whether it is a range.
-fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, usize, bool), Failure> {
+fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool), Failure> {
     let name = &shape.name;
     let bad = || {
         Failure::usage(format!(
@@ -115,7 +153,7 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, usize, boo
     let start = field(0).map_or(Ok(0), |text| place(number(text)?, size))?;
     let end = field(1).map_or(Ok(size), |text| place(number(text)?, size))?;
     let step = field(2).map_or(Ok(1), number)?;
-    let step = usize::try_from(step).ok().filter(|step| *step > 0);
+    let step = u64::try_from(step).ok().filter(|step| *step > 0);
     let step = step.ok_or_else(|| Failure::usage(format!("`{part}`: the step must be 1 or more")))?;
     Ok((start..end.max(start), step, true))
 }
@@ -131,7 +169,7 @@ pub(crate) fn format(title: &str, shape: &Shape, view: &View, bytes: &[u8], hex:
         let bytes = &bytes[at..at + size];
         if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) }
     };
-    let values: Vec<String> = view.indices.iter().map(|index| value(*index)).collect();
+    let values: Vec<String> = view.indices().map(value).collect();
     if view.shape.is_empty() {
         return format!("{title} = {}\n", values.concat());
     }
@@ -139,17 +177,18 @@ pub(crate) fn format(title: &str, shape: &Shape, view: &View, bytes: &[u8], hex:
     if view.shape.len() == 1 && length <= WIDTH {
         return format!("{title} = [{}]\n", values.join(", "));
     }
-    let places: Vec<String> = view.indices.iter().map(|index| place(*index, &shape.dims)).collect();
+    let place = |number: usize| place(view.index(number as u64), &shape.dims);
     let widest = values.iter().map(String::len).max().unwrap_or(0);
-    let margin = places.iter().map(String::len).max().unwrap_or(0);
+    // No place is longer than the last one.
+    let margin = values.len().checked_sub(1).map_or(0, |last| place(last).len());
     let per_line = (WIDTH.saturating_sub(margin + 4) / (widest + 2)).max(1);
     // A power of two is easier to count.
     let per_line = 1 << per_line.ilog2();
     let row = view.shape.last().copied().unwrap_or(1).max(1) as usize;
     let mut out = format!("{title} =\n");
-    for (row_values, row_places) in values.chunks(row).zip(places.chunks(row)) {
-        for (line, places) in row_values.chunks(per_line).zip(row_places.chunks(per_line)) {
-            out += &format!("  {:>margin$}", places[0]);
+    for (r, row_values) in values.chunks(row).enumerate() {
+        for (l, line) in row_values.chunks(per_line).enumerate() {
+            out += &format!("  {:>margin$}", place(r * row + l * per_line));
             for value in line {
                 out += &format!("  {value:>widest$}");
             }
@@ -178,7 +217,7 @@ mod tests {
     fn view(dims: &[u64], inside: &str) -> Result<(Vec<u64>, Vec<u64>), String> {
         let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: dims.to_vec() };
         match View::parse(&shape, Some(inside)) {
-            Ok(view) => Ok((view.indices, view.shape)),
+            Ok(view) => Ok((view.indices().collect(), view.shape)),
             Err(failure) => Err(failure.message),
         }
     }

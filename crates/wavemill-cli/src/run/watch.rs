@@ -52,7 +52,7 @@ impl Watch {
             // A time that no clock reaches is none.
             deadline: job.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             quit,
-            bar: human && !job.trace && std::io::stderr().is_terminal(),
+            bar: human && job.trace.is_none() && std::io::stderr().is_terminal(),
         })
     }
 

@@ -10,10 +10,10 @@ use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
 use super::simd::CHUNK;
-use crate::LANES;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::{LDS_APERTURE, SCRATCH_APERTURE};
 use crate::regs::{ROW_BYTES, uni_offset};
+use crate::{CHECKS_ACCESSES, LANES};
 
 /// Address spaces as constants of generic code.
 pub(super) mod space {
@@ -67,6 +67,9 @@ pub(super) unsafe fn global(
     size: u64,
     access: Access,
 ) -> *mut u8 {
+    if !CHECKS_ACCESSES {
+        return std::ptr::with_exposed_provenance_mut(address as usize);
+    }
     // SAFETY: the contract of handlers; the map outlives the run, and with it the host memory in the cache.
     unsafe {
         let site = &(*op).own.site;
@@ -161,10 +164,8 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
                 }
                 let lo = row(ctx, op, 0, 0);
                 let first = i64::from(lo[0]) + imm;
-                if !rises(lo, stride)
-                    || first < 0
-                    || first + i64::from(64 * stride) > i64::from((*ctx).lds_size)
-                {
+                let inside = first >= 0 && first + i64::from(64 * stride) <= i64::from((*ctx).lds_size);
+                if !rises(lo, stride) || CHECKS_ACCESSES && !inside {
                     return null;
                 }
                 (*ctx).lds.add(first as usize)
@@ -278,9 +279,11 @@ pub(super) unsafe fn span<const SPACE: u8>(
             for offset in &mut offsets {
                 *offset = offset.wrapping_add_signed(imm);
             }
-            let (_, high) = extremes(&offsets, mask);
-            if u64::from(high) + u64::from(size) > u64::from((*ctx).lds_size) {
-                return none;
+            if CHECKS_ACCESSES {
+                let (_, high) = extremes(&offsets, mask);
+                if u64::from(high) + u64::from(size) > u64::from((*ctx).lds_size) {
+                    return none;
+                }
             }
             return Span { base: (*ctx).lds, offsets };
         }
@@ -294,7 +297,7 @@ pub(super) unsafe fn span<const SPACE: u8>(
         } else {
             scalar64(ctx, op, 1)
         };
-        let (low, high) = extremes(&offsets, mask);
+        let (low, high) = if CHECKS_ACCESSES { extremes(&offsets, mask) } else { (0, 0) };
         let start = base.wrapping_add(u64::from(low)).wrapping_add_signed(i64::from(imm));
         // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
         let host = global(ctx, op, start, u64::from(high - low) + u64::from(size), access);
@@ -348,6 +351,17 @@ pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostO
     }
 }
 
+/// Whether an address is in LDS, and whether it is in private memory.
+#[inline(always)]
+pub(super) fn aperture<const SPACE: u8>(address: u64) -> (bool, bool) {
+    match SPACE {
+        space::LDS => (true, false),
+        space::SCRATCH => (false, true),
+        space::FLAT => (address >> 32 == LDS_APERTURE >> 32, address >> 32 == SCRATCH_APERTURE >> 32),
+        _ => (false, false),
+    }
+}
+
 /// Resolves one lane's access of `size` bytes.
 #[inline(always)]
 unsafe fn resolve_lane<const SPACE: u8>(
@@ -361,12 +375,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
     // SAFETY: the contract of handlers.
     unsafe {
         let address = lane_address::<SPACE>(ctx, op, lane);
-        let (lds, private) = match SPACE {
-            space::LDS => (true, false),
-            space::SCRATCH => (false, true),
-            space::FLAT => (address >> 32 == LDS_APERTURE >> 32, address >> 32 == SCRATCH_APERTURE >> 32),
-            _ => (false, false),
-        };
+        let (lds, private) = aperture::<SPACE>(address);
         if lds {
             let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
             // Out of range: loads read 0, stores are dropped (Vega ISA 3.6.4).

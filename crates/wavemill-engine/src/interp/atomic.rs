@@ -474,8 +474,9 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
     })
 }
 
-/// Where the counter of `ds_append` and `ds_consume` lies in LDS.
-unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+/// Offset in LDS of the counter of `ds_append` and `ds_consume`.
+#[inline(always)]
+pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
     unsafe {
         let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
@@ -535,25 +536,26 @@ pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
 }
 
-/// The element of LDS that M0 names: its address, bytes and type.
-unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
+/// Offset in LDS, type and bytes of the element that M0 names.
+#[inline(always)]
+pub(super) unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
     // SAFETY: the contract of handlers.
     let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
-    let ty = m0 >> 16 & 7;
+    let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
     let bytes = match ty {
         0 | 4 => 1,
         1 | 5 => 2,
         2 => 4,
         _ => 0,
     };
-    (m0 & 0xffff, bytes, ty)
+    (at, ty, bytes)
 }
 
 /// Refuses an element outside of LDS.
 pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let (at, bytes, _) = element(ctx);
+        let (at, _, bytes) = element(ctx);
         check(ctx, op, at.into(), bytes.into())
     }
 }
@@ -562,7 +564,7 @@ pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
 unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the bytes are inside LDS.
     unsafe {
-        let (at, bytes, ty) = element(ctx);
+        let (at, ty, bytes) = element(ctx);
         let mut value = 0;
         if at + bytes <= (*ctx).lds_size {
             for n in 0..bytes {

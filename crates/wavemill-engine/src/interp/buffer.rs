@@ -232,6 +232,38 @@ unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mu
     }
 }
 
+/// Calls `f` for everything in range that the active lanes access, `n` components of `size` bytes each: lane, guest
+/// address, bytes, and the offset in what the lane has if it is private memory.
+pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    (size, n): (u32, u32),
+    mut f: impl FnMut(usize, u64, u32, Option<u64>),
+) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let (private, size) = ((*ctx).private, u64::from(size));
+        let mut found = |lane: usize, address: u64, bytes: u64| {
+            let offset = r.private.then(|| private.offset_in_lane(address));
+            f(lane, address, bytes as u32, offset);
+        };
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for k in 0..u64::from(n) {
+                let component = offset + size * k;
+                let Some(address) = r.address(index, component, size) else { continue };
+                if r.straddles(component, size) {
+                    let bytes = (0..size).filter_map(|at| r.address(index, component + at, 1));
+                    bytes.for_each(|address| found(lane, address, 1));
+                } else {
+                    found(lane, address, size);
+                }
+            }
+        });
+    }
+}
+
 /// Bytes of the components of all lanes, one behind the other.
 type Pieces = [[u8; 16]; LANES];
 
@@ -362,6 +394,14 @@ unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, cons
 ) -> bool {
     // SAFETY: the contract of handlers.
     unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, size_of_type(TYPE), access, lanes) }
+}
+
+/// Bytes of a component of a type, and how many components it has.
+pub(super) fn shape(t: MemType) -> (u32, u32) {
+    match t {
+        MemType::Dwords(n) => (4, u32::from(n)),
+        narrow => (narrow.bytes(), 1),
+    }
 }
 
 /// Bytes of a component of a type.

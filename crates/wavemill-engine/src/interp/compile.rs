@@ -14,10 +14,12 @@ use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
+use super::probe::{self, Site};
 use super::{
     Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step, strict,
 };
 use crate::fault::Strict;
+use crate::observe::Interests;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
@@ -28,12 +30,20 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     infos: Vec<Box<FloatInfo>>,
+    /// What probes point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    sites: Vec<Box<Site>>,
+    /// The operations that count, with the byte offsets of the guest instructions behind them.
+    counters: Vec<(u32, usize)>,
 }
 
 impl Code {
-    /// How often the block was entered, if it was compiled to count that.
-    pub(super) fn entered(&self) -> u64 {
-        self.ops.first().map_or(0, |op| op.k[0])
+    /// How often the block was entered, if it was compiled to count that, and the active lanes from each byte offset on,
+    /// summed up over all entries.
+    pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
+        let entered = self.counters.first().map_or(0, |(_, at)| self.ops[*at].k[0]);
+        (entered, self.counters.iter().map(|(offset, at)| (*offset, self.ops[*at].k[1])).collect())
     }
 }
 
@@ -53,6 +63,11 @@ struct Compiler<'a> {
     step_rows: u32,
     /// Whether something in the operation goes lane by lane through scalar code.
     opaque: bool,
+    /// What somebody wants to know of waves that run the block.
+    interests: Option<&'a Interests>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    sites: Vec<Box<Site>>,
+    counters: Vec<(u32, usize)>,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -60,85 +75,160 @@ struct Unsupported;
 
 /// What a block is compiled for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Purpose {
+pub(super) struct Purpose<'a> {
     /// Vector hardware of the host.
     pub tier: Tier,
     /// Registers of the waves.
     pub counts: RegisterCounts,
-    /// The first operation of a block counts entries.
+    /// Operations count how often the block is entered, and active lanes.
     pub counting: bool,
     /// Float operations collect the exceptions that they raise.
     pub watching: bool,
     /// Accesses that are faults although the chip says nothing.
     pub strict: Strict,
+    /// Probes tell of these; only for waves that are watched.
+    pub interests: Option<&'a Interests>,
 }
 
 /// Compiles a block.
-pub(super) fn compile(block: &Block, purpose: Purpose) -> Code {
-    let Purpose { tier, counts, counting, watching, strict } = purpose;
-    let mut c = Compiler {
-        tier,
-        counts,
-        watching,
-        strict,
-        block,
-        ops: Vec::new(),
-        infos: Vec::new(),
-        pc: block.start,
-        step_rows: 0,
-        opaque: false,
-    };
-    // Who comes to where there is no code does not enter a block.
+pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
+    let mut c = Compiler::new(block, purpose);
+    // Who comes to where there is no code does not enter a block: nothing is counted, and nobody is told.
     let nowhere = block.insts.is_empty() && block.terminator == Terminator::Fault(FaultKind::NoCode);
-    if counting && !(nowhere && block.guest.len() == 1) {
-        let op = c.host(control::count);
-        c.ops.push(op);
+    if nowhere && block.guest.len() <= 1 {
+        c.terminator(None);
+        return c.finished();
     }
-    for guest in block.insts.chunk_by(|a, b| a.pc_offset == b.pc_offset) {
-        if !guest.iter().all(|inst| c.has_results(inst)) {
-            continue;
-        }
-        let offset = guest[0].pc_offset;
-        c.pc = block.start + u64::from(offset);
-        let mark = c.ops.len();
-        if c.checks(guest).is_err() || guest.iter().any(|inst| c.operation(inst).is_err()) {
-            // The registers at the fault are those before the guest instruction, however many operations it is.
-            c.ops.truncate(mark);
-            let mut op = c.host(control::unsupported);
-            let started = block.guest.partition_point(|g| *g <= offset);
-            op.imm = started as i32;
+    let mut rest = &block.insts[..];
+    let mut exec_known = false;
+    // A block without a guest instruction has its end only.
+    let guests = if block.guest.is_empty() { &[0] } else { &block.guest[..] };
+    for (n, offset) in guests.iter().enumerate() {
+        let is_last = n + 1 == guests.len();
+        let own = if is_last { rest.len() } else { rest.partition_point(|inst| inst.pc_offset <= *offset) };
+        let (guest, behind) = rest.split_at(own);
+        rest = behind;
+        c.pc = block.start + u64::from(*offset);
+        if purpose.counting && !exec_known {
+            c.counters.push((*offset, c.ops.len()));
+            let op = c.host(control::count);
             c.ops.push(op);
-            return Code { ops: c.ops, infos: c.infos };
+        }
+        exec_known = !guest.iter().any(writes_exec);
+        let end = is_last.then_some(block.terminator);
+        let site = c.site(guest, end);
+        c.probe_before(site);
+        if guest.iter().all(|inst| c.has_results(inst)) {
+            let mark = c.ops.len();
+            let failed = c.checks(guest).is_err()
+                || guest.iter().enumerate().any(|(index, inst)| c.operation(inst, index, site).is_err());
+            if failed {
+                // The registers at the fault are those before the guest instruction, however many operations it is.
+                c.ops.truncate(mark);
+                let mut op = c.host(control::unsupported);
+                op.imm = (n + 1).min(block.guest.len()) as i32;
+                c.ops.push(op);
+                return c.finished();
+            }
+        }
+        match is_last {
+            true => c.terminator(site),
+            false => c.probe_after(site, None),
         }
     }
-    c.terminator();
-    Code { ops: c.ops, infos: c.infos }
+    c.finished()
+}
+
+/// Whether an operation may change EXEC: 64-bit results may begin one cell before it.
+fn writes_exec(inst: &Inst) -> bool {
+    let near = Uni::EXEC.0 - 1..=Uni::EXEC.0 + 1;
+    inst.dst.iter().any(|dst| matches!(dst, Operand::Uni(cell) if near.contains(&cell.0)))
 }
 
 /// What each operation of a block compiles to.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
-    let mut c = Compiler {
-        tier,
-        counts,
-        watching: false,
-        strict: Strict::default(),
-        block,
-        ops: Vec::new(),
-        infos: Vec::new(),
-        pc: 0,
-        step_rows: 0,
-        opaque: false,
-    };
+    let strict = Strict::default();
+    let purpose = Purpose { tier, counts, counting: false, watching: false, strict, interests: None };
+    let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();
         c.opaque = goes_lane_by_lane(inst.op);
-        let unsupported = c.operation(inst).is_err();
+        let unsupported = c.operation(inst, 0, None).is_err();
         OperationCost { host_operations: c.ops.len() as u32, opaque: c.opaque, unsupported }
     };
     block.insts.iter().map(cost).collect()
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
+        let Purpose { tier, counts, counting: _, watching, strict, interests } = purpose;
+        Compiler {
+            tier,
+            counts,
+            watching,
+            strict,
+            block,
+            ops: Vec::new(),
+            infos: Vec::new(),
+            pc: block.start,
+            step_rows: 0,
+            opaque: false,
+            interests,
+            sites: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    fn finished(self) -> Code {
+        Code { ops: self.ops, infos: self.infos, sites: self.sites, counters: self.counters }
+    }
+
+    /// What probes at the guest instruction point to; `None` if nobody wants to know of it.
+    fn site(&mut self, guest: &[Inst], end: Option<Terminator>) -> Option<*const Site> {
+        let site = Site::new(self.pc, guest, end, self.interests?, self.counts)?;
+        self.sites.push(Box::new(site));
+        self.sites.last().map(|site| &raw const **site)
+    }
+
+    /// A probe that points to a site.
+    fn probe(&self, run: Handler, site: *const Site) -> HostOp {
+        HostOp { own: Own { probe: site }, ..self.host(run) }
+    }
+
+    fn probe_before(&mut self, site: Option<*const Site>) {
+        if let Some(site) = site
+            && self.sites.last().is_some_and(|last| last.wants_before())
+        {
+            self.ops.push(self.probe(probe::before_handler(), site));
+        }
+    }
+
+    /// The probe behind a guest instruction; `end` is the operation that ends the block, if one does.
+    fn probe_after(&mut self, site: Option<*const Site>, end: Option<HostOp>) {
+        if let Some(site) = site
+            && self.sites.last().is_some_and(|last| last.wants_after())
+        {
+            let probe = self.probe(probe::after_handler(), site);
+            let operands = end.unwrap_or(probe);
+            self.ops.push(HostOp { src: operands.src, k: operands.k, ..probe });
+        }
+    }
+
+    /// The probe in front of an operation that somebody wants to know of, with its operands; `index` is its number in the
+    /// guest instruction.
+    fn probe_operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) {
+        let (Some(site), Some(interests)) = (site, self.interests) else { return };
+        let (run, n) = match inst.op {
+            Op::Fence(_) if interests.fences => (probe::fence_handler(), 1),
+            op => match probe::memory_handler(op) {
+                Some(found) if interests.memory => found,
+                _ => return,
+            },
+        };
+        let op = self.plain(inst, run);
+        self.ops.push(HostOp { dst: index as u32, dst2: n, own: Own { probe: site }, ..op });
+    }
+
     fn host(&self, run: Handler) -> HostOp {
         HostOp {
             run,
@@ -212,13 +302,14 @@ impl Compiler<'_> {
         })
     }
 
-    /// One operation and what must be done before it.
-    fn operation(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+    /// One operation and what must be done before it; `index` is its number in the guest instruction.
+    fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
         if self.waits_for_address(inst) {
             self.check(inst)?;
         }
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
+        self.probe_operation(&inst, index, site);
         self.inst(&inst)
     }
 
@@ -652,7 +743,7 @@ impl Compiler<'_> {
         Ok(row)
     }
 
-    fn terminator(&mut self) {
+    fn terminator(&mut self, site: Option<*const Site>) {
         self.pc = self.block.terminator_pc();
         let count = self.block.guest.len() as i32;
         let mut op = match self.block.terminator {
@@ -707,6 +798,12 @@ impl Compiler<'_> {
             Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),
         };
         op.imm = count;
+        if let (Some(site), Terminator::Barrier(_)) = (site, self.block.terminator)
+            && self.interests.is_some_and(|interests| interests.barriers)
+        {
+            self.ops.push(self.probe(probe::barrier_handler(), site));
+        }
+        self.probe_after(site, Some(op));
         self.ops.push(op);
     }
 }

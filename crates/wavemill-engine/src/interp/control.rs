@@ -43,11 +43,13 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
     }
 }
 
-/// Counts how often a block is entered, in `k[0]`; stands in front of a block when a run counts.
-pub(super) unsafe fn count(_ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+/// Counts how often it is passed, in `k[0]`, and the active lanes meanwhile, in `k[1]`; stands in front of a block, and
+/// behind what changes EXEC, when a run counts.
+pub(super) unsafe fn count(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         (*op).k[0] += 1;
+        (*op).k[1] += u64::from(cell64(ctx, Uni::EXEC).count_ones());
         HostOp::next(op)
     }
 }

@@ -6,9 +6,11 @@ use wavemill_ir::FaultKind;
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
+use super::probe::Site;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::MemoryMap;
-use crate::regs::ROW_BYTES;
+use crate::observe::Events;
+use crate::regs::{ROW_BYTES, Registers};
 
 /// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
 /// (then [`Ctx::exit`] says why).
@@ -74,6 +76,8 @@ pub(super) union Own {
     pub atomic: Atomic,
     /// Of a terminator: where control flow goes.
     pub jump: Jump,
+    /// Of a probe: what it knows of its instruction.
+    pub probe: *const Site,
 }
 
 /// What an atomic has.
@@ -196,6 +200,9 @@ pub(super) struct Ctx {
     pub unordered_store: bool,
     /// Status registers.
     pub status: Status,
+    /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).
+    pub registers: *const Registers,
+    pub events: *mut Events<'static>,
 }
 
 /// What `s_getreg_b32` and the clocks read.

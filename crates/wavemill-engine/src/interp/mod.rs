@@ -18,6 +18,7 @@ mod int;
 mod lane;
 mod lds;
 mod mem;
+mod probe;
 mod scalar;
 mod simd;
 mod smem;
@@ -34,6 +35,7 @@ use wavemill_ir::{Block, FaultKind, MODE_KEY, Uni};
 
 use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Strict};
 use crate::memory::{MemoryMap, Nearest};
+use crate::observe::{Events, Interests};
 use crate::regs::{RegisterCounts, Registers};
 use compile::{Code, Purpose, compile};
 use hostop::{Ctx, Exit, Status};
@@ -142,7 +144,7 @@ pub trait BlockSource: Sync {
 }
 
 /// How often the waves of a run entered a block.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BlockCount {
     /// Guest address of the block.
     pub pc: u64,
@@ -150,6 +152,30 @@ pub struct BlockCount {
     pub mode: u32,
     /// Number of times that a wave entered it.
     pub entered: u64,
+    /// Active lanes (EXEC), summed up over all entries: byte offset from the start of the block, and their number at the
+    /// guest instructions from there on. In ascending order; the first offset is 0.
+    pub lanes: Vec<(u32, u64)>,
+}
+
+impl BlockCount {
+    /// Active lanes at the guest instruction at a byte offset, summed up over all entries.
+    #[must_use]
+    pub fn lanes_at(&self, offset: u32) -> u64 {
+        let behind = self.lanes.partition_point(|(from, _)| *from <= offset);
+        behind.checked_sub(1).map_or(0, |at| self.lanes[at].1)
+    }
+
+    /// Adds the counts of the same block elsewhere.
+    pub(crate) fn add(&mut self, other: &BlockCount) {
+        self.entered += other.entered;
+        for (offset, lanes) in &other.lanes {
+            match self.lanes.binary_search_by_key(offset, |(from, _)| *from) {
+                Ok(at) => self.lanes[at].1 += lanes,
+                // The code has changed meanwhile.
+                Err(at) => self.lanes.insert(at, (*offset, *lanes)),
+            }
+        }
+    }
 }
 
 /// A wave between runs of the interpreter.
@@ -200,7 +226,7 @@ const MAX_OPS: usize = 1 << 19;
 
 /// Compiled code of one host thread.
 pub(crate) struct Interpreter<'a> {
-    purpose: Purpose,
+    purpose: Purpose<'a>,
     source: &'a dyn BlockSource,
     blocks: HashMap<(u64, u32), Box<Code>>,
     /// The block that was looked up last, with its first operation: most often a kernel's first block.
@@ -215,7 +241,7 @@ pub(crate) struct Interpreter<'a> {
     /// Blocks compiled so far.
     compiled: usize,
     /// Counts of blocks that were dropped.
-    counted: HashMap<(u64, u32), u64>,
+    counted: HashMap<(u64, u32), BlockCount>,
 }
 
 impl fmt::Debug for Interpreter<'_> {
@@ -232,8 +258,9 @@ impl<'a> Interpreter<'a> {
         counting: bool,
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
+        let watching = source.watches_exceptions();
         let strict = Strict::default();
-        let purpose = Purpose { tier, counts, counting, watching: source.watches_exceptions(), strict };
+        let purpose = Purpose { tier, counts, counting, watching, strict, interests: None };
         Interpreter {
             purpose,
             source,
@@ -259,20 +286,25 @@ impl<'a> Interpreter<'a> {
         self.compiled
     }
 
+    /// The same for waves that are watched: blocks have probes for what is asked.
+    pub(crate) fn watching(mut self, interests: &'a Interests) -> Self {
+        self.purpose.interests = Some(interests);
+        self
+    }
+
     /// How often each block was entered, by address and mode, in parts if it was compiled again; empty unless the
     /// interpreter counts.
     pub(crate) fn block_counts(&self) -> impl Iterator<Item = BlockCount> + '_ {
-        let count = |((pc, mode), entered): ((u64, u32), u64)| BlockCount { pc, mode, entered };
-        let now =
-            self.blocks.iter().filter(|_| self.purpose.counting).map(|(key, code)| (*key, code.entered()));
-        now.chain(self.counted.iter().map(|(key, entered)| (*key, *entered))).map(count)
+        let now = self.blocks.iter().filter(|_| self.purpose.counting);
+        now.map(|(key, code)| block_count(*key, code)).chain(self.counted.values().cloned())
     }
 
     /// Forgets all compiled code. No pointer to an operation may be used afterwards.
     fn drop_blocks(&mut self) {
         for (key, code) in self.blocks.drain() {
             if self.purpose.counting {
-                *self.counted.entry(key).or_default() += code.entered();
+                let counted = block_count(key, &code);
+                self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
             }
         }
         self.last = None;
@@ -312,9 +344,20 @@ impl<'a> Interpreter<'a> {
         op
     }
 
-    /// Runs a wave until it stops or has started `budget` guest instructions.
-    pub(crate) fn run(&mut self, wave: &mut Wave, around: Surroundings<'_>, budget: u64) -> WaveExit {
+    /// Runs a wave until it stops or has started `budget` guest instructions. An interpreter for watched waves wants to
+    /// know where events go.
+    pub(crate) fn run(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        budget: u64,
+        events: Option<&mut Events<'_>>,
+    ) -> WaveExit {
         debug_assert_eq!(wave.regs.counts(), self.purpose.counts);
+        assert!(
+            self.purpose.interests.is_none() || events.is_some(),
+            "blocks with probes run for watched waves only"
+        );
         let budget = budget.clamp(1, 1 << 40) as i64;
         let mut ctx = Ctx {
             base: wave.regs.base(),
@@ -337,6 +380,8 @@ impl<'a> Interpreter<'a> {
                 retired_base: wave.retired as i64 + budget,
                 ..Status::default()
             },
+            registers: &raw const wave.regs,
+            events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
         };
         self.follow_source();
         // The last branch that needed a block, and where it led.
@@ -462,6 +507,11 @@ fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, 
     }
 }
 
+fn block_count((pc, mode): (u64, u32), code: &Code) -> BlockCount {
+    let (entered, lanes) = code.counts();
+    BlockCount { pc, mode, entered, lanes }
+}
+
 fn refused(ctx: &Ctx) -> Vec<FaultLane> {
     ctx.refused.iter().map(|(lane, address)| FaultLane { lane: *lane, address: *address }).collect()
 }
@@ -537,7 +587,7 @@ mod tests {
             private: (0, 0),
             deterministic: true,
         };
-        assert!(matches!(interp.run(wave, around, n), WaveExit::Preempted));
+        assert!(matches!(interp.run(wave, around, n, None), WaveExit::Preempted));
     }
 
     #[test]

@@ -11,13 +11,23 @@ use crate::fault::{Access, BufferRange, FaultSpace};
 use crate::raw;
 use crate::regs::uni_offset;
 
+/// Register and constant. Of each component of an address, the base among them, the two low bits are ignored (Vega ISA
+/// 7.2.1, CDNA4 ISA 8.2.1.1: "all components"; Vega ISA 12.6 says it of the register, 7.2.1 of the base of buffers). So the
+/// final address is a multiple of 4, as 7.2.1 wants, whatever the sum of the low bits would have been.
 #[inline(always)]
 unsafe fn offset(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
     unsafe {
         let register = if (*op).src[1] & ABSENT != 0 { 0 } else { u64::from(scalar32(ctx, op, 1)) };
-        register.wrapping_add_signed(i64::from((*op).imm))
+        (register & !3).wrapping_add_signed(i64::from((*op).imm & !3))
     }
+}
+
+/// The base in two registers.
+#[inline(always)]
+unsafe fn base_address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe { scalar64(ctx, op, 0) & 0xffff_ffff_fffc }
 }
 
 #[cold]
@@ -48,11 +58,17 @@ unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
     }
 }
 
+/// Address of a scalar load or store.
+#[inline(always)]
+pub(super) unsafe fn address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe { base_address(ctx, op).wrapping_add(offset(ctx, op)) }
+}
+
 unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
-        // Scalar accesses ignore the two low address bits (Vega ISA 7.2).
-        let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Load);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Load, 4 * N as u32);
@@ -70,21 +86,29 @@ unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     unsafe {
         let cells = (*ctx).base.add(((*op).src[0] & !FLAGS) as usize) as *const u32;
         let word = |n: usize| cells.add(n).read();
-        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+        let base = u64::from(word(0) & !3) | u64::from(word(1) & 0xffff) << 32;
         let stride = u64::from(word(1) >> 16 & 0x3fff);
         let records = u64::from(word(2));
         (base, if stride == 0 { records } else { stride * records })
     }
 }
 
+/// Address of a scalar load of `n` dwords through a buffer resource, and how many of them are in range: the first ones.
+/// The others read 0.
+#[inline(always)]
+pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (base, size) = resource(ctx, op);
+        let first = offset(ctx, op);
+        (base.wrapping_add(first), (size.saturating_sub(first) / 4).min(n))
+    }
+}
+
 unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let (base, size) = resource(ctx, op);
-        let first = offset(ctx, op) & !3;
-        // Each dword out of range reads 0; those in range are the first ones.
-        let within = (size.saturating_sub(first) / 4).min(N as u64);
-        let address = (base & !3).wrapping_add(first);
+        let (address, within) = buffer_address(ctx, op, N as u64);
         let mut data = [0; N];
         if within > 0 {
             let p = global(ctx, op, address, 4 * within, Access::Load);
@@ -121,7 +145,7 @@ pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
 unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let address = (scalar64(ctx, op, 0) & 0xffff_ffff_ffff).wrapping_add(offset(ctx, op)) & !3;
+        let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Store);
         if p.is_null() {
             return refuse(ctx, op, address, Access::Store, 4 * N as u32);

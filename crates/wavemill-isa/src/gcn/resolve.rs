@@ -174,14 +174,15 @@ impl Words<'_> {
     }
 
     /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
-    /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1).
+    /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1). Nor do sources of more
+    /// than 64 bits, for which scalar sources have no meaning (Vega ISA 6.2.1 knows 32 and 64 bits of them).
     fn takes_scalars(&self, spec: &OperandSpec, code: u32) -> bool {
         match self.form.encoding {
             Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
             Encoding::Mai | Encoding::MaiScaled => {
                 spec.role == Role::Src2 && !self.flag(Flag::Sparse) && code >= 128
             }
-            _ => !spec.accvgpr,
+            _ => !spec.accvgpr && self.dwords(spec) <= 2,
         }
     }
 

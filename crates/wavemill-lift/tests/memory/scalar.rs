@@ -24,8 +24,10 @@ fn forms() -> Vec<Form> {
         (vec![(F::Imm, 1), (F::Offset, minus_8), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 128, 120),
         (vec![(F::Imm, 0), (F::Offset, OFFSET)], 68, 68),
         (vec![(F::Imm, 0), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 200, 200),
-        // The two low bits do not count.
+        // The two low bits do not count, whatever their sum.
         (vec![(F::Imm, 0), (F::Offset, OFFSET)], 71, 68),
+        (vec![(F::Imm, 1), (F::Offset, 7), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 71, 72),
+        (vec![(F::Imm, 1), (F::Offset, minus_8 + 3), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 131, 120),
     ]
 }
 
@@ -48,7 +50,8 @@ fn loads() {
         for (mut fields, register, at) in forms() {
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
             let outcome = machine.run(&home_words(TARGET, op, &fields), |regs, buffers| {
-                regs.set_uni64(Uni(BASE as u16), buffers[0]);
+                // Nor do those of the base.
+                regs.set_uni64(Uni(BASE as u16), buffers[0] + 3);
                 regs.set_uni(Uni(OFFSET as u16), register);
             });
             let loaded: Vec<u32> = (0..n).map(|i| outcome.sgpr(DATA as usize + i)).collect();
@@ -84,6 +87,23 @@ fn scratch_loads_count_their_register_in_64_bytes() {
     assert_eq!([outcome.sgpr(DATA as usize), outcome.sgpr(DATA as usize + 1)], expected[..]);
 }
 
+/// As those of [`loads`], though the base stands in a buffer resource.
+#[test]
+fn buffer_loads_ignore_the_same_bits() {
+    let mut machine = Machine::new(TARGET);
+    machine.buffers = vec![Numbers::new(26).bytes(512)];
+    for (mut fields, register, at) in forms() {
+        fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
+        let outcome = machine.run(&home_words(TARGET, Op::SBufferLoadDwordx2, &fields), |regs, buffers| {
+            regs.set_uni64(Uni(BASE as u16), buffers[0] + 3);
+            regs.set_uni(Uni(BASE as u16 + 2), 512);
+            regs.set_uni(Uni(OFFSET as u16), register);
+        });
+        let loaded = [outcome.sgpr(DATA as usize), outcome.sgpr(DATA as usize + 1)];
+        assert_eq!(loaded[..], dwords(&machine.buffers[0][at..at + 8]), "{fields:?}");
+    }
+}
+
 #[test]
 fn buffer_loads_read_zero_behind_the_end() {
     let mut machine = Machine::new(TARGET);
@@ -114,7 +134,8 @@ fn stores() {
             machine.buffers = vec![Numbers::new(25).bytes(512)];
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
             let outcome = machine.run(&home_words(TARGET, op, &fields), |regs, buffers| {
-                regs.set_uni64(Uni(BASE as u16), buffers[0]);
+                // Nor do those of the base.
+                regs.set_uni64(Uni(BASE as u16), buffers[0] + 3);
                 regs.set_uni(Uni(OFFSET as u16), register);
                 for i in 0..4 {
                     regs.set_uni(Uni(DATA as u16 + i), 0x0101_0101 * (u32::from(i) + 1));

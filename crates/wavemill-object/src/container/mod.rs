@@ -18,6 +18,7 @@ pub(crate) use bundle::PLAIN_MAGIC;
 pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
 
 use crate::Limits;
+use crate::elf::{CodeObject, may_define};
 use crate::error::{Error, Result};
 use crate::sniff;
 use crate::target::TargetId;
@@ -50,6 +51,17 @@ pub struct Selected {
     pub bundle: usize,
     /// Which of its entries.
     pub entry: Entry,
+}
+
+/// A kernel that [`Container::find_kernel`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// Where its code object is.
+    pub selected: Selected,
+    /// Its name in the code object.
+    pub kernel: String,
+    /// The code object.
+    pub bytes: Cow<'a, [u8]>,
 }
 
 impl<'a> Container<'a> {
@@ -115,6 +127,26 @@ impl<'a> Container<'a> {
             true => Err(Error::NoMatch { wanted: device.to_string(), available }),
             false => Ok(found),
         }
+    }
+
+    /// The first code object that fits `device` and has the kernel called `name` (as
+    /// [`is_called`](crate::is_called) says), with the kernel's name in it. Code objects without any symbol of that name are passed over by
+    /// their string tables, so that of a library with hundreds of them hardly more than one is read.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), and what is wrong with a code object that may have the kernel.
+    pub fn find_kernel(&self, device: &TargetId, name: &str, limits: &Limits) -> Result<Option<Found<'a>>> {
+        for selected in self.select(device, limits)? {
+            let bytes = self.read(&selected, limits)?;
+            if !may_define(&bytes, name) {
+                continue;
+            }
+            let kernel = CodeObject::parse(&bytes)?.kernel(name).map(|kernel| kernel.name.clone());
+            if let Some(kernel) = kernel {
+                return Ok(Some(Found { selected, kernel, bytes }));
+            }
+        }
+        Ok(None)
     }
 
     /// The bytes of an entry that [`select`](Self::select) found.

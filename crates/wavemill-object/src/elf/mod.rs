@@ -2,6 +2,7 @@
 
 mod image;
 mod kernel;
+mod names;
 mod note;
 mod object_file;
 mod relocation;
@@ -10,6 +11,7 @@ mod symbol;
 
 pub use image::{Image, Segment};
 pub use kernel::Kernel;
+pub use names::may_define;
 pub(crate) use object_file::is_gpu_elf;
 pub use object_file::{CodeObject, CodeObjectVersion};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};

@@ -12,6 +12,7 @@ use super::relocation::{Relocation, RelocationKind, RelocationSymbol};
 use super::section::{self, Section};
 use super::symbol::{Symbol, SymbolKind};
 use super::{Header, LE, elf_error};
+use crate::demangle::is_called;
 use crate::error::{Error, Result};
 use crate::metadata::{self, Metadata};
 use crate::sniff::{self, EM_AMDGPU};
@@ -214,16 +215,10 @@ impl<'a> CodeObject<'a> {
         &self.kernels
     }
 
-    /// The kernel called `name`: mangled, or demangled with or without parameters.
+    /// The kernel called `name`, as [`is_called`] says.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         let exact = self.kernels.iter().find(|kernel| kernel.name == name);
-        exact.or_else(|| {
-            self.kernels.iter().find(|kernel| {
-                kernel.demangled_name().is_some_and(|full| {
-                    full == name || full.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
-                })
-            })
-        })
+        exact.or_else(|| self.kernels.iter().find(|kernel| is_called(&kernel.name, name)))
     }
 
     /// Faults that do not keep the rest from being used, in plain words.

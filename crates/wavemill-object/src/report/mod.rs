@@ -6,6 +6,7 @@
 mod text;
 
 use crate::container::{Bundle, BundleFormat, Container, ContainerKind, Entry, OpenBundle};
+use crate::demangle::canonical;
 use crate::elf::{CodeObject, Kernel, Symbol, SymbolPlace};
 use crate::error::{Error, Result};
 use crate::metadata::Argument;
@@ -287,7 +288,10 @@ impl ObjectReport {
             None => true,
             Some(text) => {
                 kernel.name.contains(text)
-                    || kernel.demangled.as_ref().is_some_and(|name| name.contains(text))
+                    || kernel
+                        .demangled
+                        .as_ref()
+                        .is_some_and(|name| canonical(name).contains(&canonical(text)))
             }
         };
         let kernels: Vec<_> =

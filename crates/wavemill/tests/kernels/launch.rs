@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use wavemill::{
-    AddressMode, Arg, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, TargetChoice, Tier,
-    Tracer,
+    AddressMode, Arg, Buffer, Device, Error, Launch, LaunchStats, Module, Observer, RunOptions, TargetChoice,
+    Tier,
 };
 use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
 
@@ -40,34 +40,43 @@ pub(crate) fn launch(case: &Case, code: Code, way: Way) -> Result<(Vec<Vec<u8>>,
     run(case, code, way.options(), None)
 }
 
-/// The same, one instruction at a time if somebody may watch.
+/// The same while somebody watches.
 pub(crate) fn launch_watched(
     case: &Case,
     code: Code,
     way: Way,
-    tracer: Option<&dyn Tracer>,
+    observer: &dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, way.options(), tracer)
+    run(case, code, way.options(), Some(observer))
 }
 
-/// The same with a count of instructions.
+/// The same one instruction at a time.
+pub(crate) fn launch_stepped(
+    case: &Case,
+    code: Code,
+    way: Way,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    run(case, code, RunOptions { single_steps: true, ..way.options() }, None)
+}
+
+/// The same with a count of instructions, one at a time or not.
 pub(crate) fn launch_counted(
     case: &Case,
     code: Code,
     way: Way,
-    tracer: Option<&dyn Tracer>,
+    single_steps: bool,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, RunOptions { count_blocks: true, ..way.options() }, tracer)
+    run(case, code, RunOptions { count_blocks: true, single_steps, ..way.options() }, None)
 }
 
 fn run(
     case: &Case,
     code: Code,
     options: RunOptions,
-    tracer: Option<&dyn Tracer>,
+    observer: Option<&dyn Observer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = object(case, code);
-    run_on(&Device::for_object(&object)?, &object, case, (options, tracer), |device, name, data| {
+    run_on(&Device::for_object(&object)?, &object, case, (options, observer), |device, name, data| {
         device.buffer_from(name, data)
     })
 }
@@ -112,7 +121,7 @@ fn run_on(
     device: &Device,
     object: &[u8],
     case: &Case,
-    (options, tracer): (RunOptions, Option<&dyn Tracer>),
+    (options, observer): (RunOptions, Option<&dyn Observer>),
     mut buffer_of: impl FnMut(&Device, &str, &[u8]) -> Result<Buffer, Error>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let module = Module::load(device, object)?;
@@ -141,8 +150,8 @@ fn run_on(
         .dims(case.dims as u16)
         .args(args)
         .options(options);
-    let stats = match tracer {
-        Some(tracer) => launch.tracer(tracer).run()?,
+    let stats = match observer {
+        Some(observer) => launch.observer(observer).run()?,
         None => launch.run()?,
     };
     let contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;

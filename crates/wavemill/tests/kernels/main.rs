@@ -1,12 +1,14 @@
 //! Every kernel of the project on every target: right numbers, and the same bits whatever the host does.
 
 mod launch;
+mod watched;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use wavemill::{Tier, TraceStep, Tracer};
+use wavemill::Tier;
 use wavemill_kernels::{Case, KERNELS, Level, Size, Target};
 
-use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_watched};
+use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_stepped, launch_watched};
+use watched::Shadows;
 
 /// The kernel's results are those of its host reference.
 fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
@@ -27,8 +29,8 @@ fn in_place(case: &Case, code: Code) -> Result<(), Failed> {
 fn counts(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, tier: Tier::detect() };
     let mut all = Vec::new();
-    for tracer in [None, Some(&NoOne as &dyn Tracer)] {
-        let (_, stats) = launch_counted(case, code, way, tracer)?;
+    for single_steps in [false, true] {
+        let (_, stats) = launch_counted(case, code, way, single_steps)?;
         let (mix, fidelity) = (stats.mix.expect("counted"), stats.fidelity.expect("counted"));
         let operations = stats.operations.expect("counted");
         let instructions = stats.run.instructions;
@@ -38,7 +40,10 @@ fn counts(case: &Case, code: Code) -> Result<(), Failed> {
         );
         assert!(operations.ir > 0 && operations.host >= operations.ir - instructions);
         assert_eq!(fidelity.unsupported, 0);
-        all.push((mix, fidelity, operations.opaque));
+        let rows = stats.rows.expect("counted");
+        assert_eq!(rows.list().iter().map(|row| row.count).sum::<u64>(), instructions);
+        assert!(rows.list().iter().all(|row| row.lanes <= 64 * row.count));
+        all.push((mix, fidelity, operations.opaque, rows));
     }
     assert_eq!(all[0], all[1]);
     Ok(())
@@ -62,29 +67,30 @@ fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Nobody looks at the waves of a launch that runs one instruction at a time.
-#[derive(Debug)]
-struct NoOne;
-
-impl Tracer for NoOne {
-    fn watches(&self, _: [u32; 3], _: u32) -> bool {
-        false
-    }
-
-    fn stepped(&self, _: &TraceStep<'_>) {}
-}
-
 /// One instruction at a time gives the same bits and counts as whole blocks: nothing that a block's operations do among
 /// themselves shows between instructions.
 fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, tier: Tier::detect() };
     let (expected, blocks) = launch(case, code, way)?;
-    let (found, steps) = launch_watched(case, code, way, Some(&NoOne))?;
+    let (found, steps) = launch_stepped(case, code, way)?;
     if !case.spins {
         assert_eq!(steps.run.instructions, blocks.run.instructions);
         assert!(steps.run.blocks > blocks.run.blocks, "a block for each instruction");
     }
     if found != expected { Err("single steps give other bits than blocks".into()) } else { Ok(()) }
+}
+
+/// Watching waves changes no bits and no counts, and those who watch are told of every register that changes.
+fn same_watched(case: &Case, code: Code) -> Result<(), Failed> {
+    let way = Way { threads: 2, tier: Tier::detect() };
+    let (expected, alone) = launch(case, code, way)?;
+    let shadows = Shadows::default();
+    let (found, stats) = launch_watched(case, code, way, &shadows)?;
+    if !case.spins {
+        assert_eq!(stats.run.instructions, alone.run.instructions);
+    }
+    shadows.check(case.group_count())?;
+    if found != expected { Err("a watched run gives other bits".into()) } else { Ok(()) }
 }
 
 /// Which objects are run of those that are not built as usual, at -O2: a third of them, another one every day, or all
@@ -153,6 +159,11 @@ fn main() {
                     trials.push(Trial::test(format!("same_steps::{name}"), move || {
                         same_steps(&kernel.make(Size::Small), code)
                     }));
+                    if level == Level::O2 {
+                        trials.push(Trial::test(format!("same_watched::{name}"), move || {
+                            same_watched(&kernel.make(Size::Small), code)
+                        }));
+                    }
                 }
             }
         }

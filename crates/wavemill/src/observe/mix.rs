@@ -6,8 +6,9 @@ use std::sync::Arc;
 use wavemill_engine::{BlockCount, MemoryMap, OperationCost, Tier, operation_costs};
 use wavemill_ir::Block;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Fidelity, Format, Inst, decode};
+use wavemill_isa::gcn::{Fidelity, Format, Inst, Op, decode};
 
+use super::rows::{RowCount, RowCounts};
 use crate::device::DeviceInner;
 
 /// Guest instructions of a launch by kind.
@@ -147,16 +148,30 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 /// Everything that the counts of blocks tell about the instructions of a launch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Executed {
+    pub rows: RowCounts,
     pub mix: InstructionMix,
     pub fidelity: FidelityCounts,
     pub operations: OperationCounts,
     inexact: HashMap<(&'static str, Fidelity, &'static str), u64>,
     opaque: HashMap<&'static str, u64>,
+    by_row: HashMap<Op, RowCount>,
 }
 
 impl Executed {
+    fn new(target: Target) -> Self {
+        Executed {
+            rows: RowCounts::new(target, Vec::new()),
+            mix: InstructionMix::default(),
+            fidelity: FidelityCounts::default(),
+            operations: OperationCounts::default(),
+            inexact: HashMap::new(),
+            opaque: HashMap::new(),
+            by_row: HashMap::new(),
+        }
+    }
+
     /// The instructions in the blocks that were entered; with `stepped`, the run executed the first instruction of each
     /// only.
     pub(crate) fn of(
@@ -166,7 +181,7 @@ impl Executed {
         counts: &[BlockCount],
         stepped: bool,
     ) -> Self {
-        let mut all = Executed::default();
+        let mut all = Executed::new(device.target);
         for count in counts {
             let mut block = device.code.block(map, count.pc, count.mode);
             if stepped && let [_, second, ..] = block.guest[..] {
@@ -175,25 +190,27 @@ impl Executed {
                 block.guest.truncate(1);
             }
             let code = |at: u64| device.code.fetch(map, at);
-            all.add(device.target, &block, &operation_costs(&block, tier), count.entered, code);
+            all.add(&block, &operation_costs(&block, tier), count, code);
         }
         all.finish()
     }
 
     fn add(
         &mut self,
-        target: Target,
         block: &Block,
         costs: &[OperationCost],
-        entered: u64,
+        count: &BlockCount,
         code: impl Fn(u64) -> ([u8; 16], usize),
     ) {
+        let (target, entered) = (self.rows.target(), count.entered);
         let instruction = |offset: u32| {
             let (bytes, n) = code(block.start + u64::from(offset));
             decode(target, &bytes[..n]).ok()
         };
-        for inst in block.guest.iter().filter_map(|offset| instruction(*offset)) {
-            self.instruction(&inst, entered);
+        for offset in &block.guest {
+            if let Some(inst) = instruction(*offset) {
+                self.instruction(target, &inst, entered, count.lanes_at(*offset));
+            }
         }
         self.operations.guest += entered * block.guest.len() as u64;
         // The block's end is one more operation.
@@ -209,7 +226,13 @@ impl Executed {
         }
     }
 
-    fn instruction(&mut self, inst: &Inst, entered: u64) {
+    fn instruction(&mut self, target: Target, inst: &Inst, entered: u64, lanes: u64) {
+        let row = inst.row();
+        let (name, mnemonic, format) = (row.name(), row.mnemonic(target), row.format);
+        let new = RowCount { name, mnemonic, format, count: 0, lanes: 0 };
+        let counted = self.by_row.entry(row.op).or_insert(new);
+        counted.count += entered;
+        counted.lanes += lanes;
         *self.mix.slot(inst.row().format) += entered;
         let fidelity = inst.fidelity();
         *self.fidelity.slot(fidelity) += entered;
@@ -220,6 +243,7 @@ impl Executed {
     }
 
     fn finish(mut self) -> Self {
+        self.rows = RowCounts::new(self.rows.target(), self.by_row.drain().map(|(_, row)| row).collect());
         let inexact = self.inexact.drain().map(|((mnemonic, fidelity, note), count)| InexactCount {
             mnemonic,
             fidelity,
@@ -261,8 +285,12 @@ mod tests {
         assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
-        let mut all = Executed::default();
-        all.add(context.target, &block, &costs, entered, code);
+        let mut all = Executed::new(context.target);
+        // All lanes are active, but for the last instruction.
+        let last = block.guest.last().copied().unwrap_or_default();
+        let lanes = vec![(0, 64 * entered), (last, 0)];
+        let count = BlockCount { pc: block.start, mode: context.mode, entered, lanes };
+        all.add(&block, &costs, &count, code);
         all.finish()
     }
 
@@ -281,6 +309,16 @@ mod tests {
         assert_eq!((o.guest, o.ir, o.host, o.opaque), (15, 15, 15, 3));
         assert_eq!(o.opaque_by_instruction, [("ds_swizzle_b32", 3)]);
         assert_eq!((o.ir_per_guest(), o.opaque_share()), (1.0, 0.2));
+        let rows: Vec<_> =
+            all.rows.list().iter().map(|r| (r.name, r.format, r.count, r.mean_lanes())).collect();
+        let wanted = [
+            ("ds_swizzle_b32", Format::Ds, 3, Some(64.0)),
+            ("s_endpgm", Format::Sopp, 3, None),
+            ("s_memtime", Format::Smem, 3, None),
+            ("v_add_f32", Format::Vop2, 3, Some(64.0)),
+            ("v_sqrt_f32", Format::Vop1, 3, Some(64.0)),
+        ];
+        assert_eq!(rows, wanted);
     }
 
     #[test]

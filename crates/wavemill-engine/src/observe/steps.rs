@@ -1,37 +1,10 @@
-//! Watching waves instruction by instruction.
+//! Blocks of one guest instruction each.
 
-use std::fmt;
 use std::sync::Arc;
 
 use wavemill_ir::Block;
 
-use crate::fault::WaveSnapshot;
 use crate::interp::BlockSource;
-
-/// Something that watches waves run. Nothing is slower where nobody watches; a watched run executes one guest
-/// instruction at a time.
-pub trait Observer: Sync + fmt::Debug {
-    /// Whether a wave is watched.
-    fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool;
-
-    /// Called after each instruction of a watched wave that ran without a fault.
-    fn stepped(&self, step: &Step<'_>);
-}
-
-/// An instruction that a wave has run.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
-    /// Workgroup coordinates.
-    pub workgroup: [u32; 3],
-    /// Wave number in the workgroup.
-    pub wave: u32,
-    /// Guest address of the instruction.
-    pub pc: u64,
-    /// Registers before it.
-    pub before: &'a WaveSnapshot,
-    /// Registers after it.
-    pub after: &'a WaveSnapshot,
-}
 
 /// Blocks of one guest instruction each: the beginnings of another source's blocks.
 pub(crate) struct SingleSteps<'a>(pub &'a dyn BlockSource);

@@ -1,0 +1,82 @@
+//! A line of a trace as a JSON object; docs/trace.md describes it.
+
+use serde_json::{Map, Value, json};
+use wavemill::ir::{Row, Uni};
+use wavemill::{Piece, Place, RowChange, TraceAccess, TraceStep};
+
+use super::text::{access_name, scalars};
+use crate::message::with_kind;
+
+/// Numbers of 64 bits are texts, because not every reader of JSON keeps all of them.
+fn wide(value: u64) -> Value {
+    Value::String(format!("{value:#x}"))
+}
+
+fn row(change: &RowChange) -> Value {
+    let lanes = (0..64).filter(|lane| change.before[*lane] != change.after[*lane]);
+    let mask = lanes.clone().fold(0u64, |mask, lane| mask | 1 << lane);
+    json!({ "lanes": wide(mask), "values": lanes.map(|lane| change.after[lane]).collect::<Vec<u32>>() })
+}
+
+fn row_name(row: Row) -> String {
+    format!("{row:?}")
+}
+
+fn piece(piece: &Piece) -> Value {
+    match piece.place {
+        Place::Global(address) => {
+            json!({ "lane": piece.lane, "space": "global", "address": wide(address), "bytes": piece.size })
+        }
+        Place::Lds(offset) => {
+            json!({ "lane": piece.lane, "space": "lds", "offset": offset, "bytes": piece.size })
+        }
+        Place::Private { address, offset } => json!({
+            "lane": piece.lane, "space": "private", "address": wide(address), "offset": offset, "bytes": piece.size,
+        }),
+    }
+}
+
+fn access(access: &TraceAccess) -> Value {
+    json!({
+        "kind": access.kind.name(),
+        "access": access_name(access.access),
+        "bytes": access.size,
+        "active": wide(access.active),
+        "pieces": access.pieces.iter().map(piece).collect::<Vec<_>>(),
+    })
+}
+
+/// The line of an instruction, without its end.
+pub(super) fn line(launch: usize, step: &TraceStep<'_>) -> String {
+    let mut registers = Map::new();
+    for scalar in scalars(step) {
+        // Pairs are 64 bits wide.
+        let value = match scalar.pair {
+            true => wide(scalar.value),
+            false => json!(scalar.value),
+        };
+        registers.insert(scalar.name, value);
+    }
+    if step.changes.cells.iter().any(|change| change.cell == Uni::SCC) {
+        registers.insert("scc".to_owned(), json!(step.registers.uni(Uni::SCC)));
+    }
+    if let Some((_, mode)) = step.changes.mode {
+        registers.insert("mode".to_owned(), json!(mode));
+    }
+    for change in step.changes.rows {
+        registers.insert(row_name(change.row), row(change));
+    }
+    let function = step.function.map(|(name, offset)| json!({ "name": name, "offset": offset }));
+    let fields = json!({
+        "launch": launch + 1,
+        "workgroup": step.workgroup,
+        "wave": step.wave,
+        "pc": wide(step.pc),
+        "function": function,
+        "instruction": step.text,
+        "exec": wide(step.exec),
+        "registers": registers,
+        "memory": step.accesses.iter().map(access).collect::<Vec<_>>(),
+    });
+    with_kind("step", fields).to_string()
+}

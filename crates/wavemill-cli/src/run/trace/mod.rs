@@ -1,0 +1,239 @@
+//! `--trace`: every instruction that was run, with the registers that it changed and the memory that it accessed.
+
+mod json;
+mod text;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use wavemill::{Kernel, TraceStep, Tracer};
+use wavemill_object::demangle;
+
+pub(in crate::run) use text::access_name;
+
+use super::text::closest;
+use crate::failure::Failure;
+use crate::message;
+
+/// How the lines of a trace are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    // No documentation comments here: clap would show each on lines of its own.
+    // Text for people.
+    Text,
+    // One JSON object on a line of its own for each instruction.
+    Json,
+}
+
+/// What is traced, and where to.
+#[derive(Clone, Debug)]
+pub(crate) struct TraceJob {
+    pub workgroup: Option<[u64; 3]>,
+    pub wave: Option<u32>,
+    /// Instructions; empty: all.
+    pub pcs: Vec<PcRange>,
+    /// As that of messages if nothing was said.
+    pub format: Option<Format>,
+    /// To the standard error if nothing was said.
+    pub file: Option<PathBuf>,
+}
+
+/// Instructions as the user names them: guest addresses, or offsets in a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PcRange {
+    text: String,
+    /// What may be a function's name with offsets behind it.
+    parts: Option<(String, Range<u64>)>,
+    addresses: Option<Range<u64>>,
+}
+
+/// A number, hexadecimal behind 0x.
+fn number(text: &str) -> Option<u64> {
+    let digits = text.replace('_', "");
+    match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => digits.parse().ok(),
+    }
+}
+
+/// `FIRST..END`, or one number, which is the instruction there.
+fn range(text: &str) -> Option<Range<u64>> {
+    match text.split_once("..") {
+        Some((first, end)) => Some(number(first)?..number(end)?).filter(|range| !range.is_empty()),
+        None => number(text).map(|at| at..at.saturating_add(1)),
+    }
+}
+
+impl PcRange {
+    /// Reads the text of `--trace-pc`.
+    pub(crate) fn parse(text: &str) -> Result<PcRange, Failure> {
+        let digits = text.starts_with(|first: char| first.is_ascii_digit());
+        let addresses = range(text);
+        if text.is_empty() || (digits && addresses.is_none()) {
+            return Err(Failure::usage(format!(
+                "`{text}` is no range of instructions; expected addresses (0x1000..0x1040, 0x1000), a function, or offsets \
+                 in one (scale, scale+0x10..0x40, scale+0x10)"
+            )));
+        }
+        let parts =
+            text.rsplit_once('+').and_then(|(name, offsets)| Some((name.to_owned(), range(offsets)?)));
+        Ok(PcRange { text: text.to_owned(), parts, addresses: addresses.filter(|_| digits) })
+    }
+
+    /// The guest addresses that are meant, in the module of a kernel.
+    fn resolve(&self, kernel: &Kernel) -> Result<Range<u64>, Failure> {
+        if let Some(addresses) = &self.addresses {
+            return Ok(addresses.clone());
+        }
+        let functions = kernel.functions();
+        let find = |name: &str| {
+            let called = |known: &str| known == name || demangle(known).as_deref() == Some(name);
+            functions.iter().find(|(known, _)| called(known)).map(|(_, addresses)| addresses.clone())
+        };
+        if let Some(whole) = find(&self.text) {
+            return Ok(whole);
+        }
+        let name = match &self.parts {
+            None => &self.text,
+            Some((name, offsets)) => match find(name) {
+                None => name,
+                Some(whole) if offsets.start < whole.end - whole.start => {
+                    let at = |offset: u64| whole.start.saturating_add(offset).min(whole.end);
+                    return Ok(at(offsets.start)..at(offsets.end));
+                }
+                Some(whole) => {
+                    return Err(Failure::usage(format!(
+                        "--trace-pc: `{name}` has {:#x} bytes, so that there is nothing at +{:#x}",
+                        whole.end - whole.start,
+                        offsets.start
+                    )));
+                }
+            },
+        };
+        let near = closest(name, functions.iter().map(|(known, _)| known.as_str()));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        Err(Failure::usage(format!("--trace-pc: there is no function `{name}`{hint}")))
+    }
+}
+
+/// Where the lines go.
+#[derive(Debug)]
+enum Sink {
+    Stderr,
+    /// A file, and the first error that it had.
+    File(Mutex<(BufWriter<File>, io::Result<()>)>),
+}
+
+/// Writes the lines of all launches.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    job: &'a TraceJob,
+    format: Format,
+    sink: Sink,
+}
+
+impl<'a> Writer<'a> {
+    /// Opens the file, if there is one.
+    pub(crate) fn open(job: &'a TraceJob) -> Result<Self, Failure> {
+        let sink = match &job.file {
+            None => Sink::Stderr,
+            Some(path) => {
+                let file = File::create(path).map_err(|error| Failure::output(&name(path), &error))?;
+                Sink::File(Mutex::new((BufWriter::new(file), Ok(()))))
+            }
+        };
+        let format = job.format.unwrap_or(match message::format() {
+            message::Format::Human => Format::Text,
+            message::Format::Json => Format::Json,
+        });
+        Ok(Writer { job, format, sink })
+    }
+
+    /// The trace of a launch.
+    pub(crate) fn launch(&self, index: usize, kernel: &Kernel) -> Result<LaunchTrace<'_>, Failure> {
+        let pcs = self.job.pcs.iter().map(|range| range.resolve(kernel)).collect::<Result<Vec<_>, _>>()?;
+        Ok(LaunchTrace { writer: self, index, pcs: (!pcs.is_empty()).then_some(pcs) })
+    }
+
+    fn write(&self, line: &str) {
+        match &self.sink {
+            // Nobody can be told that the standard error is closed.
+            Sink::Stderr => drop(io::stderr().lock().write_all(line.as_bytes())),
+            Sink::File(file) => {
+                let (file, result) = &mut *file.lock().unwrap_or_else(PoisonError::into_inner);
+                if result.is_ok() {
+                    *result = file.write_all(line.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match (self.sink, &self.job.file) {
+            (Sink::File(file), Some(path)) => {
+                let (mut file, result) = file.into_inner().unwrap_or_else(PoisonError::into_inner);
+                result.and_then(|()| file.flush()).map_err(|error| Failure::output(&name(path), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Writes a line for each instruction of a launch that was asked for.
+#[derive(Debug)]
+pub(crate) struct LaunchTrace<'a> {
+    writer: &'a Writer<'a>,
+    /// Number of the launch.
+    index: usize,
+    pcs: Option<Vec<Range<u64>>>,
+}
+
+impl Tracer for LaunchTrace<'_> {
+    fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool {
+        let job = self.writer.job;
+        job.workgroup.is_none_or(|wanted| wanted == workgroup.map(u64::from))
+            && job.wave.is_none_or(|wanted| wanted == wave)
+    }
+
+    fn addresses(&self) -> Option<Vec<Range<u64>>> {
+        self.pcs.clone()
+    }
+
+    fn stepped(&self, step: &TraceStep<'_>) {
+        let mut line = match self.writer.format {
+            Format::Text => text::line(step),
+            Format::Json => json::line(self.index, step),
+        };
+        line.push('\n');
+        self.writer.write(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_addresses_or_offsets() {
+        let addresses = |text: &str| PcRange::parse(text).unwrap().addresses;
+        assert_eq!(addresses("0x1000..0x1_040"), Some(0x1000..0x1040));
+        assert_eq!(addresses("4096"), Some(4096..4097));
+        assert_eq!(addresses("scale"), None);
+        let parts = |text: &str| PcRange::parse(text).unwrap().parts;
+        assert_eq!(parts("scale+0x10..0x40"), Some(("scale".to_owned(), 0x10..0x40)));
+        assert_eq!(parts("operator+"), None);
+        assert_eq!(parts("a+b+8"), Some(("a+b".to_owned(), 8..9)));
+        for wrong in ["", "0x", "0x10..", "0x40..0x10", "16..16", "0xfffffffffffffffff"] {
+            let message = PcRange::parse(wrong).unwrap_err().message;
+            assert!(message.starts_with(&format!("`{wrong}` is no range")), "{message}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A line of a trace as text.
+
+use std::fmt::Write as _;
+
+use wavemill::ir::Uni;
+use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
+
+/// Column at which the changes begin.
+const CHANGES: usize = 88;
+/// Lanes of a vector register or an access that a line shows.
+const LANES: usize = 4;
+
+/// A scalar register with its new value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Scalar {
+    pub name: String,
+    pub value: u64,
+    /// Whether it is two cells.
+    pub pair: bool,
+}
+
+/// The scalar registers that changed, but for SCC.
+pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
+    named(&step.changes, |cell| step.registers.uni(cell))
+}
+
+fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
+    const PAIRS: [(Uni, &str); 4] = [
+        (Uni::FLAT_SCRATCH, "flat_scratch"),
+        (Uni::XNACK_MASK, "xnack_mask"),
+        (Uni::VCC, "vcc"),
+        (Uni::EXEC, "exec"),
+    ];
+    let mut out: Vec<Scalar> = Vec::new();
+    for change in changes.cells.iter().filter(|change| change.cell != Uni::SCC) {
+        let cell = change.cell;
+        match PAIRS.iter().find(|(low, _)| cell == *low || cell == low.plus(1)) {
+            None => {
+                out.push(Scalar { name: format!("{cell:?}"), value: change.after.into(), pair: false });
+            }
+            Some((_, name)) if out.last().is_some_and(|last| last.name == *name) => {}
+            Some((low, name)) => {
+                let value = u64::from(now(*low)) | u64::from(now(low.plus(1))) << 32;
+                out.push(Scalar { name: (*name).to_owned(), value, pair: true });
+            }
+        }
+    }
+    out
+}
+
+/// What an access does.
+pub(in crate::run) fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Load => "load",
+        Access::Store => "store",
+        Access::Atomic => "atomic",
+    }
+}
+
+/// The line of an instruction, without its end.
+pub(super) fn line(step: &TraceStep<'_>) -> String {
+    let [x, y, z] = step.workgroup;
+    let mut line = format!("({x},{y},{z}) wave {}  ", step.wave);
+    // Writing to a string does not fail.
+    let _ = match step.function {
+        Some((name, offset)) => write!(line, "{name}+{offset:#06x}  {}", step.text),
+        None => write!(line, "{:#014x}  {}", step.pc, step.text),
+    };
+    let mut behind = registers(&scalars(step), &step.changes);
+    behind.extend(step.accesses.iter().map(access));
+    if !behind.is_empty() {
+        let width = CHANGES.saturating_sub(line.len());
+        let _ = write!(line, "{:width$}  {}", "", behind.join(" "));
+    }
+    line
+}
+
+/// The registers that changed, with their new values: `s3=0x100`, `exec=0xff`, `v1=0x0 (64 lanes)`.
+fn registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
+    let mut out: Vec<String> =
+        scalars.iter().map(|scalar| format!("{}={:#x}", scalar.name, scalar.value)).collect();
+    let scc = changes.cells.iter().find(|change| change.cell == Uni::SCC);
+    out.extend(scc.map(|change| format!("scc={}", change.after)));
+    out.extend(changes.mode.map(|(_, mode)| format!("mode={mode:#x}")));
+    for change in changes.rows {
+        let lanes = (0..64u8).filter(|lane| {
+            let lane = usize::from(*lane);
+            change.before[lane] != change.after[lane]
+        });
+        let values = lanes.map(|lane| (lane, u64::from(change.after[usize::from(lane)])));
+        out.push(format!("{:?}={}", change.row, lanes_text(&values.collect::<Vec<_>>())));
+    }
+    out
+}
+
+/// One value if all lanes have the same, else the first few.
+fn lanes_text(lanes: &[(u8, u64)]) -> String {
+    let (first, count) = (lanes.first().map_or(0, |lane| lane.1), lanes.len());
+    if count > 1 && lanes.iter().all(|lane| lane.1 == first) {
+        return format!("{first:#x} ({count} lanes)");
+    }
+    let shown: Vec<String> =
+        lanes.iter().take(LANES).map(|(lane, value)| format!("{lane}: {value:#x}")).collect();
+    let more = if count > LANES { format!(", ... {count} lanes") } else { String::new() };
+    format!("{{{}{more}}}", shown.join(", "))
+}
+
+/// An access: `load 4 bytes global 0x1000..0x10ff (64 lanes)`, `store 4 bytes lds {0: 0x0, 5: 0x80}`.
+fn access(access: &TraceAccess) -> String {
+    let head = format!("{} {} bytes {}", access_name(access.access), access.size, access.kind);
+    let value = |piece: &Piece| match piece.place {
+        Place::Global(address) => address,
+        Place::Lds(offset) => u64::from(offset),
+        Place::Private { offset, .. } => offset,
+    };
+    let (Some(first), Some(last)) = (access.pieces.first(), access.pieces.last()) else {
+        return head + if access.active == 0 { " in no lane" } else { " out of range" };
+    };
+    if access.kind == MemoryKind::Scalar {
+        return format!("{head} {:#x}", value(first));
+    }
+    let rises = |pair: &[Piece]| value(&pair[0]) + u64::from(pair[0].size) == value(&pair[1]);
+    // The pieces of a lane follow one another; the first one tells where the lane begins.
+    let lanes: Vec<(u8, u64)> = access
+        .pieces
+        .chunk_by(|a, b| a.lane == b.lane)
+        .filter_map(|pieces| pieces.first())
+        .map(|piece| (piece.lane, value(piece)))
+        .collect();
+    if lanes.len() > 1 && access.pieces.windows(2).all(rises) {
+        let end = value(last) + u64::from(last.size) - 1;
+        return format!("{head} {:#x}..{end:#x} ({} lanes)", value(first), lanes.len());
+    }
+    format!("{head} {}", lanes_text(&lanes))
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill::ir::Row;
+    use wavemill::{CellChange, RowChange};
+
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_shown() {
+        let none = Changes { cells: &[], rows: &[], mode: None };
+        assert_eq!(registers(&named(&none, |_| 7), &none), [""; 0]);
+        let cell = |cell, after| CellChange { cell, before: 9, after };
+        let cells = [cell(Uni(3), 0x100), cell(Uni::M0, 5), cell(Uni::EXEC.plus(1), 1), cell(Uni::SCC, 1)];
+        let row = |n, after| RowChange { row: Row::vgpr(n), before: [0; 64], after };
+        let mut last = [0; 64];
+        last[63] = 9;
+        let rows = [row(0, [7; 64]), row(1, std::array::from_fn(|lane| lane as u32)), row(2, last)];
+        let changes = Changes { cells: &cells, rows: &rows, mode: Some((0x3f0, 0x2f0)) };
+        let scalars = named(&changes, |cell| u32::from(cell == Uni::EXEC.plus(1)));
+        let wanted = "s3=0x100 m0=0x5 exec=0x100000000 scc=1 mode=0x2f0 v0=0x7 (64 lanes) \
+                      v1={1: 0x1, 2: 0x2, 3: 0x3, 4: 0x4, ... 63 lanes} v2={63: 0x9}";
+        assert_eq!(registers(&scalars, &changes).join(" "), wanted);
+    }
+
+    #[test]
+    fn accesses_are_ranges_or_lanes() {
+        let text = |size, active, pieces: &[Piece]| {
+            let kind = MemoryKind::Global;
+            access(&TraceAccess { kind, access: Access::Store, size, active, pieces: pieces.to_vec() })
+        };
+        let piece = |lane, address| Piece { lane, size: 4, place: Place::Global(address) };
+        let rising: Vec<Piece> = (0..64).map(|lane| piece(lane, 0x1000 + 4 * u64::from(lane))).collect();
+        assert_eq!(text(4, !0, &rising), "store 4 bytes global 0x1000..0x10ff (64 lanes)");
+        let same: Vec<Piece> = (0..3).map(|lane| piece(lane, 0x40)).collect();
+        assert_eq!(text(4, 7, &same), "store 4 bytes global 0x40 (3 lanes)");
+        assert_eq!(text(4, 9, &[piece(0, 0x40), piece(3, 0x20)]), "store 4 bytes global {0: 0x40, 3: 0x20}");
+        assert_eq!(text(4, 1, &[piece(0, 0x40)]), "store 4 bytes global {0: 0x40}");
+        let scalar = TraceAccess {
+            kind: MemoryKind::Scalar,
+            access: Access::Load,
+            size: 4,
+            active: 1,
+            pieces: vec![piece(0, 0x40)],
+        };
+        assert_eq!(access(&scalar), "load 4 bytes scalar 0x40");
+        assert_eq!(text(4, 0, &[]), "store 4 bytes global in no lane");
+        assert_eq!(text(4, 1, &[]), "store 4 bytes global out of range");
+        let private = |lane, offset: u64| Piece {
+            lane,
+            size: 4,
+            place: Place::Private { address: 0x8000 + 64 * offset + 4 * u64::from(lane), offset },
+        };
+        let wide = [private(0, 8), private(0, 12), private(1, 8), private(1, 12)];
+        assert_eq!(text(8, 3, &wide), "store 8 bytes global 0x8 (2 lanes)");
+    }
+}

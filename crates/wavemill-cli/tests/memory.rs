@@ -1,0 +1,144 @@
+//! How much memory the command takes beside the buffers of a kernel.
+//!
+//! This program is the command, too: it starts itself anew for each run, and then tells the most memory that it ever had,
+//! out of Linux's `/proc`.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use wavemill_oracle::{Failed, Suite};
+
+/// Set where it is to be the command.
+const CHILD: &str = "WAVEMILL_TEST_MEMORY";
+/// In front of the KiB that it had.
+const PEAK: &str = "peak KiB: ";
+const MIB: u64 = 1 << 20;
+
+/// What the command may take beside the buffers.
+const MOST: u64 = 30 * MIB;
+
+fn main() -> ExitCode {
+    if std::env::var_os(CHILD).is_some() {
+        let code = wavemill_cli::main();
+        if let Some(peak) = peak() {
+            eprintln!("{PEAK}{peak}");
+        }
+        return code;
+    }
+    let mut suite = Suite::from_args();
+    if peak().is_none() {
+        println!("skipped: this host has no /proc/self/status that tells the peak of resident memory");
+        return suite.run();
+    }
+    suite.test("vector add takes little beside its buffers", || vector_add(20));
+    suite.test("vector add of large buffers takes no more", || vector_add(24));
+    suite.test("a million workgroups take no more than a hundred", many_workgroups);
+    suite.test("with private memory, too", many_workgroups_with_private_memory);
+    suite.test("of a large file only what is used is read", large_file);
+    suite.run()
+}
+
+/// The most memory that this process has had, in KiB.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// Bytes that the command took at most.
+fn taken(args: &[&str]) -> Result<u64, Failed> {
+    let output = Command::new(std::env::current_exe()?)
+        .env(CHILD, "1")
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .args(["run", "--threads", "2"])
+        .args(args)
+        .output()?;
+    let said = String::from_utf8(output.stderr)?;
+    let peak = said.lines().find_map(|line| line.strip_prefix(PEAK));
+    match (output.status.success(), peak) {
+        (true, Some(peak)) => Ok(1024 * peak.parse::<u64>()?),
+        _ => Err(format!("{:?}: {said}", output.status).into()),
+    }
+}
+
+/// Fails if that is more than `most`.
+fn at_most(what: &str, found: u64, most: u64) -> Result<(), Failed> {
+    println!("{what}: {} KiB, {} KiB at most", found / 1024, most / 1024);
+    match found <= most {
+        true => Ok(()),
+        false => Err(format!("{what}: {found} bytes were resident, expected {most} at most").into()),
+    }
+}
+
+/// Vector add of 2^n floats, with contents, a check of all of them, and something printed.
+fn vector_add(n: u32) -> Result<(), Failed> {
+    let count = 1u64 << n;
+    let [a, b, c] =
+        [format!("a:f32[{count}]=iota"), format!("b:f32[{count}]=random(7)"), format!("c:f32[{count}]")];
+    let (length, grid) = (format!("n:u32={count}"), (count / 256).to_string());
+    let object = "kernels/bin/gfx942/vector_add.co";
+    let launch = [object, "--grid", &grid, "--block", "256", &a, &b, &c, &length];
+    // The sums are checked elsewhere; here all of the largest buffer is looked at.
+    let wanted = ["--expect", "a=iota", "--print", "c[:4]"];
+    at_most("vector add", taken(&[&launch[..], &wanted].concat())?, 3 * 4 * count + MOST)
+}
+
+/// Pages may lie otherwise in another run.
+const SLACK: u64 = MIB;
+
+fn many_workgroups() -> Result<(), Failed> {
+    let run = |grid: &str| {
+        let launch = ["kernels/bin/gfx942/vector_add.co", "--grid", grid, "--block", "64"];
+        let arguments =
+            ["a:f32[1000]=iota", "b:f32[1000]=iota", "c:f32[1000]", "n:u32=1000", "--print", "c[999]"];
+        taken(&[&launch[..], &arguments].concat())
+    };
+    at_most("a million workgroups", run("1000000")?, run("100")? + SLACK)
+}
+
+fn many_workgroups_with_private_memory() -> Result<(), Failed> {
+    let run = |grid: &str| {
+        let object = "kernels/bin/gfx906/scratch.co";
+        let launch = [object, "--kernel", "scratch_bytes", "--grid", grid, "--block", "256"];
+        // The first hundred workgroups work, the others have private memory and no work.
+        let arguments = ["swaps:u8[25600]=random(1)", "y:u32[25600]", "n:u32=25600", "count:u32=4"];
+        taken(&[&launch[..], &arguments].concat())
+    };
+    at_most("a hundred thousand workgroups", run("100000")?, run("100")? + SLACK)
+}
+
+fn large_file() -> Result<(), Failed> {
+    let path = bundle("large.bundle", 400 * MIB)?;
+    let path = path.to_str().ok_or("the folder has a strange name")?;
+    let launch = [path, "--target", "gfx942", "--grid", "4", "--block", "256"];
+    let arguments = ["a:f32[1000]=iota", "b:f32[1000]=iota", "c:f32[1000]", "n:u32=1000"];
+    let found = taken(&[&launch[..], &arguments].concat());
+    std::fs::remove_file(path)?;
+    at_most("a bundle of 400 MiB", found?, MOST)
+}
+
+/// A bundle whose first entry, of another target, has that many bytes: a hole that takes no disk. (Clang Offload Bundler,
+/// "Bundled Code Object Layout".)
+fn bundle(name: &str, hole: u64) -> Result<PathBuf, Failed> {
+    let object =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942/vector_add.co"))?;
+    let ids = ["hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx942"];
+    let start = 4096;
+    let places = [(start, hole), (start + hole, object.len() as u64)];
+    let mut header = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    header.extend((ids.len() as u64).to_le_bytes());
+    for (id, (offset, size)) in ids.iter().zip(places) {
+        for number in [offset, size, id.len() as u64] {
+            header.extend(number.to_le_bytes());
+        }
+        header.extend(id.as_bytes());
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut file = File::create(&path)?;
+    file.write_all(&header)?;
+    file.seek(SeekFrom::Start(start + hole))?;
+    file.write_all(&object)?;
+    Ok(path)
+}

@@ -1,0 +1,428 @@
+//! What observers are told, and that watching changes nothing.
+
+mod common;
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use common::{Setup, inst, s, v};
+use wavemill_engine::{
+    Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
+    LDS_APERTURE, MemoryAccess, MemoryKind, Observer, Piece, Place, RegisterCounts, Registers, RunError,
+    RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
+};
+use wavemill_ir::{
+    AtomicOp, Attrs, Block, BufferAddr, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Width,
+};
+
+const START: u64 = 0x1000;
+const COUNTS: RegisterCounts = RegisterCounts { vgprs: 16, accs: 4 };
+const LDS: u32 = 256;
+const SCRATCH: u32 = 16;
+
+/// One block of operations, each a guest instruction of 8 bytes.
+struct Source(Arc<Block>);
+
+impl BlockSource for Source {
+    fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+        let mut rest = (*self.0).clone();
+        let done = (pc - START) as u32;
+        rest.start = pc;
+        rest.insts.retain(|inst| inst.pc_offset >= done);
+        rest.insts.iter_mut().for_each(|inst| inst.pc_offset -= done);
+        rest.guest.retain(|offset| *offset >= done);
+        rest.guest.iter_mut().for_each(|offset| *offset -= done);
+        // Behind the barrier there is an end.
+        if rest.guest.is_empty() {
+            rest.guest.push(0);
+            rest.terminator = Terminator::End;
+        }
+        Arc::new(rest)
+    }
+}
+
+fn program(ops: &[Inst], terminator: Terminator) -> Source {
+    let place = |(n, inst): (usize, &Inst)| Inst { pc_offset: 8 * n as u32, ..*inst };
+    let block = Block {
+        start: START,
+        size: 8 * (ops.len() as u32 + 1),
+        insts: ops.iter().enumerate().map(place).collect(),
+        guest: (0..=ops.len() as u32).map(|n| 8 * n).collect(),
+        terminator,
+    };
+    wavemill_ir::verify(&block).expect("the block is well formed");
+    Source(Arc::new(block))
+}
+
+fn at(n: u64) -> u64 {
+    START + 8 * n
+}
+
+struct Init<'a>(&'a Setup, u32);
+
+impl WaveInit for Init<'_> {
+    fn work_items(&self, _: [u32; 3]) -> u32 {
+        64 * self.1
+    }
+
+    fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
+        self.0.rows.iter().for_each(|(row, lanes)| regs.set_row(*row, lanes));
+        self.0.cells.iter().for_each(|(cell, value)| regs.set_uni(*cell, *value));
+        regs.set_uni64(Uni::EXEC, self.0.exec);
+    }
+}
+
+/// Events of a run, in text where that is enough.
+#[derive(Debug, Default)]
+struct Log {
+    lines: Vec<String>,
+    accesses: Vec<(MemoryKind, Access, u32, u64, Vec<Piece>)>,
+    ended_watchers: usize,
+}
+
+#[derive(Debug)]
+struct Recorder {
+    interests: Interests,
+    /// The wave that is watched; `None`: all.
+    wave: Option<u32>,
+    log: Mutex<Log>,
+}
+
+impl Recorder {
+    fn new(interests: Interests) -> Self {
+        Recorder { interests, wave: None, log: Mutex::default() }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.log.lock().unwrap().lines.clone()
+    }
+}
+
+fn everything() -> Interests {
+    Interests { instructions: true, registers: true, memory: true, barriers: true, fences: true, pcs: None }
+}
+
+impl Observer for Recorder {
+    fn interests(&self) -> Interests {
+        self.interests.clone()
+    }
+
+    fn watches(&self, wave: WaveId) -> bool {
+        self.wave.is_none_or(|wanted| wanted == wave.wave)
+    }
+
+    fn watcher(&self) -> Box<dyn Watcher + '_> {
+        Box::new(Told(self))
+    }
+}
+
+struct Told<'a>(&'a Recorder);
+
+impl Told<'_> {
+    fn say(&self, line: String) {
+        self.0.log.lock().unwrap().lines.push(line);
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.log.lock().unwrap().ended_watchers += 1;
+    }
+}
+
+impl Watcher for Told<'_> {
+    fn started(&mut self, wave: WaveId, registers: &Registers) {
+        self.say(format!("{} starts with {:#x}", wave.wave, registers.uni64(Uni::EXEC)));
+    }
+
+    fn instruction(&mut self, i: &Instruction<'_>) {
+        self.say(format!("{} at {:#x}: {} ops", i.wave.wave, i.pc, i.ops.len()));
+    }
+
+    fn memory(&mut self, a: &MemoryAccess<'_>) {
+        self.say(format!("{} at {:#x} accesses {}", a.wave.wave, a.pc, a.kind));
+        let access = (a.kind, a.access, a.size, a.active, a.pieces.to_vec());
+        self.0.log.lock().unwrap().accesses.push(access);
+    }
+
+    fn fence(&mut self, f: &FenceEvent<'_>) {
+        self.say(format!("{} at {:#x} fence {:?}", f.wave.wave, f.pc, f.scope));
+    }
+
+    fn barrier(&mut self, b: &Barrier) {
+        self.say(format!("{} at {:#x} barrier", b.wave.wave, b.pc));
+    }
+
+    fn released(&mut self, workgroup: [u32; 3]) {
+        self.say(format!("{workgroup:?} goes on"));
+    }
+
+    fn changed(&mut self, i: &Instruction<'_>, c: &Changes<'_>) {
+        let cells: Vec<String> =
+            c.cells.iter().map(|c| format!(" {:?} {:#x}->{:#x}", c.cell, c.before, c.after)).collect();
+        let rows: Vec<String> =
+            c.rows.iter().map(|c| format!(" {:?} {}->{}", c.row, c.before[1], c.after[1])).collect();
+        let mode = c.mode.map_or(String::new(), |(a, b)| format!(" mode {a:#x}->{b:#x}"));
+        self.say(format!("{} at {:#x}:{}{}{mode}", i.wave.wave, i.pc, cells.concat(), rows.concat()));
+    }
+
+    fn ended(&mut self, wave: WaveId) {
+        self.say(format!("{} ends", wave.wave));
+    }
+}
+
+/// Runs a program with some memory: its address is in s[0:1].
+fn run_program(
+    source: &Source,
+    setup: &Setup,
+    (groups, waves): (u32, u32),
+    observer: Option<&dyn Observer>,
+) -> (Vec<u8>, Result<u64, RunError>) {
+    let memory = GuestMemory::default();
+    let buffer = memory.allocate("memory", 1024, 256).unwrap();
+    let scratch = memory.allocate("scratch", 64 * u64::from(SCRATCH), 256).unwrap();
+    let mut setup = setup.clone();
+    for (cell, value) in [(Uni(0), buffer), (Uni::FLAT_SCRATCH, scratch)] {
+        setup.cells.push((cell, value as u32));
+        setup.cells.push((cell.plus(1), (value >> 32) as u32));
+    }
+    let map = memory.snapshot();
+    let grid = Grid {
+        map: &map,
+        source,
+        init: &Init(&setup, waves),
+        workgroups: [groups, 1, 1],
+        waves_per_group: waves,
+        registers: COUNTS,
+        lds_size: LDS,
+        scratch_size: SCRATCH,
+        entry: START,
+        mode: 0,
+        resident: 4,
+    };
+    let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
+    let result = match observer {
+        Some(observer) => run_with(&grid, &options, Some(observer), None),
+        None => run(&grid, &options),
+    };
+    let mut bytes = vec![0; 1024];
+    assert!(map.read(buffer, &mut bytes));
+    (bytes, result.map(|stats| stats.instructions))
+}
+
+/// v1: 4, 8, 12 and so on; v2 and v3: addresses that the lanes of flat accesses use.
+fn setup(exec: u64) -> Setup {
+    let row = |n, lanes: &dyn Fn(usize) -> u32| (Row::vgpr(n), std::array::from_fn(lanes));
+    let rows = vec![row(1, &|lane| 4 + 4 * lane as u32), row(5, &|lane| 100 + lane as u32)];
+    Setup { rows, exec, ..Setup::default() }
+}
+
+fn access(op: Op, src: &[Operand], imm: i32) -> Inst {
+    inst(op, Operand::None, src, Attrs { imm, ..Attrs::default() })
+}
+
+/// What the operation accesses, and that its results are those of an unwatched run.
+fn accesses(op: Inst, setup: &Setup) -> Vec<(MemoryKind, Access, u32, u64, Vec<Piece>)> {
+    let source = program(&[op], Terminator::End);
+    let recorder = Recorder::new(Interests { memory: true, ..Interests::default() });
+    let watched = run_program(&source, setup, (1, 1), Some(&recorder));
+    assert_eq!(watched, run_program(&source, setup, (1, 1), None));
+    let log = recorder.log.into_inner().unwrap();
+    assert_eq!(log.lines.first().map(String::as_str), Some(&*format!("0 starts with {:#x}", setup.exec)));
+    log.accesses
+}
+
+/// Where the two allocations of every run are: the addresses are the same in all of them.
+fn addresses() -> (u64, u64) {
+    let memory = GuestMemory::default();
+    let buffer = memory.allocate("memory", 1024, 256).unwrap();
+    (buffer, memory.allocate("scratch", 64 * u64::from(SCRATCH), 256).unwrap())
+}
+
+const DWORD: MemType = MemType::Dwords(1);
+
+#[test]
+fn accesses_have_addresses_of_active_lanes() {
+    let (buffer, scratch) = addresses();
+    let global = |lane: u8, size, offset: u64| Piece { lane, size, place: Place::Global(buffer + offset) };
+    let exec = 0b1011;
+    let data = v(5);
+
+    // Global: uniform base, lane offset, immediate.
+    let store = access(Op::Store(Space::Global, DWORD), &[v(1), s(0), data], 8);
+    let pieces = vec![global(0, 4, 12), global(1, 4, 16), global(3, 4, 24)];
+    assert_eq!(accesses(store, &setup(exec)), [(MemoryKind::Global, Access::Store, 4, exec, pieces)]);
+    let atomic = access(Op::Atomic(AtomicOp::Add, Space::Global, Width::W64), &[v(1), s(0), v(6)], 4);
+    let pieces = vec![global(0, 8, 8), global(2, 8, 16)];
+    assert_eq!(accesses(atomic, &setup(0b101)), [(MemoryKind::Global, Access::Atomic, 8, 0b101, pieces)]);
+    let nobody = access(Op::Store(Space::Global, DWORD), &[v(1), s(0), data], 8);
+    assert_eq!(accesses(nobody, &setup(0)), [(MemoryKind::Global, Access::Store, 4, 0, vec![])]);
+
+    // Flat: a lane in each space.
+    let mut flat = setup(0b111);
+    let wanted = [buffer + 40, LDS_APERTURE + 12, SCRATCH_APERTURE + 6];
+    for (n, shift) in [(2, 0), (3, 32)] {
+        let lanes = std::array::from_fn(|lane| (wanted[lane.min(2)] >> shift) as u32);
+        flat.rows.push((Row::vgpr(n), lanes));
+    }
+    let store = access(Op::Store(Space::Flat, DWORD), &[v(2), Operand::None, data], 0);
+    // Bytes 6 to 9 of lane 2 are in two dwords.
+    let private = |size, offset: u64| {
+        let address = scratch + offset / 4 * 256 + 4 * 2 + offset % 4;
+        Piece { lane: 2, size, place: Place::Private { address, offset } }
+    };
+    let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
+    let pieces = vec![global(0, 4, 40), lds(1, 4, 12), private(2, 6), private(2, 8)];
+    assert_eq!(accesses(store, &flat), [(MemoryKind::Flat, Access::Store, 4, 0b111, pieces)]);
+
+    // LDS: what does not fit is not there (256 bytes).
+    let store = access(Op::Store(Space::Lds, MemType::Dwords(2)), &[v(1), Operand::None, data], 236);
+    let pieces = vec![lds(0, 8, 240), lds(1, 8, 244)];
+    assert_eq!(accesses(store, &setup(0b10011)), [(MemoryKind::Lds, Access::Store, 8, 0b10011, pieces)]);
+
+    // Scratch: the same dwords of all lanes.
+    let load =
+        Inst { dst: [v(8), Operand::None], ..access(Op::Load(Space::Scratch, MemType::Dwords(2)), &[], 4) };
+    let private = |lane: u8, offset: u64| {
+        let address = scratch + offset / 4 * 256 + 4 * u64::from(lane);
+        Piece { lane, size: 4, place: Place::Private { address, offset } }
+    };
+    let pieces = vec![private(0, 4), private(0, 8), private(63, 4), private(63, 8)];
+    let ends = 1 | 1 << 63;
+    assert_eq!(accesses(load, &setup(ends)), [(MemoryKind::Scratch, Access::Load, 8, ends, pieces)]);
+
+    // A buffer resource of 20 bytes: the last dword of lane 2 is out of range, so is all of lane 3.
+    let mut resource = setup(0b1111);
+    let words = [buffer as u32, (buffer >> 32) as u32, 20, 0];
+    resource.cells.extend((8..).map(Uni).zip(words));
+    let addr = BufferAddr { offen: true, idxen: false };
+    let load = Inst {
+        dst: [v(8), Operand::None],
+        ..access(Op::BufferLoad(MemType::Dwords(2), addr), &[v(1), s(8), Operand::None], 4)
+    };
+    let pieces = vec![global(0, 8, 8), global(1, 8, 12), global(2, 4, 16)];
+    assert_eq!(accesses(load, &resource), [(MemoryKind::Buffer, Access::Load, 8, 0b1111, pieces)]);
+
+    // The scalar unit does not look at EXEC.
+    let load = Inst { dst: [s(8), Operand::None], ..access(Op::ScalarLoad(4), &[s(0)], 15) };
+    let pieces = vec![global(0, 16, 12)];
+    assert_eq!(accesses(load, &setup(0)), [(MemoryKind::Scalar, Access::Load, 16, 1, pieces)]);
+}
+
+fn add(dst: u16, a: Operand, b: Operand) -> Inst {
+    inst(Op::Int(IntOp::Add), v(dst), &[a, b], Attrs::default())
+}
+
+/// Two waves meet at a barrier; one of them is watched.
+#[test]
+fn events_come_in_order() {
+    let scalar = Inst {
+        dst: [s(4), Uni::SCC.into()],
+        ..inst(
+            Op::Scalar(ScalarOp::AddCarryOut, Width::W32),
+            s(4),
+            &[s(4), Operand::Const(5)],
+            Attrs::default(),
+        )
+    };
+    let fence = inst(Op::Fence(FenceScope::Wave), Operand::None, &[], Attrs::default());
+    let ops = [
+        add(3, v(1), Operand::Const(2)),
+        access(Op::Store(Space::Global, DWORD), &[v(1), s(0), v(3)], 0),
+        fence,
+        scalar,
+    ];
+    let source = program(&ops, Terminator::Barrier(at(5)));
+    let recorder = Recorder { wave: Some(1), ..Recorder::new(everything()) };
+    let (bytes, ran) = run_program(&source, &setup(!0), (1, 2), Some(&recorder));
+    assert_eq!((bytes, ran.clone()), run_program(&source, &setup(!0), (1, 2), None));
+    assert_eq!(ran.unwrap(), 12);
+    let wanted = [
+        "1 starts with 0xffffffffffffffff",
+        "1 at 0x1000: 1 ops",
+        "1 at 0x1000: v3 0->10",
+        "1 at 0x1008: 1 ops",
+        "1 at 0x1008 accesses global",
+        "1 at 0x1008:",
+        "1 at 0x1010: 1 ops",
+        "1 at 0x1010 fence Wave",
+        "1 at 0x1010:",
+        "1 at 0x1018: 1 ops",
+        "1 at 0x1018: s4 0x0->0x5",
+        "1 at 0x1020: 0 ops",
+        "1 at 0x1020 barrier",
+        "1 at 0x1020:",
+        "[0, 0, 0] goes on",
+        "1 at 0x1028: 0 ops",
+        "1 at 0x1028:",
+        "1 ends",
+    ];
+    assert_eq!(recorder.lines(), wanted);
+    // Each thread had a watcher, and none is left.
+    assert_eq!(recorder.log.lock().unwrap().ended_watchers, 1);
+}
+
+/// Interests and addresses decide what is told; several observers do not see what others asked for.
+#[test]
+fn everyone_is_told_what_he_asked_for() {
+    let ops = [
+        add(3, v(1), Operand::Const(2)),
+        access(Op::Store(Space::Global, DWORD), &[v(1), s(0), v(3)], 0),
+        add(4, v(1), Operand::Const(2)),
+    ];
+    let source = program(&ops, Terminator::End);
+    let pcs = |range: std::ops::Range<u64>| Some(vec![range]);
+    let memory = Recorder::new(Interests { memory: true, ..Interests::default() });
+    let early =
+        Recorder::new(Interests { instructions: true, pcs: pcs(at(0)..at(1)), ..Interests::default() });
+    let late = Recorder {
+        wave: Some(1),
+        ..Recorder::new(Interests { registers: true, pcs: pcs(at(2)..at(3)), ..Interests::default() })
+    };
+    let nothing = Recorder::new(Interests::default());
+    let all = Several(vec![&memory, &early, &late, &nothing]);
+    let watched = run_program(&source, &setup(!0), (1, 2), Some(&all));
+    assert_eq!(watched, run_program(&source, &setup(!0), (1, 2), None));
+    let of = |recorder: &Recorder| -> Vec<String> {
+        let lines = recorder.lines();
+        let own = lines.iter().filter(|line| line.starts_with("1 ") && !line.contains("starts"));
+        own.cloned().collect()
+    };
+    assert_eq!(of(&memory), ["1 at 0x1008 accesses global", "1 ends"]);
+    assert_eq!(of(&early), ["1 at 0x1000: 1 ops", "1 ends"]);
+    assert_eq!(of(&late), ["1 at 0x1010: v4 0->10", "1 ends"]);
+    assert_eq!(of(&nothing), ["1 ends"]);
+    assert_eq!(late.lines().len(), 3, "wave 0 is not watched: {:?}", late.lines());
+    assert_eq!(memory.lines().len(), 6);
+}
+
+/// A fault is the same; its instruction is announced, and not told to have changed anything.
+#[test]
+fn faults_are_the_same() {
+    let store = access(Op::Store(Space::Global, DWORD), &[v(1), s(0), v(5)], 1000);
+    let source = program(&[add(3, v(1), Operand::Const(2)), store], Terminator::End);
+    let recorder = Recorder::new(everything());
+    let (bytes, fault) = run_program(&source, &setup(!0), (2, 1), Some(&recorder));
+    let (expected, alone) = run_program(&source, &setup(!0), (2, 1), None);
+    assert_eq!((bytes, &fault), (expected, &alone));
+    let Err(RunError::Fault(fault)) = fault else { panic!("{fault:?}") };
+    assert!(matches!(fault.cause, FaultCause::Memory { access: Access::Store, .. }));
+    assert_eq!((fault.workgroup, fault.pc), ([0; 3], at(1)));
+    let lines = recorder.lines();
+    assert!(lines.iter().any(|line| line == "0 at 0x1008 accesses global"), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with("0 at 0x1008:") && !line.contains("ops")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line == "0 ends"), "{lines:?}");
+}
+
+/// An instruction that changes MODE is told with it, before the new mode counts.
+#[test]
+fn changes_of_mode_are_told() {
+    let end = Terminator::SetMode { value: Operand::Const(0xc), offset: 4, width: 4, next: at(1) };
+    let source = program(&[], end);
+    let recorder = Recorder::new(Interests { registers: true, ..Interests::default() });
+    run_program(&source, &setup(!0), (1, 1), Some(&recorder)).1.unwrap();
+    let wanted =
+        ["0 starts with 0xffffffffffffffff", "0 at 0x1000: mode 0x0->0xc0", "0 at 0x1008:", "0 ends"];
+    assert_eq!(recorder.lines(), wanted);
+}

@@ -1,0 +1,91 @@
+//! Bank conflicts of LDS.
+//!
+//! The model: LDS has banks of one dword a cycle; dword `n` is in bank `n` modulo their number. The lanes of a wave go
+//! in groups, as many lanes as would fill all banks once with what each of them asks for. A group takes as many cycles as
+//! the busiest bank has different dwords to read or write; lanes that share a dword of a load or store share the access,
+//! those of an atomic do not.
+//!
+//! Banks, conflicts and groups of 32 dwords are the manual's (Vega ISA 10.1 and 10.3.3: 32 banks, at best two cycles for a
+//! wave, at worst 64; CDNA4 ISA: 64 banks). Which lanes of wide accesses go together, and that a shared dword is free, no
+//! manual says: *modelled*. `ds_read2_b32` and its like count as two accesses.
+
+use wavemill_engine::{Access, MemoryAccess, Place};
+use wavemill_ir::LANES;
+use wavemill_isa::Target;
+
+/// Bytes of a bank's dword.
+const DWORD: u32 = 4;
+
+/// Number of banks that LDS has.
+pub(crate) fn banks_of(target: Target) -> u32 {
+    match target {
+        // CDNA4 ISA 1.2: 64 banks of 640 dwords.
+        Target::Gfx950 => 64,
+        // Vega ISA 10.1, CDNA3 ISA 1.2: 32 banks of 512 dwords.
+        _ => 32,
+    }
+}
+
+/// Works out conflicts for LDS of so many banks.
+#[derive(Debug)]
+pub(crate) struct Banks {
+    banks: u32,
+    /// Of the current group: how many dwords each bank has to access, and which ones.
+    counts: [u8; MAX_BANKS],
+    dwords: Box<[[u32; LANES]; MAX_BANKS]>,
+}
+
+const MAX_BANKS: usize = 64;
+
+impl Banks {
+    pub(crate) fn new(target: Target) -> Self {
+        Banks { banks: banks_of(target), counts: [0; MAX_BANKS], dwords: Box::new([[0; LANES]; MAX_BANKS]) }
+    }
+
+    /// Cycles that an access to LDS takes, and those that it would take without conflicts; `None` if no lane accesses LDS.
+    pub(crate) fn cycles(&mut self, access: &MemoryAccess<'_>) -> Option<(u64, u64)> {
+        let width = access.size.max(DWORD).next_power_of_two();
+        let lanes_at_once = (self.banks * DWORD / width).clamp(1, LANES as u32);
+        let shared = access.access != Access::Atomic;
+        let (mut all, mut least) = (0, 0);
+        let mut group = None;
+        for piece in access.pieces {
+            let Place::Lds(at) = piece.place else { continue };
+            let own = u32::from(piece.lane) / lanes_at_once;
+            if group.is_some_and(|group| group != own) {
+                all += self.finish();
+            }
+            if group != Some(own) {
+                least += 1;
+                group = Some(own);
+            }
+            for dword in at / DWORD..=(at + u32::from(piece.size) - 1) / DWORD {
+                self.add(dword, shared);
+            }
+        }
+        group?;
+        Some((all + self.finish(), least))
+    }
+
+    /// Adds a dword to the group; one that is there already counts again if lanes cannot share it.
+    fn add(&mut self, dword: u32, shared: bool) {
+        let bank = (dword % self.banks) as usize % MAX_BANKS;
+        let count = usize::from(self.counts[bank]);
+        let known = &mut self.dwords[bank];
+        if shared && known[..count].contains(&dword) {
+            return;
+        }
+        // A group has at most as many dwords as lanes, but for accesses that are not aligned.
+        if let Some(slot) = known.get_mut(count) {
+            *slot = dword;
+            self.counts[bank] += 1;
+        }
+    }
+
+    /// Cycles of the group, which is over.
+    fn finish(&mut self) -> u64 {
+        let busiest = self.counts.iter().max().copied().unwrap_or(0);
+        self.counts = [0; MAX_BANKS];
+        busiest.into()
+    }
+}

@@ -1,0 +1,159 @@
+//! Which rows of the instruction table a launch executed, how often, and with how many lanes.
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Format, Op};
+
+/// How often waves ran the instructions of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowCount {
+    /// The row's name: the newest mnemonic, without encoding suffix. No other row has it.
+    pub name: &'static str,
+    /// The mnemonic on the target.
+    pub mnemonic: &'static str,
+    /// The format in which the manual lists it.
+    pub format: Format,
+    /// How often waves ran it.
+    pub count: u64,
+    /// Active lanes (EXEC), summed up over these.
+    pub lanes: u64,
+}
+
+/// How often waves ran the instructions of a format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FormatCount {
+    /// The format in which the manual lists them.
+    pub format: Format,
+    /// Different rows.
+    pub rows: usize,
+    /// How often waves ran them.
+    pub count: u64,
+    /// Active lanes (EXEC), summed up over these.
+    pub lanes: u64,
+}
+
+/// The rows that a launch executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RowCounts {
+    target: Target,
+    list: Vec<RowCount>,
+}
+
+/// Whether instructions of a format work on lanes.
+fn has_lanes(format: Format) -> bool {
+    use Format::{Smem, Sop1, Sop2, Sopc, Sopk, Sopp};
+    !matches!(format, Smem | Sop1 | Sop2 | Sopc | Sopk | Sopp)
+}
+
+fn mean(lanes: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| lanes as f64 / count as f64)
+}
+
+impl FormatCount {
+    /// Mean number of active lanes; `None` for formats of the scalar unit, which has none.
+    #[must_use]
+    pub fn mean_lanes(&self) -> Option<f64> {
+        if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
+    }
+}
+
+impl RowCount {
+    /// Mean number of active lanes; `None` for instructions of the scalar unit, which has none.
+    #[must_use]
+    pub fn mean_lanes(&self) -> Option<f64> {
+        if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
+    }
+}
+
+impl RowCounts {
+    pub(crate) fn new(target: Target, mut list: Vec<RowCount>) -> Self {
+        list.retain(|row| row.count > 0);
+        list.sort_by_key(|row| (std::cmp::Reverse(row.count), row.name));
+        RowCounts { target, list }
+    }
+
+    /// The target whose rows they are.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The rows that were executed, most frequent first.
+    #[must_use]
+    pub fn list(&self) -> &[RowCount] {
+        &self.list
+    }
+
+    /// The formats that were executed, most frequent first.
+    #[must_use]
+    pub fn formats(&self) -> Vec<FormatCount> {
+        let mut all: Vec<FormatCount> = Vec::new();
+        for row in &self.list {
+            let FormatCount { rows, count, lanes, .. } =
+                match all.iter_mut().find(|known| known.format == row.format) {
+                    Some(known) => known,
+                    None => {
+                        all.push(FormatCount { format: row.format, rows: 0, count: 0, lanes: 0 });
+                        let last = all.len() - 1;
+                        &mut all[last]
+                    }
+                };
+            *rows += 1;
+            *count += row.count;
+            *lanes += row.lanes;
+        }
+        all.sort_by_key(|format| (std::cmp::Reverse(format.count), format.format.name()));
+        all
+    }
+
+    /// Mean number of active lanes of all instructions that work on lanes; `None` if there were none.
+    #[must_use]
+    pub fn mean_lanes(&self) -> Option<f64> {
+        let vector = || self.list.iter().filter(|row| has_lanes(row.format));
+        mean(vector().map(|row| row.lanes).sum(), vector().map(|row| row.count).sum())
+    }
+}
+
+/// The rows of a target's instruction table by name, with their formats, in the order of the table.
+pub fn rows_of(target: Target) -> impl Iterator<Item = (&'static str, Format)> {
+    let rows = Op::ALL.iter().map(|op| op.row()).filter(move |row| row.targets.contains(target));
+    rows.map(|row| (row.name(), row.format))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_rows_of_a_target_have_one_name() {
+        for target in Target::ALL {
+            let names: Vec<_> = rows_of(target).map(|(name, _)| name).collect();
+            assert!(names.len() > 900, "{target}: {}", names.len());
+            assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{target}");
+        }
+    }
+
+    #[test]
+    fn formats_sum_up_their_rows() {
+        let row = |name, format, count, lanes| RowCount { name, mnemonic: name, format, count, lanes };
+        let rows = RowCounts::new(
+            Target::Gfx906,
+            vec![
+                row("a", Format::Vop2, 10, 640),
+                row("b", Format::Sop2, 40, 2560),
+                row("c", Format::Vop2, 30, 320),
+                row("d", Format::Ds, 0, 0),
+                row("e", Format::Ds, 10, 10),
+            ],
+        );
+        assert_eq!(rows.list().iter().map(|row| row.name).collect::<Vec<_>>(), ["b", "c", "a", "e"]);
+        let formats: Vec<_> =
+            rows.formats().iter().map(|f| (f.format, f.rows, f.count, f.mean_lanes())).collect();
+        let wanted =
+            [(Format::Sop2, 1, 40, None), (Format::Vop2, 2, 40, Some(24.0)), (Format::Ds, 1, 10, Some(1.0))];
+        assert_eq!(formats, wanted);
+        assert_eq!(rows.mean_lanes(), Some(970.0 / 50.0));
+        assert_eq!(RowCounts::new(Target::Gfx906, Vec::new()).mean_lanes(), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Watching a launch instruction by instruction.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use wavemill_engine::{
+    Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
+    Watcher, WaveId,
+};
+use wavemill_ir::Uni;
+use wavemill_isa::gcn::decode;
+
+use crate::device::DeviceInner;
+
+/// Something that is told of every instruction that the waves it watches have run.
+pub trait Tracer: Sync + fmt::Debug {
+    /// Whether a wave is watched: workgroup coordinates, and number in the workgroup. Other waves run as if nobody watched.
+    fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool;
+
+    /// Guest addresses of the instructions that it wants to be told of; `None`: all.
+    fn addresses(&self) -> Option<Vec<Range<u64>>> {
+        None
+    }
+
+    /// Called after each of these instructions that a watched wave ran without a fault, on the host thread that ran it.
+    fn stepped(&self, step: &TraceStep<'_>);
+}
+
+/// An instruction that a wave has run.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceStep<'a> {
+    /// Workgroup coordinates.
+    pub workgroup: [u32; 3],
+    /// Wave number in the workgroup.
+    pub wave: u32,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// Function that holds it, and the offset in it in bytes.
+    pub function: Option<(&'a str, u64)>,
+    /// Text of the instruction.
+    pub text: &'a str,
+    /// EXEC before it.
+    pub exec: u64,
+    /// Registers that it changed.
+    pub changes: Changes<'a>,
+    /// Registers after it.
+    pub registers: &'a Registers,
+    /// Its accesses to memory, in order.
+    pub accesses: &'a [TraceAccess],
+}
+
+/// An access to memory of a traced instruction; fields are those of [`MemoryAccess`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceAccess {
+    /// The way it takes.
+    pub kind: MemoryKind,
+    /// What it does.
+    pub access: Access,
+    /// Bytes that each lane asks for.
+    pub size: u32,
+    /// The active lanes; of scalar accesses lane 0.
+    pub active: u64,
+    /// What they access, in ascending order of lanes.
+    pub pieces: Vec<Piece>,
+}
+
+/// Adds names and texts to what the engine tells.
+#[derive(Debug)]
+pub(crate) struct Names<'a> {
+    pub tracer: &'a dyn Tracer,
+    pub device: &'a DeviceInner,
+    pub map: &'a MemoryMap,
+}
+
+impl Observer for Names<'_> {
+    fn interests(&self) -> Interests {
+        Interests { registers: true, memory: true, pcs: self.tracer.addresses(), ..Interests::default() }
+    }
+
+    fn watches(&self, wave: WaveId) -> bool {
+        self.tracer.watches(wave.workgroup, wave.wave)
+    }
+
+    fn watcher(&self) -> Box<dyn Watcher + '_> {
+        let generation = self.device.code.generation();
+        Box::new(Lines { names: self, known: HashMap::new(), generation, accesses: Vec::new(), of: None })
+    }
+}
+
+/// Function and text of an instruction.
+struct Line {
+    function: Option<(String, u64)>,
+    text: String,
+}
+
+/// Instructions that are kept; with more than that they are looked up anew.
+const MAX_LINES: usize = 1 << 16;
+
+struct Lines<'a> {
+    names: &'a Names<'a>,
+    known: HashMap<u64, Line>,
+    /// The code's generation that the lines are of.
+    generation: u64,
+    /// Accesses of the instruction that runs.
+    accesses: Vec<TraceAccess>,
+    /// That instruction: one that faults leaves its accesses behind.
+    of: Option<(WaveId, u64)>,
+}
+
+impl Names<'_> {
+    fn line(&self, pc: u64) -> Line {
+        let (bytes, n) = self.device.code.fetch(self.map, pc);
+        let mut text = String::new();
+        if let Ok(inst) = decode(self.device.target, &bytes[..n]) {
+            // Writing to a string does not fail.
+            let _ = wavemill_asm::gcn::print(&mut text, &inst);
+        }
+        let region = self.device.code.region(pc);
+        let function = region.as_ref().and_then(|region| region.function(pc));
+        Line { function: function.map(|(name, offset)| (name.to_owned(), offset)), text }
+    }
+}
+
+impl Watcher for Lines<'_> {
+    fn memory(&mut self, access: &MemoryAccess<'_>) {
+        let of = Some((access.wave, access.pc));
+        if self.of != of {
+            self.accesses.clear();
+            self.of = of;
+        }
+        let MemoryAccess { kind, access, size, active, pieces, .. } = *access;
+        self.accesses.push(TraceAccess { kind, access, size, active, pieces: pieces.to_vec() });
+    }
+
+    fn changed(&mut self, instruction: &Instruction<'_>, changes: &Changes<'_>) {
+        let Instruction { wave, pc, registers, .. } = *instruction;
+        if self.of != Some((wave, pc)) {
+            self.accesses.clear();
+        }
+        let generation = self.names.device.code.generation();
+        if generation != self.generation || self.known.len() >= MAX_LINES {
+            self.known.clear();
+            self.generation = generation;
+        }
+        let line = self.known.entry(pc).or_insert_with(|| self.names.line(pc));
+        let old = |cell: Uni| {
+            let change = changes.cells.iter().find(|change| change.cell == cell);
+            u64::from(change.map_or_else(|| registers.uni(cell), |change| change.before))
+        };
+        self.names.tracer.stepped(&TraceStep {
+            workgroup: wave.workgroup,
+            wave: wave.wave,
+            pc,
+            function: line.function.as_ref().map(|(name, offset)| (name.as_str(), *offset)),
+            text: &line.text,
+            exec: old(Uni::EXEC) | old(Uni::EXEC.plus(1)) << 32,
+            changes: *changes,
+            registers,
+            accesses: &self.accesses,
+        });
+        self.accesses.clear();
+        self.of = None;
+    }
+}

@@ -1,0 +1,194 @@
+//! Memory traffic of a launch: what was accessed, how well lanes went together, and conflicts in LDS.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use wavemill_engine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
+use wavemill_isa::Target;
+
+use super::banks::{Banks, banks_of};
+
+/// Bytes of what accesses to memory are put together in: a cache line of these targets is 64 or 128 bytes.
+pub const LINE: u64 = 64;
+
+/// Accesses of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessCount {
+    /// The way that the instructions take.
+    pub kind: MemoryKind,
+    /// What they do.
+    pub access: Access,
+    /// Accesses of waves in which at least one lane accessed something. An instruction may make several.
+    pub accesses: u64,
+    /// Lanes that accessed something, summed up over these.
+    pub lanes: u64,
+    /// Bytes that they accessed.
+    pub bytes: u64,
+    /// Different pieces of [`LINE`] bytes of memory that each access touched, summed up over all; LDS has none.
+    pub lines: u64,
+}
+
+impl AccessCount {
+    /// Lines that an access touched on average; 0 in LDS.
+    #[must_use]
+    pub fn lines_per_access(&self) -> f64 {
+        self.lines as f64 / self.accesses.max(1) as f64
+    }
+
+    /// Lanes that took part in an access on average.
+    #[must_use]
+    pub fn mean_lanes(&self) -> f64 {
+        self.lanes as f64 / self.accesses.max(1) as f64
+    }
+}
+
+/// Accesses to LDS, those of flat instructions among them, by the model of banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LdsCount {
+    /// Banks of a dword each that LDS has.
+    pub banks: u32,
+    /// Accesses of waves.
+    pub accesses: u64,
+    /// Those of which some lanes met in a bank.
+    pub conflicting: u64,
+    /// Cycles that all of them take.
+    pub cycles: u64,
+    /// Cycles that they take because of conflicts.
+    pub extra_cycles: u64,
+}
+
+impl LdsCount {
+    /// Extra cycles of an access on average.
+    #[must_use]
+    pub fn extra_per_access(&self) -> f64 {
+        self.extra_cycles as f64 / self.accesses.max(1) as f64
+    }
+}
+
+/// Memory traffic of a launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// By kind and what is done; what did not occur is left out.
+    pub accesses: Vec<AccessCount>,
+    /// Conflicts in LDS.
+    pub lds: LdsCount,
+}
+
+/// Order of accesses in [`Traffic::accesses`].
+const ORDER: [Access; 3] = [Access::Load, Access::Store, Access::Atomic];
+
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    accesses: BTreeMap<(MemoryKind, usize), [u64; 4]>,
+    lds: LdsCount,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        for (key, counts) in &other.accesses {
+            let sums = self.accesses.entry(*key).or_default();
+            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+        }
+        self.lds.accesses += other.lds.accesses;
+        self.lds.conflicting += other.lds.conflicting;
+        self.lds.cycles += other.lds.cycles;
+        self.lds.extra_cycles += other.lds.extra_cycles;
+    }
+}
+
+/// Counts the accesses of all waves.
+#[derive(Debug)]
+pub(crate) struct TrafficCounter {
+    target: Target,
+    all: Mutex<Counts>,
+}
+
+impl TrafficCounter {
+    pub(crate) fn new(target: Target) -> Self {
+        TrafficCounter { target, all: Mutex::default() }
+    }
+
+    pub(crate) fn finish(self) -> Traffic {
+        let counts = self.all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let one = |((kind, access), [accesses, lanes, bytes, lines]): ((MemoryKind, usize), [u64; 4])| {
+            AccessCount { kind, access: ORDER[access], accesses, lanes, bytes, lines }
+        };
+        let accesses = counts.accesses.into_iter().map(one).collect();
+        Traffic { accesses, lds: LdsCount { banks: banks_of(self.target), ..counts.lds } }
+    }
+}
+
+impl Observer for TrafficCounter {
+    fn interests(&self) -> Interests {
+        Interests { memory: true, ..Interests::default() }
+    }
+
+    fn watcher(&self) -> Box<dyn Watcher + '_> {
+        let banks = Banks::new(self.target);
+        Box::new(ThreadCounter { all: self, own: Counts::default(), lines: Vec::new(), banks })
+    }
+}
+
+/// Counts of one host thread, which join the others at its end.
+struct ThreadCounter<'a> {
+    all: &'a TrafficCounter,
+    own: Counts,
+    lines: Vec<u64>,
+    banks: Banks,
+}
+
+impl ThreadCounter<'_> {
+    /// How many lines an access touches.
+    fn lines(&mut self, access: &MemoryAccess<'_>) -> u64 {
+        self.lines.clear();
+        let mut ascending = true;
+        for piece in access.pieces {
+            let Some(address) = piece.place.address() else { continue };
+            let last = address.wrapping_add(u64::from(piece.size) - 1) / LINE;
+            for line in address / LINE..=last {
+                match self.lines.last() {
+                    Some(known) if *known == line => {}
+                    known => {
+                        ascending &= known.is_none_or(|known| *known < line);
+                        self.lines.push(line);
+                    }
+                }
+            }
+        }
+        if !ascending {
+            self.lines.sort_unstable();
+            self.lines.dedup();
+        }
+        self.lines.len() as u64
+    }
+}
+
+impl Watcher for ThreadCounter<'_> {
+    fn memory(&mut self, access: &MemoryAccess<'_>) {
+        if access.pieces.is_empty() {
+            return;
+        }
+        let bytes: u64 = access.pieces.iter().map(|piece| u64::from(piece.size)).sum();
+        // The pieces of a lane follow one another.
+        let lanes = access.pieces.chunk_by(|a, b| a.lane == b.lane).count() as u64;
+        let lines = self.lines(access);
+        let what = ORDER.iter().position(|one| *one == access.access).unwrap_or(0);
+        let sums = self.own.accesses.entry((access.kind, what)).or_default();
+        sums.iter_mut().zip([1, lanes, bytes, lines]).for_each(|(sum, n)| *sum += n);
+        if matches!(access.kind, MemoryKind::Lds | MemoryKind::Flat)
+            && let Some((cycles, least)) = self.banks.cycles(access)
+        {
+            let lds = &mut self.own.lds;
+            lds.accesses += 1;
+            lds.conflicting += u64::from(cycles > least);
+            lds.cycles += cycles;
+            lds.extra_cycles += cycles - least;
+        }
+    }
+}
+
+impl Drop for ThreadCounter<'_> {
+    fn drop(&mut self) {
+        self.all.all.lock().unwrap_or_else(PoisonError::into_inner).add(&self.own);
+    }
+}

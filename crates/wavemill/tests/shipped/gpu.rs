@@ -1,0 +1,105 @@
+//! A shipped library on one of the targets that it has code for.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use libtest_mimic::Failed;
+use memmap2::Mmap;
+use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, Plain, TargetId};
+
+/// A library, mapped as users map it.
+pub(crate) struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    bytes: Mmap,
+    /// The targets that it has code for and that Wavemill runs.
+    pub targets: Vec<TargetId>,
+}
+
+impl Library {
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = File::open(path).map_err(|error| failed(&error))?;
+        // SAFETY: nobody changes the file while the test runs.
+        let bytes = unsafe { Mmap::map(&file) }.map_err(|error| failed(&error))?;
+        let mut targets = Device::targets_in(&bytes).map_err(|error| failed(&error))?;
+        targets.retain(|target| Device::new(target).is_ok());
+        Ok(Library { path: path.to_owned(), bytes, targets })
+    }
+
+    /// The file's name without its folders.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+}
+
+/// A library on a device of its own.
+pub(crate) struct Gpu {
+    library: Arc<Library>,
+    device: Device,
+    /// Code objects that have been loaded: to find one in a compressed bundle takes longer than to run a kernel.
+    modules: RefCell<Vec<Module>>,
+}
+
+/// Names of the kernels that have run, of all libraries and targets.
+static RAN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Names of the kernels that have run so far.
+pub(crate) fn ran() -> BTreeSet<String> {
+    RAN.lock().unwrap_or_else(|e| e.into_inner()).clone()
+}
+
+/// The size of a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub groups: [u32; 3],
+    pub threads: [u32; 3],
+}
+
+/// That many workgroups of that many work-items, in one dimension.
+pub(crate) fn grid(groups: usize, threads: u32) -> Size {
+    Size { groups: [groups as u32, 1, 1], threads: [threads, 1, 1] }
+}
+
+impl Gpu {
+    pub(crate) fn new(library: Arc<Library>, target: &TargetId) -> Result<Self, Failed> {
+        Ok(Gpu { library, device: Device::new(target)?, modules: RefCell::default() })
+    }
+
+    /// A buffer with contents.
+    pub(crate) fn with<T: Plain>(&self, name: &str, elements: &[T]) -> Result<Buffer, Failed> {
+        Ok(self.device.buffer_from(name, elements)?)
+    }
+
+    /// A buffer for results, of that many bytes. It holds what no result is, so that it shows what was not written.
+    pub(crate) fn room(&self, name: &str, bytes: usize) -> Result<Buffer, Failed> {
+        let buffer = self.device.buffer(name, bytes as u64)?;
+        buffer.write_bytes(0, &vec![0xa5; bytes])?;
+        Ok(buffer)
+    }
+
+    /// A kernel of the library, by its mangled name, or as the source calls it.
+    fn kernel(&self, name: &str) -> Result<Kernel, Failed> {
+        let mut modules = self.modules.borrow_mut();
+        if let Some(kernel) = modules.iter().find_map(|module| module.kernel(name).ok()) {
+            return Ok(kernel);
+        }
+        modules.push(Module::with_kernel(&self.device, &self.library.bytes, name)?);
+        Ok(modules[modules.len() - 1].kernel(name)?)
+    }
+
+    /// Runs a kernel.
+    pub(crate) fn launch(&self, kernel: &str, size: Size, args: &[Arg]) -> Result<(), Failed> {
+        let kernel = self.kernel(kernel)?;
+        Launch::new(&kernel)
+            .workgroups(size.groups)
+            .workgroup_size(size.threads)
+            .args(args.iter().cloned())
+            .run()?;
+        RAN.lock().unwrap_or_else(|e| e.into_inner()).insert(kernel.name().to_owned());
+        Ok(())
+    }
+}

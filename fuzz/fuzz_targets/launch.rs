@@ -1,0 +1,23 @@
+//! Any launch file is planned or refused, for the kernels of the examples: reading, arguments, sizes, views and
+//! expectations. Nothing runs, and no buffer is made.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use wavemill_cli::check_launch_file;
+
+/// Where the file is meant to be: the examples' code objects are found from there.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/fuzzed.toml");
+
+fuzz_target!(|data: &[u8]| {
+    // What the host shows as files has no end, or waits for somebody.
+    let text = String::from_utf8_lossy(data);
+    if ["/dev", "/proc", "/sys"].iter().any(|folder| text.contains(folder)) {
+        return;
+    }
+    if let Err(failure) = check_launch_file(data, Path::new(FILE)) {
+        assert!(!failure.message.is_empty());
+        let _ = failure.to_string();
+    }
+});

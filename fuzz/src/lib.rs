@@ -1,0 +1,8 @@
+//! What fuzz targets share: changes of files, random programs, machines that run them in
+//! several ways, and watched host memory.
+
+pub mod fences;
+pub mod files;
+pub mod machine;
+pub mod program;
+pub mod share;

@@ -1,0 +1,334 @@
+//! Runs a program in several ways that must come to the same.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use wavemill_engine::{
+    BlockSource, Fault, Grid, GuestMemory, RegisterCounts, Registers, RunControl, RunError, RunOptions, Tier,
+    WaveInit, run,
+};
+use wavemill_ir::{Block, Op, Row, StatusReg, Uni, verify};
+use wavemill_isa::Target;
+use wavemill_lift::gcn::{Context, lift_block, lift_instruction, reads_exceptions};
+
+use crate::program::{ACCS, MODE, VGPRS};
+use crate::share::Reached;
+
+/// Bytes in front of the program that say what it runs on.
+pub const HEADER: usize = 4;
+
+/// Guest address of the first instruction.
+const ENTRY: u64 = 0x4000;
+/// The instruction in front of every program: the waves of all workgroups start before any goes on, so that it does not
+/// depend on host threads which one has which slot.
+const S_SLEEP_1: u32 = 0xbf8e_0001;
+/// How programs end: the report of the trap has the registers of the wave.
+const S_TRAP_2: u32 = 0xbf92_0002;
+const S_ENDPGM: u32 = 0xbf81_0000;
+
+/// Bytes of a workgroup's buffer, of constants, of LDS and of the private memory of a lane.
+const BUFFER: u64 = 4096;
+const CONSTANTS: u64 = 256;
+const LDS: u32 = 2048;
+const PRIVATE: u32 = 64;
+/// Workgroups have their buffers so far from each other that programs do not get from one to the other by chance.
+const APART: u64 = 1 << 41;
+/// Instructions of all waves together.
+const LIMIT: u64 = 4096;
+
+/// The target that an input is for.
+#[must_use]
+pub fn target(input: &[u8]) -> Target {
+    Target::ALL[usize::from(input.first().copied().unwrap_or(0)) % Target::ALL.len()]
+}
+
+/// What an input says.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    target: Target,
+    groups: u32,
+    waves: u32,
+    sramecc: bool,
+    poison: Option<u32>,
+    mode: u32,
+    seed: u8,
+    code: Vec<u8>,
+}
+
+/// A way of running a program.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    tier: Tier,
+    /// One instruction at a time instead of whole blocks.
+    single: bool,
+    threads: usize,
+    limit: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Debug)]
+enum Ended {
+    /// All waves ran to their end, after that many instructions.
+    Done(u64),
+    Fault(Fault),
+    /// The limit came first.
+    Limit,
+}
+
+/// What a run came to.
+#[derive(Clone, PartialEq, Debug)]
+struct Outcome {
+    ended: Ended,
+    /// The buffers of the workgroups, as far as it does not depend on the order of workgroups what is in them.
+    buffers: Vec<Vec<u8>>,
+}
+
+/// What was seen of the program while it was lifted.
+#[derive(Debug, Default)]
+struct Seen {
+    instructions: Mutex<HashSet<u64>>,
+    clock: AtomicBool,
+}
+
+impl Machine {
+    /// Reads an input; `None` if it is too short to be one. Its program may be any bytes.
+    #[must_use]
+    pub fn of(input: &[u8]) -> Option<Machine> {
+        let ([_, shape, mode, seed], program) = input.split_first_chunk::<HEADER>()?;
+        let modes = [MODE, MODE, 0x300, 0x3f5, 0x30a, 0x0f0, 0x000, 0x3ff];
+        let end = if shape & 8 == 0 { S_TRAP_2 } else { S_ENDPGM };
+        let mut code = S_SLEEP_1.to_le_bytes().to_vec();
+        code.extend_from_slice(&program[..program.len() & !3]);
+        code.extend_from_slice(&end.to_le_bytes());
+        Some(Machine {
+            target: target(input),
+            groups: 1 + u32::from(shape & 1),
+            waves: 1 + u32::from(shape >> 1 & 3) % 3,
+            sramecc: shape & 16 != 0,
+            poison: (shape & 32 != 0).then_some(0xfffa_fffa),
+            mode: modes[usize::from(*mode) % modes.len()],
+            seed: *seed,
+            code,
+        })
+    }
+
+    /// Runs the program in all ways.
+    ///
+    /// # Panics
+    /// If two ways come to something else.
+    pub fn check(&self) -> Reached {
+        let best = Tier::detect();
+        let first = Way { tier: best, single: false, threads: 1, limit: LIMIT };
+        let seen = Seen::default();
+        let wanted = self.run(first, &seen);
+        let instructions = || {
+            let seen = seen.instructions.lock().expect("nobody panics with it");
+            seen.iter().filter(|pc| (ENTRY + 4..ENTRY + self.code.len() as u64 - 4).contains(pc)).count()
+        };
+        if wanted.ended == Ended::Limit {
+            // Where waves stop then depends on the way.
+            let single = Way { single: true, ..first };
+            let _ = self.run(single, &seen);
+            return Reached { instructions: instructions(), compared: false };
+        }
+        // Whoever ends does so after the same number of instructions.
+        let others = Way { limit: 2 * LIMIT, ..first };
+        let single = Way { single: true, ..others };
+        let portable = Way { tier: Tier::Portable, ..others };
+        let avx2 = Way { tier: Tier::Avx2, ..others };
+        let threads = Way { threads: 2, ..others };
+        for way in [single, portable, avx2, threads] {
+            let redundant = way.tier == Tier::Avx2 && !Tier::Avx2.is_available();
+            let clock = way.threads > 1 && (self.groups == 1 || seen.clock.load(Relaxed));
+            if redundant || clock {
+                continue;
+            }
+            let found = self.run(way, &seen);
+            assert!(found == wanted, "{way:?}: {}\n{self:?}", difference(&found, &wanted));
+        }
+        Reached { instructions: instructions(), compared: true }
+    }
+
+    fn run(&self, way: Way, seen: &Seen) -> Outcome {
+        let memory = GuestMemory::default();
+        let mut buffers = Vec::new();
+        for group in 0..self.groups {
+            let align = if group == 0 { 256 } else { APART };
+            let buffer = memory.allocate("buffer", BUFFER, align).expect("a page");
+            let bytes: Vec<u8> = (0..BUFFER).map(|n| contents(self.seed, n)).collect();
+            memory.write(buffer, &bytes).expect("it is there");
+            buffers.push(buffer);
+        }
+        let constants = memory.allocate("constants", CONSTANTS, 256).expect("a page");
+        let fixed: Vec<u8> = (0..CONSTANTS).map(|n| contents(!self.seed, n)).collect();
+        memory.write(constants, &fixed).expect("they are there");
+        memory.protect(constants..constants + CONSTANTS, "constants").expect("they are there");
+        let private = 64 * u64::from(PRIVATE);
+        let scratch = private * u64::from(self.groups * self.waves);
+        let scratch = memory.allocate("scratch", scratch, 256).expect("some pages");
+        let map = memory.snapshot();
+        let source = Source { machine: self, single: way.single, seen };
+        let grid = Grid {
+            map: &map,
+            source: &source,
+            init: &Init { machine: self, buffers: &buffers, constants, scratch, private },
+            workgroups: [self.groups, 1, 1],
+            waves_per_group: self.waves,
+            registers: RegisterCounts {
+                vgprs: VGPRS.into(),
+                accs: if self.target.has_accvgprs() { ACCS.into() } else { 0 },
+            },
+            lds_size: LDS,
+            scratch_size: PRIVATE,
+            entry: ENTRY,
+            mode: self.mode,
+            resident: self.groups,
+        };
+        let control = Arc::new(RunControl::default());
+        let options = RunOptions {
+            threads: NonZeroUsize::new(way.threads),
+            max_instructions: Some(way.limit),
+            tier: Some(way.tier),
+            deterministic: way.threads == 1,
+            poison: self.poison,
+            control: Some(control.clone()),
+            ..RunOptions::default()
+        };
+        // How many workgroups have run to their end, or to the fault that is reported.
+        let (ended, complete) = match run(&grid, &options) {
+            Ok(stats) => (Ended::Done(stats.instructions), self.groups),
+            // What faulted behind a workgroup that the limit stopped is as good as the limit.
+            Err(RunError::Fault(fault)) if control.workgroups_done() >= fault.workgroup[0].into() => {
+                let complete = fault.workgroup[0] + 1;
+                (Ended::Fault(*fault), complete)
+            }
+            Err(RunError::Fault(_) | RunError::InstructionLimit { .. }) => (Ended::Limit, 0),
+            Err(other) => panic!("nobody stops the run or looks whether it is stuck: {other:?}"),
+        };
+        let read = |address: u64, size: u64| {
+            let mut bytes = vec![0; size as usize];
+            memory.read(address, &mut bytes).expect("it is there");
+            bytes
+        };
+        assert!(read(constants, CONSTANTS) == fixed, "constants were written");
+        let buffers = buffers.iter().take(complete as usize).map(|start| read(*start, BUFFER)).collect();
+        Outcome { ended, buffers }
+    }
+}
+
+/// Where two outcomes differ, in words short enough to be read.
+fn difference(found: &Outcome, wanted: &Outcome) -> String {
+    match (&found.ended, &wanted.ended) {
+        (Ended::Fault(a), Ended::Fault(b)) if (a.pc, &a.cause) == (b.pc, &b.cause) => {
+            let (a, b) = (&a.snapshot, &b.snapshot);
+            let scalars = (0..a.scalars.len()).filter(|n| a.scalars[*n] != b.scalars[*n]);
+            let scalars = scalars.map(|n| format!("s{n}: {:#x} and {:#x}", a.scalars[n], b.scalars[n]));
+            let rows = (0..a.vgprs.len()).filter(|n| a.vgprs[*n] != b.vgprs[*n]);
+            let rows = rows.map(|n| format!("v{n}: {:x?} and {:x?}", a.vgprs[n], b.vgprs[n]));
+            let all: Vec<String> = scalars.chain(rows).collect();
+            format!("registers differ: {all:#?}")
+        }
+        (a, b) if a == b => "memory differs".to_owned(),
+        (a, b) => format!("it ended in {a:?}, and in {b:?}"),
+    }
+}
+
+/// A byte of a buffer before it is used.
+fn contents(seed: u8, n: u64) -> u8 {
+    // Small integers, floats near 1, and addresses of nothing.
+    match n % 4 {
+        3 if seed & 1 != 0 => 0x3f,
+        2 if seed & 2 != 0 => 0x80,
+        _ => (n as u8).wrapping_mul(seed | 1),
+    }
+}
+
+struct Source<'a> {
+    machine: &'a Machine,
+    single: bool,
+    seen: &'a Seen,
+}
+
+impl BlockSource for Source<'_> {
+    fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
+        let mut fetch = |at: u64, into: &mut [u8; 16]| {
+            let start = at.wrapping_sub(ENTRY);
+            let code = &self.machine.code;
+            let rest = usize::try_from(start).ok().and_then(|s| code.get(s..)).unwrap_or_default();
+            let n = rest.len().min(16);
+            into[..n].copy_from_slice(&rest[..n]);
+            n
+        };
+        let context = Context { target: self.machine.target, mode, sramecc: self.machine.sramecc };
+        let block = match self.single {
+            true => lift_instruction(&context, pc, &mut fetch),
+            false => lift_block(&context, pc, &mut fetch),
+        };
+        verify(&block).expect("lifted blocks are well formed");
+        if self.single {
+            self.seen.instructions.lock().expect("nobody panics with it").insert(pc);
+        }
+        let clock = |op: &Op| matches!(op, Op::ReadStatus(StatusReg::MemTime | StatusReg::MemRealTime));
+        if block.insts.iter().any(|inst| clock(&inst.op)) {
+            self.seen.clock.store(true, Relaxed);
+        }
+        Arc::new(block)
+    }
+
+    fn watches_exceptions(&self) -> bool {
+        reads_exceptions(self.machine.target, &self.machine.code)
+    }
+}
+
+struct Init<'a> {
+    machine: &'a Machine,
+    buffers: &'a [u64],
+    constants: u64,
+    scratch: u64,
+    private: u64,
+}
+
+impl WaveInit for Init<'_> {
+    fn work_items(&self, _: [u32; 3]) -> u32 {
+        // The last wave is a partial one, for some inputs.
+        64 * self.machine.waves - u32::from(self.machine.seed & 31)
+    }
+
+    fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let buffer = self.buffers[workgroup[0] as usize];
+        regs.set_uni64(Uni(0), buffer);
+        regs.set_uni64(Uni(2), self.constants);
+        // A raw buffer of BUFFER bytes, 32-bit data format (Vega ISA 8.1.8).
+        regs.set_uni64(Uni(4), buffer);
+        regs.set_uni(Uni(6), BUFFER as u32);
+        regs.set_uni(Uni(7), 0x0002_4fac);
+        regs.set_uni(Uni(12), workgroup[0]);
+        regs.set_uni(Uni(13), wave);
+        regs.set_uni64(Uni::FLAT_SCRATCH, self.scratch + u64::from(slot) * self.private);
+        for n in 20..60 {
+            regs.set_uni(Uni(n), 0x3f80_0000 ^ u32::from(n) << (n % 24));
+        }
+        let row = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+        regs.set_row(Row::vgpr(0), &row(&|lane| lane));
+        regs.set_row(Row::vgpr(1), &row(&|lane| 4 * lane));
+        let address = |lane: u32| buffer + 512 * u64::from(wave) + 8 * u64::from(lane);
+        regs.set_row(Row::vgpr(2), &row(&|lane| address(lane) as u32));
+        regs.set_row(Row::vgpr(3), &row(&|lane| (address(lane) >> 32) as u32));
+        for n in u16::from(crate::program::FREE_VGPRS)..u16::from(VGPRS) {
+            let word = 0x9e37_79b9u32.wrapping_mul(n.into());
+            let value = |lane: u32| match n % 3 {
+                // Integers, floats around 1, anything.
+                0 => lane.wrapping_mul(n.into()).wrapping_sub(8),
+                1 => 0x3f00_0000 + (lane << 18) + u32::from(n),
+                _ => word.wrapping_mul(lane + 1),
+            };
+            regs.set_row(Row::vgpr(n), &row(&value));
+        }
+    }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        Some((self.scratch + u64::from(slot) * self.private, self.private))
+    }
+}
