@@ -76,6 +76,14 @@ pub(crate) enum PoisonText {
     Word(u32),
 }
 
+/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
+pub(crate) enum StrictText {
+    Flag(bool),
+    Rules(String),
+}
+
 /// What is told of launches: `true`, or `"full"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected true or \"full\"")]
@@ -93,14 +101,6 @@ pub(crate) enum StatsLevel {
     Basic,
     // Accesses to memory, too.
     Full,
-}
-
-/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
-pub(crate) enum StrictText {
-    Flag(bool),
-    Rules(String),
 }
 
 /// A size: `4`, `[4, 2]` or `"4x2"`.

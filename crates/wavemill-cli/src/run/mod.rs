@@ -275,7 +275,11 @@ fn find<'a>(
         }
         let kernel = match wanted(&object, launch) {
             Some(kernel) => kernel,
-            None => choose(names(&object, 0), object.problems(), launch, several)?.1,
+            None => {
+                let mut contents = Contents::default();
+                contents.add(&object, 0);
+                choose(contents, launch, several)?.1
+            }
         };
         return Ok(Found { target, index: 0, kernel, bytes: Cow::Borrowed(bytes) });
     }
@@ -308,17 +312,16 @@ fn find<'a>(
     }
     let selected = container.select(&target, &limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
-    let (mut all, mut all_problems) = (Vec::new(), Vec::new());
+    let mut all = Contents::default();
     for (index, one) in selected.iter().enumerate() {
         let bytes = container.read(one, &limits).map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
         if let Some(kernel) = wanted(&object, launch) {
             return Ok(Found { target, index: one.bundle, kernel, bytes });
         }
-        all.extend(names(&object, index));
-        all_problems.extend_from_slice(object.problems());
+        all.add(&object, index);
     }
-    let (index, kernel) = choose(all, &all_problems, launch, several)?;
+    let (index, kernel) = choose(all, launch, several)?;
     let bytes = container.read(&selected[index], &limits).map_err(failed)?;
     Ok(Found { target, index: selected[index].bundle, kernel, bytes })
 }
@@ -330,26 +333,32 @@ fn wanted(object: &CodeObject<'_>, launch: &LaunchJob) -> Option<String> {
     Some(kernel.name.clone())
 }
 
-/// The kernels of a code object, with its number.
-fn names(object: &CodeObject<'_>, index: usize) -> Vec<(usize, String)> {
-    object.kernels().iter().map(|kernel| (index, kernel.name.clone())).collect()
+/// What code objects have, by their numbers.
+#[derive(Default)]
+struct Contents {
+    kernels: Vec<(usize, String)>,
+    /// What is wrong with some of them.
+    problems: Vec<String>,
 }
 
-/// What is wrong with the code objects, a line for each of the problems that are wanted.
-fn problems(all: &[String], wanted: impl Fn(&str) -> bool) -> String {
-    let all = all.iter().map(String::as_str);
-    all.filter(|problem| wanted(problem)).take(LISTED).collect::<Vec<_>>().join("\n")
+impl Contents {
+    fn add(&mut self, object: &CodeObject<'_>, index: usize) {
+        self.kernels.extend(object.kernels().iter().map(|kernel| (index, kernel.name.clone())));
+        self.problems.extend_from_slice(object.problems());
+    }
+
+    /// The problems that are about kernels called so.
+    fn about(&self, name: &str) -> String {
+        let all = self.problems.iter().filter(|problem| problem.contains(name)).take(LISTED);
+        all.map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name there.
-fn choose(
-    mut all: Vec<(usize, String)>,
-    all_problems: &[String],
-    launch: &LaunchJob,
-    several: bool,
-) -> Result<(usize, String), Failure> {
-    if let (None, [_]) = (&launch.kernel, &all[..]) {
-        return Ok(all.remove(0));
+fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usize, String), Failure> {
+    let all = &contents.kernels;
+    if let (None, [only]) = (&launch.kernel, &all[..]) {
+        return Ok(only.clone());
     }
     let mut list = String::new();
     let entry = |name: &str| match wavemill_object::demangle(name) {
@@ -372,7 +381,7 @@ fn choose(
     Err(match (&launch.kernel, &all[..]) {
         (_, []) => {
             let failure = Failure::input("there is no kernel in it that could run");
-            match problems(all_problems, |problem| problem.contains("kernel")).as_str() {
+            match contents.about("kernel").as_str() {
                 "" => failure,
                 problems => failure.help(problems),
             }
@@ -385,8 +394,7 @@ fn choose(
                 })
         }
         (Some(wanted), _) => {
-            let plain = wanted.strip_suffix(".kd").unwrap_or(wanted);
-            let why = problems(all_problems, |problem| problem.contains(&format!("`{plain}")));
+            let why = contents.about(&format!("`{}", wanted.strip_suffix(".kd").unwrap_or(wanted)));
             if !why.is_empty() {
                 return Err(Failure::input(format!("the kernel `{wanted}` cannot run")).help(why));
             }

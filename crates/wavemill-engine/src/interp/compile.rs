@@ -84,30 +84,32 @@ pub(super) struct Purpose<'a> {
     pub counting: bool,
     /// Float operations collect the exceptions that they raise.
     pub watching: bool,
-    /// Probes tell of these; only for waves that are watched.
-    pub interests: Option<&'a Interests>,
     /// Accesses that are faults although the chip says nothing.
     pub strict: Strict,
+    /// Probes tell of these; only for waves that are watched.
+    pub interests: Option<&'a Interests>,
 }
 
 /// Compiles a block.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     let mut c = Compiler::new(block, purpose);
+    // Who comes to where there is no code does not enter a block: nothing is counted, and nobody is told.
+    let nowhere = block.insts.is_empty() && block.terminator == Terminator::Fault(FaultKind::NoCode);
+    if nowhere && block.guest.len() <= 1 {
+        c.terminator(None);
+        return c.finished();
+    }
     let mut rest = &block.insts[..];
     let mut exec_known = false;
     // A block without a guest instruction has its end only.
     let guests = if block.guest.is_empty() { &[0] } else { &block.guest[..] };
-    // Who comes to where there is no code does not enter a block.
-    let nowhere = block.insts.is_empty()
-        && block.terminator == Terminator::Fault(FaultKind::NoCode)
-        && block.guest.len() == 1;
     for (n, offset) in guests.iter().enumerate() {
         let is_last = n + 1 == guests.len();
         let own = if is_last { rest.len() } else { rest.partition_point(|inst| inst.pc_offset <= *offset) };
         let (guest, behind) = rest.split_at(own);
         rest = behind;
         c.pc = block.start + u64::from(*offset);
-        if purpose.counting && !exec_known && !nowhere {
+        if purpose.counting && !exec_known {
             c.counters.push((*offset, c.ops.len()));
             let op = c.host(control::count);
             c.ops.push(op);
@@ -145,14 +147,8 @@ fn writes_exec(inst: &Inst) -> bool {
 
 /// What each operation of a block compiles to.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
-    let purpose = Purpose {
-        tier,
-        counts,
-        counting: false,
-        watching: false,
-        interests: None,
-        strict: Strict::default(),
-    };
+    let strict = Strict::default();
+    let purpose = Purpose { tier, counts, counting: false, watching: false, strict, interests: None };
     let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();
@@ -165,7 +161,7 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
 
 impl<'a> Compiler<'a> {
     fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
-        let Purpose { tier, counts, counting: _, watching, interests, strict } = purpose;
+        let Purpose { tier, counts, counting: _, watching, strict, interests } = purpose;
         Compiler {
             tier,
             counts,

@@ -259,8 +259,8 @@ impl<'a> Interpreter<'a> {
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
         let watching = source.watches_exceptions();
-        let purpose =
-            Purpose { tier, counts, counting, watching, interests: None, strict: Strict::default() };
+        let strict = Strict::default();
+        let purpose = Purpose { tier, counts, counting, watching, strict, interests: None };
         Interpreter {
             purpose,
             source,
@@ -485,11 +485,6 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-fn block_count((pc, mode): (u64, u32), code: &Code) -> BlockCount {
-    let (entered, lanes) = code.counts();
-    BlockCount { pc, mode, entered, lanes }
-}
-
 /// Where the first refused address of an access lies.
 fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, access: Access) -> Nearest {
     let near = |name: &str, offset: u64, size: u64| {
@@ -510,6 +505,11 @@ fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, 
             near("buffer resource", first, n)
         }
     }
+}
+
+fn block_count((pc, mode): (u64, u32), code: &Code) -> BlockCount {
+    let (entered, lanes) = code.counts();
+    BlockCount { pc, mode, entered, lanes }
 }
 
 fn refused(ctx: &Ctx) -> Vec<FaultLane> {
