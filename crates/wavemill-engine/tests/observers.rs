@@ -201,7 +201,12 @@ fn run_program(
         mode: 0,
         resident: 4,
     };
-    let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
+    let options = RunOptions {
+        threads: NonZeroUsize::new(2),
+        max_instructions: Some(1 << 28),
+        find_stalls: true,
+        ..RunOptions::default()
+    };
     let result = match observer {
         Some(observer) => run_with(&grid, &options, Some(observer), None),
         None => run(&grid, &options),
@@ -425,4 +430,20 @@ fn changes_of_mode_are_told() {
     let wanted =
         ["0 starts with 0xffffffffffffffff", "0 at 0x1000: mode 0x0->0xc0", "0 at 0x1008:", "0 ends"];
     assert_eq!(recorder.lines(), wanted);
+}
+
+/// Grids that can never finish are found although somebody watches; what is run to find that out is told, too.
+#[test]
+fn watched_grids_that_are_stuck_are_found() {
+    let load =
+        Inst { dst: [v(8), Operand::None], ..access(Op::Load(Space::Global, DWORD), &[v(1), s(0)], 0) };
+    let source = program(&[load], Terminator::Jump(START));
+    // Of the two waves one is watched, at no instruction, so that it is fast.
+    let elsewhere = Interests { memory: true, pcs: Some(Vec::new()), ..Interests::default() };
+    let recorder = Recorder { wave: Some(1), ..Recorder::new(elsewhere) };
+    let watched = run_program(&source, &setup(!0), (1, 2), Some(&recorder));
+    assert_eq!(watched, run_program(&source, &setup(!0), (1, 2), None));
+    let Err(RunError::Stalled { waves, not_started: 0 }) = watched.1 else { panic!("{:?}", watched.1) };
+    assert!(waves.len() == 2 && waves.iter().all(|wave| wave.spins.is_some()), "{waves:?}");
+    assert_eq!(recorder.lines(), ["1 starts with 0xffffffffffffffff"]);
 }

@@ -101,12 +101,17 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     }
     let mut rest = &block.insts[..];
     let mut exec_known = false;
-    // A block without a guest instruction has its end only.
-    let guests = if block.guest.is_empty() { &[0] } else { &block.guest[..] };
-    for (n, offset) in guests.iter().enumerate() {
-        let is_last = n + 1 == guests.len();
-        let own = if is_last { rest.len() } else { rest.partition_point(|inst| inst.pc_offset <= *offset) };
-        let (guest, behind) = rest.split_at(own);
+    // Guest instructions without operations count too; a block without any has its end only.
+    let mut offsets: Vec<u32> = block.insts.iter().map(|inst| inst.pc_offset).collect();
+    offsets.extend_from_slice(&block.guest);
+    offsets.sort_unstable();
+    offsets.dedup();
+    if offsets.is_empty() {
+        offsets.push(0);
+    }
+    for (n, offset) in offsets.iter().enumerate() {
+        let is_last = n + 1 == offsets.len();
+        let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.pc_offset <= *offset));
         rest = behind;
         c.pc = block.start + u64::from(*offset);
         if purpose.counting && !exec_known {
@@ -114,7 +119,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
             let op = c.host(control::count);
             c.ops.push(op);
         }
-        exec_known = !guest.iter().any(writes_exec);
+        exec_known = purpose.counting && !guest.iter().any(writes_exec);
         let end = is_last.then_some(block.terminator);
         let site = c.site(guest, end);
         c.probe_before(site);
@@ -126,7 +131,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
                 // The registers at the fault are those before the guest instruction, however many operations it is.
                 c.ops.truncate(mark);
                 let mut op = c.host(control::unsupported);
-                op.imm = (n + 1).min(block.guest.len()) as i32;
+                op.imm = block.guest.partition_point(|start| *start <= *offset) as i32;
                 c.ops.push(op);
                 return c.finished();
             }
