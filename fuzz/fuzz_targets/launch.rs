@@ -4,8 +4,10 @@
 
 use std::path::Path;
 
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use wavemill_cli::check_launch_file;
+use wavemill_fuzz::text::change_text;
+use wavemill_oracle::SplitMix64;
 
 /// Where the file is meant to be: the examples' code objects are found from there.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/fuzzed.toml");
@@ -20,4 +22,16 @@ fuzz_target!(|data: &[u8]| {
         assert!(!failure.message.is_empty());
         let _ = failure.to_string();
     }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut random = SplitMix64::new(seed.into());
+    if random.below(2) == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    let mut text = data[..size].to_vec();
+    change_text(&mut text, &mut random);
+    text.truncate(max_size);
+    data[..text.len()].copy_from_slice(&text);
+    text.len()
 });

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wavemill_oracle::SplitMix64;
 
 /// Bytes at the start of a table that are changed more often than the rest.
-const FRONT: usize = 64;
+const FRONT: usize = 32;
 
 /// Program headers that hold dynamic linking information and notes (ELF specification, "Program Header").
 const DYNAMIC: u64 = 2;
@@ -20,7 +20,7 @@ fn number(data: &[u8], at: usize, width: usize) -> u64 {
 /// Where an ELF file, or the first one in another file, has headers and tables; else the beginning.
 fn tables(data: &[u8]) -> Vec<Range<usize>> {
     let elf = data.windows(4).position(|four| four == b"\x7fELF").unwrap_or(0);
-    let mut tables = vec![0..data.len().min(4 * FRONT)];
+    let mut tables = vec![0..data.len().min(256)];
     let mut add = |start: u64, size: u64| {
         let start = elf.saturating_add(start as usize).min(data.len());
         let end = start.saturating_add(size as usize).min(data.len());
@@ -56,7 +56,9 @@ pub fn change_number(data: &mut [u8], random: &mut SplitMix64) {
     let old = number(data, at, width);
     let len = data.len() as u64;
     let new = match random.below(4) {
-        0 | 1 => old.wrapping_add(random.below(17)).wrapping_sub(8),
+        // Off by one element, whatever its size is.
+        0 => old.wrapping_add([1, 2, 4, 8, 16, 64][random.below(6) as usize]),
+        1 => old.wrapping_sub([1, 2, 4, 8, 16, 64][random.below(6) as usize]),
         2 => [0, 1, 3, len, len - 1, len - at as u64, 1 << 31, u32::MAX.into(), 1 << 63, u64::MAX]
             [random.below(10) as usize],
         _ => number(data, random.below(len) as usize / 4 * 4, width),

@@ -1,4 +1,4 @@
-//! What fuzz targets share: changes of files, random programs, machines that run them in
+//! What fuzz targets share: changes of files and text, random programs, machines that run them in
 //! several ways, and watched host memory.
 
 pub mod fences;
@@ -6,3 +6,4 @@ pub mod files;
 pub mod machine;
 pub mod program;
 pub mod share;
+pub mod text;
