@@ -235,7 +235,7 @@ impl BlockSource for Work {
         let mut b = BlockBuilder::new(pc);
         if pc != PRELUDE {
             b.begin_guest(0);
-            return Arc::new(b.finish(4, Terminator::Fault(FaultKind::NoCode)));
+            return Arc::new(b.finish(4, Terminator::Fault(FaultKind::IllegalInstruction)));
         }
         for n in 0..LDS_SIZE as u16 / (4 * LANES as u16) {
             b.begin_guest(8 * u32::from(n));
