@@ -95,3 +95,17 @@ fn literal_is_part_of_the_instruction() {
     let (encoded, size) = inst.encode();
     assert_eq!(&encoded[..size], &bytes);
 }
+
+#[test]
+fn sources_of_more_than_64_bits_are_vector_registers() {
+    // v_mqsad_u32_u8 v[0:3], v[4:5], v6, SRC2
+    let with_src2 = |code: u32| {
+        let words = [0xd1e7_0000, 260 | 262 << 9 | code << 18];
+        words.map(u32::to_le_bytes).concat()
+    };
+    let found = operands(Target::Gfx906, &with_src2(256 + 8));
+    assert_eq!(found[3], (Role::Src2, Operand::Vgpr { first: 8, dwords: 4 }));
+    for scalar in [0, 8, 106, 128, 133, 193, 240, 255] {
+        assert!(decode(Target::Gfx906, &with_src2(scalar)).is_err(), "code {scalar}");
+    }
+}

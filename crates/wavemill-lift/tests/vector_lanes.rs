@@ -159,27 +159,3 @@ fn flags_are_sources() {
         assert_eq!(outcome.wave.vgprs[2][4], value, "{}", reg.name());
     }
 }
-
-/// Found by fuzzing: the third dword of a constant was beyond the 64 bits that it is kept in.
-#[test]
-fn constants_go_on_with_their_sign() {
-    let four = |first| Operand::Vgpr { first, dwords: 4 };
-    let two = |first| Operand::Vgpr { first, dwords: 2 };
-    for (constant, expected) in [(5, [5, 0, 0, 0]), (-3, [0xffff_fffd, !0, !0, !0])] {
-        // No byte of the reference counts, so that the sums are what was there before.
-        let mut code =
-            words(Target::Gfx906, "v_mov_b32", &[(Role::Vdst, vgpr(6)), (Role::Src0, Operand::Int(0))]);
-        let operands = [
-            (Role::Vdst, four(0)),
-            (Role::Src0, two(4)),
-            (Role::Src1, vgpr(6)),
-            (Role::Src2, Operand::Int(constant)),
-        ];
-        code.extend(words(Target::Gfx906, "v_mqsad_u32_u8", &operands));
-        let outcome = run(Target::Gfx906, EXEC, &code);
-        for lane in (0..64).filter(|lane| EXEC >> lane & 1 != 0) {
-            let found: [u32; 4] = std::array::from_fn(|n| outcome.wave.vgprs[n][lane]);
-            assert_eq!(found, expected, "lane {lane}");
-        }
-    }
-}
