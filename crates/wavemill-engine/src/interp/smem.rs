@@ -131,7 +131,7 @@ pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     unsafe {
         let Checked { size, count, .. } = Checked::of(op);
         let (_, end) = resource(ctx, op);
-        let first = offset(ctx, op) & !3;
+        let first = offset(ctx, op);
         let within = end.saturating_sub(first) / u64::from(size);
         let mut refused = None;
         if within < u64::from(count) {

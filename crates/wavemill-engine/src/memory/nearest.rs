@@ -1,0 +1,96 @@
+//! Where an address lies, in words.
+
+use std::fmt;
+
+/// Where an address lies relative to the nearest allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    /// There is no allocation at all.
+    Nothing,
+    /// In the first page, where nothing ever is: a null pointer, or an index on one.
+    Null,
+    /// Inside it: the access runs out of it or is not allowed.
+    Inside {
+        /// Name of the allocation.
+        name: String,
+        /// Offset of the address in it.
+        offset: u64,
+        /// Size of the allocation.
+        size: u64,
+    },
+    /// Behind its end.
+    After {
+        /// Name of the allocation.
+        name: String,
+        /// Distance from the last byte's successor to the address.
+        distance: u64,
+        /// Whether it had been freed.
+        freed: bool,
+    },
+    /// Before its start.
+    Before {
+        /// Name of the allocation.
+        name: String,
+        /// Distance from the address to the first byte.
+        distance: u64,
+        /// Whether it had been freed.
+        freed: bool,
+    },
+    /// Inside an allocation that was freed.
+    Freed {
+        /// Name of the allocation.
+        name: String,
+        /// Offset of the address in it.
+        offset: u64,
+    },
+    /// In the aperture of LDS, which only flat instructions reach.
+    Lds {
+        /// Offset in the aperture.
+        offset: u64,
+    },
+    /// In the aperture of private memory, which only flat instructions reach.
+    Private {
+        /// Offset in the aperture.
+        offset: u64,
+    },
+    /// In a part of an allocation that the guest must not write.
+    ReadOnly {
+        /// Name of the allocation.
+        name: String,
+        /// Offset in it of the first byte that the access must not write.
+        offset: u64,
+        /// What the part is: code, constants.
+        what: String,
+    },
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Nearest::Nothing => f.write_str("nothing is allocated"),
+            Nearest::Null => f.write_str("a null pointer"),
+            Nearest::Inside { name, offset, size } => {
+                write!(f, "byte {offset} of `{name}`, which has {size}")
+            }
+            Nearest::After { name, distance, freed } | Nearest::Before { name, distance, freed } => {
+                let s = if *distance == 1 { "" } else { "s" };
+                match self {
+                    Nearest::Before { .. } => write!(f, "{distance} byte{s} before `{name}`")?,
+                    _ if *distance == 0 => write!(f, "just past the end of `{name}`")?,
+                    _ => write!(f, "{distance} byte{s} past the end of `{name}`")?,
+                }
+                f.write_str(if *freed { ", which was freed" } else { "" })
+            }
+            Nearest::Lds { offset } => {
+                write!(f, "byte {offset} of the LDS aperture, which only flat instructions reach")
+            }
+            Nearest::Private { offset } => {
+                write!(f, "byte {offset} of the private aperture, which only flat instructions reach")
+            }
+            Nearest::Freed { name, offset } => write!(f, "byte {offset} of `{name}`, which was freed"),
+            Nearest::ReadOnly { name, offset, what } => {
+                write!(f, "byte {offset} of `{name}` is read-only ({what})")
+            }
+        }
+    }
+}
