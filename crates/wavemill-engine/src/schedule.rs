@@ -346,17 +346,7 @@ impl Group {
             w.regs.clear();
         }
         while self.waves.len() < waves {
-            let regs = Registers::new(grid.registers);
-            self.waves.push(Wave {
-                regs,
-                pc: 0,
-                mode: 0,
-                trapsts: 0,
-                retired: 0,
-                hw_id: 0,
-                private: (0, 0),
-                from: None,
-            });
+            self.waves.push(Wave::new(grid.registers));
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);

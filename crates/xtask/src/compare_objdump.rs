@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
-use memmap2::Mmap;
-use wavemill_isa::Target;
-use wavemill_object::{CodeObject, Container, Limits};
+use wavemill_object::CodeObject;
 use wavemill_oracle::Tool;
+
+use crate::files::{Found, for_each_object};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -56,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("wavemill-compare-objdump-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let mut comparison = Comparison { options, known, folder, seen: 0, sums: BTreeMap::new() };
-    let result = options.paths.iter().try_for_each(|path| comparison.path(path, true));
+    let result = for_each_object(&options.paths, |found| comparison.found(&found));
     std::fs::remove_dir_all(&comparison.folder)?;
     result?;
     let mut failed = comparison.sums.is_empty();
@@ -73,45 +72,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 impl Comparison<'_> {
-    /// Compares a file, or all files under a folder.
-    fn path(&mut self, path: &Path, named: bool) -> Result<(), Box<dyn Error>> {
-        if path.is_dir() {
-            let mut inside = std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
-            inside.sort_by_key(|entry| entry.path());
-            return inside.iter().try_for_each(|entry| match entry.file_type()?.is_symlink() {
-                true => Ok(()),
-                false => self.path(&entry.path(), false),
-            });
+    fn found(&mut self, found: &Found<'_>) -> Result<(), Box<dyn Error>> {
+        self.seen += 1;
+        match self.seen.is_multiple_of(self.options.every) {
+            true => self.object(&format!("{} at {}", found.path.display(), found.place), found.bytes),
+            false => Ok(()),
         }
-        let file = File::open(path)?;
-        if file.metadata()?.len() == 0 {
-            return Ok(());
-        }
-        // SAFETY: nobody changes the files under a comparison; the bytes are only read.
-        let data = unsafe { Mmap::map(&file)? };
-        let limits = Limits::default();
-        let container = match Container::parse(&data) {
-            Ok(container) => container,
-            Err(error) if named => return Err(format!("{}: {error}", path.display()).into()),
-            // Not every file of a package holds GPU code.
-            Err(_) => return Ok(()),
-        };
-        for bundle in container.bundles() {
-            let opened = bundle.open(&limits)?;
-            for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
-                let known =
-                    |id: &wavemill_object::TargetId| Target::from_name(&id.processor.name()).is_some();
-                if !entry.id.target.as_ref().is_some_and(known) {
-                    continue;
-                }
-                self.seen += 1;
-                if self.seen.is_multiple_of(self.options.every) {
-                    let name = format!("{} at {:#x}: {}", path.display(), bundle.offset(), entry.id);
-                    self.object(&name, opened.read(entry)?)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn object(&mut self, name: &str, object: &[u8]) -> Result<(), Box<dyn Error>> {

@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use memmap2::Mmap;
 use wavemill_engine::{Tier, operation_costs};
 use wavemill_ir::{FaultKind, Terminator};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op, decode};
 use wavemill_lift::gcn::{Context, lift_instruction};
-use wavemill_object::{CodeObject, Container, Limits, SymbolKind};
+use wavemill_object::{CodeObject, SymbolKind};
+
+use crate::files::{Found, for_each_object};
 
 /// MODE as kernels start with it: denormals, DX10_CLAMP, IEEE.
 const MODE: u32 = 0x3f0;
@@ -71,7 +71,7 @@ struct Histogram {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut histogram = Histogram::default();
-    options.paths.iter().try_for_each(|path| histogram.path(path, true))?;
+    for_each_object(&options.paths, |found| histogram.found(&found))?;
     if histogram.sums.is_empty() {
         return Err("there is no code object for any known target".into());
     }
@@ -102,39 +102,9 @@ fn has_meaning(inst: &Inst) -> bool {
 }
 
 impl Histogram {
-    /// Counts a file, or all files under a folder.
-    fn path(&mut self, path: &Path, named: bool) -> Result<(), Box<dyn Error>> {
-        if path.is_dir() {
-            let mut inside = std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
-            inside.sort_by_key(|entry| entry.path());
-            return inside.iter().try_for_each(|entry| match entry.file_type()?.is_symlink() {
-                true => Ok(()),
-                false => self.path(&entry.path(), false),
-            });
-        }
-        let file = File::open(path)?;
-        if file.metadata()?.len() == 0 {
-            return Ok(());
-        }
-        // SAFETY: nobody changes the files while they are counted; the bytes are only read.
-        let data = unsafe { Mmap::map(&file)? };
-        let limits = Limits::default();
-        let container = match Container::parse(&data) {
-            Ok(container) => container,
-            Err(error) if named => return Err(format!("{}: {error}", path.display()).into()),
-            // Not every file of a package holds GPU code.
-            Err(_) => return Ok(()),
-        };
-        let library = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        for bundle in container.bundles() {
-            let opened = bundle.open(&limits)?;
-            for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
-                let Some(id) = &entry.id.target else { continue };
-                if let Some(target) = Target::from_name(&id.processor.name()) {
-                    self.object(&library, target, &CodeObject::parse(opened.read(entry)?)?);
-                }
-            }
-        }
+    fn found(&mut self, found: &Found<'_>) -> Result<(), Box<dyn Error>> {
+        let library = found.path.file_name().unwrap_or(found.path.as_os_str()).to_string_lossy();
+        self.object(&library, found.target, &CodeObject::parse(found.bytes)?);
         Ok(())
     }
 
@@ -301,7 +271,8 @@ mod tests {
         let mut histogram = Histogram::default();
         let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "kernels", "bin"].iter().collect();
         for target in ["gfx906", "gfx942"] {
-            histogram.path(&folder.join(target).join("vector_add.co"), true).expect("a code object");
+            let file = folder.join(target).join("vector_add.co");
+            for_each_object(&[file], |found| histogram.found(&found)).expect("a code object");
         }
         let function = &histogram.functions["vector_add"];
         assert_eq!((function.kernels, function.libraries.len(), function.targets.len()), (2, 1, 2));

@@ -3,6 +3,7 @@
 mod compare_objdump;
 mod conformance;
 mod coverage;
+mod files;
 mod histogram;
 mod operations;
 

@@ -194,6 +194,22 @@ pub(crate) struct Wave {
     pub from: Option<u64>,
 }
 
+impl Wave {
+    /// A wave with registers of zeros that has not begun.
+    pub(crate) fn new(registers: RegisterCounts) -> Self {
+        Wave {
+            regs: Registers::new(registers),
+            pc: 0,
+            mode: 0,
+            trapsts: 0,
+            retired: 0,
+            hw_id: 0,
+            private: (0, 0),
+            from: None,
+        }
+    }
+}
+
 /// What a wave may touch while it runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'a> {
@@ -563,19 +579,6 @@ mod tests {
         Ring { length, generation: AtomicU64::new(1), invalidate }
     }
 
-    fn wave() -> Wave {
-        Wave {
-            regs: Registers::new(COUNTS),
-            pc: 0,
-            mode: 0,
-            trapsts: 0,
-            retired: 0,
-            hw_id: 0,
-            private: (0, 0),
-            from: None,
-        }
-    }
-
     fn steps(interp: &mut Interpreter<'_>, wave: &mut Wave, n: u64) {
         let map = MemoryMap::default();
         let lds = std::ptr::null_mut();
@@ -595,7 +598,7 @@ mod tests {
         let source = ring(100, false);
         let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, true);
         interp.max_ops = 20;
-        let mut wave = wave();
+        let mut wave = Wave::new(COUNTS);
         for n in 1..=30 {
             steps(&mut interp, &mut wave, 10);
             assert_eq!(wave.regs.uni(Uni(0)), 10 * n);
@@ -613,7 +616,7 @@ mod tests {
     fn a_new_generation_of_code_is_what_runs() {
         let source = ring(1, false);
         let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, false);
-        let mut wave = wave();
+        let mut wave = Wave::new(COUNTS);
         steps(&mut interp, &mut wave, 5);
         assert_eq!(wave.regs.uni(Uni(0)), 5);
         source.refresh();
@@ -625,7 +628,7 @@ mod tests {
     fn a_wave_that_invalidates_code_goes_on_in_the_new_one() {
         let source = ring(1, true);
         let mut interp = Interpreter::new(Tier::Portable, COUNTS, &source, false);
-        let mut wave = wave();
+        let mut wave = Wave::new(COUNTS);
         steps(&mut interp, &mut wave, 4);
         assert_eq!(wave.regs.uni(Uni(0)), 1 + 2 + 3 + 4);
         assert_eq!(wave.retired, 4);
