@@ -146,7 +146,12 @@ pub fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
-    let result = logging::start(cli.log_file.as_deref()).and_then(|()| match &cli.command {
+    let log_file = cli.log_file.as_deref();
+    let checked = match (log_file, &cli.command) {
+        (Some(log), Command::Run(args)) => crate::run::files::check_log(log, args),
+        _ => Ok(()),
+    };
+    let result = checked.and_then(|()| logging::start(log_file)).and_then(|()| match &cli.command {
         Command::Run(args) => crate::run::run(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),

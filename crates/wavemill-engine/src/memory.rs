@@ -23,9 +23,10 @@ pub use map::{Allocation, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
 
-/// Whether kernels' accesses to memory are checked. Builds with `--cfg wavemill_unchecked` check none, to measure what the
-/// checks cost: they are for benchmarks of kernels that are known to be right, have the host's addresses only, and are
-/// unsound for anything else.
+/// Whether kernels' accesses to memory are checked. Builds with `--cfg wavemill_unchecked` do not check those to global
+/// memory, nor most of those to LDS (atomics and accesses of single lanes still are), to measure what the checks cost: they
+/// are for benchmarks of kernels that are known to be right, have the host's addresses only, and are unsound for anything
+/// else.
 pub const CHECKS_ACCESSES: bool = !cfg!(wavemill_unchecked);
 
 /// First guest address that the allocator hands out.

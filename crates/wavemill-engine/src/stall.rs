@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, StatusReg, Terminator, Uni};
 
 use crate::control::RunControl;
-use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit};
+use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit, scalar_address};
 use crate::memory::MemoryMap;
 use crate::observe::{Events, SingleSteps};
 
@@ -93,8 +93,11 @@ fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
     };
     let wide = |operand: Operand| Some(dword(operand.dword(0))? | dword(operand.dword(1))? << 32);
     let [first, second, ..] = inst.src;
+    let constant = i64::from(inst.attrs.imm);
     let (base, offset) = match inst.op {
-        Op::ScalarLoad(_) => (wide(first)?, dword(second)?),
+        Op::ScalarLoad(_) => {
+            return Some(scalar_address(wide(first)?, dword(second)?, constant));
+        }
         Op::Load(Space::Global | Space::Flat, _) | Op::Atomic(_, Space::Global | Space::Flat, _) => {
             match second {
                 Operand::None => (wide(first)?, 0),
@@ -103,7 +106,7 @@ fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
         }
         _ => return None,
     };
-    Some(base.wrapping_add(offset).wrapping_add(i64::from(inst.attrs.imm) as u64))
+    Some(base.wrapping_add(offset).wrapping_add_signed(constant))
 }
 
 /// Everything that decides what a wave does next, beside memory.

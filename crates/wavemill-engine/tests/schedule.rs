@@ -659,3 +659,29 @@ fn the_host_answers_between_turns() {
         }
     }
 }
+
+#[test]
+fn where_code_ends_is_told_apart_from_jumps_to_nowhere() {
+    let behind = at(0) + 8;
+    let cases = [
+        (Terminator::Jump(behind), behind, FaultCause::Instruction(FaultKind::NoCode)),
+        (
+            Terminator::Branch { cond: Cond::Never, taken: at(7), next: behind },
+            behind,
+            FaultCause::Instruction(FaultKind::NoCode),
+        ),
+        (Terminator::Jump(at(7)), at(0) + 4, FaultCause::BadJump { target: at(7) }),
+        (Terminator::Indirect(Uni(0)), at(0) + 4, FaultCause::BadJump { target: at(7) }),
+    ];
+    for (end, pc, cause) in cases {
+        let program = Program::new(&[(vec![scalar(ScalarOp::Mov, 4, &[Operand::Const(1)])], end)]);
+        for single_steps in [false, true] {
+            let mut launch = Launch { set: &|_, _, regs| regs.set_uni64(Uni(0), at(7)), ..Launch::default() };
+            launch.options.single_steps = single_steps;
+            match launch.run(&program).1 {
+                Err(RunError::Fault(fault)) => assert_eq!((fault.pc, &fault.cause), (pc, &cause), "{end:?}"),
+                other => panic!("{end:?}: {other:?}"),
+            }
+        }
+    }
+}

@@ -88,6 +88,11 @@ pub(crate) struct Expectation {
 const SHOWN: usize = 10;
 
 impl Expectation {
+    /// What is expected.
+    pub(crate) fn contents(&self) -> &Fill {
+        &self.contents
+    }
+
     /// Reads `y=ref.npy` or `y[:4]=[0,2,4,6]`; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path, tolerance: Tolerance) -> Result<Self, Failure> {
         let fail =

@@ -286,7 +286,8 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
 /// Reads the mode of `--address-mode`, for clap.
 fn address_mode(text: &str) -> Result<AddressMode, String> {
     let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
-    found.ok_or_else(|| format!("expected {}", AddressMode::ALL.map(AddressMode::name).join(" or ")))
+    let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected()))
 }
 
 /// Reads the number of `--repeat`, for clap.
@@ -411,6 +412,9 @@ impl Job {
             return Err(Failure::usage("--deterministic runs on one thread; leave --threads out"));
         }
         if args.trace {
+            if args.threads.is_some_and(|threads| threads.get() > 1) {
+                return Err(Failure::usage("--trace runs on one thread; leave --threads out"));
+            }
             let workgroup = args.trace_workgroup.as_ref().map(|text| Size::offset(text));
             let pcs: Result<Vec<_>, Failure> =
                 args.trace_pc.iter().map(|text| PcRange::parse(text)).collect();
@@ -460,6 +464,7 @@ impl Job {
         if args.tolerance.is_some() && !any {
             return Err(Failure::usage("--tolerance: nothing is compared; add --expect VIEW=CONTENTS"));
         }
+        job.check_files(&args.file)?;
         Ok(job)
     }
 

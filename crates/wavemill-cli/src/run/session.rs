@@ -126,10 +126,21 @@ impl<'a> Checks<'a> {
         };
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
-            // What lies behind the last element shown need not be copied.
-            let count = one.view.last().map_or(0, |last| last + 1);
-            let mut bytes = vec![0; count as usize * shape.element.bytes()];
-            buffer.read_bytes(0, &mut bytes).map_err(|error| failure(&error))?;
+            // What lies around the elements shown need not be copied.
+            let first = one.view.first();
+            let count = one.view.last().map_or(0, |last| last + 1 - first);
+            let size = shape.element.bytes() as u64;
+            let mut bytes = Vec::new();
+            let length = usize::try_from(count * size).unwrap_or(usize::MAX);
+            bytes.try_reserve_exact(length).map_err(|_| {
+                Failure::usage(format!(
+                    "--print {}: the host has not the memory for a copy of {} bytes",
+                    one.title,
+                    count * size
+                ))
+            })?;
+            bytes.resize(length, 0);
+            buffer.read_bytes(first * size, &mut bytes).map_err(|error| failure(&error))?;
             out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
         }
         for (buffer, output) in &self.outputs {

@@ -179,6 +179,9 @@ pub(crate) fn launch_file(
     if let Some(word) = options.poison {
         let _ = writeln!(out, "poison = {word:#x}");
     }
+    if let Some(mode) = job.address_mode {
+        let _ = writeln!(out, "address-mode = {}", quote(mode.name()));
+    }
     match super::options::strict_text(options.strict).as_str() {
         "" => {}
         rules => _ = writeln!(out, "strict = {}", quote(rules)),

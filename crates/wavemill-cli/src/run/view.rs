@@ -113,6 +113,11 @@ impl View {
         (0..self.count()).map(|number| self.index(number))
     }
 
+    /// The smallest of them; 0 if there are none.
+    pub(crate) fn first(&self) -> u64 {
+        if self.count() == 0 { 0 } else { self.index(0) }
+    }
+
     /// The largest of them.
     pub(crate) fn last(&self) -> Option<u64> {
         self.count().checked_sub(1).map(|last| self.index(last))
@@ -162,10 +167,12 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
 const WIDTH: usize = 100;
 
 /// The values of a part as text: on one line if they fit, else in rows that begin with the index of their first value.
+/// `bytes` are those from the first element shown on.
 pub(crate) fn format(title: &str, shape: &Shape, view: &View, bytes: &[u8], hex: bool) -> String {
     let size = shape.element.bytes();
+    let first = view.first();
     let value = |index: u64| {
-        let at = index as usize * size;
+        let at = (index - first) as usize * size;
         let bytes = &bytes[at..at + size];
         if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) }
     };

@@ -68,7 +68,13 @@ pub(super) unsafe fn global(
     access: Access,
 ) -> *mut u8 {
     if !CHECKS_ACCESSES {
-        return std::ptr::with_exposed_provenance_mut(address as usize);
+        // What flat accesses have in LDS and private memory is found elsewhere.
+        let own = address >= LDS_APERTURE;
+        return if own {
+            std::ptr::null_mut()
+        } else {
+            std::ptr::with_exposed_provenance_mut(address as usize)
+        };
     }
     // SAFETY: the contract of handlers; the map outlives the run, and with it the host memory in the cache.
     unsafe {

@@ -13,7 +13,7 @@ use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Operands, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
+use super::hostop::{ABSENT, Atomic, BEHIND, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
 use super::probe::{self, Site};
 use super::{
     Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step, strict,
@@ -36,6 +36,8 @@ pub(super) struct Code {
     sites: Vec<Box<Site>>,
     /// The operations that count, with the byte offsets of the guest instructions behind them.
     counters: Vec<(u32, usize)>,
+    /// Whether there is no code where the block begins.
+    pub nowhere: bool,
 }
 
 impl Code {
@@ -97,7 +99,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     let nowhere = block.insts.is_empty() && block.terminator == Terminator::Fault(FaultKind::NoCode);
     if nowhere && block.guest.len() <= 1 {
         c.terminator(None);
-        return c.finished();
+        return Code { nowhere: true, ..c.finished() };
     }
     let mut rest = &block.insts[..];
     let mut exec_known = false;
@@ -185,7 +187,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn finished(self) -> Code {
-        Code { ops: self.ops, infos: self.infos, sites: self.sites, counters: self.counters }
+        Code { ops: self.ops, infos: self.infos, sites: self.sites, counters: self.counters, nowhere: false }
     }
 
     /// What probes at the guest instruction point to; `None` if nobody wants to know of it.
@@ -751,21 +753,25 @@ impl<'a> Compiler<'a> {
     fn terminator(&mut self, site: Option<*const Site>) {
         self.pc = self.block.terminator_pc();
         let count = self.block.guest.len() as i32;
+        let behind = self.block.start.wrapping_add(self.block.size.into());
         let mut op = match self.block.terminator {
             Terminator::Jump(to) => {
                 let mut op = self.host(control::jump);
                 op.own = Jump::to(to);
+                op.k[BEHIND] = behind;
                 op
             }
             Terminator::Branch { cond, taken, next } => {
                 let mut op = self.host(control::branch_handler(cond));
                 op.own = Own { jump: Jump { pc: [taken, next], ..Jump::NOWHERE } };
+                op.k[BEHIND] = behind;
                 op
             }
             Terminator::Indirect(u) => {
                 let mut op = self.host(control::indirect);
                 op.own = Own { jump: Jump::NOWHERE };
                 self.source(&mut op, 0, Operand::Uni(u));
+                op.k[BEHIND] = behind;
                 op
             }
             Terminator::Barrier(next) => {

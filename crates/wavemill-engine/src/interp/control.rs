@@ -5,7 +5,7 @@ use std::ptr;
 use wavemill_ir::{Cond, FaultKind, Uni};
 
 use super::body::{scalar32, scalar64};
-use super::hostop::{Ctx, Exit, Handler, HostOp};
+use super::hostop::{BEHIND, Ctx, Exit, Handler, HostOp};
 use crate::regs::uni_offset;
 
 /// Leaves the interpreter.
@@ -28,6 +28,12 @@ unsafe fn cell64(ctx: *mut Ctx, u: Uni) -> u64 {
     unsafe { ((*ctx).base.add(uni_offset(u) as usize) as *const u64).read() }
 }
 
+/// The address of the branch that ends a block and leads to `pc`; `None` where the program only goes on behind the block.
+pub(super) unsafe fn branch_to(op: *mut HostOp, pc: u64) -> Option<u64> {
+    // SAFETY: the contract of handlers.
+    unsafe { ((*op).k[BEHIND] != pc).then_some((*op).pc) }
+}
+
 /// Charges the block's guest instructions (in `imm`) and goes to target `slot`.
 #[inline(always)]
 unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
@@ -36,7 +42,7 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
         (*ctx).budget -= i64::from((*op).imm);
         let pc = (*op).own.jump.pc[slot];
         if (*ctx).budget <= 0 {
-            return leave(ctx, Exit::Preempted { pc, from: (*op).pc });
+            return leave(ctx, Exit::Preempted { pc, from: branch_to(op, pc) });
         }
         let next = (*op).own.jump.target[slot];
         if next.is_null() { leave(ctx, Exit::NeedBlock { pc, patch: op, slot }) } else { next }
@@ -97,7 +103,7 @@ pub(super) unsafe fn indirect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).budget -= i64::from((*op).imm);
         let pc = scalar64(ctx, op, 0);
         if (*ctx).budget <= 0 {
-            return leave(ctx, Exit::Preempted { pc, from: (*op).pc });
+            return leave(ctx, Exit::Preempted { pc, from: branch_to(op, pc) });
         }
         if pc == (*op).own.jump.pc[0] && !(*op).own.jump.target[0].is_null() {
             return (*op).own.jump.target[0];

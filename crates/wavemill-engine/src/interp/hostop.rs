@@ -16,6 +16,9 @@ use crate::regs::{ROW_BYTES, Registers};
 /// (then [`Ctx::exit`] says why).
 pub(super) type Handler = unsafe fn(*mut Ctx, *mut HostOp) -> *mut HostOp;
 
+/// Which of [`HostOp::k`] holds the address behind the block, in operations that end one and go on.
+pub(super) const BEHIND: usize = 3;
+
 /// Operand offset flag: a constant in [`HostOp::k`].
 pub(super) const CONST: u32 = 1 << 31;
 /// Operand offset flag: a uniform cell.
@@ -122,8 +125,8 @@ const _: () = assert!(size_of::<HostOp>() == 128);
 pub(super) enum Exit {
     /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
     NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
-    /// The instruction budget is used up; goes on at `pc`, where the instruction at `from` led.
-    Preempted { pc: u64, from: u64 },
+    /// The instruction budget is used up; goes on at `pc`, where the branch at `from` led, if one did.
+    Preempted { pc: u64, from: Option<u64> },
     /// Waits at a barrier; goes on at `pc`.
     Barrier { pc: u64 },
     /// Lets others run; goes on at `pc`.

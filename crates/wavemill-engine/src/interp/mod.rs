@@ -39,6 +39,7 @@ use crate::observe::{Events, Interests};
 use crate::regs::{RegisterCounts, Registers};
 use compile::{Code, Purpose, compile};
 use hostop::{Ctx, Exit, Status};
+pub(crate) use smem::scalar_address;
 
 pub use cost::{OperationCost, operation_costs};
 
@@ -419,11 +420,11 @@ impl<'a> Interpreter<'a> {
                 Exit::NeedBlock { pc, patch, slot } => {
                     let dropped = self.dropped;
                     // SAFETY: `patch` is an operation of this interpreter's code, which is there before blocks are dropped.
-                    branch = Some((unsafe { (*patch).pc }, pc));
+                    branch = unsafe { control::branch_to(patch, pc) }.map(|from| (from, pc));
                     op = self.entry(pc, ctx.status.mode);
-                    // SAFETY: a block has a first operation. A branch to nowhere comes by here each time, for the report.
+                    // A branch to nowhere comes by here each time, for the report.
                     let nowhere =
-                        unsafe { std::ptr::fn_addr_eq((*op).run, control::no_code as hostop::Handler) };
+                        self.blocks.get(&(pc, ctx.status.mode & MODE_KEY)).is_some_and(|code| code.nowhere);
                     if self.dropped == dropped && !nowhere {
                         // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
                         unsafe { (*patch).own.jump.target[slot] = op };
@@ -448,7 +449,7 @@ impl<'a> Interpreter<'a> {
                 }
                 Exit::Preempted { pc, from } => {
                     wave.pc = pc;
-                    wave.from = Some(from);
+                    wave.from = from;
                     break WaveExit::Preempted;
                 }
                 Exit::Barrier { pc } => {

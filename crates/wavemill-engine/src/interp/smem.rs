@@ -11,23 +11,29 @@ use crate::fault::{Access, BufferRange, FaultSpace};
 use crate::raw;
 use crate::regs::uni_offset;
 
-/// Register and constant. Of each component of an address, the base among them, the two low bits are ignored (Vega ISA
-/// 7.2.1, CDNA4 ISA 8.2.1.1: "all components"; Vega ISA 12.6 says it of the register, 7.2.1 of the base of buffers). So the
-/// final address is a multiple of 4, as 7.2.1 wants, whatever the sum of the low bits would have been.
+/// Register and constant.
 #[inline(always)]
-unsafe fn offset(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+unsafe fn components(ctx: *mut Ctx, op: *mut HostOp) -> (u64, i64) {
     // SAFETY: the contract of handlers.
     unsafe {
         let register = if (*op).src[1] & ABSENT != 0 { 0 } else { u64::from(scalar32(ctx, op, 1)) };
-        (register & !3).wrapping_add_signed(i64::from((*op).imm & !3))
+        (register, i64::from((*op).imm))
     }
 }
 
-/// The base in two registers.
+/// Address of a scalar load or store. Of each of its components the two low bits are ignored (Vega ISA 7.2.1, CDNA4 ISA
+/// 8.2.1.1: "all components"), whatever their sum would have been; of the base, 48 bits count.
 #[inline(always)]
-unsafe fn base_address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+pub(crate) fn scalar_address(base: u64, register: u64, constant: i64) -> u64 {
+    (base & 0xffff_ffff_fffc).wrapping_add(register & !3).wrapping_add_signed(constant & !3)
+}
+
+/// Offset in a buffer: there the manuals say it of the base and of the final address (Vega ISA 7.2.1, CDNA4 ISA 8.2.1.1).
+#[inline(always)]
+unsafe fn buffer_offset(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
-    unsafe { scalar64(ctx, op, 0) & 0xffff_ffff_fffc }
+    let (register, constant) = unsafe { components(ctx, op) };
+    register.wrapping_add_signed(constant) & !3
 }
 
 #[cold]
@@ -62,7 +68,10 @@ unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
 #[inline(always)]
 pub(super) unsafe fn address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
-    unsafe { base_address(ctx, op).wrapping_add(offset(ctx, op)) }
+    unsafe {
+        let (register, constant) = components(ctx, op);
+        scalar_address(scalar64(ctx, op, 0), register, constant)
+    }
 }
 
 unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
@@ -100,7 +109,7 @@ pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (
     // SAFETY: the contract of handlers.
     unsafe {
         let (base, size) = resource(ctx, op);
-        let first = offset(ctx, op);
+        let first = buffer_offset(ctx, op);
         (base.wrapping_add(first), (size.saturating_sub(first) / 4).min(n))
     }
 }
@@ -131,7 +140,7 @@ pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     unsafe {
         let Checked { size, count, .. } = Checked::of(op);
         let (_, end) = resource(ctx, op);
-        let first = offset(ctx, op);
+        let first = buffer_offset(ctx, op);
         let within = end.saturating_sub(first) / u64::from(size);
         let mut refused = None;
         if within < u64::from(count) {

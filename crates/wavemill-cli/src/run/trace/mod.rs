@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use wavemill::{Kernel, TraceStep, Tracer};
-use wavemill_object::demangle;
+use wavemill_object::is_called;
 
 pub(in crate::run) use text::access_name;
 
@@ -90,8 +90,7 @@ impl PcRange {
         }
         let functions = kernel.functions();
         let find = |name: &str| {
-            let called = |known: &str| known == name || demangle(known).as_deref() == Some(name);
-            functions.iter().find(|(known, _)| called(known)).map(|(_, addresses)| addresses.clone())
+            functions.iter().find(|(known, _)| is_called(known, name)).map(|(_, addresses)| addresses.clone())
         };
         if let Some(whole) = find(&self.text) {
             return Ok(whole);
