@@ -19,6 +19,7 @@ pub(super) struct HostBlock {
 #[derive(Debug)]
 enum Backing {
     Heap(Layout),
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "keeps the mapping"))]
     Mapping(memmap2::MmapMut),
     /// Somebody else, who promised to keep it.
     Borrowed,
