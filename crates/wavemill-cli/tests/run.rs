@@ -539,3 +539,32 @@ fn what_makes_no_sense_is_refused() {
     let output = expect(&folder, 2, &["run", "histogram.co", "--kernel", "histogram_global"]);
     assert!(!err(&output).contains("TYPE"), "the line to copy is complete: {}", err(&output));
 }
+
+/// Traces, coverage, logs and buffers do not replace what a run reads, nor each other.
+#[test]
+fn what_is_written_is_not_what_is_read() {
+    let folder = Folder::new("written_and_read");
+    folder.object("gfx942", "vector_add");
+    let object = std::fs::read(folder.0.join("vector_add.co")).unwrap();
+    folder.file("a.bin", [0; 16]);
+    let line = ["run", "vector_add.co", "--grid", "1", "--block", "64"];
+    let args = ["a:f32[4]=@a.bin", "b:f32[4]", "c:f32[4]", "n:i32=4"];
+    let trace = |file: &'static str| ["--trace", "--trace-file", file];
+    let cases: [(&[&str], &str); 6] = [
+        (&trace("./vector_add.co"), "--trace-file: `./vector_add.co` is the file to run, too"),
+        (&trace("a.bin"), "--trace-file: `a.bin` is a file with the contents of an argument, too"),
+        (&["--coverage", "vector_add.co"], "--coverage: `vector_add.co` is the file to run, too"),
+        (&["--coverage", "c.npy", "--out", "c=c.npy"], "--coverage: `c.npy` is --out, too"),
+        (&["--log-file", "vector_add.co"], "--log-file: `vector_add.co` is the file to run, too"),
+        (&["--coverage", "l", "--log-file", "./l"], "--log-file: `./l` is --coverage, too"),
+    ];
+    for (options, message) in cases {
+        let output = expect(&folder, 2, &[&line[..], &args, options].concat());
+        assert!(err(&output).starts_with(&format!("error: {message}\n")), "{options:?}\n{}", err(&output));
+        assert_eq!(std::fs::read(folder.0.join("vector_add.co")).unwrap(), object);
+        assert_eq!(std::fs::read(folder.0.join("a.bin")).unwrap(), [0; 16]);
+        assert!(!folder.0.join("l").exists() && !folder.0.join("c.npy").exists());
+    }
+    // A buffer may replace the file that it was made from.
+    expect(&folder, 0, &[&line[..], &args, &["--out", "a=a.bin"]].concat());
+}
