@@ -91,12 +91,13 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
         line!("        operands: &[");
         for operand in &row.operands {
             line!(
-                "            OperandSpec {{ role: Role::{}, access: Access::{}, ty: Type {{ elem: Elem::{}, count: {} }}, accvgpr: {} }},",
+                "            OperandSpec {{ role: Role::{}, access: Access::{}, ty: Type {{ elem: Elem::{}, count: {} }}, accvgpr: {}, takes: Takes::{} }},",
                 operand.role.variant(),
                 operand.access.variant(),
                 operand.ty.elem.variant(),
                 operand.ty.count,
-                operand.accvgpr
+                operand.accvgpr,
+                operand.takes.variant()
             );
         }
         line!("        ],");

@@ -14,7 +14,8 @@
 //! mnemonic. Targets are `all`, `906`, `906+`, `900-908` or a comma list of these. An operand is `-` (none) or a type
 //! (`f32`, `f16x2`) with an access mark in front where the column's own (destinations are written, all else is read)
 //! is wrong: `+` read and written, `~` memory atomic with optional return, `r:` and `w:`. `a:` before all that says
-//! that the register is always an accumulation VGPR.
+//! that the register is always an accumulation VGPR; `v:` that it is a vector register, `s:` a scalar register and `c:`
+//! a scalar register or a constant, where the field could hold more ([`Takes`]).
 //!
 //! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
 //! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
@@ -23,7 +24,8 @@
 //! attribute. `note:` ends the line with a remark.
 
 use crate::gcn::vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Takes,
+    Type,
 };
 use crate::target::{Target, TargetSet};
 use std::fmt;
@@ -53,6 +55,7 @@ pub struct OperandRow {
     pub ty: Type,
     /// Always an accumulation VGPR.
     pub accvgpr: bool,
+    pub takes: Takes,
 }
 
 /// One instruction as its row says.
@@ -416,6 +419,10 @@ fn parse_operand(role: Role, cell: &str) -> Result<OperandRow, String> {
         Some(cell) => (cell, true),
         None => (cell, false),
     };
+    let limit = Takes::ALL
+        .iter()
+        .find_map(|&takes| Some((cell.strip_prefix(takes.name())?.strip_prefix(':')?, takes)));
+    let (cell, takes) = limit.unwrap_or((cell, Takes::Any));
     let (access, ty) = if let Some(ty) = cell.strip_prefix('+') {
         (Access::ReadWrite, ty)
     } else if let Some(ty) = cell.strip_prefix('~') {
@@ -429,7 +436,7 @@ fn parse_operand(role: Role, cell: &str) -> Result<OperandRow, String> {
     };
     let ty = parse_type(ty)?;
     let access = if ty.elem.is_immediate() { Access::Read } else { access };
-    Ok(OperandRow { role, access, ty, accvgpr })
+    Ok(OperandRow { role, access, ty, accvgpr, takes })
 }
 
 fn add_fidelity(

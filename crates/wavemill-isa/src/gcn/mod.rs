@@ -13,6 +13,7 @@ mod modifiers;
 mod operand;
 mod resolve;
 mod row;
+mod rules;
 mod vocabulary;
 
 pub use builder::{BuildError, InstBuilder, OperandFault};
@@ -23,6 +24,8 @@ pub use inst::Inst;
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Form, Op, OperandSpec, Row};
+pub use rules::{BrokenRule, Rule};
 pub use vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Takes,
+    Type,
 };

@@ -2,7 +2,7 @@
 
 use super::encoding::Encoding;
 use super::vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Takes, Type,
 };
 use crate::target::{Target, TargetSet};
 
@@ -22,6 +22,8 @@ pub struct OperandSpec {
     pub ty: Type,
     /// Always an accumulation VGPR where it is a vector register (`v_accvgpr_*`).
     pub accvgpr: bool,
+    /// What may stand here where the field could hold more.
+    pub takes: Takes,
 }
 
 /// An instruction in one encoding: the opcode there and the bits that are not free.

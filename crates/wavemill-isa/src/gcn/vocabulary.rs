@@ -312,6 +312,21 @@ impl core::fmt::Display for Type {
 }
 
 words! {
+    /// What may stand in an operand's place where its field could hold more. Words that hold something else decode all the
+    /// same, and break a rule: see [`Rule`](super::Rule).
+    pub enum Takes {
+        /// Whatever the field can hold.
+        Any = "any",
+        /// Vector registers.
+        Vector = "v",
+        /// Scalar registers.
+        Scalar = "s",
+        /// Scalar registers and constants.
+        ScalarOrConstant = "c",
+    }
+}
+
+words! {
     /// What an instruction does to an operand.
     pub enum Access {
         /// Reads it.
@@ -395,6 +410,10 @@ words! {
         Opsel = "opsel",
         /// OP_SEL must be zero.
         Noopsel = "noopsel",
+        /// OP_SEL and OP_SEL_HI exist but must be as in a plain instance.
+        PlainHalves = "plain_halves",
+        /// Tuples of vector registers may begin at odd numbers where others may not.
+        OddTuple = "odd_tuple",
         /// Mixed precision: OP_SEL_HI says whether a source is f16, NEG_HI is an absolute-value bit.
         Mix = "mix",
         /// OMOD, ABS and NEG together hold an 8-bit truth table.

@@ -1,8 +1,15 @@
 //! Immediates that have a syntax of their own: wait counters, hardware registers, messages, swizzles, export targets.
 
+mod parse;
+
 use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
+
+pub(super) use parse::{
+    number, parse_attribute, parse_buffer_format, parse_export_target, parse_hardware_register,
+    parse_index_mode, parse_interpolation_slot, parse_message, parse_swizzle, parse_wait_counts,
+};
 
 /// Names for numbers.
 type Names = &'static [(u16, &'static str)];
@@ -93,14 +100,15 @@ const DEFAULT_FORMAT: (u8, u8) = (1, 0);
 /// The bits of `s_set_gpr_idx_mode` and `s_set_gpr_idx_on`, lowest first (Vega ISA 6.6.1).
 const INDEX_MODES: [&str; 4] = ["SRC0", "SRC1", "SRC2", "DST"];
 
-/// `s_waitcnt`: the counters that it waits for (Vega ISA 4.4). A counter at its maximum is not waited for and not written,
-/// unless all are.
+/// The counters of `s_waitcnt` and the highest that they count (Vega ISA 4.4).
+const WAIT_COUNTERS: [(&str, u16); 3] = [("vmcnt", 63), ("expcnt", 7), ("lgkmcnt", 15)];
+
+/// `s_waitcnt`: the counters that it waits for. A counter at its maximum is not waited for and not written, unless all are.
 pub(super) fn wait_counts(out: &mut impl Write, value: u16) -> fmt::Result {
-    const MAXIMA: [u16; 3] = [63, 7, 15];
     let counts = [(value & 0xf) | ((value >> 10) & 0x30), (value >> 4) & 7, (value >> 8) & 0xf];
-    let all = counts == MAXIMA;
+    let all = counts == WAIT_COUNTERS.map(|(_, maximum)| maximum);
     let mut separator = "";
-    for ((name, count), maximum) in ["vmcnt", "expcnt", "lgkmcnt"].iter().zip(counts).zip(MAXIMA) {
+    for ((name, maximum), count) in WAIT_COUNTERS.into_iter().zip(counts) {
         if all || count != maximum {
             write!(out, "{separator}{name}({count})")?;
             separator = " ";

@@ -1,0 +1,325 @@
+//! From operands and modifiers to an encoding that holds them.
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{
+    Access, BuildError, DstUnused, Elem, Encoding, FieldId, Flag, Form, Inst, Modifiers, Op, Operand,
+    OperandSpec, Role, Special,
+};
+
+use super::mnemonic::Named;
+use super::modifier::{self, Modifier, Name};
+use super::operand::{Argument, Value};
+use super::{Fixup, FixupKind, Parsed, constant, report};
+use crate::diagnostic::{Diagnostic, Fail, Span};
+
+/// Why a form does not fit, and how far it did: of several forms, the one that came furthest is explained.
+pub(super) struct Rejection {
+    pub(super) progress: usize,
+    pub(super) fail: Fail,
+}
+
+/// How far a form got whose modifiers, number of operands, operands, or only the whole did not fit.
+const AT_MODIFIERS: usize = 0;
+const AT_COUNT: usize = 1;
+const AT_OPERANDS: usize = 2;
+const AT_END: usize = 100;
+
+/// Finds the first form that takes everything.
+pub(super) fn bind(
+    target: Target,
+    op: Op,
+    named: Named,
+    arguments: &[Argument],
+    modifiers: &[Modifier],
+    text: &str,
+    mnemonic: Span,
+) -> Result<Parsed, Fail> {
+    let mut best: Option<(Rejection, &'static Form)> = None;
+    for form in named.forms(op, target) {
+        let attempt = Attempt { target, form, arguments, modifiers, mnemonic: mnemonic.clone() };
+        match attempt.bind() {
+            Ok(parsed) => return Ok(parsed),
+            Err(rejection) => {
+                if best.as_ref().is_none_or(|(known, _)| rejection.progress > known.progress) {
+                    best = Some((rejection, form));
+                }
+            }
+        }
+    }
+    match best {
+        Some((rejection, form)) => Err(report::enrich(rejection.fail, target, form, named, text)),
+        None => Err(Diagnostic::new(mnemonic, format!("{target} has no encoding of {op}"))),
+    }
+}
+
+/// One form being tried.
+pub(super) struct Attempt<'a> {
+    pub(super) target: Target,
+    pub(super) form: &'static Form,
+    pub(super) arguments: &'a [Argument],
+    pub(super) modifiers: &'a [Modifier],
+    pub(super) mnemonic: Span,
+}
+
+/// The source that an operand is, by the number that modifiers count it by.
+fn source_index(role: Role) -> Option<u8> {
+    match role {
+        Role::Src0 => Some(0),
+        Role::Src1 | Role::Vsrc => Some(1),
+        Role::Src2 => Some(2),
+        _ => None,
+    }
+}
+
+impl Attempt<'_> {
+    fn has(&self, flag: Flag) -> bool {
+        self.form.op.row().has(flag, self.target)
+    }
+
+    fn bind(&self) -> Result<Parsed, Rejection> {
+        let at = |progress| move |fail| Rejection { progress, fail };
+        let mut all = self.all_modifiers().map_err(at(AT_MODIFIERS))?;
+        let mut specs = [None; 8];
+        let count = self.present(&all, &mut specs);
+        let specs = specs.get(..count).unwrap_or_default();
+        let optional = count == 1 && self.has(Flag::Endpgm) && self.arguments.is_empty();
+        if self.arguments.len() != count && !optional {
+            return Err(Rejection { progress: AT_COUNT, fail: report::wrong_count(self, specs) });
+        }
+        let op = self.form.op;
+        let mut builder = Inst::build(self.target, op, self.form.encoding)
+            .map_err(|error| at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), error.to_string())))?;
+        let mut fixup = None;
+        if optional {
+            builder = builder.operand(Role::Simm16, Operand::Imm(0));
+        }
+        for (index, (spec, argument)) in specs.iter().flatten().zip(self.arguments).enumerate() {
+            // A form without negation and the like is further away than one in which an operand is wrong.
+            let in_field = self.source_modifiers(spec, argument, &mut all).map_err(at(AT_MODIFIERS))?;
+            let operand = self.operand(spec, argument, in_field, &mut fixup).map_err(|fail| {
+                // In an encoding with a bit for it, the sign can change.
+                let near = !(argument.neg || argument.abs) || in_field;
+                Rejection { progress: if near { AT_OPERANDS + index } else { AT_MODIFIERS }, fail }
+            })?;
+            if let Some(operand) = operand {
+                builder = builder.operand(spec.role, operand);
+            }
+        }
+        if self.form.encoding == Encoding::Exp {
+            builder = self.exports(builder, &mut all).map_err(at(AT_OPERANDS))?;
+        }
+        let inst = builder.modifiers(all).finish().map_err(|error| {
+            let progress = match &error {
+                BuildError::Operand { role, .. } => {
+                    AT_OPERANDS + specs.iter().flatten().position(|spec| spec.role == *role).unwrap_or(0)
+                }
+                _ => AT_MODIFIERS,
+            };
+            Rejection { progress, fail: report::build_error(self, specs, error) }
+        })?;
+        if let Some(fail) = report::broken_rule(self, specs, &inst) {
+            return Err(Rejection { progress: AT_END, fail });
+        }
+        Ok(Parsed { inst, fixup })
+    }
+
+    /// The modifiers of the text, and those that it implies.
+    fn all_modifiers(&self) -> Result<Modifiers, Fail> {
+        let mut all = Modifiers::plain(self.form);
+        if let Some(sdwa) = &mut all.sdwa
+            && modifier::settable(self.form, self.target, FieldId::DstUnused)
+        {
+            // As LLVM has it. Where a part of the destination is written, the text must say so: see `broken_rule`.
+            sdwa.dst_unused = DstUnused::Preserve;
+        }
+        if self.form.encoding == Encoding::Mtbuf {
+            all.dfmt = 1;
+        }
+        let moves_lanes = self.modifiers.iter().any(|modifier| modifier.name == Name::DppCtrl);
+        if matches!(self.form.encoding, Encoding::Vop1Dpp | Encoding::Vop2Dpp) && !moves_lanes {
+            return Err(Diagnostic::new(
+                self.mnemonic.clone(),
+                "expected a lane pattern such as `row_shl:1` behind the operands",
+            ));
+        }
+        for (index, modifier) in self.modifiers.iter().enumerate() {
+            if self.modifiers.iter().take(index).any(|before| before.name == modifier.name) {
+                let text = modifier::text(modifier.name);
+                return Err(Diagnostic::new(modifier.span.clone(), format!("`{text}` is given twice")));
+            }
+            modifier::apply(modifier, self.form, self.target, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// The operands that the text must have, given the modifiers.
+    fn present(&self, all: &Modifiers, specs: &mut [Option<&'static OperandSpec>; 8]) -> usize {
+        let to_lds = all.lds || modifier::always_set(self.form, self.target, FieldId::Lds);
+        let mut count = 0;
+        for spec in self.form.op.row().operands {
+            let moved =
+                matches!(spec.role, Role::Vdata | Role::Vdst) && to_lds && !spec.ty.elem.is_immediate();
+            let dropped = spec.role == Role::Vdst && spec.access == Access::IfReturn && !all.glc;
+            if !(moved || dropped)
+                && let Some(slot) = specs.get_mut(count)
+            {
+                *slot = Some(spec);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// The operand that `argument` is in the place of `spec`; `None` where it is encoded otherwise.
+    fn operand(
+        &self,
+        spec: &'static OperandSpec,
+        argument: &Argument,
+        in_field: bool,
+        fixup: &mut Option<Fixup>,
+    ) -> Result<Option<Operand>, Fail> {
+        if self.form.encoding == Encoding::Exp && spec.role != Role::Tgt {
+            return Ok(None);
+        }
+        let (abs, neg) = (argument.abs && !in_field, argument.neg && !in_field);
+        let misfit = |fault| report::misfit(argument, fault);
+        let operand = match &argument.value {
+            Value::Operand(Operand::Special { reg, .. })
+                if reg.code() > Special::M0.code() && reg.is_pair() =>
+            {
+                // Values of the hardware are as wide as the operand.
+                let dwords = spec.ty.dwords().max(1);
+                let named = matches!(reg, Special::ExecLo);
+                match (&argument.value, named) {
+                    (Value::Operand(operand), true) => *operand,
+                    _ => Operand::Special { reg: *reg, dwords },
+                }
+            }
+            Value::Operand(operand) => *operand,
+            Value::Constant(value) if spec.ty.elem == Elem::Soffset => {
+                report::scalar_offset(argument, *value, self.target)?
+            }
+            Value::Constant(value) if spec.role == Role::Literal => {
+                constant::literal(self.form.op.row(), spec, *value).map_err(misfit)?
+            }
+            Value::Constant(value) => {
+                constant::operand(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
+            }
+            Value::Literal(value) => constant::literal(self.form.op.row(), spec, *value).map_err(misfit)?,
+            Value::Symbolic(expression) => {
+                let (kind, operand) = if spec.ty.elem == Elem::Branch {
+                    (FixupKind::Branch, Operand::Imm(0))
+                } else if spec.ty.elem.is_immediate() {
+                    (FixupKind::Half, Operand::Imm(0))
+                } else {
+                    let at = if self.form.encoding == Encoding::Vop2Literal {
+                        4
+                    } else {
+                        self.form.encoding.bytes()
+                    };
+                    let at = if spec.role == Role::Literal { 4 } else { at };
+                    (FixupKind::Literal(at), Operand::Literal(0))
+                };
+                *fixup = Some(Fixup { kind, expression: expression.clone(), span: argument.span.clone() });
+                operand
+            }
+        };
+        Ok(Some(operand))
+    }
+
+    /// Sets the bits for negation, absolute value and sign extension. True if the form has fields for them; a form
+    /// without takes constants all the same, with the change made in the bits of the constant.
+    fn source_modifiers(
+        &self,
+        spec: &'static OperandSpec,
+        argument: &Argument,
+        all: &mut Modifiers,
+    ) -> Result<bool, Fail> {
+        if !(argument.neg || argument.abs || argument.sext) {
+            return Ok(false);
+        }
+        let row = self.form.op.row();
+        let constant = matches!(argument.value, Value::Constant(_) | Value::Literal(_));
+        let source = source_index(spec.role);
+        let field = |id| {
+            self.form.encoding.field(self.target, id).is_some_and(|field| self.form.used & field.mask() != 0)
+        };
+        let has_fields = match self.form.encoding {
+            Encoding::Vop3p => self.has(Flag::Mix),
+            Encoding::Mai | Encoding::MaiScaled => false,
+            _ => field(FieldId::Neg) || field(FieldId::Src0Neg),
+        };
+        let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0);
+        // VOP3B has its second destination where VOP3A has the bits for absolute values.
+        let no_abs = has_fields && !field(FieldId::Abs) && !field(FieldId::Src0Abs) && !self.has(Flag::Mix);
+        if argument.abs && no_abs {
+            return Err(report::no_source_modifier(self, spec, argument));
+        }
+        if let Some(source) = source.filter(|_| has_fields && float && !argument.sext) {
+            all.neg |= u8::from(argument.neg) << source;
+            all.abs |= u8::from(argument.abs) << source;
+            return Ok(true);
+        }
+        let integer = !spec.ty.elem.is_float();
+        if let Some(source) = source.filter(|_| argument.sext && field(FieldId::Src0Sext) && integer) {
+            all.sext |= 1 << source;
+            return Ok(true);
+        }
+        // The sign of an integer constant is extended as it is.
+        let vector = row
+            .encodings(self.target)
+            .any(|encoding| encoding == Encoding::Vop3a || encoding == Encoding::Vop3b);
+        if constant && vector && argument.sext != (float || spec.ty.elem.is_float()) {
+            return Ok(false);
+        }
+        Err(report::no_source_modifier(self, spec, argument))
+    }
+
+    /// The values of an export: `off` for components that are not written, two to a register if compressed.
+    fn exports(
+        &self,
+        mut builder: wavemill_isa::gcn::InstBuilder,
+        all: &mut Modifiers,
+    ) -> Result<wavemill_isa::gcn::InstBuilder, Fail> {
+        let Some(export) = &mut all.export else { return Ok(builder) };
+        let compressed = export.compr;
+        let mut registers = [Operand::Vgpr { first: 0, dwords: 1 }; 4];
+        for (index, argument) in self.arguments.iter().skip(1).take(4).enumerate() {
+            match argument.value {
+                Value::Operand(Operand::Off) => {}
+                Value::Operand(register @ Operand::Vgpr { dwords: 1, .. }) => {
+                    // Compressed, the first and the third operand stand for two components each.
+                    match (compressed, index) {
+                        (false, _) => {
+                            export.en |= 1 << index;
+                            registers[index] = register;
+                        }
+                        (true, 0 | 2) => {
+                            export.en |= 3 << index;
+                            registers[index / 2] = register;
+                        }
+                        (true, _) => {}
+                    }
+                }
+                _ => return Err(Diagnostic::new(argument.span.clone(), "expected a VGPR or `off`")),
+            }
+        }
+        for (role, register) in
+            [Role::Vsrc0, Role::Vsrc1, Role::Vsrc2, Role::Vsrc3].into_iter().zip(registers)
+        {
+            builder = builder.operand(role, register);
+        }
+        Ok(builder)
+    }
+
+    /// The operand of the text with this role.
+    pub(super) fn argument(&self, specs: &[Option<&'static OperandSpec>], role: Role) -> Option<&Argument> {
+        let index = specs.iter().flatten().position(|spec| spec.role == role)?;
+        self.arguments.get(index)
+    }
+
+    /// The modifier of the text with this name.
+    pub(super) fn modifier(&self, name: Name) -> Option<&Modifier> {
+        self.modifiers.iter().find(|modifier| modifier.name == name)
+    }
+}

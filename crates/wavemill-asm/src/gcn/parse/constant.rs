@@ -1,0 +1,256 @@
+//! From numbers to inline constants and literals.
+//!
+//! A number stands for the bits that the operand is to read: an integer for itself, a float for its bits in the operand's
+//! type. An inline constant is used wherever one has these bits.
+
+use half::{bf16, f16};
+use wavemill_isa::gcn::{Elem, Format, InlineFloat, Operand, OperandSpec, Row};
+
+use super::super::number::{Reading, reading};
+use super::operand::Constant;
+
+/// Why a number cannot stand in an operand's place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Misfit {
+    /// An integer of more bits than this.
+    Bits(u32),
+    /// A float that 16-bit and 64-bit integers do not take.
+    FloatForInteger,
+    /// A negative literal for an operand that extends it by zeros.
+    NegativeForUnsigned,
+    /// The sign of an integer that stands for the bits of a double.
+    SignOfDouble,
+    /// A float of which a literal holds the upper half only: the nearest one that fits.
+    LowHalfLost(f64),
+    /// A float too large, or too small, for this many bits.
+    Range(u32),
+}
+
+/// How an operand reads a number: as [`Reading`] has it, with the packed and narrow types told apart that are written
+/// alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// 16-bit integer.
+    Int16,
+    Half,
+    PackedHalf,
+    Bfloat,
+    PackedBfloat,
+    Single,
+    Double,
+    /// 64-bit integer; negative numbers are sign-extended literals if the type is signed.
+    Wide {
+        signed: bool,
+    },
+}
+
+fn kind(row: &Row, spec: &OperandSpec) -> Kind {
+    let elem = spec.ty.elem;
+    match reading(row, spec) {
+        Reading::Int16 => Kind::Int16,
+        Reading::Float16 => Kind::Half,
+        Reading::Int64 => Kind::Wide { signed: elem == Elem::I64 },
+        Reading::Float64 => Kind::Double,
+        Reading::Any32 => match (elem, spec.ty.count) {
+            (Elem::Bf16, 1) => Kind::Bfloat,
+            (Elem::F16, 2) => Kind::PackedHalf,
+            (Elem::Bf16, 2) => Kind::PackedBfloat,
+            _ => Kind::Single,
+        },
+    }
+}
+
+impl Kind {
+    /// The bits of a number, as sign changes see it.
+    const fn width(self) -> u32 {
+        match self {
+            Kind::Int16 | Kind::Half | Kind::PackedHalf | Kind::Bfloat | Kind::PackedBfloat => 16,
+            Kind::Single => 32,
+            Kind::Double | Kind::Wide { .. } => 64,
+        }
+    }
+
+    /// The bits of an inline float; `None` where integers do not stand for floats.
+    fn inline_bits(self, float: InlineFloat) -> Option<u64> {
+        Some(match self {
+            Kind::Int16 => return None,
+            Kind::Half | Kind::PackedHalf => float.f16_bits().into(),
+            Kind::Bfloat | Kind::PackedBfloat => float.bf16_bits().into(),
+            Kind::Single => float.f32_bits().into(),
+            Kind::Double | Kind::Wide { .. } => float.f64_bits(),
+        })
+    }
+}
+
+/// The operand for `constant`, with its sign bit cleared (`abs`) and then flipped (`neg`).
+pub(super) fn operand(
+    row: &Row,
+    spec: &OperandSpec,
+    constant: Constant,
+    abs: bool,
+    neg: bool,
+) -> Result<Operand, Misfit> {
+    let kind = kind(row, spec);
+    let modified = |bits: u64| {
+        let sign = 1u64 << (kind.width() - 1);
+        let bits = if abs { bits & !sign } else { bits };
+        if neg { bits ^ sign } else { bits }
+    };
+    match constant {
+        Constant::Int(value) if !(abs || neg) => integer(kind, value),
+        // The bits of an integer and the double that they are the upper half of change differently.
+        Constant::Int(_) if kind == Kind::Double => Err(Misfit::SignOfDouble),
+        Constant::Int(value) => {
+            let bits = integer_bits(kind.width(), value).ok_or(Misfit::Bits(kind.width()))?;
+            integer(kind, modified(bits) as i64)
+        }
+        Constant::Float(value) => float(kind, value, modified),
+    }
+}
+
+/// The operand for a number that must be a literal.
+pub(super) fn literal(row: &Row, spec: &OperandSpec, constant: Constant) -> Result<Operand, Misfit> {
+    let kind = kind(row, spec);
+    let bits = match constant {
+        Constant::Int(value) => literal_int(kind, value)?,
+        // Bits of a hardware register.
+        Constant::Float(_) if row.format == Format::Sopk => return Err(Misfit::FloatForInteger),
+        Constant::Float(value) => match kind {
+            Kind::Half | Kind::PackedHalf => u32::from(half_bits(value)?),
+            Kind::Bfloat | Kind::PackedBfloat => u32::from(bfloat_bits(value)?),
+            Kind::Single => single_bits(value)?,
+            Kind::Double => double_high(value)?,
+            Kind::Int16 | Kind::Wide { .. } => return Err(Misfit::FloatForInteger),
+        },
+    };
+    Ok(Operand::Literal(bits))
+}
+
+/// The literal for an integer: as many bits as the operand reads, at most 32.
+fn literal_int(kind: Kind, value: i64) -> Result<u32, Misfit> {
+    let width = match kind {
+        Kind::Int16 | Kind::Half | Kind::Bfloat => 16,
+        _ => 32,
+    };
+    // The literal of an unsigned 64-bit operand is extended by zeros.
+    if value < 0 && kind == (Kind::Wide { signed: false }) {
+        return Err(Misfit::NegativeForUnsigned);
+    }
+    let bits = integer_bits(width, value).ok_or(Misfit::Bits(width))? as u32;
+    // LLVM fills the half that is not read.
+    Ok(if kind == Kind::Int16 && value < 0 { value as u32 } else { bits })
+}
+
+/// The low bits of an integer that has no more than `width` of them, signed or unsigned.
+fn integer_bits(width: u32, value: i64) -> Option<u64> {
+    if width == 64 {
+        return Some(value as u64);
+    }
+    let range = -(1i64 << (width - 1))..1i64 << width;
+    range.contains(&value).then_some(value as u64 & ((1 << width) - 1))
+}
+
+fn inline_int(value: i64) -> Option<Operand> {
+    if (-16..=64).contains(&value) { Some(Operand::Int(value as i8)) } else { None }
+}
+
+fn inline_float(kind: Kind, bits: u64) -> Option<Operand> {
+    InlineFloat::ALL.iter().copied().find(|&float| kind.inline_bits(float) == Some(bits)).map(Operand::Float)
+}
+
+/// The inline constant with these bits, of as many as `kind` has.
+fn inline(kind: Kind, bits: u64) -> Option<Operand> {
+    let unused = 64 - kind.width();
+    inline_int((bits << unused) as i64 >> unused).or_else(|| inline_float(kind, bits))
+}
+
+fn integer(kind: Kind, value: i64) -> Result<Operand, Misfit> {
+    if let Some(inline) = inline_int(value) {
+        return Ok(inline);
+    }
+    let found = match kind {
+        // 0xFFFF does not mean -1 here, because LLVM does not take it so either.
+        Kind::Int16 => None,
+        // All 32 bits of an integer constant are read, and 16 of a float.
+        Kind::PackedHalf | Kind::PackedBfloat => integer_bits(32, value)
+            .and_then(|bits| inline_int(i64::from(bits as u32 as i32)))
+            .or_else(|| u16::try_from(value).ok().and_then(|bits| inline_float(kind, bits.into()))),
+        _ => integer_bits(kind.width(), value).and_then(|bits| inline(kind, bits)),
+    };
+    match found {
+        Some(inline) => Ok(inline),
+        None => Ok(Operand::Literal(literal_int(kind, value)?)),
+    }
+}
+
+fn float(kind: Kind, value: f64, modified: impl Fn(u64) -> u64) -> Result<Operand, Misfit> {
+    let (bits, literal) = match kind {
+        // Inline floats have the bits of a half here, and no other float has a meaning.
+        Kind::Int16 => {
+            let bits = half_bits(value)?.into();
+            return inline_float(Kind::Half, modified(bits)).ok_or(Misfit::FloatForInteger);
+        }
+        Kind::Half | Kind::PackedHalf => {
+            let bits = modified(half_bits(value)?.into());
+            (bits, Ok(bits as u32))
+        }
+        // The inline constant 1 / (2 pi) is not the nearest to it.
+        Kind::Bfloat | Kind::PackedBfloat
+            if modified(0) == 0 && value as f32 == f32::from_bits(InlineFloat::InvTwoPi.f32_bits()) =>
+        {
+            return Ok(Operand::Float(InlineFloat::InvTwoPi));
+        }
+        Kind::Bfloat | Kind::PackedBfloat => {
+            let bits = modified(bfloat_bits(value)?.into());
+            (bits, Ok(bits as u32))
+        }
+        Kind::Single => {
+            let bits = modified(single_bits(value)?.into());
+            (bits, Ok(bits as u32))
+        }
+        Kind::Double => {
+            let bits = modified(value.to_bits());
+            (bits, double_high(f64::from_bits(bits)))
+        }
+        Kind::Wide { .. } => (modified(value.to_bits()), Err(Misfit::FloatForInteger)),
+    };
+    match inline(kind, bits) {
+        Some(inline) => Ok(inline),
+        None => literal.map(Operand::Literal),
+    }
+}
+
+/// The upper half of a double whose lower half is zero.
+fn double_high(value: f64) -> Result<u32, Misfit> {
+    let bits = value.to_bits();
+    match bits as u32 {
+        0 => Ok((bits >> 32) as u32),
+        _ => {
+            // Rounded to what the upper half can hold.
+            let rounded = bits.saturating_add(0x8000_0000) & !0xFFFF_FFFF;
+            Err(Misfit::LowHalfLost(f64::from_bits(rounded)))
+        }
+    }
+}
+
+fn in_range(value: f64, finite: bool, zero: bool, bits: u32) -> Result<(), Misfit> {
+    if finite && (!zero || value == 0.0) { Ok(()) } else { Err(Misfit::Range(bits)) }
+}
+
+fn single_bits(value: f64) -> Result<u32, Misfit> {
+    let single = value as f32;
+    in_range(value, single.is_finite(), single == 0.0, 32)?;
+    Ok(single.to_bits())
+}
+
+fn half_bits(value: f64) -> Result<u16, Misfit> {
+    let half = f16::from_f64(value);
+    in_range(value, half.is_finite(), half == f16::ZERO, 16)?;
+    Ok(half.to_bits())
+}
+
+fn bfloat_bits(value: f64) -> Result<u16, Misfit> {
+    let bfloat = bf16::from_f64(value);
+    in_range(value, bfloat.is_finite(), bfloat == bf16::ZERO, 16)?;
+    Ok(bfloat.to_bits())
+}

@@ -1,0 +1,183 @@
+//! The parser: one instruction from its text, in LLVM's syntax.
+//!
+//! The row says which operands there are and in which order, the forms say which encodings take them. The forms are
+//! tried in the order of the row, shortest first, and the decoder judges what comes out: what it reads back must be what
+//! the text says. Nothing here knows an instruction by name.
+
+mod bind;
+mod constant;
+mod mnemonic;
+mod modifier;
+mod operand;
+mod report;
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Elem, FieldId, Inst, OperandSpec};
+
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
+use mnemonic::Named;
+use modifier::Modifier;
+use operand::Argument;
+
+pub(crate) use mnemonic::closest;
+
+/// An instruction whose text has symbols that are not known yet: the field that their value goes into.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fixup {
+    pub(crate) kind: FixupKind,
+    /// The value.
+    pub(crate) expression: Expression,
+    /// Where the expression stands in the text.
+    pub(crate) span: crate::diagnostic::Span,
+}
+
+/// A field of an instruction that a symbol decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FixupKind {
+    /// The literal dword, at this byte of the instruction.
+    Literal(u8),
+    /// The low 16 bits: the distance to a label in dwords, from the end of the instruction.
+    Branch,
+    /// The low 16 bits: a number.
+    Half,
+}
+
+/// Reads one instruction of `target` from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
+/// `_dpp`), the shortest encoding is taken that can hold what the text says.
+///
+/// The text is one instruction and no comment; letters of mnemonics may be of either case. There are no symbols: see
+/// [`parse_with`] for those that have values.
+///
+/// # Errors
+///
+/// [`Diagnostic`] says which part of the text is wrong, and how to make it right.
+///
+/// ```
+/// use wavemill_asm::gcn::parse;
+/// use wavemill_isa::Target;
+///
+/// let inst = parse(Target::Gfx90a, "v_add_f32 v1, s2, v3")?;
+/// assert_eq!(inst.words()[0], 0x0202_0602);
+/// let error = parse(Target::Gfx90a, "v_add_f32 v1, s2, v256").unwrap_err();
+/// assert_eq!(error.span, 18..22);
+/// # Ok::<(), wavemill_asm::Diagnostic>(())
+/// ```
+pub fn parse(target: Target, text: &str) -> Result<Inst, Diagnostic> {
+    parse_with(target, text, &NoSymbols)
+}
+
+/// Reads one instruction as [`parse`] does, with symbols that have values: `v_mov_b32 v0, limit+1`, `v[i:i+1]`.
+///
+/// # Errors
+///
+/// [`Diagnostic`] as [`parse`] has it; a symbol without value is an error.
+pub fn parse_with(target: Target, text: &str, symbols: &dyn Symbols) -> Result<Inst, Diagnostic> {
+    let parsed = Parser::new(target).parse(text, symbols).map_err(|fail| *fail)?;
+    match parsed.fixup {
+        None => Ok(parsed.inst),
+        Some(fixup) => Err(*Diagnostic::new(fixup.span, "the symbol has no value here")),
+    }
+}
+
+/// An instruction and what is left to be filled in.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    pub(crate) inst: Inst,
+    pub(crate) fixup: Option<Fixup>,
+}
+
+/// Reads instructions one after another.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    target: Target,
+    arguments: Vec<Argument>,
+    modifiers: Vec<Modifier>,
+}
+
+impl Parser {
+    pub(crate) fn new(target: Target) -> Parser {
+        Parser { target, arguments: Vec::new(), modifiers: Vec::new() }
+    }
+
+    /// Reads the instruction in `text`.
+    pub(crate) fn parse(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail> {
+        let mut cursor = Cursor::new(text);
+        let start = cursor.at();
+        let word = cursor.name();
+        if word.is_empty() {
+            return Err(cursor.expected("an instruction"));
+        }
+        let span = start..cursor.end();
+        let Some(named) = mnemonic::lookup(word) else {
+            return Err(report::unknown_mnemonic(self.target, word, span));
+        };
+        let Some(op) = named.on(self.target) else {
+            return Err(report::not_on_target(self.target, word, named, span));
+        };
+        let row = op.row();
+        if named.suffix.is_some() && named.forms(op, self.target).next().is_none() {
+            return Err(report::no_such_form(self.target, word, op, named, span));
+        }
+        // Where `scc` is a modifier, it is no operand.
+        let caches =
+            named.forms(op, self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
+        self.operands(&mut cursor, row.operands, caches, symbols)?;
+        bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)
+    }
+
+    /// Reads everything behind the mnemonic.
+    fn operands(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        specs: &'static [OperandSpec],
+        caches: bool,
+        symbols: &dyn Symbols,
+    ) -> Result<(), Fail> {
+        self.arguments.clear();
+        self.modifiers.clear();
+        // Whether an operand or the end may come: at the start, and behind a comma.
+        let mut open = true;
+        let mut comma = None;
+        while !cursor.is_done() {
+            let start = cursor.at();
+            let operand = self.arguments.len() < specs.len() && open;
+            if let Some(modifier) = modifier::modifier(cursor, symbols, operand, caches)? {
+                self.modifiers.push(modifier);
+                // Commas between modifiers are allowed.
+                let at = cursor.at();
+                let eaten = cursor.eat(",");
+                comma = eaten.then_some(at);
+                open = eaten;
+                continue;
+            }
+            if !open {
+                return Err(report::unexpected(cursor, &self.modifiers));
+            }
+            let index = self.arguments.len();
+            let spec = specs.get(index);
+            self.arguments.push(operand::argument(cursor, spec, self.target, symbols)?);
+            let at = cursor.at();
+            comma = cursor.eat(",").then_some(at);
+            // What goes to an export target is written behind it without a comma.
+            open = comma.is_some() || spec.is_some_and(|spec| spec.ty.elem == Elem::ExpTgt);
+            if cursor.end() == start {
+                return Err(cursor.expected("an operand"));
+            }
+        }
+        match comma {
+            Some(at) => Err(Diagnostic::new(
+                at..at + 1,
+                "expected an operand behind the `,`, found the end of the line",
+            )
+            .replace_with("")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The mnemonics and suffix of `named`, for messages.
+fn written(named: &Named, word: &str) -> String {
+    let suffix = named.suffix.map_or("", mnemonic::Suffix::text);
+    word.strip_suffix(suffix).unwrap_or(word).to_owned()
+}

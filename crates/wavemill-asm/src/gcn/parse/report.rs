@@ -1,0 +1,371 @@
+//! What is said of a text that no form takes.
+
+use wavemill_isa::gcn::{
+    BuildError, Elem, Encoding, FieldId, Form, Inst, Op, Operand, OperandFault, OperandSpec, Role, Special,
+};
+use wavemill_isa::{Target, TargetSet};
+
+use super::bind::Attempt;
+use super::constant::Misfit;
+use super::mnemonic::{self, Named};
+use super::modifier::{self, Modifier};
+use super::operand::{Argument, Constant, File};
+use super::{Parser, written};
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::syntax::{Cursor, NoSymbols};
+
+/// Targets as a list: `gfx90a, gfx942 and gfx950`.
+pub(super) fn list(targets: TargetSet) -> String {
+    let names: Vec<&'static str> = targets.iter().map(Target::name).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "no target".to_owned(),
+    }
+}
+
+/// No instruction of any target is called `word`.
+pub(super) fn unknown_mnemonic(target: Target, word: &str, span: Span) -> Fail {
+    let fail = Diagnostic::new(span, format!("there is no instruction `{word}`"));
+    match mnemonic::similar(word, target).as_slice() {
+        [] => fail.note(format!("`wavemill isa` lists the instructions of {target}")),
+        [one] => fail.replace_with(*one),
+        [first, rest @ ..] => fail.note(format!("also similar: {}", rest.join(", "))).replace_with(*first),
+    }
+}
+
+/// Other targets have the instruction.
+pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span) -> Fail {
+    let plain = written(&named, word);
+    let targets = named.ops.iter().fold(TargetSet::EMPTY, |all, op| all.union(op.row().targets));
+    let fail = Diagnostic::new(span, format!("{target} has no `{plain}`")).note(
+        format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
+            " has it",
+            if targets.iter().count() > 1 { " have it" } else { " has it" },
+            1,
+        ),
+    );
+    match mnemonic::similar(&plain, target).first() {
+        Some(similar) => fail.note(format!("similar on {target}: {similar}")),
+        None => fail,
+    }
+}
+
+/// The instruction has no encoding of the kind that the suffix names.
+pub(super) fn no_such_form(target: Target, word: &str, op: Op, named: Named, span: Span) -> Fail {
+    let plain = written(&named, word);
+    let suffix = named.suffix.map_or("", mnemonic::Suffix::text);
+    let encodings: Vec<&'static str> = op.row().encodings(target).map(|encoding| encoding.name()).collect();
+    Diagnostic::new(span, format!("`{plain}` has no encoding `{suffix}` on {target}"))
+        .note(format!("it has {}", encodings.join(", ")))
+        .replace_with(plain)
+}
+
+/// Something stands behind an operand that is neither a comma nor a modifier.
+pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fail {
+    let behind = cursor.text().get(..cursor.at()).map_or(0, |before| before.trim_end().len());
+    let (span, found) = cursor.token();
+    let word = found.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
+    let start = cursor.at();
+    let register = super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols)
+        .is_ok_and(|argument| matches!(argument.value, super::operand::Value::Operand(_)));
+    cursor.go_to(start);
+    // A call such as `neg(v0)` or `hwreg(1)`, a number, an attribute.
+    let call = word && cursor.text().as_bytes().get(span.end) == Some(&b'(');
+    let other = found.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || b"-~!('|".contains(&byte));
+    let attribute = found.starts_with("attr") && found.contains('.') || matches!(found, "p0" | "p10" | "p20");
+    if register || call || other || attribute {
+        let fail = Diagnostic::new(span, format!("expected `,` before `{found}`"));
+        return if modifiers.is_empty() { fail.fix_at(behind..behind, ",") } else { fail };
+    }
+    if word {
+        return modifier::no_modifier(span, found);
+    }
+    Diagnostic::new(span, format!("expected `,`, a modifier or the end of the instruction, found `{found}`"))
+}
+
+/// What an operand may be, in words.
+pub(super) fn expectation(attempt: &Attempt<'_>, spec: &OperandSpec) -> String {
+    kinds(attempt.form, attempt.target, spec)
+}
+
+fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> String {
+    match dwords {
+        1 => format!("one {one}"),
+        _ => format!("{dwords} {many} such as `{}`", example(dwords)),
+    }
+}
+
+/// What can stand in the place of `spec`.
+fn kinds(form: &Form, target: Target, spec: &OperandSpec) -> String {
+    use Encoding as E;
+    let elem = spec.ty.elem;
+    let dwords = spec.ty.dwords();
+    let scalar_only =
+        matches!(form.encoding, E::Sop1 | E::Sop2 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp | E::Smem);
+    let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
+    let vgprs = |dwords: u8| tuple(dwords, "VGPR", "VGPRs", |n| format!("v[0:{}]", n - 1));
+    let sgprs = |dwords: u8| tuple(dwords, "SGPR", "SGPRs", |n| format!("s[0:{}]", n - 1));
+    match (elem, field) {
+        (Elem::Branch, _) => "a label or a distance in dwords".to_owned(),
+        (Elem::Waitcnt, _) => "counters such as `vmcnt(0)`, or a number".to_owned(),
+        (Elem::Hwreg, _) => "a hardware register such as `hwreg(HW_REG_MODE)`, or a number".to_owned(),
+        (Elem::Sendmsg, _) => "a message such as `sendmsg(MSG_INTERRUPT)`, or a number".to_owned(),
+        (Elem::GprIdx, _) => "operands such as `gpr_idx(SRC0)`, or a number".to_owned(),
+        (Elem::ExpTgt, _) => "an export target such as `mrt0`".to_owned(),
+        (Elem::InterpSlot, _) => "p10, p20 or p0".to_owned(),
+        (Elem::Attr, _) => "an attribute such as `attr0.x`".to_owned(),
+        (Elem::Simm16 | Elem::Uimm16, _) => "a number of 16 bits".to_owned(),
+        (Elem::Imm8, _) => "a small number".to_owned(),
+        (Elem::Soffset, _) => "a number or one SGPR".to_owned(),
+        (Elem::Addr, _) => "address VGPRs, as the addressing mode wants, or `off`".to_owned(),
+        (Elem::Saddr, _) => "address SGPRs or `off`".to_owned(),
+        (Elem::Texel, _) => "data VGPRs".to_owned(),
+        (_, None) => "`vcc`".to_owned(),
+        (_, Some(field)) => match (scalar_only, field.width) {
+            (true, 8) => format!("{}, or a constant", sgprs(dwords)),
+            (true, _) => sgprs(dwords),
+            (_, 9) => format!("{}, {}, or a constant", vgprs(dwords), sgprs(dwords)),
+            _ if spec.role == Role::Sdst
+                || matches!(field.id, FieldId::Sdst | FieldId::Srsrc | FieldId::Ssamp | FieldId::Soffset) =>
+            {
+                sgprs(dwords)
+            }
+            _ => vgprs(dwords),
+        },
+    }
+}
+
+/// The text has too many operands, or too few.
+pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static OperandSpec>]) -> Fail {
+    let mnemonic = attempt.form.op.row().mnemonic(attempt.target);
+    let (expected, found) = (specs.len(), attempt.arguments.len());
+    let names: Vec<String> = specs.iter().flatten().map(|spec| spec.role.name().to_owned()).collect();
+    let takes = match expected {
+        0 => format!("{mnemonic} takes no operands"),
+        1 => format!("{mnemonic} takes one operand, {}", names.join(", ")),
+        _ => format!("{mnemonic} takes {expected} operands, {}", names.join(", ")),
+    };
+    if found < expected {
+        let missing: Vec<String> = specs
+            .iter()
+            .flatten()
+            .skip(found)
+            .map(|spec| format!("{} ({})", spec.role.name(), expectation(attempt, spec)))
+            .collect();
+        let end = attempt.arguments.last().map_or(attempt.mnemonic.end, |argument| argument.span.end);
+        let span = attempt.arguments.first().map_or(attempt.mnemonic.start, |first| first.span.start)..end;
+        return Diagnostic::new(span, format!("{takes}; found {found}"))
+            .note(format!("missing: {}", missing.join(", ")));
+    }
+    let first = attempt.arguments.get(expected).map_or(0, |argument| argument.span.start);
+    let last = attempt.arguments.last().map_or(first, |argument| argument.span.end);
+    let before = match expected.checked_sub(1).and_then(|index| attempt.arguments.get(index)) {
+        Some(argument) => argument.span.end,
+        None => attempt.mnemonic.end,
+    };
+    Diagnostic::new(first..last, format!("{takes}; found {found}")).fix_at(before..last, "")
+}
+
+/// What an operand is, in words.
+fn describe(operand: Operand) -> String {
+    let several = |dwords: u8, one: &str| match dwords {
+        1 => format!("one {one}"),
+        _ => format!("{dwords} {one}s"),
+    };
+    match operand {
+        Operand::Sgpr { dwords, .. } => several(dwords, "SGPR"),
+        Operand::Ttmp { dwords, .. } => several(dwords, "trap handler register"),
+        Operand::Vgpr { dwords, .. } => several(dwords, "VGPR"),
+        Operand::Agpr { dwords, .. } => several(dwords, "accumulation VGPR"),
+        Operand::Special { dwords, .. } => several(dwords, "special register"),
+        Operand::Int(_) | Operand::Float(_) | Operand::Imm(_) => "a constant".to_owned(),
+        Operand::Literal(_) => "a literal".to_owned(),
+        Operand::Attr { .. } => "an attribute".to_owned(),
+        Operand::Off => "`off`".to_owned(),
+    }
+}
+
+/// The builder or the decoder refuses an operand or a modifier.
+pub(super) fn build_error(
+    attempt: &Attempt<'_>,
+    specs: &[Option<&'static OperandSpec>],
+    error: BuildError,
+) -> Fail {
+    match error {
+        BuildError::Operand { role, operand, fault, .. } => {
+            let spec = specs.iter().flatten().find(|spec| spec.role == role);
+            let span = attempt
+                .argument(specs, role)
+                .map_or(attempt.mnemonic.clone(), |argument| argument.span.clone());
+            match spec {
+                Some(spec) => operand_fault(attempt, spec, operand, fault, span),
+                None => Diagnostic::new(span, fault.to_string()),
+            }
+        }
+        BuildError::Modifier { field, .. } => {
+            let modifier =
+                attempt.modifiers.iter().find(|modifier| modifier::text(modifier.name) == field.name());
+            let span = modifier.map_or(attempt.mnemonic.clone(), |modifier| modifier.span.clone());
+            Diagnostic::new(span, format!("the {} field cannot be encoded so", field.name()))
+        }
+        other => Diagnostic::new(attempt.mnemonic.clone(), other.to_string()),
+    }
+}
+
+fn operand_fault(
+    attempt: &Attempt<'_>,
+    spec: &OperandSpec,
+    operand: Operand,
+    fault: OperandFault,
+    span: Span,
+) -> Fail {
+    let expected = expectation(attempt, spec);
+    let role = spec.role.name();
+    let resized = |first: u8, dwords: u8, file: File| match dwords {
+        1 => format!("{}{first}", file.name()),
+        _ => format!("{}[{first}:{}]", file.name(), u16::from(first) + u16::from(dwords) - 1),
+    };
+    let file = match operand {
+        Operand::Sgpr { first, .. } => Some((File::Sgpr, first)),
+        Operand::Vgpr { first, .. } => Some((File::Vgpr, first)),
+        Operand::Agpr { first, .. } => Some((File::Agpr, first)),
+        Operand::Ttmp { first, .. } => Some((File::Ttmp, first)),
+        _ => None,
+    };
+    match (fault, file) {
+        (OperandFault::Width { expected: dwords, .. }, Some((file, first))) => {
+            Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand)))
+                .replace_with(resized(first, dwords, file))
+        }
+        (OperandFault::Alignment(align), Some((file, first))) => {
+            let aligned = first - first % align.max(1);
+            Diagnostic::new(
+                span,
+                format!(
+                    "{role} begins at a register whose number is a multiple of {align}, found {}{first}",
+                    file.name()
+                ),
+            )
+            .replace_with(resized(aligned, operand.dwords(), file))
+        }
+        (OperandFault::Range, None) if spec.ty.elem.is_immediate() => {
+            let field = attempt.form.encoding.field_of(spec.role);
+            let width = field
+                .and_then(|id| attempt.form.encoding.field(attempt.target, id))
+                .map_or(0, |field| field.width);
+            Diagnostic::new(span, format!("expected a number from 0 to {}", (1u64 << width) - 1))
+        }
+        (OperandFault::SecondLiteral, _) => {
+            Diagnostic::new(span, "an instruction has room for one literal only")
+                .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign need none")
+        }
+        (OperandFault::Kind, _) if matches!(operand, Operand::Literal(_)) => {
+            let encoding = attempt.form.encoding.name();
+            Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} has room for none"))
+                .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are possible; move others to a register first")
+        }
+        _ => Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand))),
+    }
+}
+
+/// The number does not fit the operand.
+pub(super) fn misfit(argument: &Argument, fault: Misfit) -> Fail {
+    let span = argument.span.clone();
+    match fault {
+        Misfit::Bits(bits) => Diagnostic::new(span, format!("the number does not fit into {bits} bits")),
+        Misfit::FloatForInteger => {
+            Diagnostic::new(span, "the operand is an integer, and this float is no inline constant")
+                .note("the floats 0.5, 1.0, 2.0, 4.0 with either sign are")
+        }
+        Misfit::NegativeForUnsigned => Diagnostic::new(
+            span,
+            "the operand has 64 bits and extends a literal by zeros: it would not be negative",
+        )
+        .note("numbers from -16 upwards need no literal"),
+        Misfit::SignOfDouble => {
+            Diagnostic::new(span, "expected a float, found an integer whose sign is changed")
+                .note("write 3.0 for 3")
+        }
+        Misfit::LowHalfLost(nearest) => Diagnostic::new(
+            span,
+            "a literal holds the upper 32 bits of a double, and the lower ones are not zero here",
+        )
+        .replace_with(format!("{nearest:?}")),
+        Misfit::Range(bits) => Diagnostic::new(span, format!("the number is beyond floats of {bits} bits")),
+    }
+}
+
+/// The constant offset of a scalar load or store.
+pub(super) fn scalar_offset(argument: &Argument, value: Constant, _target: Target) -> Result<Operand, Fail> {
+    let (low, high) = (-0x10_0000, 0xF_FFFF);
+    match value {
+        Constant::Int(value) if (low..=high).contains(&value) => Ok(Operand::Imm(value as i32)),
+        Constant::Int(value) => {
+            let message = format!("expected an offset from {low} to {high}, found {value}");
+            Err(Diagnostic::new(argument.span.clone(), message))
+        }
+        Constant::Float(_) => {
+            Err(Diagnostic::new(argument.span.clone(), "expected an integer, found a float"))
+        }
+    }
+}
+
+/// The operand takes no negation, absolute value or sign extension.
+pub(super) fn no_source_modifier(attempt: &Attempt<'_>, spec: &OperandSpec, argument: &Argument) -> Fail {
+    let what = match (argument.neg, argument.abs) {
+        _ if argument.sext => "sign extension",
+        (true, true) => "negation nor absolute value",
+        (true, false) => "negation",
+        _ => "absolute value",
+    };
+    let mnemonic = attempt.form.op.row().mnemonic(attempt.target);
+    Diagnostic::new(argument.span.clone(), format!("{} of {mnemonic} takes no {what}", spec.role.name()))
+}
+
+/// A rule that the instruction breaks although the encoding can express it.
+pub(super) fn broken_rule(
+    attempt: &Attempt<'_>,
+    specs: &[Option<&'static OperandSpec>],
+    inst: &Inst,
+) -> Option<Fail> {
+    let broken = inst.broken_rule()?;
+    let argument =
+        broken.role.and_then(|role| attempt.argument(specs, role)).map(|argument| argument.span.clone());
+    let modifier = broken.field.and_then(|field| {
+        attempt.modifiers.iter().find(|modifier| modifier::text(modifier.name) == field.name())
+    });
+    let span = argument.or_else(|| modifier.map(|modifier| modifier.span.clone()));
+    Some(Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string()))
+}
+
+/// Adds where the text would be legal.
+pub(super) fn enrich(fail: Fail, target: Target, _form: &Form, named: Named, text: &str) -> Fail {
+    let mut elsewhere = TargetSet::EMPTY;
+    for other in Target::ALL {
+        if other != target && named.on(other).is_some() && other_takes(other, text) {
+            elsewhere = elsewhere.union(TargetSet::of(other));
+        }
+    }
+    match elsewhere.is_empty() {
+        true => fail,
+        false => fail.note(format!("legal on {}", list(elsewhere))),
+    }
+}
+
+fn other_takes(target: Target, text: &str) -> bool {
+    // Asking once more must not ask all others again.
+    thread_local!(static ASKING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
+    if ASKING.replace(true) {
+        return false;
+    }
+    let taken = Parser::new(target).parse(text, &NoSymbols).is_ok();
+    ASKING.set(false);
+    taken
+}
+
+/// A special register's name, for messages.
+#[allow(dead_code)]
+pub(super) fn special(reg: Special) -> &'static str {
+    reg.name()
+}

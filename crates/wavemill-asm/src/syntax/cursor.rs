@@ -1,0 +1,134 @@
+//! A place in a text that is being read.
+
+use crate::diagnostic::{Diagnostic, Fail, Span};
+
+/// A place in a text. Blanks are skipped before anything is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Whether a name can begin with the byte.
+const fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$' | b'?') || byte >= 0x80
+}
+
+/// Whether a name can go on with the byte. An `@` separates a symbol from its relocation.
+const fn continues_name(byte: u8) -> bool {
+    begins_name(byte) || byte.is_ascii_digit()
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Cursor<'a> {
+        Cursor { text, at: 0 }
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The place, with blanks skipped.
+    pub(crate) fn at(&mut self) -> usize {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\r' | b'\x0c' | b'\x0b') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.at
+    }
+
+    /// The place behind what was read last.
+    pub(crate) fn end(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back, or on, to a place that was got from this cursor.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// The text that has not been read, with blanks skipped.
+    pub(crate) fn rest(&mut self) -> &'a str {
+        let at = self.at();
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    /// The next byte, if there is one.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let at = self.at();
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The byte right behind what was read last, blanks included.
+    pub(crate) fn peek_raw(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Whether everything has been read.
+    pub(crate) fn is_done(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// Reads `symbol` if it comes next.
+    pub(crate) fn eat(&mut self, symbol: &str) -> bool {
+        let at = self.at();
+        let found = self.text.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(symbol.as_bytes()));
+        if found {
+            self.at = at + symbol.len();
+        }
+        found
+    }
+
+    /// The name that comes next, without reading it; empty if there is none.
+    pub(crate) fn peek_name(&mut self) -> &'a str {
+        let at = self.at();
+        let rest = self.text.get(at..).unwrap_or_default();
+        match rest.as_bytes().first() {
+            Some(&first) if begins_name(first) => {
+                let length = rest.bytes().take_while(|&byte| continues_name(byte)).count();
+                rest.get(..length).unwrap_or_default()
+            }
+            _ => "",
+        }
+    }
+
+    /// Reads a name; empty if there is none.
+    pub(crate) fn name(&mut self) -> &'a str {
+        let name = self.peek_name();
+        self.at += name.len();
+        name
+    }
+
+    /// Reads `word` if it is the next name, whole.
+    pub(crate) fn eat_name(&mut self, word: &str) -> bool {
+        let found = self.peek_name() == word;
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    /// What comes next, for a message: a name, a number with its letters, or one character.
+    pub(crate) fn token(&mut self) -> (Span, &'a str) {
+        let at = self.at();
+        let rest = self.text.get(at..).unwrap_or_default();
+        let length = rest.bytes().take_while(|&byte| continues_name(byte)).count();
+        let length = if length == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { length };
+        (at..at + length, rest.get(..length).unwrap_or_default())
+    }
+
+    /// A diagnostic: `expected` should come next.
+    pub(crate) fn expected(&mut self, expected: &str) -> Fail {
+        let (span, found) = self.token();
+        match found {
+            "" => Diagnostic::new(span, format!("expected {expected}, found the end of the line")),
+            _ => Diagnostic::new(span, format!("expected {expected}, found `{found}`")),
+        }
+    }
+
+    /// Reads `symbol`, which must come next.
+    pub(crate) fn expect(&mut self, symbol: &str) -> Result<(), Fail> {
+        if self.eat(symbol) { Ok(()) } else { Err(self.expected(&format!("`{symbol}`"))) }
+    }
+}

@@ -1,0 +1,303 @@
+//! Expressions over numbers and symbols.
+
+use super::cursor::Cursor;
+use super::number::{Number, number};
+use crate::diagnostic::{Diagnostic, Fail};
+
+/// Symbols whose value is known while a text is parsed.
+pub trait Symbols {
+    /// The value of an absolute symbol that has been set; `None` for labels, for symbols that are set later, and for
+    /// those that do not exist.
+    fn absolute(&self, name: &str) -> Option<i64>;
+}
+
+/// No symbols at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSymbols;
+
+impl Symbols for NoSymbols {
+    fn absolute(&self, _name: &str) -> Option<i64> {
+        None
+    }
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    /// `-`
+    Minus,
+    /// `~`
+    Not,
+    /// `!`
+    LogicalNot,
+}
+
+/// Operators with two operands, as in GNU assemblers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    LogicalOr,
+    LogicalAnd,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Add,
+    Subtract,
+    Or,
+    OrNot,
+    Xor,
+    And,
+    Multiply,
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+}
+
+/// Operators by their text, longest first, with how tightly they bind.
+const OPERATORS: [(&str, Binary, u8); 20] = [
+    ("||", Binary::LogicalOr, 1),
+    ("&&", Binary::LogicalAnd, 2),
+    ("==", Binary::Equal, 3),
+    ("!=", Binary::NotEqual, 3),
+    ("<>", Binary::NotEqual, 3),
+    ("<<", Binary::ShiftLeft, 6),
+    (">>", Binary::ShiftRight, 6),
+    ("<=", Binary::LessOrEqual, 3),
+    (">=", Binary::GreaterOrEqual, 3),
+    ("<", Binary::Less, 3),
+    (">", Binary::Greater, 3),
+    ("+", Binary::Add, 4),
+    ("-", Binary::Subtract, 4),
+    ("|", Binary::Or, 5),
+    ("!", Binary::OrNot, 5),
+    ("^", Binary::Xor, 5),
+    ("&", Binary::And, 5),
+    ("*", Binary::Multiply, 6),
+    ("/", Binary::Divide, 6),
+    ("%", Binary::Remainder, 6),
+];
+
+/// An expression. What can be computed while parsing has been.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expression {
+    /// A number.
+    Value(i64),
+    /// A symbol, and the relocation that its text asks for, such as `rel32@lo`.
+    Symbol { name: Box<str>, relocation: Option<Box<str>> },
+    /// `.`: the place of the statement.
+    Here,
+    /// An operator and what it is applied to.
+    Unary(Unary, Box<Expression>),
+    /// An operator between two expressions.
+    Binary(Binary, Box<(Expression, Expression)>),
+    /// A function: `max(a, b)`.
+    Call(Box<str>, Vec<Expression>),
+}
+
+/// How deep parentheses and signs may nest.
+const DEPTH: u32 = 100;
+
+impl Unary {
+    pub(crate) fn apply(self, value: i64) -> i64 {
+        match self {
+            Unary::Minus => value.wrapping_neg(),
+            Unary::Not => !value,
+            Unary::LogicalNot => i64::from(value == 0),
+        }
+    }
+}
+
+impl Binary {
+    /// The value; `None` for a division by zero. Comparisons that hold are -1, as in GNU assemblers.
+    pub(crate) fn apply(self, left: i64, right: i64) -> Option<i64> {
+        let truth = |holds: bool| -i64::from(holds);
+        Some(match self {
+            Binary::LogicalOr => i64::from(left != 0 || right != 0),
+            Binary::LogicalAnd => i64::from(left != 0 && right != 0),
+            Binary::Equal => truth(left == right),
+            Binary::NotEqual => truth(left != right),
+            Binary::Less => truth(left < right),
+            Binary::LessOrEqual => truth(left <= right),
+            Binary::Greater => truth(left > right),
+            Binary::GreaterOrEqual => truth(left >= right),
+            Binary::Add => left.wrapping_add(right),
+            Binary::Subtract => left.wrapping_sub(right),
+            Binary::Or => left | right,
+            Binary::OrNot => left | !right,
+            Binary::Xor => left ^ right,
+            Binary::And => left & right,
+            Binary::Multiply => left.wrapping_mul(right),
+            Binary::Divide if right == 0 => return None,
+            Binary::Divide => left.wrapping_div(right),
+            Binary::Remainder if right == 0 => return None,
+            Binary::Remainder => left.wrapping_rem(right),
+            Binary::ShiftLeft => u32::try_from(right).ok().and_then(|by| left.checked_shl(by)).unwrap_or(0),
+            Binary::ShiftRight => {
+                u32::try_from(right).ok().and_then(|by| (left as u64).checked_shr(by)).unwrap_or(0) as i64
+            }
+        })
+    }
+}
+
+impl Expression {
+    /// The number, if the expression is one.
+    pub(crate) fn value(&self) -> Option<i64> {
+        if let Expression::Value(value) = self { Some(*value) } else { None }
+    }
+}
+
+/// Reads an expression.
+pub(crate) fn expression(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Expression, Fail> {
+    Parser { cursor, symbols, depth: 0 }.binary(0)
+}
+
+struct Parser<'c, 't> {
+    cursor: &'c mut Cursor<'t>,
+    symbols: &'c dyn Symbols,
+    depth: u32,
+}
+
+impl Parser<'_, '_> {
+    fn binary(&mut self, above: u8) -> Result<Expression, Fail> {
+        let start = self.cursor.at();
+        let mut left = self.unary()?;
+        loop {
+            let rest = self.cursor.rest();
+            let found = OPERATORS.iter().find(|(text, ..)| rest.starts_with(text));
+            let Some(&(text, operator, strength)) = found.filter(|(.., strength)| *strength > above) else {
+                return Ok(left);
+            };
+            self.cursor.eat(text);
+            let right = self.binary(strength)?;
+            left = match (left, right) {
+                (Expression::Value(left), Expression::Value(right)) => match operator.apply(left, right) {
+                    Some(value) => Expression::Value(value),
+                    None => return Err(Diagnostic::new(start..self.cursor.end(), "division by zero")),
+                },
+                pair => Expression::Binary(operator, Box::new(pair)),
+            };
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expression, Fail> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            let at = self.cursor.at();
+            return Err(Diagnostic::new(at..at + 1, format!("expressions nest at most {DEPTH} deep")));
+        }
+        let operator = match self.cursor.peek() {
+            Some(b'-') => Some(Unary::Minus),
+            Some(b'~') => Some(Unary::Not),
+            Some(b'!') => Some(Unary::LogicalNot),
+            _ => None,
+        };
+        let result = if let Some(operator) = operator {
+            let at = self.cursor.at();
+            self.cursor.go_to(at + 1);
+            match self.unary()? {
+                Expression::Value(value) => Expression::Value(operator.apply(value)),
+                operand => Expression::Unary(operator, Box::new(operand)),
+            }
+        } else if self.cursor.eat("+") {
+            self.unary()?
+        } else {
+            self.primary()?
+        };
+        self.depth -= 1;
+        Ok(result)
+    }
+
+    fn primary(&mut self) -> Result<Expression, Fail> {
+        let start = self.cursor.at();
+        if self.cursor.eat("(") {
+            let inner = self.binary(0)?;
+            self.cursor.expect(")")?;
+            return Ok(inner);
+        }
+        if let Some(label) = self.directional() {
+            return Ok(label);
+        }
+        match number(self.cursor)? {
+            Some(Number::Int(value)) => return Ok(Expression::Value(value as i64)),
+            Some(Number::Float(_)) => {
+                return Err(Diagnostic::new(
+                    start..self.cursor.end(),
+                    "expected an integer or a symbol, found a float: expressions compute with integers",
+                ));
+            }
+            None => {}
+        }
+        if self.cursor.peek() == Some(b'"') {
+            return self.quoted();
+        }
+        match self.cursor.name() {
+            "" => Err(self.cursor.expected("a number or a symbol")),
+            "." => Ok(Expression::Here),
+            name if self.cursor.peek_raw() == Some(b'(') => self.call(name),
+            name => self.symbol(name),
+        }
+    }
+
+    /// `1f` and `1b`: the next and the last label `1:`.
+    fn directional(&mut self) -> Option<Expression> {
+        let rest = self.cursor.rest();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let mut behind = rest.bytes().skip(digits);
+        let direction = matches!(behind.next(), Some(b'f' | b'b'))
+            && !behind.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if digits == 0 || !direction {
+            return None;
+        }
+        let start = self.cursor.at();
+        self.cursor.go_to(start + digits + 1);
+        Some(Expression::Symbol { name: rest.get(..=digits)?.into(), relocation: None })
+    }
+
+    /// `"a name with blanks"`.
+    fn quoted(&mut self) -> Result<Expression, Fail> {
+        let start = self.cursor.at();
+        let rest = self.cursor.rest().get(1..).unwrap_or_default();
+        let Some(length) = rest.find('"') else {
+            return Err(Diagnostic::new(start..start + 1, "expected a `\"` that ends the name, found none"));
+        };
+        self.cursor.go_to(start + length + 2);
+        self.symbol(rest.get(..length).unwrap_or_default())
+    }
+
+    fn symbol(&mut self, name: &str) -> Result<Expression, Fail> {
+        let mut relocation = String::new();
+        while self.cursor.peek_raw() == Some(b'@') {
+            self.cursor.expect("@")?;
+            let part = self.cursor.name();
+            if part.is_empty() {
+                return Err(self.cursor.expected("the name of a relocation such as `rel32@lo`"));
+            }
+            if !relocation.is_empty() {
+                relocation.push('@');
+            }
+            relocation += part;
+        }
+        match self.symbols.absolute(name) {
+            Some(value) if relocation.is_empty() => Ok(Expression::Value(value)),
+            _ => {
+                let relocation = (!relocation.is_empty()).then(|| relocation.into());
+                Ok(Expression::Symbol { name: name.into(), relocation })
+            }
+        }
+    }
+
+    fn call(&mut self, name: &str) -> Result<Expression, Fail> {
+        self.cursor.expect("(")?;
+        let mut arguments = Vec::new();
+        while !self.cursor.eat(")") {
+            if !arguments.is_empty() {
+                self.cursor.expect(",")?;
+            }
+            arguments.push(self.binary(0)?);
+        }
+        Ok(Expression::Call(name.into(), arguments))
+    }
+}

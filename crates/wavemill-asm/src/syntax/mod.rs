@@ -1,0 +1,10 @@
+//! What instructions and directives have in common: characters, numbers, expressions.
+
+mod cursor;
+mod expression;
+mod number;
+
+pub(crate) use cursor::Cursor;
+pub(crate) use expression::{Binary, Expression, Unary, expression};
+pub use expression::{NoSymbols, Symbols};
+pub(crate) use number::{Number, number};

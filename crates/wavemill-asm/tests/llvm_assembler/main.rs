@@ -1,0 +1,196 @@
+//! Texts made from the rows, assembled by Wavemill and by LLVM: same verdict, same bytes.
+//!
+//! The texts are instances of every form, each of their operands and modifiers replaced by others, and the same with one
+//! token dropped, doubled, swapped or replaced. Where the two sides disagree, `disagreements.txt` says who is right, by which
+//! section of the manual, and why.
+//!
+//! `WAVEMILL_TEXTS=N` makes N times as many texts; from 6 on, a line of the list that no text needs is an error. `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted difference to FILE.
+
+mod disagreements;
+mod texts;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use disagreements::{Difference, Kind};
+use texts::Effort;
+use wavemill_asm::gcn::{parse, print};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::Inst;
+use wavemill_oracle::{Failed, OracleMissing, Suite, Tool, assemble};
+
+/// Texts per form, unless the environment asks for more.
+const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6 };
+/// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
+const LISTED: usize = 59;
+/// Differences that one failure message shows.
+const SHOWN: usize = 60;
+const LIST: &str = include_str!("disagreements.txt");
+
+fn main() -> ExitCode {
+    let mut suite = Suite::from_args();
+    suite.test("the list of disagreements is well formed and of the expected length", || {
+        assert_eq!(disagreements::parse(LIST)?.len(), LISTED);
+        Ok(())
+    });
+    for target in Target::ALL {
+        suite.oracle_test(format!("{target}: verdict and bytes are LLVM's"), &[Tool::LlvmMc], move || {
+            outcome(target)?.agreement()
+        });
+        suite.test(format!("{target}: every form, operand and modifier is generated"), move || {
+            let all = texts::texts(target, effort());
+            println!("{target}: {}", all.coverage());
+            match all.missing().as_slice() {
+                [] => Ok(()),
+                missing => Err(format!("never generated: {}", missing.join(", ")).into()),
+            }
+        });
+    }
+    // Some need many texts to show.
+    if times() >= 6 {
+        suite.oracle_test("every listed disagreement still occurs", &[Tool::LlvmMc], unused_entries);
+    }
+    suite.run()
+}
+
+/// How many times as many texts as usual are asked for.
+fn times() -> usize {
+    std::env::var("WAVEMILL_TEXTS").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+fn effort() -> Effort {
+    EFFORT.times(times())
+}
+
+/// What comparing one target gave.
+struct Outcome {
+    /// Texts compared, and how many both sides assembled alike.
+    texts: usize,
+    legal: usize,
+    /// Unlisted differences by what they look like: how many, and the first.
+    differences: BTreeMap<String, (usize, String)>,
+    /// Lines of the list that were needed.
+    used: Vec<usize>,
+}
+
+/// The comparison of `target`, made once however many tests ask for it.
+fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
+    static OUTCOMES: [OnceLock<Result<Outcome, String>>; Target::COUNT] =
+        [const { OnceLock::new() }; Target::COUNT];
+    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target));
+    outcome.as_ref().map_err(|message| Failed::from(message.as_str()))
+}
+
+impl Outcome {
+    fn agreement(&self) -> Result<(), Failed> {
+        assert!(self.texts > 30_000 && self.legal > self.texts / 10, "{} of {}", self.legal, self.texts);
+        if self.differences.is_empty() {
+            return Ok(());
+        }
+        let mut message = format!("{} kinds of differences:\n", self.differences.len());
+        for (what, (count, first)) in self.differences.iter().take(SHOWN) {
+            let _ = writeln!(message, "{count:6} x {what}: {first}");
+        }
+        Err(message.into())
+    }
+}
+
+fn unused_entries() -> Result<(), Failed> {
+    let mut used = Vec::new();
+    for target in Target::ALL {
+        used.extend(&outcome(target)?.used);
+    }
+    let entries = disagreements::parse(LIST)?;
+    let unused: Vec<usize> =
+        entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect();
+    match unused.is_empty() {
+        true => Ok(()),
+        false => Err(format!("lines of disagreements.txt that no text needs: {unused:?}").into()),
+    }
+}
+
+fn compare(target: Target) -> Result<Outcome, String> {
+    let missing = |missing: OracleMissing| missing.to_string();
+    let entries = disagreements::parse(LIST)?;
+    let all = texts::texts(target, effort());
+    let texts: Vec<String> = all.lines.into_iter().chain(all.mutated).collect();
+    let theirs = assemble(target.name(), &texts).map_err(missing)?;
+    let ours: Vec<_> = texts.iter().map(|text| parse(target, text)).collect();
+    let mut in_our_order = canonical(target, &texts, &ours, &theirs).map_err(missing)?.into_iter();
+    let mut outcome =
+        Outcome { texts: texts.len(), legal: 0, differences: BTreeMap::new(), used: Vec::new() };
+    let mut report = String::new();
+    for ((text, ours), theirs) in texts.iter().zip(ours).zip(&theirs) {
+        let (kind, ours, llvm) = match (ours, theirs) {
+            (Ok(inst), Ok(bytes)) if encoded(&inst) == *bytes => {
+                outcome.legal += 1;
+                continue;
+            }
+            (Err(_), Err(_)) => continue,
+            (Ok(inst), Ok(bytes)) => {
+                (Kind::Bytes, String::new(), format!("{} here, {} there", hex(&encoded(&inst)), hex(bytes)))
+            }
+            (Ok(inst), Err(message)) => {
+                // LLVM wants modifiers in an order of its own.
+                if in_our_order.next().is_some_and(|again| again.is_ok_and(|bytes| bytes == encoded(&inst))) {
+                    continue;
+                }
+                (Kind::OnlyOurs, String::new(), message.clone())
+            }
+            (Err(error), Ok(_)) => (Kind::OnlyLlvm, error.to_string(), String::new()),
+        };
+        let difference = Difference { kind, target: target.name(), text, ours: &ours, llvm: &llvm };
+        // The first line that fits counts as used, so a line that others make superfluous shows.
+        if entries.iter().any(|entry| entry.explains(&difference)) {
+            continue;
+        }
+        let _ = writeln!(report, "{}\t{text}\t{ours}\t{llvm}", kind.name());
+        let message = if kind == Kind::Bytes { text.split(' ').next().unwrap_or_default() } else { &ours };
+        let plain: String = format!("{message}{}", if kind == Kind::OnlyOurs { &llvm } else { "" })
+            .chars()
+            .map(|c| if c.is_ascii_digit() { '#' } else { c })
+            .collect();
+        let shown = format!("[{text}] {ours}{llvm}");
+        outcome.differences.entry(format!("{} {plain}", kind.name())).or_insert((0, shown)).0 += 1;
+    }
+    outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
+    if let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") {
+        let name = format!("{}.{target}", Path::new(&file).display());
+        std::fs::write(&name, report).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(outcome)
+}
+
+/// What LLVM makes of the texts that only Wavemill takes, as Wavemill prints them.
+fn canonical(
+    target: Target,
+    texts: &[String],
+    ours: &[Result<Inst, wavemill_asm::Diagnostic>],
+    theirs: &[Result<Vec<u8>, String>],
+) -> Result<Vec<Result<Vec<u8>, String>>, OracleMissing> {
+    let mut lines = Vec::new();
+    for ((text, ours), theirs) in texts.iter().zip(ours).zip(theirs) {
+        let (Ok(inst), Err(_)) = (ours, theirs) else { continue };
+        let mut line = String::new();
+        let printed = print(&mut line, inst);
+        assert!(printed.is_ok(), "a String takes any text");
+        // The same text again would prove nothing.
+        lines.push(if line == *text { "the same".to_owned() } else { line });
+    }
+    if lines.is_empty() { Ok(Vec::new()) } else { assemble(target.name(), &lines) }
+}
+
+fn encoded(inst: &Inst) -> Vec<u8> {
+    let (bytes, size) = inst.encode();
+    bytes[..size].to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut all, byte| {
+        let _ = write!(all, "{byte:02x}");
+        all
+    })
+}

@@ -1,0 +1,552 @@
+//! Texts of instructions, made from the rows: instances of every form, each of their operands and modifiers replaced by
+//! others, and their tokens dropped, doubled and swapped.
+
+use std::collections::BTreeSet;
+
+use wavemill_asm::gcn::print;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Form, Inst, Op, Row, decode};
+use wavemill_oracle::{Filler, Span, SplitMix64};
+
+/// What stands in an operand's place: every kind of operand, with the edges of each.
+const OPERANDS: &[&str] = &[
+    "v0",
+    "v255",
+    "v256",
+    "v[0:1]",
+    "v[1:2]",
+    "v[254:255]",
+    "v[255:256]",
+    "v[2:4]",
+    "v[4:7]",
+    "v[5:8]",
+    "v[0:5]",
+    "v[8:15]",
+    "v[0:15]",
+    "v[1:16]",
+    "v[0:31]",
+    "v[2]",
+    "v[3:2]",
+    "a0",
+    "a255",
+    "a[0:1]",
+    "a[1:2]",
+    "a[0:3]",
+    "a[0:15]",
+    "a[0:31]",
+    "s0",
+    "s101",
+    "s102",
+    "s[0:1]",
+    "s[1:2]",
+    "s[100:101]",
+    "s[0:2]",
+    "s[0:3]",
+    "s[2:5]",
+    "s[100:103]",
+    "s[0:7]",
+    "s[0:15]",
+    "[s4,s5]",
+    "[v4,v5,v6]",
+    "ttmp0",
+    "ttmp15",
+    "ttmp16",
+    "ttmp[2:3]",
+    "ttmp[4:7]",
+    "vcc",
+    "vcc_lo",
+    "vcc_hi",
+    "exec",
+    "exec_lo",
+    "exec_hi",
+    "m0",
+    "null",
+    "flat_scratch",
+    "flat_scratch_lo",
+    "xnack_mask",
+    "xnack_mask_hi",
+    "src_shared_base",
+    "src_private_limit",
+    "shared_base",
+    "src_pops_exiting_wave_id",
+    "src_vccz",
+    "vccz",
+    "src_execz",
+    "src_scc",
+    "scc",
+    "src_lds_direct",
+    "off",
+    "0",
+    "1",
+    "64",
+    "65",
+    "-1",
+    "-16",
+    "-17",
+    "0.5",
+    "-4.0",
+    "0.15915494",
+    "0.15915494309189532",
+    "1.5",
+    "3.14159",
+    "1e-50",
+    "1e300",
+    "0x7fff",
+    "0x8000",
+    "0xffff",
+    "0x10000",
+    "0x3c00",
+    "0xffffffff",
+    "0x3f800000",
+    "0x80000000",
+    "0x100000000",
+    "0x3ff0000000000000",
+    "-32768",
+    "-32769",
+    "2147483648",
+    "-2147483648",
+    "-2147483649",
+    "lit(1)",
+    "lit(1.0)",
+    "lit(0x1234)",
+    "-v1",
+    "|v1|",
+    "-|v1|",
+    "neg(v1)",
+    "abs(v1)",
+    "sext(v1)",
+    "-s1",
+    "|s1|",
+    "neg(1)",
+    "|1.0|",
+    "-|2|",
+    "neg(1.0)",
+    "sext(1)",
+    "-v[2:3]",
+    "|v[2:3]|",
+    "attr0.x",
+    "attr32.w",
+    "attr33.x",
+    "p10",
+    "p20",
+    "p0",
+    "mrt0",
+    "mrtz",
+    "null",
+    "pos3",
+    "param31",
+    "param32",
+    "hwreg(HW_REG_MODE)",
+    "hwreg(2, 1, 4)",
+    "hwreg(HW_REG_XCC_ID)",
+    "hwreg(1, 0, 33)",
+    "sendmsg(MSG_INTERRUPT)",
+    "sendmsg(MSG_GS, GS_OP_EMIT, 1)",
+    "sendmsg(MSG_GS)",
+    "sendmsg(2, 1)",
+    "vmcnt(0)",
+    "vmcnt(64)",
+    "vmcnt(63) & lgkmcnt(15)",
+    "vmcnt_sat(70)",
+    "expcnt(7)",
+    "expcnt(8)",
+    "gpr_idx(SRC0)",
+    "gpr_idx(SRC0,DST)",
+    "gpr_idx()",
+    "1+2",
+    "(3)",
+    "2*(3+4)",
+    "1<<4",
+    "~0",
+    "!0",
+    "7/2",
+    "-7%3",
+    "1==1",
+    "3>2",
+    "\'a\'",
+    "0b101",
+    "017",
+    "0x1p3",
+];
+
+/// Modifiers, with the edges of each.
+const MODIFIERS: &[&str] = &[
+    "clamp",
+    "noclamp",
+    "mul:1",
+    "mul:2",
+    "mul:3",
+    "mul:4",
+    "div:1",
+    "div:2",
+    "op_sel:[0,0]",
+    "op_sel:[1,0]",
+    "op_sel:[0,1,0]",
+    "op_sel:[1,1,1]",
+    "op_sel:[0,0,0,1]",
+    "op_sel:[0,0,2]",
+    "op_sel_hi:[0,0]",
+    "op_sel_hi:[0,1,0]",
+    "op_sel_hi:[1,1,1]",
+    "op_sel_hi:[1,0]",
+    "neg_lo:[1,0]",
+    "neg_lo:[0,1,1]",
+    "neg_lo:[0,0]",
+    "neg_hi:[1,0]",
+    "neg_hi:[0,1,1]",
+    "neg:[1,0,0]",
+    "neg:[1,1,1]",
+    "cbsz:0",
+    "cbsz:1",
+    "cbsz:4",
+    "cbsz:7",
+    "cbsz:8",
+    "abid:0",
+    "abid:1",
+    "abid:15",
+    "abid:16",
+    "blgp:0",
+    "blgp:1",
+    "blgp:7",
+    "blgp:8",
+    "bitop3:0",
+    "bitop3:0x5a",
+    "bitop3:255",
+    "bitop3:256",
+    "high",
+    "fi:0",
+    "fi:1",
+    "bound_ctrl:0",
+    "bound_ctrl:1",
+    "bound_ctrl:2",
+    "quad_perm:[0,1,2,3]",
+    "quad_perm:[3,3,3,3]",
+    "quad_perm:[0,1,2]",
+    "quad_perm:[0,1,2,4]",
+    "row_shl:1",
+    "row_shl:15",
+    "row_shl:0",
+    "row_shl:16",
+    "row_shr:7",
+    "row_ror:15",
+    "wave_shl:1",
+    "wave_shl:2",
+    "wave_rol:1",
+    "wave_shr:1",
+    "wave_ror:1",
+    "row_mirror",
+    "row_half_mirror",
+    "row_bcast:15",
+    "row_bcast:31",
+    "row_bcast:7",
+    "row_newbcast:0",
+    "row_newbcast:15",
+    "row_newbcast:16",
+    "row_mask:0x0",
+    "row_mask:0xf",
+    "row_mask:16",
+    "bank_mask:0x1",
+    "bank_mask:0xf",
+    "dst_sel:BYTE_0",
+    "dst_sel:WORD_1",
+    "dst_sel:DWORD",
+    "dst_sel:BYTE_4",
+    "dst_unused:UNUSED_PAD",
+    "dst_unused:UNUSED_SEXT",
+    "dst_unused:UNUSED_PRESERVE",
+    "src0_sel:BYTE_3",
+    "src0_sel:WORD_0",
+    "src1_sel:BYTE_1",
+    "src1_sel:DWORD",
+    "offset:0",
+    "offset:1",
+    "offset:4095",
+    "offset:4096",
+    "offset:-1",
+    "offset:-4096",
+    "offset:-4097",
+    "offset:65535",
+    "offset:65536",
+    "offset:0xfffff",
+    "offset:0x100000",
+    "offset:swizzle(QUAD_PERM,0,1,2,3)",
+    "offset:swizzle(BROADCAST,4,1)",
+    "offset:swizzle(SWAP,8)",
+    "offset:swizzle(REVERSE,16)",
+    "offset:swizzle(BITMASK_PERM,\"01pip\")",
+    "offset:swizzle(FFT,5)",
+    "offset:swizzle(ROTATE,1,7)",
+    "offset0:0",
+    "offset0:255",
+    "offset0:256",
+    "offset1:1",
+    "offset1:255",
+    "gds",
+    "offen",
+    "idxen",
+    "glc",
+    "noglc",
+    "slc",
+    "scc",
+    "sc0",
+    "nt",
+    "sc1",
+    "nv",
+    "lds",
+    "tfe",
+    "lwe",
+    "unorm",
+    "da",
+    "a16",
+    "d16",
+    "dmask:0x0",
+    "dmask:0x1",
+    "dmask:0x3",
+    "dmask:0xf",
+    "dmask:0x10",
+    "dfmt:1",
+    "dfmt:15",
+    "dfmt:16",
+    "nfmt:0",
+    "nfmt:7",
+    "nfmt:8",
+    "format:0",
+    "format:127",
+    "format:128",
+    "format:[BUF_DATA_FORMAT_32]",
+    "format:[BUF_NUM_FORMAT_FLOAT]",
+    "format:[BUF_DATA_FORMAT_8_8,BUF_NUM_FORMAT_SINT]",
+    "done",
+    "compr",
+    "vm",
+];
+
+/// How many texts are made, per form.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    /// Instances of random fields.
+    pub(crate) fillings: usize,
+    /// Operands replaced, and modifiers added.
+    pub(crate) replacements: usize,
+    /// Changes of tokens.
+    pub(crate) mutations: usize,
+}
+
+impl Effort {
+    /// So many times as many.
+    pub(crate) fn times(self, times: usize) -> Effort {
+        let times = times.max(1);
+        Effort {
+            fillings: self.fillings * times,
+            replacements: self.replacements * times,
+            mutations: self.mutations * times,
+        }
+    }
+}
+
+/// Texts, and what they cover.
+#[derive(Default)]
+pub(crate) struct Texts {
+    /// Texts that say what an instruction is.
+    pub(crate) lines: Vec<String>,
+    /// Such texts with one token changed.
+    pub(crate) mutated: Vec<String>,
+    /// Operands and modifiers that were used.
+    operands: BTreeSet<&'static str>,
+    modifiers: BTreeSet<&'static str>,
+    forms: usize,
+    never: Vec<String>,
+}
+
+impl Texts {
+    /// What was never generated; empty if everything was.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let unused = |all: &'static [&'static str], used: &BTreeSet<&'static str>| {
+            all.iter().filter(|text| !used.contains(*text)).map(|text| (*text).to_owned()).collect::<Vec<_>>()
+        };
+        let mut missing = self.never.clone();
+        missing.extend(unused(OPERANDS, &self.operands));
+        missing.extend(unused(MODIFIERS, &self.modifiers));
+        missing
+    }
+
+    /// The coverage in one line.
+    pub(crate) fn coverage(&self) -> String {
+        format!(
+            "{} texts of {} forms, {} kinds of operands, {} modifiers, {} texts with a token changed; never generated: {}",
+            self.lines.len(),
+            self.forms,
+            self.operands.len(),
+            self.modifiers.len(),
+            self.mutated.len(),
+            self.missing().len(),
+        )
+    }
+}
+
+/// Words of `form` that decode as it.
+fn instances(form: &'static Form, target: Target, count: usize) -> impl Iterator<Item = Inst> {
+    let fields = form.encoding.fields().iter().filter(move |field| field.targets.contains(target));
+    let spans: Vec<Span> = fields.map(|field| Span { lo: field.lo, width: field.width }).collect();
+    let mut filler = Filler::new(form.op as u64 * 64 + form.encoding as u64);
+    (0..count)
+        .filter_map(move |_| decode(target, &filler.fill(form.value, form.fixed, &spans)).ok())
+        .filter(move |inst| inst.op() == form.op && inst.encoding() == form.encoding)
+}
+
+/// The forms of `target`.
+fn forms(target: Target) -> impl Iterator<Item = &'static Form> {
+    Op::ALL.iter().map(|op| op.row()).flat_map(Row::forms).filter(move |form| form.targets.contains(target))
+}
+
+fn text(inst: &Inst) -> String {
+    let mut text = String::new();
+    print(&mut text, inst).expect("a String takes any text");
+    text
+}
+
+/// All texts for `target`.
+pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
+    let mut all = Texts::default();
+    let mut random = SplitMix64::new(target.index() as u64);
+    for form in forms(target) {
+        all.forms += 1;
+        let before = all.lines.len();
+        for inst in instances(form, target, effort.fillings.max(100) * 50) {
+            if all.lines.len() - before >= 2 * effort.fillings {
+                break;
+            }
+            let text = text(&inst);
+            // Instructions without operands are printed with a note where a lane pattern would be.
+            if text.contains("/*") {
+                continue;
+            }
+            if let Some(plain) = without_suffix(&text) {
+                all.lines.push(plain);
+            }
+            all.lines.push(text);
+        }
+        if all.lines.len() == before {
+            all.never.push(format!("{} ({})", form.op, form.encoding.name()));
+            continue;
+        }
+        for _ in 0..effort.replacements {
+            let base = all.lines[before + random.below((all.lines.len() - before) as u64) as usize].clone();
+            let Some((mnemonic, mut operands, modifiers)) = parts(&base) else { continue };
+            let modifier = pick(MODIFIERS, &mut random);
+            let (mut behind, mut line) = (modifiers.clone(), mnemonic.clone());
+            match random.below(3) {
+                0 => {
+                    behind.push(modifier.to_owned());
+                    all.modifiers.insert(modifier);
+                }
+                1 if !operands.is_empty() => {
+                    let operand = pick(OPERANDS, &mut random);
+                    let at = random.below(operands.len() as u64) as usize;
+                    operands[at] = operand.to_owned();
+                    all.operands.insert(operand);
+                    // Half of them alone, so that no other modifier is in the way.
+                    if random.below(2) == 0 {
+                        behind.clear();
+                    }
+                }
+                _ => {
+                    behind = vec![modifier.to_owned()];
+                    all.modifiers.insert(modifier);
+                }
+            }
+            join(&mut line, &operands, &behind);
+            all.lines.push(line);
+        }
+        for _ in 0..effort.mutations {
+            let base = &all.lines[before + random.below((all.lines.len() - before) as u64) as usize];
+            let mutated = mutate(base, &mut random);
+            // An open quote or comment would swallow the lines behind it.
+            if !mutated.contains("/*")
+                && !mutated.contains("//")
+                && ['"', '\''].iter().all(|quote| mutated.matches(*quote).count() % 2 == 0)
+            {
+                all.mutated.push(mutated);
+            }
+        }
+    }
+    all
+}
+
+/// The text without `_e32` and the like, if it has such a suffix.
+fn without_suffix(text: &str) -> Option<String> {
+    let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let plain = ["_e32", "_e64", "_sdwa", "_dpp"].iter().find_map(|suffix| mnemonic.strip_suffix(suffix))?;
+    Some(format!("{plain} {rest}"))
+}
+
+fn pick(from: &'static [&'static str], random: &mut SplitMix64) -> &'static str {
+    from[random.below(from.len() as u64) as usize]
+}
+
+/// Mnemonic, operands and modifiers of a text.
+fn parts(text: &str) -> Option<(String, Vec<String>, Vec<String>)> {
+    let (mnemonic, rest) = text.split_once(' ')?;
+    let mut pieces: Vec<String> = Vec::new();
+    let mut depth = 0;
+    let mut piece = String::new();
+    for character in rest.chars() {
+        match character {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                pieces.push(std::mem::take(&mut piece));
+                continue;
+            }
+            _ => {}
+        }
+        piece.push(character);
+    }
+    // Behind the last operand, blanks separate modifiers.
+    let mut words = piece.trim().split(' ').map(str::to_owned).filter(|word| !word.is_empty());
+    let mut modifiers = Vec::new();
+    let counters = mnemonic.starts_with("s_waitcnt") || mnemonic == "exp";
+    if counters {
+        return None;
+    }
+    match words.next() {
+        Some(first) if pieces.is_empty() && MODIFIERS.contains(&first.as_str()) => modifiers.push(first),
+        Some(first) => pieces.push(first),
+        None => {}
+    }
+    modifiers.extend(words);
+    Some((mnemonic.to_owned(), pieces.iter().map(|piece| piece.trim().to_owned()).collect(), modifiers))
+}
+
+fn join(line: &mut String, operands: &[String], modifiers: &[String]) {
+    if !operands.is_empty() {
+        line.push(' ');
+        line.push_str(&operands.join(", "));
+    }
+    for modifier in modifiers {
+        line.push(' ');
+        line.push_str(modifier);
+    }
+}
+
+/// The text with one token dropped, doubled, swapped with its neighbour, or replaced by another.
+fn mutate(text: &str, random: &mut SplitMix64) -> String {
+    let mut tokens: Vec<String> = Vec::new();
+    for character in text.chars() {
+        let joins = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        match tokens.last_mut() {
+            Some(last) if joins(character) && last.chars().all(joins) => last.push(character),
+            _ => tokens.push(character.to_string()),
+        }
+    }
+    let at = random.below(tokens.len() as u64) as usize;
+    match random.below(4) {
+        0 => {
+            tokens.remove(at);
+        }
+        1 => tokens.insert(at, tokens[at].clone()),
+        2 if at > 0 => tokens.swap(at - 1, at),
+        _ => tokens[at] = pick(if random.below(2) == 0 { OPERANDS } else { MODIFIERS }, random).to_owned(),
+    }
+    tokens.concat()
+}

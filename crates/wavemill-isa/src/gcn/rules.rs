@@ -1,0 +1,319 @@
+//! Rules that an instruction can break although its words decode.
+//!
+//! Hardware does something that no manual defines, and assemblers refuse the text. The decoder shows such words as what
+//! they are; [`Inst::broken_rule`] says what is wrong with them.
+
+use super::encoding::{Encoding, FieldId};
+use super::inst::Inst;
+use super::operand::{Operand, Special};
+use super::row::OperandSpec;
+use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
+use crate::target::Target;
+use core::fmt;
+
+/// A rule of the instruction sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// A vector instruction reads one scalar register and no literal, or no scalar register and a literal (Vega ISA 6.2.1).
+    /// The same register may be read several times.
+    ConstantBus,
+    /// Code 125 is no register (Vega ISA 5.2).
+    Null,
+    /// Tuples of vector registers begin at even numbers (CDNA2 ISA 3.6.1).
+    EvenVectorTuple,
+    /// Tuples of vector registers end at register 255 (Vega ISA 3.6.1).
+    LastVectorRegister,
+    /// Only vector registers can stand here.
+    VectorRegister,
+    /// Only scalar registers can stand here.
+    ScalarRegister,
+    /// Only scalar registers and constants can stand here.
+    ScalarOrConstant,
+    /// The value from LDS is the first source of vector instructions, and not of all (Vega ISA 6.2.1).
+    LdsDirect,
+    /// Scalar memory does not load into EXEC and M0 (Vega ISA 7.1).
+    ScalarData,
+    /// Stores have no status to return (Vega ISA 8.1.5).
+    StatusOfStore,
+    /// Offsets into scalar buffers are not negative (Vega ISA 7.2).
+    NegativeBufferOffset,
+    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.2.4).
+    AtomicChannels,
+    /// DMASK of a gather names one channel (Vega ISA 8.2.4).
+    GatherChannel,
+    /// The index mode has four bits (Vega ISA 6.6.1).
+    IndexMode,
+    /// There are 33 attributes.
+    Attribute,
+    /// The addend of a matrix product is in registers: CDNA 1 has no constant there.
+    MatrixConstant,
+    /// Accumulation registers are written from vector registers and constants: CDNA 1 takes no scalar register there.
+    ScalarToAccumulator,
+    /// The addend of a matrix product is the destination, or shares no register with it (CDNA3 ISA 7.1).
+    MatrixOverlap,
+    /// Dot products take their halves as they are (CDNA3 ISA 13.3.6).
+    DotHalves,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::ConstantBus => "a vector instruction reads at most one scalar register or literal, beside constants that need no literal",
+            Rule::Null => "the target has no register `null`",
+            Rule::EvenVectorTuple => "tuples of vector registers begin at an even register",
+            Rule::LastVectorRegister => "the last vector register is 255",
+            Rule::VectorRegister => "only vector registers can stand here",
+            Rule::ScalarRegister => "only scalar registers can stand here",
+            Rule::ScalarOrConstant => "only scalar registers and constants without literal can stand here",
+            Rule::LdsDirect => "`src_lds_direct` cannot stand here",
+            Rule::ScalarData => "the data of scalar memory instructions cannot be EXEC or M0",
+            Rule::StatusOfStore => "a store has no status that `tfe` could return",
+            Rule::NegativeBufferOffset => "offsets into scalar buffers go from 0 to 0xfffff",
+            Rule::AtomicChannels => "`dmask` is 0x1 for 32 bits of data and 0x3 for 64, or for 32 bits and a value to compare with, 0xf for 64 bits and one",
+            Rule::GatherChannel => "`dmask` of a gather has one bit set",
+            Rule::IndexMode => "the index mode goes from 0 to 15",
+            Rule::Attribute => "attributes go from 0 to 32",
+            Rule::MatrixConstant => "the target has no constants as addend of a matrix product",
+            Rule::ScalarToAccumulator => "the target moves only vector registers and constants to accumulation registers",
+            Rule::MatrixOverlap => "the addend is either the destination itself or shares no register with it",
+            Rule::DotHalves => "dot products take no half selection on the target",
+        })
+    }
+}
+
+/// A rule that an instruction breaks, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenRule {
+    /// The rule.
+    pub rule: Rule,
+    /// The operand at fault, if it is one.
+    pub role: Option<Role>,
+    /// The field at fault, if it is a modifier.
+    pub field: Option<FieldId>,
+}
+
+impl BrokenRule {
+    const fn operand(rule: Rule, spec: &OperandSpec) -> BrokenRule {
+        BrokenRule { rule, role: Some(spec.role), field: None }
+    }
+
+    const fn field(rule: Rule, field: FieldId) -> BrokenRule {
+        BrokenRule { rule, role: None, field: Some(field) }
+    }
+}
+
+/// How many different scalar values an instruction can read, with VCC and M0.
+const MOST_SCALARS: usize = 6;
+
+impl Inst {
+    /// The first rule that the instruction breaks, if there is one.
+    pub fn broken_rule(&self) -> Option<BrokenRule> {
+        self.operands()
+            .find_map(|(spec, operand)| self.operand_rule(spec, operand))
+            .or_else(|| self.constant_bus())
+            .or_else(|| self.field_rule())
+            .or_else(|| self.matrix_rule())
+    }
+
+    fn has(&self, flag: Flag) -> bool {
+        self.row().has(flag, self.target())
+    }
+
+    fn is_vector_alu(&self) -> bool {
+        use Encoding as E;
+        matches!(
+            self.encoding(),
+            E::Vop1
+                | E::Vop2
+                | E::Vop2Literal
+                | E::Vopc
+                | E::Vop3a
+                | E::Vop3b
+                | E::Vop3Interp
+                | E::Vop3p
+                | E::Mai
+                | E::MaiScaled
+                | E::Vop1Sdwa
+                | E::Vop2Sdwa
+                | E::VopcSdwa
+                | E::Vop1Dpp
+                | E::Vop2Dpp
+        )
+    }
+
+    fn operand_rule(&self, spec: &OperandSpec, operand: Operand) -> Option<BrokenRule> {
+        let broken = |rule| Some(BrokenRule::operand(rule, spec));
+        let scalar = matches!(operand, Operand::Sgpr { .. } | Operand::Ttmp { .. } | Operand::Special { .. });
+        let inline = matches!(operand, Operand::Int(_) | Operand::Float(_));
+        let vector = matches!(operand, Operand::Vgpr { .. } | Operand::Agpr { .. });
+        match operand {
+            Operand::Special { reg: Special::Null, .. } => return broken(Rule::Null),
+            Operand::Special { reg: Special::LdsDirect, .. } => {
+                return if self.takes_lds_direct(spec) { None } else { broken(Rule::LdsDirect) };
+            }
+            Operand::Vgpr { first, dwords } | Operand::Agpr { first, dwords } => {
+                if u16::from(first) + u16::from(dwords) > 256 {
+                    return broken(Rule::LastVectorRegister);
+                }
+                let tuple = dwords > 1 && !self.has(Flag::OddTuple)
+                    || self.has(Flag::GdsOnly) && self.is_wave_sync(spec);
+                if tuple && first % 2 != 0 && self.target().has_unified_vgprs() {
+                    return broken(Rule::EvenVectorTuple);
+                }
+            }
+            _ => {}
+        }
+        match spec.takes {
+            Takes::Vector if !vector => return broken(Rule::VectorRegister),
+            // Values of the hardware are no registers.
+            Takes::Scalar
+                if !scalar || matches!(operand, Operand::Special { reg, .. } if reg.code() >= 128) =>
+            {
+                return broken(Rule::ScalarRegister);
+            }
+            Takes::ScalarOrConstant if !(scalar || inline) => return broken(Rule::ScalarOrConstant),
+            _ => {}
+        }
+        if self.has(Flag::Acc) && spec.role == Role::Src0 && scalar && self.target() == Target::Gfx908 {
+            return broken(Rule::ScalarToAccumulator);
+        }
+        let exec = matches!(operand, Operand::Special { reg: Special::ExecLo | Special::ExecHi, .. });
+        let m0 = matches!(operand, Operand::Special { reg: Special::M0, .. });
+        match (spec.role, self.encoding()) {
+            (Role::Sdata, Encoding::Smem) if exec || m0 => broken(Rule::ScalarData),
+            (Role::Attr, _) if matches!(operand, Operand::Attr { attr: 33.., .. }) => broken(Rule::Attribute),
+            _ if spec.ty.elem == Elem::GprIdx && matches!(operand, Operand::Imm(mode) if mode > 15) => {
+                broken(Rule::IndexMode)
+            }
+            _ => None,
+        }
+    }
+
+    /// The data of global wave sync is a pair to the hardware.
+    fn is_wave_sync(&self, spec: &OperandSpec) -> bool {
+        spec.role == Role::Addr && self.row().format == Format::Ds && self.row().memory.is_empty()
+    }
+
+    fn takes_lds_direct(&self, spec: &OperandSpec) -> bool {
+        use Encoding as E;
+        let encoding = matches!(
+            self.encoding(),
+            E::Vop1 | E::Vop2 | E::Vop2Literal | E::Vopc | E::Vop3a | E::Vop3b | E::Vop3p
+        );
+        // Where the sources are swapped, the first is not the one that the value comes in by.
+        let two = self.row().operand(Role::Src1).is_some();
+        let swapped = two && self.row().name().split('_').any(|part| part.ends_with("rev"));
+        encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
+    }
+
+    fn constant_bus(&self) -> Option<BrokenRule> {
+        if !self.is_vector_alu() {
+            return None;
+        }
+        let mut seen = [None; MOST_SCALARS];
+        let mut count = 0;
+        let vcc = Operand::Special { reg: Special::VccLo, dwords: 2 };
+        if self.row().reads.contains(super::vocabulary::State::Vcc) {
+            seen[0] = Some(vcc);
+            count = 1;
+        }
+        let mut literal = false;
+        for (spec, operand) in self.operands() {
+            if !matches!(spec.access, Access::Read | Access::ReadWrite) {
+                continue;
+            }
+            match operand {
+                // The value from LDS and a lane number in M0 come on other ways.
+                Operand::Special { reg: Special::LdsDirect, .. } => continue,
+                Operand::Special { reg: Special::M0, .. } if spec.ty.elem == Elem::Lane => continue,
+                Operand::Sgpr { .. } | Operand::Ttmp { .. } | Operand::Special { .. } => {}
+                Operand::Literal(_) => {
+                    literal = true;
+                    if count > 0 {
+                        return Some(BrokenRule::operand(Rule::ConstantBus, spec));
+                    }
+                    continue;
+                }
+                _ => continue,
+            }
+            if !seen.contains(&Some(operand)) {
+                if let Some(slot) = seen.get_mut(count) {
+                    *slot = Some(operand);
+                }
+                count += 1;
+            }
+            if count + usize::from(literal) > 1 {
+                return Some(BrokenRule::operand(Rule::ConstantBus, spec));
+            }
+        }
+        None
+    }
+
+    fn field_rule(&self) -> Option<BrokenRule> {
+        let modifiers = self.modifiers();
+        let does = |op| self.row().memory.iter().any(|access| access.op == op);
+        match self.encoding() {
+            Encoding::Vop3p if self.has(Flag::PlainHalves) && modifiers.op_sel != 0 => {
+                Some(BrokenRule::field(Rule::DotHalves, FieldId::OpSel))
+            }
+            Encoding::Vop3p if self.has(Flag::PlainHalves) && modifiers.op_sel_hi != 7 => {
+                Some(BrokenRule::field(Rule::DotHalves, FieldId::OpSelHi))
+            }
+            Encoding::Mubuf | Encoding::Mtbuf
+                if modifiers.tfe && does(MemOp::Store) && !does(MemOp::Load) =>
+            {
+                Some(BrokenRule::field(Rule::StatusOfStore, FieldId::Tfe))
+            }
+            Encoding::Smem => {
+                let buffer = self.row().operand(Role::Sbase).is_some_and(|spec| spec.ty.dwords() == 4);
+                let offset = match self.operand(Role::Offset) {
+                    Some(Operand::Imm(offset)) => offset,
+                    _ => modifiers.offset,
+                };
+                (buffer && offset < 0).then(|| {
+                    let spec = self.row().operand(Role::Offset);
+                    BrokenRule {
+                        rule: Rule::NegativeBufferOffset,
+                        role: spec.map(|spec| spec.role),
+                        field: None,
+                    }
+                })
+            }
+            Encoding::Mimg => {
+                let channels = modifiers.dmask.count_ones();
+                let image = self.row().memory.iter().any(|access| access.space == MemSpace::Image);
+                // A value to compare with doubles the data.
+                let compares = self.row().name().ends_with("cmpswap");
+                let legal = if compares { [3, 15] } else { [1, 3] };
+                if does(MemOp::Atomic) && image && !legal.contains(&modifiers.dmask) {
+                    return Some(BrokenRule::field(Rule::AtomicChannels, FieldId::Dmask));
+                }
+                (self.has(Flag::Gather) && channels != 1)
+                    .then_some(BrokenRule::field(Rule::GatherChannel, FieldId::Dmask))
+            }
+            _ => None,
+        }
+    }
+
+    fn matrix_rule(&self) -> Option<BrokenRule> {
+        if !matches!(self.encoding(), Encoding::Mai | Encoding::MaiScaled) || self.has(Flag::Sparse) {
+            return None;
+        }
+        let row = self.row();
+        let spec = row.operand(Role::Src2)?;
+        let addend = self.operand(Role::Src2)?;
+        let result = self.operand(Role::Vdst)?;
+        let constant = matches!(addend, Operand::Int(_) | Operand::Float(_));
+        if constant && self.target() == Target::Gfx908 {
+            return Some(BrokenRule::operand(Rule::MatrixConstant, spec));
+        }
+        let (first, other, dwords) = match (addend, result) {
+            (Operand::Vgpr { first, dwords }, Operand::Vgpr { first: other, .. })
+            | (Operand::Agpr { first, dwords }, Operand::Agpr { first: other, .. }) => (first, other, dwords),
+            _ => return None,
+        };
+        // Small results are written after all has been read.
+        let overlap = first != other && first.abs_diff(other) < dwords && dwords > 4;
+        overlap.then_some(BrokenRule::operand(Rule::MatrixOverlap, spec))
+    }
+}
