@@ -317,6 +317,106 @@ fn indices_and_scales_are_where_the_manual_has_them() {
     }
 }
 
+/// A group of lanes (those of one row or column each) and the number of an element, byte or nibble in a lane of it.
+type Slot = (u32, u32);
+
+/// What a chip was seen to multiply: for stored column c of A, its slot; for a pair q of them, the nibble with their indices;
+/// for row k of B, its slot. How k is numbered cannot be seen from outside, only what meets what.
+struct Probed {
+    name: &'static str,
+    a: fn(u32) -> Slot,
+    index: fn(u32) -> Slot,
+    b: fn(u32) -> Slot,
+}
+
+/// Everything that can be seen: for each slot of A, which bits are its index, and the slots of B that the indices 0 to 3 name.
+fn pairing(
+    layout: &MatrixLayout,
+    a: impl Fn(u32) -> Slot,
+    index: impl Fn(u32) -> Slot,
+    b: impl Fn(u32) -> Slot,
+) -> BTreeMap<Slot, (Slot, [Slot; 4])> {
+    let stored = layout.extent(Matrix::A).columns;
+    let of = |c: u32| {
+        let (group, nibble) = index(c / 2);
+        (a(c), ((group, 4 * nibble + 2 * (c % 2)), [0, 1, 2, 3].map(|k| b(c / 2 * 4 + k))))
+    };
+    (0..stored).map(of).collect()
+}
+
+#[test]
+fn sparse_products_pair_what_the_chip_pairs() {
+    // As hip-fpsan (github.com/ROCm/hip-fpsan, include/fpsan/amdgcn_smfmac.hpp) found on an MI350.
+    let probed = [
+        Probed {
+            name: "v_smfmac_f32_16x16x32_f16",
+            a: |c| (c / 4, c % 4),
+            index: |q| (q / 2, q % 2),
+            b: |k| (k / 8, k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_32x32x16_bf16",
+            a: |c| (c / 4, c % 4),
+            index: |q| (q / 2, q % 2),
+            b: |k| (k / 8, k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_16x16x64_f16",
+            a: |c| (c / 8, c % 8),
+            index: |q| (q / 4, q % 4),
+            b: |k| (k % 32 / 8, k / 32 * 8 + k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_32x32x32_bf16",
+            a: |c| (c / 8, c % 8),
+            index: |q| (q / 4, q % 4),
+            b: |k| (k % 16 / 8, k / 16 * 8 + k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_16x16x64_fp8_bf8",
+            a: |c| (c % 16 / 4, c / 16 * 4 + c % 4),
+            index: |q| (q % 8 / 2, q / 8 * 2 + q % 2),
+            b: |k| (k % 32 / 8, k / 32 * 8 + k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_32x32x32_bf8_bf8",
+            a: |c| (c % 8 / 4, c / 8 * 4 + c % 4),
+            index: |q| (q % 4 / 2, q / 4 * 2 + q % 2),
+            b: |k| (k % 16 / 8, k / 16 * 8 + k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_16x16x128_fp8_fp8",
+            a: |c| ((c >> 5 & 1) * 2 + (c >> 3 & 1), (c >> 2 & 1) * 8 + (c >> 4 & 1) * 4 + c % 4),
+            index: |q| (q / 16 * 2 + q / 4 % 2, q / 8 % 2 * 2 + q % 4 / 2 * 4 + q % 2),
+            b: |k| (k % 32 / 8, k / 32 * 8 + k % 8),
+        },
+        Probed {
+            name: "v_smfmac_f32_32x32x64_bf8_fp8",
+            a: |c| (c >> 4 & 1, (c >> 2 & 1) * 8 + (c >> 3 & 1) * 4 + c % 4),
+            index: |q| (q / 8, q % 2 + q / 4 % 2 * 2 + q / 2 % 2 * 4),
+            b: |k| (k % 16 / 8, k / 16 * 8 + k % 8),
+        },
+    ];
+    for Probed { name, a, index, b } in probed {
+        let layout = layout(name, &Modifiers::default());
+        let rows = layout.shape().rows;
+        let slot = |matrix, row, column, bits: u32| {
+            let place = layout.place(matrix, 0, row, column).unwrap();
+            (u32::from(place.lane) / rows, u32::from(place.bit) / bits)
+        };
+        let bits = layout.bits(Matrix::A);
+        let ours = pairing(
+            &layout,
+            |c| slot(Matrix::A, 0, c, bits),
+            |q| slot(Matrix::Indices, 0, 2 * q, 4),
+            |k| slot(Matrix::B, k, 0, bits),
+        );
+        let chip = pairing(&layout, a, index, b);
+        assert_eq!(chip.len() as u32, layout.extent(Matrix::A).columns, "{name}: slots of A");
+        assert_eq!(ours, chip, "{name}");
+    }
+}
+
 #[test]
 fn what_has_no_layout_says_so() {
     let error = |name, modifiers| MatrixLayout::with(op(name), &modifiers).unwrap_err();
