@@ -11,6 +11,7 @@ use wavemill_asm::gcn::explain::{
 };
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, FieldId, Form, Inst, Modifiers, Op, decode};
+use wavemill_oracle::SplitMix64;
 
 /// An instruction of each kind: name of the snapshot, target, words.
 const CASES: [(&str, Target, &[u32]); 24] = [
@@ -197,6 +198,36 @@ fn modifiers_in_use_are_in_the_text() {
         missing[..missing.len().min(60)].join("\n")
     );
     assert!(seen.len() > 40, "only {seen:?}");
+}
+
+/// Whatever decodes can be explained and laid out: reserved values, broadcasts that do not exist, registers beyond the file.
+#[test]
+fn any_instruction_is_explained() {
+    let mut random = SplitMix64::new(11);
+    let (mut explained, mut laid_out) = (0, 0);
+    for round in 0..8_000u32 {
+        let mut bytes = [0u8; 16];
+        for chunk in bytes.chunks_exact_mut(8) {
+            chunk.copy_from_slice(&random.next_u64().to_le_bytes());
+        }
+        // Matrix words would be too rare.
+        if round % 4 == 0 {
+            bytes[3] = 0xd3;
+            bytes[2] |= 0x80;
+        }
+        for target in Target::ALL {
+            let Ok(inst) = decode(target, &bytes) else { continue };
+            let explanation = explain(&inst);
+            assert!(explanation.to_string().starts_with(&explanation.text));
+            explained += 1;
+            if let Ok(report) = MatrixReport::of(&inst) {
+                assert!(report.by_lanes().to_string().starts_with(&explanation.text));
+                assert!(!report.by_elements().to_string().is_empty());
+                laid_out += 1;
+            }
+        }
+    }
+    assert!(explained > 10_000 && laid_out > 20, "{explained} {laid_out}");
 }
 
 #[test]

@@ -165,7 +165,10 @@ pub(super) fn facts(form: &Form, target: Target) -> Vec<FieldFacts> {
             Some(id) if fixed == mask => {
                 (id.name(), FieldKind::Fixed, format!("must be {fixed_value}"), Some(fixed_value))
             }
-            Some(id) => (id.name(), kind_of(row, encoding, id), id.description().to_owned(), None),
+            Some(id) => {
+                let meaning = modifiers::description(row, encoding, target, id).to_owned();
+                (id.name(), kind_of(row, encoding, id), meaning, None)
+            }
         };
         FieldFacts { name, high, low, kind, meaning, value }
     };

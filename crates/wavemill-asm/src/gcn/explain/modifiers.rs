@@ -69,7 +69,7 @@ fn fields(form: &Form, target: Target) -> impl Iterator<Item = (Field, ModifierF
             }
             let facts = ModifierFacts {
                 field: field.id.name(),
-                description: field.id.description(),
+                description: description(row, encoding, target, field.id),
                 syntax: syntax(row, encoding, target, field.id),
                 legal,
                 default: plain.field(form, field.id).unwrap_or(0) & legal,
@@ -79,19 +79,49 @@ fn fields(form: &Form, target: Target) -> impl Iterator<Item = (Field, ModifierF
     )
 }
 
+/// Whether OMOD, ABS and NEG hold a truth table in this encoding.
+fn has_table(row: &Row, encoding: Encoding, target: Target) -> bool {
+    row.has(Flag::Bitop3, target) && encoding == Encoding::Vop3a
+}
+
+/// What a field holds in this instruction: some instructions use fields for something else than others.
+pub(super) fn description(row: &Row, encoding: Encoding, target: Target, id: F) -> &'static str {
+    let is = |flag| row.has(flag, target);
+    match id {
+        F::Abs | F::Neg | F::Omod if has_table(row, encoding, target) => Flag::Bitop3.description(),
+        F::NegHi | F::OpSelHi | F::OpSelHi2 if is(Flag::Mix) => Flag::Mix.description(),
+        F::OpSel if is(Flag::Dppctl) => Flag::Dppctl.description(),
+        F::OpSel if encoding == Encoding::MaiScaled => {
+            "Scaled matrix: low bit of the number of the byte that holds the scale, one bit per scale."
+        }
+        F::OpSelHi if encoding == Encoding::MaiScaled => {
+            "Scaled matrix: high bit of the number of the byte that holds the scale, one bit per scale."
+        }
+        F::Offset0 | F::Offset1 if is(Flag::Swizzle) => Flag::Swizzle.description(),
+        _ => id.description(),
+    }
+}
+
 /// What the value of a modifier's field means.
 pub(super) fn meaning(inst: &Inst, field: Field, value: u32) -> String {
     let m = inst.modifiers();
     let narrow = inst.row().operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F8f6f4);
     let part = |sel: Option<SdwaSel>| sel.map_or(String::new(), |sel| sel.name().to_owned());
     match field.id {
-        F::Omod if !inst.row().has(Flag::Bitop3, inst.target()) => {
-            ["none", "times 2", "times 4", "divided by 2"]
-                .get(value as usize)
-                .copied()
-                .unwrap_or("")
-                .to_owned()
+        F::Abs | F::Neg | F::Omod if has_table(inst.row(), inst.encoding(), inst.target()) => {
+            format!("of {:#04x}", m.bitop3)
         }
+        F::Dfmt | F::Nfmt => {
+            let mut text = String::new();
+            // Writing to a string does not fail. What the text does not name is the default.
+            let _ = special::buffer_format(&mut text, m.dfmt, m.nfmt);
+            if text.is_empty() { value.to_string() } else { text.trim().to_owned() }
+        }
+        F::Omod => ["none", "times 2", "times 4", "divided by 2"]
+            .get(value as usize)
+            .copied()
+            .unwrap_or("")
+            .to_owned(),
         F::DstSel => part(m.sdwa.map(|sdwa| sdwa.dst_sel)),
         F::Src0Sel => part(m.sdwa.map(|sdwa| sdwa.src0_sel)),
         F::Src1Sel => part(m.sdwa.map(|sdwa| sdwa.src1_sel)),
@@ -122,7 +152,7 @@ fn set_bits(value: u32, prefix: &str) -> String {
 /// How the text says what a field holds. `n` stands for a number, `src` for a source operand.
 fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'static str> {
     let packed = encoding == Encoding::Vop3p && !row.has(Flag::Mix, target);
-    let table = row.has(Flag::Bitop3, target) && encoding == Encoding::Vop3a;
+    let table = has_table(row, encoding, target);
     let scopes = target >= Target::Gfx942 && encoding != Encoding::Smem;
     let signs = row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
     let two_offsets = row.has(Flag::TwoOffsets, target);
