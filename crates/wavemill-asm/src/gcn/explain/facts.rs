@@ -213,7 +213,7 @@ const fn is_told_elsewhere(flag: Flag) -> bool {
     use Flag::*;
     matches!(
         flag,
-        Clamp
+        Fp | Clamp
             | Omod
             | Opsel
             | Noopsel
