@@ -1,6 +1,6 @@
 //! Reference pages of the instruction set, as HTML or Markdown: one for each instruction, and lists by format and by target.
 //!
-//! All that they say is in the rows: the pages show [`InstructionFacts`](super::explain::InstructionFacts). Pages link to each
+//! All that they say is in the rows: the pages show [`InstructionFacts`]. Pages link to each
 //! other by relative paths and need nothing else: a folder of them can be moved, zipped or served.
 
 mod document;
