@@ -1,11 +1,15 @@
-//! Text form of AMD GPU instructions: parser and printer in LLVM's syntax.
+//! Text form of AMD GPU instructions: parser and printer in LLVM's syntax, and the assembler around them.
 //!
 //! [`gcn::print()`] writes a decoded instruction as `llvm-mc -disassemble` and `llvm-objdump` do; it allocates nothing.
-//! [`gcn::parse()`] reads one. Both work from the rows of `wavemill-isa` alone.
+//! [`gcn::parse()`] reads one. Both work from the rows of `wavemill-isa` alone. [`assemble()`] turns a source, with its
+//! directives, into a module that `wavemill-object` writes as an ELF file. [`gcn::explain`] takes instructions apart for
+//! people and as data, [`gcn::reference`] writes pages about all of them.
 
+mod assemble;
 mod diagnostic;
 pub mod gcn;
 mod syntax;
 
+pub use assemble::{Event, Options, Report, assemble, assemble_with};
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use syntax::{NoSymbols, Symbols};

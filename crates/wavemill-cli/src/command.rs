@@ -8,8 +8,10 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, Valu
 
 use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
+use crate::explain::ExplainArgs;
 use crate::failure::Exit;
 use crate::info::InfoArgs;
+use crate::isa::IsaArgs;
 use crate::logging;
 use crate::message::{self, Format};
 use crate::shell::{CompletionsArgs, ManArgs};
@@ -79,6 +81,15 @@ Examples:
   wavemill info vector_add.co
   wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson")]
     Info(InfoArgs),
+    /// Explain an instruction: fields, operands, modifiers, targets; or where a matrix instruction has its elements
+    #[command(after_help = crate::explain::HELP)]
+    Explain(ExplainArgs),
+    /// Write reference pages of all instructions
+    #[command(after_help = "\
+Examples:
+  wavemill isa --out reference
+  wavemill isa --out mi300 --format md --target gfx942")]
+    Isa(IsaArgs),
     /// Time kernels on this machine, alone or against pocl
     #[command(after_help = crate::bench::HELP)]
     Bench(BenchArgs),
@@ -155,6 +166,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => crate::run::run(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),
+        Command::Explain(args) => crate::explain::explain_instruction(args),
+        Command::Isa(args) => crate::isa::isa(args),
         Command::Targets => crate::targets::targets(),
         Command::Completions(args) => crate::shell::completions(args, Cli::command()),
         Command::Man(args) => crate::shell::man(args, Cli::command()),

@@ -93,6 +93,15 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
     parse_choice(text).map(|choice| choice.target().clone())
 }
 
+/// Reads a target or product and gives the target whose instructions it has, for clap.
+pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
+    let id = parse_target(text)?;
+    crate::dis::instruction_set(&id).ok_or_else(|| {
+        let known: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
+    })
+}
+
 /// What is wrong with a text that names no target.
 fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));

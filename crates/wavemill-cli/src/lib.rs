@@ -3,9 +3,11 @@
 mod bench;
 mod command;
 mod dis;
+mod explain;
 mod failure;
 mod info;
 mod input;
+mod isa;
 mod logging;
 mod message;
 mod run;

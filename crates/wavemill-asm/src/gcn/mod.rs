@@ -1,8 +1,10 @@
 //! Text of gfx9 instructions (Vega and the CDNA generations).
 
+pub mod explain;
 mod number;
-mod parse;
+pub(crate) mod parse;
 mod print;
+pub mod reference;
 mod special;
 
 pub use parse::{parse, parse_with};

@@ -51,16 +51,31 @@ pub fn print(out: &mut impl Write, inst: &Inst) -> fmt::Result {
 /// # Errors
 /// Those of `out` and of `names`.
 pub fn print_with(out: &mut impl Write, inst: &Inst, names: &dyn BranchNames) -> fmt::Result {
-    let printer = Printer {
-        out,
-        inst,
-        row: inst.row(),
-        target: inst.target(),
-        encoding: inst.encoding(),
-        modifiers: inst.modifiers(),
-        names,
-    };
-    printer.print()
+    Printer::new(out, inst, names).print()
+}
+
+/// An operand of `inst` as it stands in the text, without what modifiers do to it.
+pub(super) fn operand_text(inst: &Inst, spec: &OperandSpec, operand: Operand) -> String {
+    let mut text = String::new();
+    let mut printer = Printer::new(&mut text, inst, &());
+    // Writing to a string does not fail.
+    let _ = printer.value(spec, operand);
+    text
+}
+
+/// The suffix that tells the encodings of a vector instruction apart, where it has a short and a long one.
+pub(super) fn encoding_suffix(row: &Row, target: Target, encoding: Encoding) -> &'static str {
+    let has = |encoding| row.form(target, encoding).is_some();
+    let long = || has(Encoding::Vop3a) || has(Encoding::Vop3b) || has(Encoding::Vop3Interp);
+    let short = || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
+    match encoding {
+        Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => "_sdwa",
+        Encoding::Vop2Dpp | Encoding::Vop1Dpp => "_dpp",
+        Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc if long() => "_e32",
+        Encoding::Vintrp => "_e32",
+        Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3Interp if short() => "_e64",
+        _ => "",
+    }
 }
 
 struct Printer<'a, W> {
@@ -73,14 +88,26 @@ struct Printer<'a, W> {
     names: &'a dyn BranchNames,
 }
 
-impl<W: Write> Printer<'_, W> {
+impl<'a, W: Write> Printer<'a, W> {
+    fn new(out: &'a mut W, inst: &'a Inst, names: &'a dyn BranchNames) -> Self {
+        Printer {
+            out,
+            inst,
+            row: inst.row(),
+            target: inst.target(),
+            encoding: inst.encoding(),
+            modifiers: inst.modifiers(),
+            names,
+        }
+    }
+
     fn print(mut self) -> fmt::Result {
         self.out.write_str(self.row.mnemonic(self.target))?;
         let mut separator = " ";
         let inst = self.inst;
         for (index, (spec, operand)) in inst.operands().enumerate() {
             if index == 0 {
-                self.out.write_str(self.suffix())?;
+                self.out.write_str(encoding_suffix(self.row, self.target, self.encoding))?;
             }
             // `s_endpgm 0` is written `s_endpgm`.
             if operand == Operand::Imm(0) && self.has(Flag::Endpgm) {
@@ -95,22 +122,6 @@ impl<W: Write> Printer<'_, W> {
 
     fn has(&self, flag: Flag) -> bool {
         self.row.has(flag, self.target)
-    }
-
-    /// The suffix that tells the encodings of a vector instruction apart, where it has a short and a long one.
-    fn suffix(&self) -> &'static str {
-        let has = |encoding| self.row.form(self.target, encoding).is_some();
-        let long = || has(Encoding::Vop3a) || has(Encoding::Vop3b) || has(Encoding::Vop3Interp);
-        let short =
-            || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
-        match self.encoding {
-            Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => "_sdwa",
-            Encoding::Vop2Dpp | Encoding::Vop1Dpp => "_dpp",
-            Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc if long() => "_e32",
-            Encoding::Vintrp => "_e32",
-            Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3Interp if short() => "_e64",
-            _ => "",
-        }
     }
 
     fn operand(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {

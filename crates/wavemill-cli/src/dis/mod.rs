@@ -47,7 +47,8 @@ fn target_of(object: &[u8]) -> Result<(Target, CodeObject<'_>), Failure> {
     Ok((target, object))
 }
 
-fn instruction_set(id: &TargetId) -> Option<Target> {
+/// The target whose instructions a target id has, if there are tables for them.
+pub(crate) fn instruction_set(id: &TargetId) -> Option<Target> {
     let name = id.processor.name();
     let name = match name.as_ref() {
         "gfx9-generic" => "gfx900",

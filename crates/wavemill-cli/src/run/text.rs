@@ -42,13 +42,24 @@ impl<T: fmt::Display> fmt::Display for Extent<'_, T> {
 
 /// The name that the user most likely meant.
 pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(name, names, 1).into_iter().next()
+}
+
+/// The names that the user may have meant, the likeliest first: at most `count`.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
     let limit = 1 + name.len() / 4;
     let scored = names.into_iter().map(|other| (distance(name, other), other));
     // Names of one letter have nothing in common with others.
-    scored
+    let mut scored: Vec<(usize, &str)> = scored
         .filter(|(distance, other)| *distance <= limit && 2 * distance <= name.len().max(other.len()))
-        .min()
-        .map(|(_, other)| other)
+        .collect();
+    scored.sort_unstable();
+    scored.dedup();
+    scored.into_iter().take(count).map(|(_, other)| other).collect()
 }
 
 /// Number of characters to insert, delete or replace to get from one text to the other.
@@ -92,6 +103,8 @@ mod tests {
         assert_eq!(closest("vectoradd", ["vector_add", "mandelbrot"]), Some("vector_add"));
         assert_eq!(closest("x", ["vector_add", "mandelbrot"]), None);
         assert_eq!(closest("x", ["y", "z"]), None);
+        assert_eq!(nearest("v_ad", ["v_and", "v_add", "s_nop", "v_add"], 3), ["v_add", "v_and"]);
+        assert_eq!(nearest("v_ad", ["v_and", "v_add"], 1), ["v_add"]);
         assert_eq!(quoted("y:f32[4]=zeros"), "'y:f32[4]=zeros'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("a:f32=2"), "a:f32=2");

@@ -9,6 +9,7 @@ mod effects;
 mod encoding;
 mod fields;
 mod inst;
+mod matrix;
 mod modifiers;
 mod operand;
 mod resolve;
@@ -21,6 +22,9 @@ pub use decode::{DecodeError, decode};
 pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
 pub use inst::Inst;
+pub use matrix::{
+    Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace, MatrixShape, matrix_format,
+};
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Form, Op, OperandSpec, Row};

@@ -201,6 +201,17 @@ impl Modifiers {
         m
     }
 
+    /// The value that these modifiers give to a field of `form`; `None` for fields that no modifier determines.
+    pub fn field(&self, form: &Form, id: F) -> Option<u32> {
+        let mut found = None;
+        self.write(form, |put, value| {
+            if put == id {
+                found = Some(found.unwrap_or(0) | value);
+            }
+        });
+        found
+    }
+
     /// Calls `put` with every field that modifiers determine. Fields that the encoding lacks are given too: their
     /// value must then be zero.
     pub(super) fn write(&self, form: &Form, mut put: impl FnMut(F, u32)) {

@@ -1,6 +1,7 @@
 //! From the bits of a word to an operand: the one place that knows what operand codes mean.
 
 use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
+use super::matrix::matrix_format;
 use super::operand::{InlineFloat, Operand, Special};
 use super::row::{Form, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, Role};
@@ -50,11 +51,12 @@ impl Words<'_> {
             Elem::Saddr if self.saddr_is_off() => 0,
             Elem::Saddr => 2 - u8::from(self.format() == Format::Scratch),
             Elem::Texel => self.texel_dwords(),
-            Elem::F8f6f4 => match self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp }) {
-                2 | 3 => 6,
-                4 => 4,
-                _ => 8,
-            },
+            Elem::F8f6f4 => {
+                let code = self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp });
+                // 32 elements, so as many registers as an element has bits. Reserved formats are as wide as the widest.
+                let bits = matrix_format(code).map_or(spec.ty.elem.bits(), Elem::bits);
+                (u32::from(spec.ty.count) * bits).div_ceil(32) as u8
+            }
             _ if spec.role == Role::Vdata => spec.ty.dwords() + u8::from(self.bit(F::Tfe)),
             _ => spec.ty.dwords(),
         }

@@ -2,13 +2,14 @@
 //!
 //! The build script compiles this file too, so a word of the row files and its meaning stand in one place.
 
-/// Defines a field-less enum whose variants have a lower-case spelling: the one that the row files and texts use.
+/// Defines a field-less enum whose variants have a lower-case spelling: the one that the row files and texts use. The
+/// documentation of a variant is also what users are told of it: plain text, without links.
 macro_rules! words {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        $vis enum $name { $($(#[$vmeta])* $variant,)* }
+        $vis enum $name { $($(#[doc = $doc])+ $variant,)* }
 
         impl $name {
             /// Every value, in order of definition.
@@ -22,6 +23,11 @@ macro_rules! words {
             /// The value with this spelling.
             pub fn from_name(name: &str) -> Option<$name> {
                 match name { $($word => Some($name::$variant),)* _ => None }
+            }
+
+            /// What it means, in a sentence or two for people.
+            pub const fn description(self) -> &'static str {
+                match self { $($name::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
             /// The Rust identifier of the variant.
@@ -418,7 +424,7 @@ words! {
         Mix = "mix",
         /// OMOD, ABS and NEG together hold an 8-bit truth table.
         Bitop3 = "bitop3",
-        /// OP_SEL\[0\] and \[1\] are the DPP bits FI and BOUND_CTRL.
+        /// The bits 0 and 1 of OP_SEL are the DPP bits FI and BOUND_CTRL.
         Dppctl = "dppctl",
         /// VOP3 interpolation: the attribute stands in SRC0, the VGPR in SRC1.
         Interp = "interp",

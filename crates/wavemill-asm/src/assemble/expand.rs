@@ -1,0 +1,348 @@
+//! Lines that come from elsewhere: macros, repetitions, included files.
+
+use super::{Assembler, line};
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::syntax::Cursor;
+
+/// Lines being read.
+#[derive(Debug)]
+pub(super) struct Frame<'t> {
+    rest: &'t str,
+    /// The number of the next line; `None` where all lines count as one of an outer frame.
+    next: Option<usize>,
+}
+
+impl<'t> Frame<'t> {
+    /// The lines of a source.
+    pub(super) fn source(text: &'t str) -> Frame<'t> {
+        Frame { rest: text, next: Some(1) }
+    }
+
+    /// Lines that a line of a source makes.
+    fn made(text: &'t str) -> Frame<'t> {
+        Frame { rest: text, next: None }
+    }
+
+    pub(super) fn next_line(&mut self) -> Option<&'t str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (line, rest) = match self.rest.as_bytes().iter().position(|byte| *byte == b'\n') {
+            Some(end) => (self.rest.get(..end)?, self.rest.get(end + 1..)?),
+            None => (self.rest, ""),
+        };
+        self.rest = rest;
+        if let Some(next) = &mut self.next {
+            *next += 1;
+        }
+        Some(line)
+    }
+
+    /// The number of the line that was read last.
+    pub(super) fn line(&self) -> Option<usize> {
+        self.next.map(|next| next - 1)
+    }
+}
+
+/// A macro.
+#[derive(Clone, Debug)]
+pub(super) struct Macro {
+    name: String,
+    parameters: Vec<Parameter>,
+    body: String,
+}
+
+#[derive(Clone, Debug)]
+struct Parameter {
+    name: String,
+    default: Option<String>,
+    required: bool,
+    /// Takes all that is left.
+    rest: bool,
+}
+
+/// How deep macros, repetitions and included files may nest.
+const DEPTH: u32 = 20;
+/// How many lines may be made in all.
+const MOST_LINES: u64 = 20_000_000;
+
+impl Assembler<'_> {
+    /// Directives that make lines; false for others.
+    pub(super) fn expanding_directive(
+        &mut self,
+        name: &str,
+        cursor: &mut Cursor<'_>,
+        frame: &mut Frame<'_>,
+    ) -> Result<bool, Fail> {
+        match name {
+            ".macro" => self.define_macro(cursor, frame)?,
+            ".purgem" => {
+                let name = self.symbol_name(cursor)?;
+                if self.macros.remove(&name).is_none() {
+                    return Err(cursor.expected(&format!("the name of a macro; `{name}` is none")));
+                }
+            }
+            ".rept" | ".rep" => {
+                let start = cursor.at();
+                let count = self.absolute(cursor)?;
+                self.end(cursor)?;
+                let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
+                let count = u64::try_from(count).map_err(|_| {
+                    Diagnostic::new(start..cursor.end(), format!("expected a number of repetitions, found {count}"))
+                })?;
+                for _ in 0..count {
+                    self.make(&body, None, start)?;
+                }
+            }
+            ".irp" | ".irpc" => {
+                let start = cursor.at();
+                let parameter = self.symbol_name(cursor)?;
+                cursor.eat(",");
+                let values: Vec<String> = if name == ".irp" {
+                    arguments(cursor.rest())
+                } else {
+                    cursor.rest().trim().chars().map(String::from).collect()
+                };
+                let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
+                for value in values {
+                    let made = substitute(&body, &[(parameter.clone(), value)], self.expansions);
+                    self.make(&made, None, start)?;
+                }
+            }
+            ".endr" | ".endm" | ".endmacro" => {
+                return Err(cursor.expected(&format!("what `{name}` would end, before it")));
+            }
+            ".exitm" => return Err(cursor.expected("nothing: `.exitm` is not implemented; use `.if`")),
+            ".include" => {
+                let start = cursor.at();
+                let file = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+                self.end(cursor)?;
+                let source = (self.options.include)(&file)
+                    .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
+                self.include(&file, &source, start)?;
+            }
+            ".end" => self.ended = true,
+            ".err" => return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error")),
+            ".error" => {
+                let message = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+                return Err(Diagnostic::new(0..cursor.text().len(), message));
+            }
+            ".print" | ".warning" => {
+                self.text(cursor)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The lines up to the one that ends a block, which may have others in it.
+    fn body(&mut self, frame: &mut Frame<'_>, begins: &[&str], ends: &str) -> Result<String, Fail> {
+        let mut body = String::new();
+        let mut depth = 1;
+        while let Some(line) = frame.next_line() {
+            let word = line::without_comment(line).split_whitespace().next().unwrap_or_default();
+            if begins.contains(&word) {
+                depth += 1;
+            } else if word == ends || ends == ".endm" && word == ".endmacro" {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(body);
+                }
+            }
+            body.push_str(line);
+            body.push('\n');
+        }
+        Err(Diagnostic::new(0..0, format!("expected `{ends}`, found the end of the file")))
+    }
+
+    /// Reads lines that the current one makes.
+    fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<(), Fail> {
+        self.expansions += 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        if self.expansions > MOST_LINES {
+            return Err(Diagnostic::new(start..start, format!("macros and repetitions make more than {MOST_LINES} lines")));
+        }
+        let before = self.origin.clone();
+        if self.depth() >= DEPTH {
+            return Err(Diagnostic::new(start..start, format!("macros and repetitions nest at most {DEPTH} deep")));
+        }
+        self.nesting += 1;
+        if origin.is_some() {
+            self.origin = origin;
+        }
+        self.run(Frame::made(text));
+        self.origin = before;
+        self.nesting -= 1;
+        Ok(())
+    }
+
+    fn depth(&self) -> u32 {
+        self.nesting
+    }
+
+    fn include(&mut self, file: &str, source: &str, start: usize) -> Result<(), Fail> {
+        if self.depth() >= DEPTH {
+            return Err(Diagnostic::new(start..start, format!("files include one another more than {DEPTH} deep")));
+        }
+        let (line, origin) = (self.line, self.origin.replace(file.to_owned()));
+        self.nesting += 1;
+        self.read(source);
+        self.nesting -= 1;
+        (self.line, self.origin) = (line, origin);
+        Ok(())
+    }
+
+    /// `.macro name a, b=1, c:req, rest:vararg`.
+    fn define_macro(&mut self, cursor: &mut Cursor<'_>, frame: &mut Frame<'_>) -> Result<(), Fail> {
+        let start = cursor.at();
+        let name = self.symbol_name(cursor)?;
+        let mut parameters: Vec<Parameter> = Vec::new();
+        cursor.eat(",");
+        while !cursor.is_done() {
+            let parameter = self.symbol_name(cursor)?;
+            let (mut required, mut rest, mut default) = (false, false, None);
+            if cursor.eat(":") {
+                match cursor.name() {
+                    "req" => required = true,
+                    "vararg" => rest = true,
+                    _ => return Err(cursor.expected("`req` or `vararg` before this")),
+                }
+            }
+            if cursor.eat("=") {
+                let text = cursor.rest();
+                let length = text.find([',', ' ', '\t']).unwrap_or(text.len());
+                default = text.get(..length).map(str::to_owned);
+                let at = cursor.at();
+                cursor.go_to(at + length);
+            }
+            parameters.push(Parameter { name: parameter, default, required, rest });
+            cursor.eat(",");
+        }
+        let body = self.body(frame, &[".macro"], ".endm")?;
+        if self.macros.contains_key(&name) {
+            let message = format!("the macro `{name}` is defined a second time");
+            return Err(Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first"));
+        }
+        self.macros.insert(name.clone(), Macro { name, parameters, body });
+        Ok(())
+    }
+
+    /// Reads the lines of a macro.
+    pub(super) fn expand(
+        &mut self,
+        definition: &Macro,
+        cursor: &mut Cursor<'_>,
+        _frame: &mut Frame<'_>,
+    ) -> Result<(), Fail> {
+        let start = cursor.at();
+        let given = arguments(cursor.rest());
+        let mut values: Vec<(String, String)> = Vec::new();
+        let mut position = 0;
+        let mut named: Vec<(String, String)> = Vec::new();
+        let mut positional: Vec<String> = Vec::new();
+        for argument in given {
+            let pair = argument.split_once('=').filter(|(name, _)| {
+                definition.parameters.iter().any(|parameter| parameter.name == name.trim())
+            });
+            match pair {
+                Some((name, value)) => named.push((name.trim().to_owned(), value.trim().to_owned())),
+                None => positional.push(argument),
+            }
+        }
+        for parameter in &definition.parameters {
+            let value = if let Some((_, value)) = named.iter().find(|(name, _)| *name == parameter.name) {
+                Some(value.clone())
+            } else if parameter.rest {
+                let rest = positional.get(position..).unwrap_or_default().join(", ");
+                position = positional.len();
+                Some(rest)
+            } else {
+                let value = positional.get(position).cloned().filter(|value| !value.is_empty());
+                position += 1;
+                value
+            };
+            let value = match (value, &parameter.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => default.clone(),
+                (None, None) if parameter.required => {
+                    let message = format!("the macro `{}` needs a value for `{}`", definition.name, parameter.name);
+                    return Err(Diagnostic::new(start..cursor.text().trim_end().len().max(start), message));
+                }
+                (None, None) => String::new(),
+            };
+            values.push((parameter.name.clone(), value));
+        }
+        if positional.len() > position {
+            let message = format!(
+                "the macro `{}` takes {} values, found {}",
+                definition.name,
+                definition.parameters.len(),
+                positional.len()
+            );
+            return Err(Diagnostic::new(start..cursor.text().trim_end().len(), message));
+        }
+        let made = substitute(&definition.body, &values, self.expansions);
+        self.make(&made, Some(format!("macro {}", definition.name)), start)
+    }
+}
+
+/// The values of a macro's call: between commas, or blanks where there are no commas.
+fn arguments(text: &str) -> Vec<String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    let (mut depth, mut quoted) = (0i32, false);
+    let mut current = String::new();
+    for character in text.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            '(' | '[' if !quoted => depth += 1,
+            ')' | ']' if !quoted => depth -= 1,
+            ',' if !quoted && depth <= 0 => {
+                all.push(std::mem::take(&mut current).trim().to_owned());
+                continue;
+            }
+            _ => {}
+        }
+        current.push(character);
+    }
+    all.push(current.trim().to_owned());
+    all
+}
+
+/// The body with `\name`, `\@` (a number of its own) and `\()` (nothing) replaced.
+fn substitute(body: &str, values: &[(String, String)], number: u64) -> String {
+    let mut made = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(at) = rest.find('\\') {
+        made.push_str(rest.get(..at).unwrap_or_default());
+        rest = rest.get(at + 1..).unwrap_or_default();
+        if let Some(behind) = rest.strip_prefix('@') {
+            made.push_str(&number.to_string());
+            rest = behind;
+            continue;
+        }
+        if let Some(behind) = rest.strip_prefix("()") {
+            rest = behind;
+            continue;
+        }
+        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')).count();
+        let word = rest.get(..length).unwrap_or_default();
+        // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
+        let found = values
+            .iter()
+            .filter(|(name, _)| word.starts_with(name.as_str()))
+            .filter(|(name, _)| !word.as_bytes().get(name.len()).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
+            .max_by_key(|(name, _)| name.len());
+        match found {
+            Some((name, value)) => {
+                made.push_str(value);
+                rest = rest.get(name.len()..).unwrap_or_default();
+            }
+            None => made.push('\\'),
+        }
+    }
+    made.push_str(rest);
+    made
+}

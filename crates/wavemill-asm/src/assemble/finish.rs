@@ -1,0 +1,386 @@
+//! The end of a source: what waited for symbols is filled in, and the module put together.
+
+use std::collections::HashMap;
+
+use wavemill_object::write::{
+    Definition, Group, GroupId, Module, Relocation, SectionId, Symbol, SymbolId, SymbolType, Visibility,
+};
+use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
+
+use super::kernel::Kernel;
+use super::symbols::{Linear, Meaning};
+use super::{Assembler, Pending, PendingKind, Place, Report};
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::gcn::parse::FixupKind;
+use crate::syntax::{Binary, Expression};
+
+/// A relocation before the symbols have their final numbers.
+struct Need {
+    section: usize,
+    offset: u64,
+    kind: RelocationKind,
+    symbol: usize,
+    addend: i64,
+}
+
+impl Assembler<'_> {
+    pub(super) fn finish(mut self) -> Result<Module, Vec<Report>> {
+        self.unclosed();
+        let mut needs = Vec::new();
+        for pending in std::mem::take(&mut self.pending) {
+            if let Err(fail) = self.fill_in(&pending, &mut needs) {
+                self.report_at(&pending.place, fail);
+            }
+        }
+        for kernel in std::mem::take(&mut self.kernels) {
+            self.describe(&kernel, &mut needs);
+        }
+        let Some(id) = self.id.clone() else {
+            self.report("", Diagnostic::new(0..0, "no target has been named")
+                .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+            return Err(self.reports);
+        };
+        let mut module = Module::new(id, self.version);
+        self.put_together(&mut module, needs);
+        if self.reports.is_empty() {
+            return Ok(module);
+        }
+        self.reports.sort_by_key(|report| report.line);
+        Err(self.reports)
+    }
+
+    fn report_at(&mut self, place: &Place, fail: Fail) {
+        self.reports.push(Report {
+            line: place.line,
+            text: place.text.clone(),
+            diagnostic: *fail,
+            origin: place.origin.clone(),
+        });
+    }
+
+    /// Blocks that the source has not ended.
+    fn unclosed(&mut self) {
+        for conditional in std::mem::take(&mut self.conditionals) {
+            self.line = conditional.line;
+            self.report("", Diagnostic::new(0..0, "expected `.endif` for this `.if`, found the end of the file"));
+        }
+        if let Some(kernel) = self.kernel.take() {
+            let fail = Diagnostic::new(kernel.place.span.clone(), "expected `.end_amdhsa_kernel`, found the end of the file");
+            self.report_at(&kernel.place, fail);
+        }
+        if let Some((line, _)) = self.metadata.take() {
+            self.line = line;
+            self.report("", Diagnostic::new(0..0, "expected `.end_amdgpu_metadata`, found the end of the file"));
+        }
+    }
+
+    fn bytes_at(&mut self, section: usize, offset: u64, length: usize) -> Option<&mut [u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.sections.get_mut(section)?.bytes.get_mut(start..start.checked_add(length)?)
+    }
+
+    fn put(&mut self, pending: &Pending, offset: u64, bytes: &[u8]) {
+        if let Some(field) = self.bytes_at(pending.section, offset, bytes.len()) {
+            field.copy_from_slice(bytes);
+        }
+    }
+
+    fn fill_in(&mut self, pending: &Pending, needs: &mut Vec<Need>) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        // `.` in an operand is the place of the instruction.
+        let here = (pending.section, pending.offset);
+        let value = self.symbols.evaluate(&pending.expression, here, &span)?;
+        match pending.kind {
+            PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
+            PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
+                Some(number @ -0x8000..=0xFFFF) => {
+                    self.put(pending, pending.offset, &(number as u16).to_le_bytes());
+                    Ok(())
+                }
+                Some(number) => Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}"))),
+                None => Err(Diagnostic::new(span, "expected a number, found the place of a label")),
+            },
+            PendingKind::Instruction(FixupKind::Literal(at), _) => {
+                let relative = is_relative(&pending.expression);
+                self.data(pending, &value, pending.offset + u64::from(at), 4, relative, needs)
+            }
+            PendingKind::Data(size) => self.data(pending, &value, pending.offset, size, false, needs),
+        }
+    }
+
+    /// The distance to a label, in dwords from the end of the instruction.
+    fn branch(
+        &mut self,
+        pending: &Pending,
+        value: &Linear,
+        size: u8,
+        needs: &mut Vec<Need>,
+    ) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        if let Some(number) = self.symbols.number_of(value) {
+            let Ok(distance) = i16::try_from(number) else {
+                return Err(Diagnostic::new(span, format!("expected a distance from -32768 to 32767, found {number}")));
+            };
+            self.put(pending, pending.offset, &distance.to_le_bytes());
+            return Ok(());
+        }
+        let (Some(reference), None) = (&value.plus, &value.minus) else {
+            return Err(Diagnostic::new(span, "expected a label"));
+        };
+        match self.symbols.place(reference.symbol) {
+            Some((section, offset)) if section == pending.section => {
+                let target = (offset as i64).wrapping_add(value.constant);
+                let bytes = target.wrapping_sub((pending.offset + u64::from(size)) as i64);
+                if bytes % 4 != 0 {
+                    return Err(Diagnostic::new(span, "a branch goes to a word of the code; this place is none"));
+                }
+                let Ok(distance) = i16::try_from(bytes / 4) else {
+                    return Err(Diagnostic::new(span, format!("the label is {} dwords away; a branch reaches 32767", bytes / 4)));
+                };
+                self.put(pending, pending.offset, &distance.to_le_bytes());
+            }
+            _ => needs.push(Need {
+                section: pending.section,
+                offset: pending.offset,
+                kind: RelocationKind::Rel16,
+                symbol: reference.symbol,
+                addend: value.constant,
+            }),
+        }
+        Ok(())
+    }
+
+    /// A field of `size` bytes at `offset`; `relative`: a plain symbol is a distance from the field.
+    fn data(
+        &mut self,
+        pending: &Pending,
+        value: &Linear,
+        offset: u64,
+        size: u8,
+        relative: bool,
+        needs: &mut Vec<Need>,
+    ) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        if let Some(number) = self.symbols.number_of(value) {
+            let bits = 8 * u32::from(size);
+            if bits < 64 && !(-(1i64 << (bits - 1))..1i64 << bits).contains(&number) {
+                return Err(Diagnostic::new(span, format!("the value {number} does not fit into {bits} bits")));
+            }
+            let bytes = number.to_le_bytes();
+            self.put(pending, offset, bytes.get(..usize::from(size)).unwrap_or_default());
+            return Ok(());
+        }
+        let wrong = |message: &str| Err(Diagnostic::new(span.clone(), message));
+        let Some(plus) = &value.plus else { return wrong("a place cannot be subtracted from a number") };
+        let mut addend = value.constant;
+        let mut distance = relative;
+        if let Some(minus) = &value.minus {
+            // From a place of this section: so many bytes from the field.
+            match self.symbols.place(minus.symbol) {
+                Some((section, from)) if section == pending.section => {
+                    addend = addend.wrapping_add(offset as i64).wrapping_sub(from as i64);
+                    distance = true;
+                }
+                _ => return wrong("the distance between these places is not known before they are linked"),
+            }
+        }
+        let kind = match (plus.relocation.as_deref(), size, distance) {
+            (Some("rel32@lo"), 4, _) => RelocationKind::Rel32Lo,
+            (Some("rel32@hi"), 4, _) => RelocationKind::Rel32Hi,
+            (Some("gotpcrel32@lo"), 4, _) => RelocationKind::GotPcRel32Lo,
+            (Some("gotpcrel32@hi"), 4, _) => RelocationKind::GotPcRel32Hi,
+            (Some("abs32@lo"), 4, _) => RelocationKind::Abs32Lo,
+            (Some("abs32@hi"), 4, _) => RelocationKind::Abs32Hi,
+            (Some("gotpcrel"), 4, _) => RelocationKind::GotPcRel,
+            (Some("rel64"), 8, _) => RelocationKind::Rel64,
+            (None, 4, true) => RelocationKind::Rel32,
+            (None, 8, true) => RelocationKind::Rel64,
+            (None, 4, false) => RelocationKind::Abs32,
+            (None, 8, false) => RelocationKind::Abs64,
+            (Some(name), ..) => {
+                let fail = Diagnostic::new(span, format!("`@{name}` is no relocation of {size} bytes"));
+                return Err(fail.note(
+                    "relocations are rel32@lo, rel32@hi, abs32@lo, abs32@hi, gotpcrel32@lo, gotpcrel32@hi, gotpcrel and rel64",
+                ));
+            }
+            (None, ..) => return wrong("the address of a place has 32 or 64 bits"),
+        };
+        needs.push(Need { section: pending.section, offset, kind, symbol: plus.symbol, addend });
+        Ok(())
+    }
+
+    /// The bytes of a kernel descriptor.
+    fn describe(&mut self, kernel: &Kernel, needs: &mut Vec<Need>) {
+        let Some(id) = self.id.clone() else { return };
+        let mut builder = match DescriptorBuilder::new(&id) {
+            Ok(builder) => builder,
+            Err(error) => return self.report_at(&kernel.place, Diagnostic::new(kernel.place.span.clone(), error.to_string())),
+        };
+        for (name, value, place) in &kernel.settings {
+            let span = place.span.clone();
+            let value = self.symbols.evaluate(value, (kernel.section, kernel.offset), &span);
+            let result = value.and_then(|value| match self.symbols.number_of(&value) {
+                Some(number) => {
+                    builder.set(name, number).map_err(|error| Diagnostic::new(span, error.to_string()))
+                }
+                None => Err(Diagnostic::new(span, "expected a number, found a symbol without value")),
+            });
+            if let Err(fail) = result {
+                self.report_at(place, fail);
+            }
+        }
+        match builder.finish() {
+            Ok(bytes) => {
+                if let Some(field) = self.bytes_at(kernel.section, kernel.offset, bytes.len()) {
+                    field.copy_from_slice(&bytes);
+                }
+            }
+            Err(errors) => {
+                for error in errors {
+                    let fail = Diagnostic::new(kernel.place.span.clone(), error.to_string());
+                    self.report_at(&kernel.place, fail);
+                }
+            }
+        }
+        let code = self.symbols.id(&kernel.name);
+        let (binding, visibility) = (self.symbols.all[code].binding, self.symbols.all[code].visibility);
+        let descriptor = self.symbols.entry(&format!("{}.kd", kernel.name));
+        descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
+        descriptor.kind = Some(SymbolType::Object);
+        descriptor.size = Some(Expression::Value(KernelDescriptor::SIZE as i64));
+        descriptor.binding = descriptor.binding.or(binding);
+        descriptor.visibility = descriptor.visibility.or(visibility);
+        descriptor.used = true;
+        needs.push(Need {
+            section: kernel.section,
+            offset: kernel.offset + KernelDescriptor::ENTRY_OFFSET,
+            kind: RelocationKind::Rel64,
+            symbol: code,
+            addend: KernelDescriptor::ENTRY_OFFSET as i64,
+        });
+    }
+
+    /// Sections, symbols and relocations of the module.
+    fn put_together(&mut self, module: &mut Module, needs: Vec<Need>) {
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for (index, section) in std::mem::take(&mut self.sections).into_iter().enumerate() {
+            if let Some(name) = &section.group {
+                match groups.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, members)) => members.push(index),
+                    None => groups.push((name.clone(), vec![index])),
+                }
+            }
+            module.add_section(section.finish());
+        }
+        let mut needed = vec![false; self.symbols.all.len()];
+        for need in &needs {
+            if let Some(flag) = needed.get_mut(need.symbol) {
+                *flag = true;
+            }
+        }
+        let mut numbers: HashMap<usize, SymbolId> = HashMap::new();
+        for index in 0..self.symbols.all.len() {
+            if let Some(symbol) = self.symbol(index, needed.get(index).copied().unwrap_or(false)) {
+                numbers.insert(index, module.add_symbol(symbol));
+            }
+        }
+        // Labels that are in no table are reached by their sections.
+        let mut section_symbols: HashMap<usize, SymbolId> = HashMap::new();
+        for need in needs {
+            let (symbol, addend) = match (numbers.get(&need.symbol), self.symbols.place(need.symbol)) {
+                (Some(&symbol), _) => (symbol, need.addend),
+                (None, Some((section, offset))) => {
+                    let symbol = *section_symbols.entry(section).or_insert_with(|| {
+                        let mut symbol = Symbol::in_section("", SectionId(section), 0);
+                        symbol.kind = SymbolType::Section;
+                        module.add_symbol(symbol)
+                    });
+                    (symbol, need.addend.wrapping_add(offset as i64))
+                }
+                (None, None) => continue,
+            };
+            let relocation = Relocation { offset: need.offset, kind: need.kind, symbol, addend };
+            if let Some(section) = module.sections.get_mut(need.section) {
+                section.relocations.push(relocation);
+            }
+        }
+        for section in &mut module.sections {
+            section.relocations.sort_by_key(|relocation| relocation.offset);
+        }
+        for (name, members) in groups {
+            let index = self.symbols.id(&name);
+            let signature = *numbers
+                .entry(index)
+                .or_insert_with(|| module.add_symbol(Symbol { binding: Binding::Local, ..Symbol::undefined(name) }));
+            module.groups.push(Group { signature, comdat: true });
+            let group = GroupId(module.groups.len() - 1);
+            for member in members {
+                if let Some(section) = module.sections.get_mut(member) {
+                    section.group = Some(group);
+                }
+            }
+        }
+        if let Some(note) = self.metadata_note.take()
+            && let Err(error) = module.add_metadata(&note)
+        {
+            self.report("", Diagnostic::new(0..0, error.to_string()));
+        }
+    }
+
+    /// The symbol of the file, if it is to be in it.
+    fn symbol(&mut self, index: usize, needed: bool) -> Option<Symbol> {
+        let symbol = self.symbols.all.get(index)?.clone();
+        let here = (0, 0);
+        let local_name = symbol.name.starts_with(".L");
+        let predefined = symbol.name.starts_with(".amdgcn.");
+        let (definition, default_binding) = match &symbol.meaning {
+            Some(Meaning::Label { section, offset }) => {
+                (Definition::Section { section: SectionId(*section), offset: *offset }, Binding::Local)
+            }
+            Some(Meaning::Set(value)) => {
+                let value = self.symbols.evaluate(value, here, &(0..0)).ok()?;
+                match (self.symbols.number_of(&value), &value.plus, &value.minus) {
+                    (Some(number), ..) => (Definition::Absolute(number as u64), Binding::Local),
+                    (None, Some(reference), None) => {
+                        let (section, offset) = self.symbols.place(reference.symbol)?;
+                        let offset = offset.wrapping_add(value.constant as u64);
+                        (Definition::Section { section: SectionId(section), offset }, Binding::Local)
+                    }
+                    _ => return None,
+                }
+            }
+            Some(Meaning::Common { align, .. }) => (Definition::Common { align: *align }, Binding::Global),
+            Some(Meaning::LocalMemory { align, .. }) => (Definition::LocalMemory { align: *align }, Binding::Global),
+            None if needed || symbol.used => (Definition::Undefined, Binding::Global),
+            None => return None,
+        };
+        let undefined = definition == Definition::Undefined;
+        if (local_name || predefined) && !undefined || undefined && !needed {
+            return None;
+        }
+        let size = symbol.size.as_ref().and_then(|size| {
+            let value = self.symbols.evaluate(size, here, &(0..0)).ok()?;
+            u64::try_from(self.symbols.number_of(&value)?).ok()
+        });
+        Some(Symbol {
+            name: symbol.name.into_string(),
+            definition,
+            size: size.unwrap_or(0),
+            kind: symbol.kind.unwrap_or(SymbolType::None),
+            binding: symbol.binding.unwrap_or(default_binding),
+            visibility: symbol.visibility.unwrap_or(Visibility::Default),
+        })
+    }
+}
+
+/// Whether LLVM makes a plain symbol in a literal a distance from the literal: it does, but in differences and where the
+/// text asks for an address.
+fn is_relative(expression: &Expression) -> bool {
+    match expression {
+        Expression::Symbol { relocation, .. } => !matches!(relocation.as_deref(), Some("abs32@lo" | "abs32@hi")),
+        Expression::Unary(_, inner) => is_relative(inner),
+        Expression::Binary(Binary::Subtract, _) => false,
+        Expression::Binary(_, pair) => is_relative(&pair.0) || is_relative(&pair.1),
+        Expression::Value(_) | Expression::Here | Expression::Call(..) => false,
+    }
+}

@@ -1,0 +1,199 @@
+//! What a source says of its target and of its kernels: `.amdgcn_target`, `.amdhsa_kernel`, `.amdgpu_metadata`.
+
+use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata};
+
+use super::symbols::Meaning;
+use super::{Assembler, Place, Report, isa_target};
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::gcn::parse::{Parser, closest};
+use crate::syntax::{Cursor, Expression, expression};
+
+/// A kernel descriptor, whose values may depend on symbols that come later.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) name: String,
+    pub(super) place: Place,
+    /// The section that it goes into.
+    pub(super) section: usize,
+    pub(super) offset: u64,
+    pub(super) settings: Vec<(String, Expression, Place)>,
+}
+
+impl Assembler<'_> {
+    /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
+    pub(super) fn set_processor_symbols(&mut self) {
+        let Some(id) = &self.id else { return };
+        let name = id.processor.name().into_owned();
+        let digits = name.strip_prefix("gfx").unwrap_or_default();
+        let number = |text: Option<&str>, radix| text.and_then(|text| i64::from_str_radix(text, radix).ok()).unwrap_or(0);
+        let split = digits.len().saturating_sub(2);
+        let values = [
+            (".amdgcn.gfx_generation_number", number(digits.get(..split), 10)),
+            (".amdgcn.gfx_generation_minor", number(digits.get(split..split + 1), 16)),
+            (".amdgcn.gfx_generation_stepping", number(digits.get(split + 1..), 16)),
+            (".amdgcn.next_free_vgpr", 0),
+            (".amdgcn.next_free_sgpr", 0),
+        ];
+        for (name, value) in values {
+            self.symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(value)));
+        }
+    }
+
+    /// Directives about the target and its kernels; false for others.
+    pub(super) fn target_directive(
+        &mut self,
+        name: &str,
+        start: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<bool, Fail> {
+        match name {
+            ".amdgcn_target" => self.name_target(cursor)?,
+            ".amdhsa_code_object_version" => {
+                let at = cursor.at();
+                let version = self.absolute(cursor)?;
+                self.end(cursor)?;
+                self.version = match version {
+                    4 => CodeObjectVersion::V4,
+                    5 => CodeObjectVersion::V5,
+                    6 => CodeObjectVersion::V6,
+                    other => {
+                        let message = format!("expected version 4, 5 or 6 of the code object format, found {other}");
+                        return Err(Diagnostic::new(at..cursor.end(), message));
+                    }
+                };
+            }
+            ".amdhsa_kernel" => {
+                let kernel = self.symbol_name(cursor)?;
+                self.end(cursor)?;
+                if self.id.is_none() {
+                    return Err(Diagnostic::new(start..cursor.end(), "no target has been named")
+                        .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+                }
+                let place = self.place(cursor.text(), start..cursor.end());
+                let section = self.current;
+                self.kernel = Some(Kernel { name: kernel, place, section, offset: 0, settings: Vec::new() });
+            }
+            ".end_amdhsa_kernel" => {
+                return Err(Diagnostic::new(start..start + name.len(), "there is no `.amdhsa_kernel` that this would end"));
+            }
+            ".amdgpu_metadata" => {
+                self.end(cursor)?;
+                if self.metadata_note.is_some() {
+                    return Err(Diagnostic::new(start..start + name.len(), "this is the second metadata of the file"));
+                }
+                self.metadata = Some((self.line, String::new()));
+            }
+            ".end_amdgpu_metadata" => {
+                let message = "there is no `.amdgpu_metadata` that this would end";
+                return Err(Diagnostic::new(start..start + name.len(), message));
+            }
+            // What compilers say of themselves, and of sources for debuggers.
+            ".ident" => {
+                self.text(cursor)?;
+                self.end(cursor)?;
+            }
+            ".file" | ".loc" | ".cfi_sections" | ".cfi_startproc" | ".cfi_endproc" => {}
+            _ if name.starts_with(".cfi_") => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn name_target(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let start = cursor.at();
+        let text = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+        self.end(cursor)?;
+        let span = start..cursor.end();
+        let Some(id) = TargetId::parse(&text) else {
+            let message = format!("`{text}` is no target; expected one such as `amdgcn-amd-amdhsa--gfx90a`");
+            return Err(Diagnostic::new(span, message));
+        };
+        let Some(target) = isa_target(&id) else {
+            let names: Vec<&str> = wavemill_isa::Target::ALL.iter().map(|target| target.name()).collect();
+            let message = format!("the tables have no {}", id.processor.name());
+            return Err(Diagnostic::new(span, message).note(format!("they have {}", names.join(", "))));
+        };
+        if let Some(asked) = &self.options.target
+            && asked.processor != id.processor
+        {
+            let message = format!("the source is for {id}, and {asked} was asked for");
+            return Err(Diagnostic::new(span, message));
+        }
+        self.id = Some(id);
+        self.target = target;
+        self.symbols.set_target(target);
+        self.parser = Parser::new(target);
+        self.set_processor_symbols();
+        Ok(())
+    }
+
+    /// A line between `.amdhsa_kernel` and its end.
+    pub(super) fn kernel_directive(&mut self, name: &str, start: usize, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let span = start..start + name.len();
+        if name == ".end_amdhsa_kernel" {
+            self.end(cursor)?;
+            if let Some(mut kernel) = self.kernel.take() {
+                // The bytes are known when all symbols are.
+                let padding = self.offset().wrapping_neg() & 63;
+                self.section().align = self.section().align.max(64);
+                self.emit_fill(padding, 0)
+                    .and_then(|()| {
+                        kernel.offset = self.offset();
+                        self.emit_fill(64, 0)
+                    })
+                    .map_err(|message| Diagnostic::new(span, message))?;
+                self.kernels.push(kernel);
+            }
+            return Ok(());
+        }
+        if !name.starts_with(".amdhsa_") {
+            let message = format!("expected a directive of `.amdhsa_kernel` or `.end_amdhsa_kernel`, found `{name}`");
+            return Err(Diagnostic::new(span, message));
+        }
+        if Directive::find(name).is_none() {
+            let names: Vec<&'static str> = Directive::all().iter().map(|directive| directive.name).collect();
+            let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
+            return Err(match closest(name, &names).first() {
+                Some(&similar) => fail.replace_with(similar),
+                None => fail,
+            });
+        }
+        let at = cursor.at();
+        let mut value = expression(cursor, &self.symbols)?;
+        let end = cursor.end();
+        self.end(cursor)?;
+        self.symbols.resolve_numeric(&mut value);
+        let place = self.place(cursor.text(), at..end);
+        if let Some(kernel) = &mut self.kernel {
+            kernel.settings.push((name.to_owned(), value, place));
+        }
+        Ok(())
+    }
+
+    /// A line between `.amdgpu_metadata` and its end: YAML, which has comments of its own.
+    pub(super) fn metadata_line(&mut self, text: &str) {
+        if text.trim() != ".end_amdgpu_metadata" {
+            if let Some((_, lines)) = &mut self.metadata {
+                lines.push_str(text);
+                lines.push('\n');
+            }
+            return;
+        }
+        let Some((first, lines)) = self.metadata.take() else { return };
+        match assemble_metadata(&lines) {
+            Ok(note) => self.metadata_note = Some(note),
+            Err(error) => {
+                let line = lines.lines().nth(error.line.saturating_sub(1)).unwrap_or_default().to_owned();
+                // Columns count characters.
+                let start = line.char_indices().nth(error.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+                let end = line.trim_end().len().max(start);
+                self.reports.push(Report {
+                    line: first + error.line,
+                    text: line,
+                    diagnostic: *Diagnostic::new(start..end, error.detail),
+                    origin: self.origin.clone(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Lines of a source: what is a comment, a label, a statement.
+
+/// The part of a line before its comment. Comments begin with `;`, `//`, or `#` at the start of the line.
+pub(super) fn without_comment(line: &str) -> &str {
+    let bytes = line.as_bytes();
+    // Most lines have none of these, or only at their end.
+    let Some(first) = bytes.iter().position(|byte| matches!(byte, b';' | b'/' | b'"' | b'#' | b'\'')) else {
+        return line;
+    };
+    let mut quote = None;
+    let mut at = first;
+    while let Some(&byte) = bytes.get(at) {
+        match (quote, byte) {
+            (Some(_), b'\\') => at += 1,
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'"') => quote = Some(byte),
+            // A character; an apostrophe that opens none ends nothing.
+            (None, b'\'') if bytes.get(at + 2) == Some(&b'\'') || bytes.get(at + 1) == Some(&b'\\') => {
+                quote = Some(byte);
+            }
+            (None, b';') => return line.get(..at).unwrap_or(line),
+            (None, b'/') if bytes.get(at + 1) == Some(&b'/') => return line.get(..at).unwrap_or(line),
+            (None, b'#') if bytes.get(..at).is_some_and(|before| before.iter().all(u8::is_ascii_whitespace)) => {
+                return line.get(..at).unwrap_or(line);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    line
+}
+
+/// A source without its `/* */` comments, which become blanks: places stay what they are. `Err` with the place of a comment
+/// that does not end.
+pub(super) fn without_block_comments(source: &str) -> Result<std::borrow::Cow<'_, str>, usize> {
+    if !source.contains("/*") {
+        return Ok(source.into());
+    }
+    let mut plain = String::with_capacity(source.len());
+    let mut rest = source;
+    loop {
+        // A line comment or a string may have what looks like a start.
+        let Some(start) = rest.find("/*") else {
+            plain.push_str(rest);
+            return Ok(plain.into());
+        };
+        let line = rest.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let before = rest.get(line..start).unwrap_or_default();
+        let quoted = before.bytes().filter(|byte| *byte == b'"').count() % 2 == 1;
+        if quoted || without_comment(before).len() != before.len() {
+            let end = start + 2;
+            plain.push_str(rest.get(..end).unwrap_or_default());
+            rest = rest.get(end..).unwrap_or_default();
+            continue;
+        }
+        plain.push_str(rest.get(..start).unwrap_or_default());
+        let comment = rest.get(start..).unwrap_or_default();
+        let Some(length) = comment.find("*/").map(|at| at + 2) else { return Err(plain.len()) };
+        let blank = |character: char| if character == '\n' { '\n' } else { ' ' };
+        for character in comment.get(..length).unwrap_or_default().chars() {
+            for _ in 0..character.len_utf8() {
+                plain.push(blank(character));
+            }
+        }
+        rest = comment.get(length..).unwrap_or_default();
+    }
+}
+
+/// The bytes of a string between quotes, with its escapes undone; the number of bytes of the text that it takes.
+pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&b'"') {
+        return Err("expected a string between quotes".to_owned());
+    }
+    let mut value = Vec::new();
+    let mut at = 1;
+    loop {
+        let byte = *bytes.get(at).ok_or("expected a `\"` that ends the string, found the end of the line")?;
+        at += 1;
+        match byte {
+            b'"' => return Ok((value, at)),
+            b'\\' => {
+                let escape = *bytes.get(at).ok_or("expected a character behind `\\`")?;
+                at += 1;
+                value.push(match escape {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    b'b' => 8,
+                    b'f' => 12,
+                    b'"' | b'\\' => escape,
+                    b'0'..=b'7' => {
+                        let mut number = u32::from(escape - b'0');
+                        for _ in 0..2 {
+                            match bytes.get(at) {
+                                Some(&digit @ b'0'..=b'7') => {
+                                    number = number * 8 + u32::from(digit - b'0');
+                                    at += 1;
+                                }
+                                _ => break,
+                            }
+                        }
+                        u8::try_from(number).map_err(|_| "octal escapes go to \\377".to_owned())?
+                    }
+                    b'x' | b'X' => {
+                        let digits = bytes.get(at..).unwrap_or_default();
+                        let length = digits.iter().take_while(|digit| digit.is_ascii_hexdigit()).count();
+                        let number = text.get(at..at + length).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                        at += length;
+                        // The last two digits count.
+                        number.ok_or("expected hexadecimal digits behind `\\x`")? as u8
+                    }
+                    other => return Err(format!("`\\{}` is no escape", char::from(other))),
+                });
+            }
+            _ => value.push(byte),
+        }
+    }
+}

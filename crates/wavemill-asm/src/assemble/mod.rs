@@ -1,0 +1,478 @@
+//! The assembler: sources become modules.
+//!
+//! A source is read once, line by line. Sections grow as they are read, so the place of every label is known at once; what
+//! depends on symbols that come later is filled in at the end, by itself or by a relocation.
+
+mod conditional;
+mod data;
+mod expand;
+mod finish;
+mod functions;
+mod kernel;
+mod line;
+mod section;
+mod symbol;
+mod symbols;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::Inst;
+use wavemill_object::write::Module;
+use wavemill_object::{CodeObjectVersion, TargetId};
+
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::gcn::parse::{FixupKind, Parser};
+use crate::syntax::{Cursor, Expression, expression};
+use conditional::Conditional;
+use expand::{Frame, Macro};
+use kernel::Kernel;
+use section::SectionState;
+use symbols::{Meaning, Table};
+
+/// What a source is assembled for.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// The processor and its features, unless the source says another with `.amdgcn_target`. `None`: the source must say.
+    pub target: Option<TargetId>,
+    /// The version of the code object format, unless the source says another.
+    pub version: CodeObjectVersion,
+    /// Finds the text of a file that the source includes; the error says why there is none.
+    pub include: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Symbols that are set before the source is read.
+    pub symbols: &'a [(&'a str, i64)],
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("target", &self.target).field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            target: None,
+            version: CodeObjectVersion::V6,
+            include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
+            symbols: &[],
+        }
+    }
+}
+
+/// One thing that is wrong with a source, and the line that it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The line of the source, from 1. What a macro or a repetition makes counts as the line that makes it.
+    pub line: usize,
+    /// The text of the line; for what a macro makes, the line that it made.
+    pub text: String,
+    /// What is wrong; places count from the start of `text`.
+    pub diagnostic: Diagnostic,
+    /// The included file, or the macro, that the line comes from.
+    pub origin: Option<String>,
+}
+
+/// What happens while a source is read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An instruction.
+    Instruction {
+        /// Its line, from 1.
+        line: usize,
+        /// The instruction. Fields that symbols decide are 0.
+        inst: &'a Inst,
+        /// Whether there is such a field.
+        unresolved: bool,
+    },
+    /// A label, a directive, or an empty line.
+    Other {
+        /// Its line, from 1.
+        line: usize,
+        /// Its text, without comment.
+        text: &'a str,
+    },
+}
+
+/// Assembles `source`.
+///
+/// # Errors
+/// Everything that is wrong with the source, in the order of its lines.
+///
+/// ```
+/// use wavemill_asm::{Options, assemble};
+/// use wavemill_object::write::write_relocatable;
+///
+/// let source = "
+///     .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
+///     .text
+///     .globl nothing
+/// nothing:
+///     s_endpgm
+/// ";
+/// let module = assemble(source, &Options::default()).map_err(|reports| format!("{reports:?}"))?;
+/// let file = write_relocatable(&module)?;
+/// assert_eq!(file[..4], *b"\x7fELF");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn assemble(source: &str, options: &Options<'_>) -> Result<Module, Vec<Report>> {
+    assemble_with(source, options, &mut |_| {})
+}
+
+/// Assembles `source` and tells `observer` of every line on the way.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_with(
+    source: &str,
+    options: &Options<'_>,
+    observer: &mut dyn FnMut(Event<'_>),
+) -> Result<Module, Vec<Report>> {
+    let mut assembler = Assembler::new(options, observer);
+    assembler.read(source);
+    assembler.finish()
+}
+
+/// A field that a symbol decides.
+#[derive(Clone, Debug)]
+struct Pending {
+    section: usize,
+    offset: u64,
+    kind: PendingKind,
+    expression: Expression,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PendingKind {
+    /// So many bytes of data.
+    Data(u8),
+    /// A field of an instruction, and the size of the instruction.
+    Instruction(FixupKind, u8),
+}
+
+/// Where something stands in the source.
+#[derive(Clone, Debug)]
+struct Place {
+    line: usize,
+    text: String,
+    span: Span,
+    origin: Option<String>,
+}
+
+struct Assembler<'a> {
+    options: &'a Options<'a>,
+    observer: &'a mut dyn FnMut(Event<'_>),
+    id: Option<TargetId>,
+    target: Target,
+    version: CodeObjectVersion,
+    parser: Parser,
+    sections: Vec<SectionState>,
+    section_index: HashMap<String, usize>,
+    current: usize,
+    previous: usize,
+    stack: Vec<(usize, usize)>,
+    symbols: Table,
+    pending: Vec<Pending>,
+    kernels: Vec<Kernel>,
+    /// The descriptor whose directives are being read.
+    kernel: Option<Kernel>,
+    /// The lines of metadata, and where they begin.
+    metadata: Option<(usize, String)>,
+    metadata_note: Option<Vec<u8>>,
+    conditionals: Vec<Conditional>,
+    macros: HashMap<String, Macro>,
+    expansions: u64,
+    /// How many macros, repetitions and files are open.
+    nesting: u32,
+    reports: Vec<Report>,
+    /// The line being read: its number and where it comes from.
+    line: usize,
+    origin: Option<String>,
+    ended: bool,
+}
+
+/// Errors beyond these are left out.
+const MOST_REPORTS: usize = 1000;
+
+impl<'a> Assembler<'a> {
+    fn new(options: &'a Options<'a>, observer: &'a mut dyn FnMut(Event<'_>)) -> Assembler<'a> {
+        let target = options.target.as_ref().and_then(isa_target).unwrap_or(Target::Gfx900);
+        let mut symbols = Table::new(target);
+        for (name, value) in options.symbols {
+            symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(*value)));
+        }
+        let mut assembler = Assembler {
+            options,
+            observer,
+            id: options.target.clone(),
+            target,
+            version: options.version,
+            parser: Parser::new(target),
+            sections: Vec::new(),
+            section_index: HashMap::new(),
+            current: 0,
+            previous: 0,
+            stack: Vec::new(),
+            symbols,
+            pending: Vec::new(),
+            kernels: Vec::new(),
+            kernel: None,
+            metadata: None,
+            metadata_note: None,
+            conditionals: Vec::new(),
+            macros: HashMap::new(),
+            expansions: 0,
+            nesting: 0,
+            reports: Vec::new(),
+            line: 0,
+            origin: None,
+            ended: false,
+        };
+        assembler.set_processor_symbols();
+        assembler.current = assembler.section_named(".text");
+        assembler
+    }
+
+    /// Reads a whole source.
+    fn read(&mut self, source: &str) {
+        match line::without_block_comments(source) {
+            Ok(plain) => self.run(Frame::source(&plain)),
+            Err(at) => {
+                self.line = source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
+                self.report("", Diagnostic::new(0..0, "expected `*/` at the end of the comment, found the end of the file"));
+            }
+        }
+    }
+
+    /// Reads the lines of a frame, and of the frames that they open.
+    fn run(&mut self, mut frame: Frame<'_>) {
+        while let Some(text) = frame.next_line() {
+            if self.ended {
+                return;
+            }
+            if let Some(line) = frame.line() {
+                self.line = line;
+            }
+            if self.metadata.is_some() {
+                self.metadata_line(text);
+                continue;
+            }
+            let text = line::without_comment(text);
+            if let Err(fail) = self.statement(text, &mut frame) {
+                self.report(text, fail);
+            }
+        }
+    }
+
+    fn report(&mut self, text: &str, fail: Fail) {
+        if self.reports.len() < MOST_REPORTS {
+            self.reports.push(Report {
+                line: self.line,
+                text: text.to_owned(),
+                diagnostic: *fail,
+                origin: self.origin.clone(),
+            });
+        }
+    }
+
+    fn place(&self, text: &str, span: Span) -> Place {
+        Place { line: self.line, text: text.to_owned(), span, origin: self.origin.clone() }
+    }
+
+    /// Labels and the statement behind them.
+    fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
+        let mut cursor = Cursor::new(text);
+        loop {
+            let start = cursor.at();
+            let Some(first) = cursor.peek() else {
+                self.tell_other(text);
+                return Ok(());
+            };
+            if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
+                if self.skipped(&mut cursor, frame)? {
+                    return Ok(());
+                }
+                cursor.go_to(start);
+            }
+            if let Some(name) = self.label(&mut cursor)? {
+                self.define_label(&name, start..start + name.len())?;
+                continue;
+            }
+            cursor.go_to(start);
+            let name = cursor.peek_name();
+            if let Some(definition) = self.macros.get(name).cloned() {
+                cursor.name();
+                return self.expand(&definition, &mut cursor, frame);
+            }
+            if name.starts_with('.') {
+                cursor.name();
+                if self.assignment(name, &mut cursor)? {
+                    return Ok(());
+                }
+                self.tell_other(text);
+                return self.directive(name, start, &mut cursor, frame);
+            }
+            if self.kernel.is_some() {
+                return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
+            }
+            if !name.is_empty() {
+                cursor.name();
+                if self.assignment(name, &mut cursor)? {
+                    return Ok(());
+                }
+            }
+            return self.instruction(text, start);
+        }
+    }
+
+    fn tell_other(&mut self, text: &str) {
+        (self.observer)(Event::Other { line: self.line, text });
+    }
+
+    /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
+    fn label(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<String>, Fail> {
+        let name = match cursor.peek() {
+            Some(b'"') => {
+                let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
+                let at = cursor.at();
+                cursor.go_to(at + length);
+                String::from_utf8_lossy(&name).into_owned()
+            }
+            Some(b'0'..=b'9') => {
+                let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
+                let at = cursor.at();
+                let number = cursor.rest().get(..digits).and_then(|digits| digits.parse().ok());
+                cursor.go_to(at + digits);
+                if cursor.peek_raw() != Some(b':') {
+                    return Ok(None);
+                }
+                cursor.expect(":")?;
+                return Ok(number.map(|number| self.symbols.define_numeric(number)));
+            }
+            _ => match cursor.name() {
+                "" => return Ok(None),
+                name => name.to_owned(),
+            },
+        };
+        Ok(cursor.eat(":").then_some(name))
+    }
+
+    fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
+        let meaning = Meaning::Label { section: self.current, offset: self.offset() };
+        let symbol = self.symbols.entry(name);
+        if symbol.meaning.is_some() {
+            return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
+        }
+        symbol.meaning = Some(meaning);
+        Ok(())
+    }
+
+    /// `name = expression`.
+    fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
+        let at = cursor.at();
+        if !cursor.eat("=") {
+            return Ok(false);
+        }
+        // `==` compares, and nothing begins with a comparison.
+        cursor.eat("=");
+        self.set(name, at, cursor, true)?;
+        Ok(true)
+    }
+
+    fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
+        if self.id.is_none() {
+            return Err(Diagnostic::new(start..text.trim_end().len(), "no target has been named")
+                .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+        }
+        let statement = text.get(start..).unwrap_or_default();
+        let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
+        let (bytes, size) = parsed.inst.encode();
+        if let Some(fixup) = parsed.fixup {
+            let span = fixup.span.start + start..fixup.span.end + start;
+            let mut expression = fixup.expression;
+            self.symbols.resolve_numeric(&mut expression);
+            self.pending.push(Pending {
+                section: self.current,
+                offset: self.offset(),
+                kind: PendingKind::Instruction(fixup.kind, size as u8),
+                expression,
+                place: self.place(text, span),
+            });
+            (self.observer)(Event::Instruction { line: self.line, inst: &parsed.inst, unresolved: true });
+        } else {
+            (self.observer)(Event::Instruction { line: self.line, inst: &parsed.inst, unresolved: false });
+        }
+        self.emit(bytes.get(..size).unwrap_or_default())
+            .map_err(|message| Diagnostic::new(start..text.trim_end().len(), message))
+    }
+
+    /// An expression whose value must be known here.
+    fn absolute(&mut self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+        let start = cursor.at();
+        let mut value = expression(cursor, &self.symbols)?;
+        let span = start..cursor.end();
+        self.symbols.resolve_numeric(&mut value);
+        let here = (self.current, self.offset());
+        let value = self.symbols.evaluate(&value, here, &span)?;
+        match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
+            (Some(number), _) => Ok(number),
+            (None, Some(reference)) => {
+                let name = &self.symbols.all[reference.symbol].name;
+                Err(Diagnostic::new(span, format!("expected a number that is known here; `{name}` is none")))
+            }
+            (None, None) => Err(Diagnostic::new(span, "expected a number that is known here")),
+        }
+    }
+
+    /// The end of a statement.
+    fn end(&self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        if cursor.is_done() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
+    }
+
+    /// Reads and runs the directive `name`, which has been read.
+    fn directive(
+        &mut self,
+        name: &str,
+        start: usize,
+        cursor: &mut Cursor<'_>,
+        frame: &mut Frame<'_>,
+    ) -> Result<(), Fail> {
+        if self.kernel.is_some() {
+            return self.kernel_directive(name, start, cursor);
+        }
+        let known = self.data_directive(name, cursor)?
+            || self.section_directive(name, cursor)?
+            || self.symbol_directive(name, start, cursor)?
+            || self.expanding_directive(name, cursor, frame)?
+            || self.target_directive(name, start, cursor)?;
+        if known {
+            return Ok(());
+        }
+        let span = start..start + name.len();
+        let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
+        Err(match crate::gcn::parse::closest(name, DIRECTIVES).first() {
+            Some(&similar) => fail.replace_with(similar),
+            None => fail,
+        })
+    }
+}
+
+/// The directives that suggestions are made from.
+const DIRECTIVES: &[&str] = &[
+    ".2byte", ".4byte", ".8byte", ".addrsig", ".addrsig_sym", ".align", ".amdgcn_target", ".amdgpu_lds", ".amdgpu_metadata",
+    ".amdhsa_code_object_version", ".amdhsa_kernel", ".ascii", ".asciz", ".balign", ".bss", ".byte", ".comm", ".data", ".double",
+    ".else", ".elseif", ".end", ".end_amdgpu_metadata", ".end_amdhsa_kernel", ".endif", ".endm", ".endr", ".equ", ".equiv",
+    ".err", ".error", ".exitm", ".fill", ".float", ".global", ".globl", ".hidden", ".hword", ".ident", ".if", ".ifdef", ".ifndef",
+    ".include", ".incbin", ".int", ".internal", ".irp", ".irpc", ".local", ".long", ".macro", ".octa", ".org", ".p2align",
+    ".popsection", ".previous", ".print", ".protected", ".purgem", ".pushsection", ".quad", ".rept", ".section", ".set", ".short",
+    ".single", ".size", ".skip", ".sleb128", ".space", ".string", ".subsection", ".text", ".type", ".uleb128", ".warning", ".weak",
+    ".word", ".zero",
+];
+
+/// The target whose rows an id's processor has.
+fn isa_target(id: &TargetId) -> Option<Target> {
+    Target::from_name(id.processor.name())
+}

@@ -1,0 +1,285 @@
+//! Sections: what a source switches between and fills.
+
+use wavemill_object::write::{Section, SectionFlags, SectionType};
+
+use super::{Assembler, line};
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::syntax::Cursor;
+
+/// A section as it grows.
+#[derive(Debug)]
+pub(super) struct SectionState {
+    pub(super) name: String,
+    pub(super) flags: SectionFlags,
+    pub(super) kind: SectionType,
+    pub(super) entry_size: u64,
+    pub(super) align: u64,
+    /// Zeros only, which take no place in the file.
+    pub(super) zeros: bool,
+    pub(super) bytes: Vec<u8>,
+    /// The size of a section of zeros.
+    pub(super) size: u64,
+    /// The comdat group that it is in.
+    pub(super) group: Option<String>,
+}
+
+/// The most that a section may hold.
+pub(super) const LARGEST: u64 = 1 << 32;
+
+/// What a section of this name is, if the source does not say.
+fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
+    let is = |base: &str| name == base || name.strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
+    let loaded = SectionFlags::ALLOC;
+    if is(".text") {
+        (loaded | SectionFlags::EXECUTE, SectionType::Program, false)
+    } else if is(".data") {
+        (loaded | SectionFlags::WRITE, SectionType::Program, false)
+    } else if is(".bss") {
+        (loaded | SectionFlags::WRITE, SectionType::Program, true)
+    } else if is(".rodata") {
+        (loaded, SectionType::Program, false)
+    } else if is(".note") {
+        (SectionFlags::default(), SectionType::Note, false)
+    } else if is(".init_array") {
+        (loaded | SectionFlags::WRITE, SectionType::InitArray, false)
+    } else if is(".fini_array") {
+        (loaded | SectionFlags::WRITE, SectionType::FiniArray, false)
+    } else {
+        (SectionFlags::default(), SectionType::Program, false)
+    }
+}
+
+impl Assembler<'_> {
+    /// The section of this name, made as usual if it is new.
+    pub(super) fn section_named(&mut self, name: &str) -> usize {
+        if let Some(&index) = self.section_index.get(name) {
+            return index;
+        }
+        let (flags, kind, zeros) = usual(name);
+        self.sections.push(SectionState {
+            name: name.to_owned(),
+            flags,
+            kind,
+            entry_size: 0,
+            // Code is made of words.
+            align: if flags.has(SectionFlags::EXECUTE) { 4 } else { 1 },
+            zeros,
+            bytes: Vec::new(),
+            size: 0,
+            group: None,
+        });
+        let index = self.sections.len() - 1;
+        self.section_index.insert(name.to_owned(), index);
+        index
+    }
+
+    pub(super) fn section(&mut self) -> &mut SectionState {
+        // `current` is the index of a section from the first line on.
+        &mut self.sections[self.current]
+    }
+
+    /// Where the next byte goes.
+    pub(super) fn offset(&self) -> u64 {
+        self.sections.get(self.current).map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
+    }
+
+    /// Appends bytes.
+    pub(super) fn emit(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let room = LARGEST.saturating_sub(self.offset());
+        let section = self.section();
+        if bytes.len() as u64 > room {
+            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        }
+        if !section.zeros {
+            section.bytes.extend_from_slice(bytes);
+        } else if bytes.iter().all(|byte| *byte == 0) {
+            section.size += bytes.len() as u64;
+        } else {
+            return Err(format!("section `{}` takes zeros only", section.name));
+        }
+        Ok(())
+    }
+
+    /// Appends `count` times `byte`.
+    pub(super) fn emit_fill(&mut self, count: u64, byte: u8) -> Result<(), String> {
+        let room = LARGEST.saturating_sub(self.offset());
+        let section = self.section();
+        if count > room {
+            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        }
+        if section.zeros {
+            if byte != 0 {
+                return Err(format!("section `{}` takes zeros only", section.name));
+            }
+            section.size += count;
+        } else {
+            let size = section.bytes.len() + usize::try_from(count).map_err(|error| error.to_string())?;
+            section.bytes.resize(size, byte);
+        }
+        Ok(())
+    }
+
+    pub(super) fn switch_to(&mut self, section: usize) {
+        self.previous = self.current;
+        self.current = section;
+    }
+
+    /// Directives that choose the section; false for others.
+    pub(super) fn section_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
+        match name {
+            ".text" | ".data" | ".bss" => {
+                let section = self.section_named(name);
+                self.switch_to(section);
+                self.end(cursor)?;
+            }
+            ".section" => {
+                let section = self.section_header(cursor)?;
+                self.switch_to(section);
+            }
+            ".pushsection" => {
+                let section = self.section_header(cursor)?;
+                self.stack.push((self.current, self.previous));
+                self.switch_to(section);
+            }
+            ".popsection" => {
+                let at = cursor.at();
+                let Some((current, previous)) = self.stack.pop() else {
+                    return Err(Diagnostic::new(at..at, "there is no `.pushsection` that this would end"));
+                };
+                (self.current, self.previous) = (current, previous);
+                self.end(cursor)?;
+            }
+            ".previous" => {
+                std::mem::swap(&mut self.current, &mut self.previous);
+                self.end(cursor)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `NAME, "flags", @type, entry size, group, comdat`.
+    fn section_header(&mut self, cursor: &mut Cursor<'_>) -> Result<usize, Fail> {
+        let start = cursor.at();
+        let name = if cursor.peek() == Some(b'"') {
+            let (name, length) =
+                line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
+            cursor.go_to(start + length);
+            String::from_utf8_lossy(&name).into_owned()
+        } else {
+            // Names may have characters that symbols have not.
+            let rest = cursor.rest();
+            let length = rest.find([',', ' ', '\t']).unwrap_or(rest.trim_end().len());
+            cursor.go_to(start + length);
+            rest.get(..length).unwrap_or_default().to_owned()
+        };
+        if name.is_empty() {
+            return Err(cursor.expected("the name of a section"));
+        }
+        let known = self.section_index.contains_key(&name);
+        let index = self.section_named(&name);
+        if !cursor.eat(",") {
+            self.end(cursor)?;
+            return Ok(index);
+        }
+        let at = cursor.at();
+        let (letters, length) = line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
+        cursor.go_to(at + length);
+        let mut flags = SectionFlags::default();
+        let (mut grouped, mut merged) = (false, false);
+        for letter in letters {
+            flags |= match letter {
+                b'a' => SectionFlags::ALLOC,
+                b'w' => SectionFlags::WRITE,
+                b'x' => SectionFlags::EXECUTE,
+                b'M' => {
+                    merged = true;
+                    SectionFlags::MERGE
+                }
+                b'S' => SectionFlags::STRINGS,
+                b'e' => SectionFlags::EXCLUDE,
+                b'G' => {
+                    grouped = true;
+                    SectionFlags::default()
+                }
+                b'R' => SectionFlags(0x20_0000),
+                other => {
+                    let message = format!("`{}` is no flag of a section", char::from(other));
+                    return Err(Diagnostic::new(at..at + length, message).note("flags are a, w, x, M, S, G, e and R"));
+                }
+            };
+        }
+        let (mut kind, mut zeros) = (usual(&name).1, usual(&name).2);
+        let mut entry_size = 0;
+        let mut group = None;
+        if cursor.eat(",") {
+            if !(cursor.eat("@") || cursor.eat("%")) {
+                return Err(cursor.expected("the type of the section, such as `@progbits`"));
+            }
+            (kind, zeros) = match cursor.peek_name() {
+                "progbits" => (SectionType::Program, false),
+                "nobits" => (SectionType::Program, true),
+                "note" => (SectionType::Note, false),
+                "init_array" => (SectionType::InitArray, false),
+                "fini_array" => (SectionType::FiniArray, false),
+                "preinit_array" => (SectionType::PreinitArray, false),
+                "" => {
+                    let at = cursor.at();
+                    let number = self.absolute(cursor)?;
+                    let number = u32::try_from(number)
+                        .map_err(|_| Diagnostic::new(at..cursor.end(), "the type of a section has 32 bits"))?;
+                    (SectionType::Other(number), false)
+                }
+                _ => {
+                    return Err(cursor.expected("the type of the section").note(
+                        "types are @progbits, @nobits, @note, @init_array, @fini_array, @preinit_array and numbers",
+                    ));
+                }
+            };
+            cursor.name();
+            if merged {
+                cursor.expect(",")?;
+                let at = cursor.at();
+                entry_size = u64::try_from(self.absolute(cursor)?)
+                    .map_err(|_| Diagnostic::new(at..cursor.end(), "the size of an entry is not negative"))?;
+            }
+            if grouped {
+                cursor.expect(",")?;
+                group = Some(cursor.name().to_owned());
+                if cursor.eat(",") && !cursor.eat_name("comdat") {
+                    return Err(cursor.expected("`comdat`"));
+                }
+            }
+        }
+        self.end(cursor)?;
+        let section = &mut self.sections[index];
+        if known && (section.flags, section.kind) != (flags, kind) && section.bytes.len() as u64 + section.size > 0 {
+            return Err(Diagnostic::new(
+                start..cursor.end(),
+                format!("section `{name}` has been given another type or other flags before"),
+            ));
+        }
+        section.flags = flags;
+        section.kind = kind;
+        section.zeros = zeros;
+        section.entry_size = entry_size;
+        section.group = group;
+        if flags.has(SectionFlags::EXECUTE) {
+            section.align = section.align.max(4);
+        }
+        Ok(index)
+    }
+}
+
+impl SectionState {
+    /// The section of the module that it becomes, still without relocations.
+    pub(super) fn finish(self) -> Section {
+        let mut section = Section::new(self.name, self.flags, self.align, self.bytes);
+        section.kind = self.kind;
+        section.entry_size = self.entry_size;
+        if self.zeros {
+            section.contents = wavemill_object::write::Contents::Zeros(self.size);
+        }
+        section
+    }
+}

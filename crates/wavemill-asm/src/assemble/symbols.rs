@@ -1,0 +1,307 @@
+//! The symbols of a module, and what expressions over them come to.
+
+use std::collections::HashMap;
+
+use wavemill_isa::Target;
+use wavemill_object::Binding;
+use wavemill_object::write::{SymbolType, Visibility};
+
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::syntax::{Expression, Symbols, Unary, Binary};
+
+/// What a symbol stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Meaning {
+    /// A place: a section and the bytes from its start.
+    Label { section: usize, offset: u64 },
+    /// A value. Those that could be computed when they were set are numbers.
+    Set(Expression),
+    /// Memory that the linker provides.
+    Common { size: u64, align: u64 },
+    /// Local memory that the linker or loader provides.
+    LocalMemory { size: u64, align: u64 },
+}
+
+/// A symbol.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Symbol {
+    pub(super) name: Box<str>,
+    pub(super) meaning: Option<Meaning>,
+    pub(super) binding: Option<Binding>,
+    pub(super) visibility: Option<Visibility>,
+    pub(super) kind: Option<SymbolType>,
+    pub(super) size: Option<Expression>,
+    /// Whether a relocation or a directive needs it in the file.
+    pub(super) used: bool,
+}
+
+/// All symbols, in the order in which they were first named.
+#[derive(Debug)]
+pub(super) struct Table {
+    target: Target,
+    index: HashMap<Box<str>, usize>,
+    pub(super) all: Vec<Symbol>,
+    /// How often each numeric label has been defined.
+    numeric: HashMap<u64, u32>,
+}
+
+impl Symbols for Table {
+    fn absolute(&self, name: &str) -> Option<i64> {
+        match &self.get(name)?.meaning {
+            Some(Meaning::Set(Expression::Value(value))) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// A value: a number, or a number from a symbol, or the distance between two symbols and a number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Linear {
+    pub(super) constant: i64,
+    pub(super) plus: Option<Reference>,
+    pub(super) minus: Option<Reference>,
+}
+
+/// A symbol in a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reference {
+    pub(super) symbol: usize,
+    pub(super) relocation: Option<Box<str>>,
+}
+
+impl Linear {
+    const fn number(constant: i64) -> Linear {
+        Linear { constant, plus: None, minus: None }
+    }
+
+    /// The number, if the value is one.
+    pub(super) fn absolute(&self) -> Option<i64> {
+        (self.plus.is_none() && self.minus.is_none()).then_some(self.constant)
+    }
+}
+
+/// How deep symbols may be set to one another.
+const DEPTH: u32 = 64;
+
+impl Table {
+    pub(super) fn new(target: Target) -> Table {
+        Table { target, index: HashMap::new(), all: Vec::new(), numeric: HashMap::new() }
+    }
+
+    /// The functions of expressions depend on the target.
+    pub(super) fn set_target(&mut self, target: Target) {
+        self.target = target;
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
+        self.index.get(name).and_then(|&index| self.all.get(index))
+    }
+
+    /// The symbol of this name, which is made if it is new.
+    pub(super) fn id(&mut self, name: &str) -> usize {
+        if let Some(&index) = self.index.get(name) {
+            return index;
+        }
+        let index = self.all.len();
+        self.all.push(Symbol { name: name.into(), ..Symbol::default() });
+        self.index.insert(name.into(), index);
+        index
+    }
+
+    pub(super) fn entry(&mut self, name: &str) -> &mut Symbol {
+        let id = self.id(name);
+        // `id` has just made it if it was not there.
+        &mut self.all[id]
+    }
+
+    /// The name under which the next definition of the label `1:` goes.
+    pub(super) fn define_numeric(&mut self, number: u64) -> String {
+        let count = self.numeric.entry(number).or_default();
+        *count += 1;
+        numeric_name(number, *count)
+    }
+
+    /// The symbol's own name for `1f` and `1b` at this place of the text, or the name itself.
+    pub(super) fn resolve_numeric(&self, expression: &mut Expression) {
+        match expression {
+            Expression::Symbol { name, .. } => {
+                let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
+                let Ok(number) = digits.parse::<u64>() else { return };
+                let defined = self.numeric.get(&number).copied().unwrap_or(0);
+                match name.bytes().last() {
+                    Some(b'f') => *name = numeric_name(number, defined + 1).into(),
+                    Some(b'b') => *name = numeric_name(number, defined).into(),
+                    _ => {}
+                }
+            }
+            Expression::Unary(_, inner) => self.resolve_numeric(inner),
+            Expression::Binary(_, pair) => {
+                self.resolve_numeric(&mut pair.0);
+                self.resolve_numeric(&mut pair.1);
+            }
+            Expression::Call(_, arguments) => {
+                arguments.iter_mut().for_each(|argument| self.resolve_numeric(argument));
+            }
+            Expression::Value(_) | Expression::Here => {}
+        }
+    }
+
+    /// The expression with `.` as the place where it stands now.
+    pub(super) fn anchor(&mut self, value: Expression, here: (usize, u64)) -> Expression {
+        match value {
+            Expression::Here => Expression::Symbol { name: self.all[self.here(here)].name.clone(), relocation: None },
+            Expression::Unary(operator, inner) => Expression::Unary(operator, Box::new(self.anchor(*inner, here))),
+            Expression::Binary(operator, pair) => {
+                let (left, right) = *pair;
+                Expression::Binary(operator, Box::new((self.anchor(left, here), self.anchor(right, here))))
+            }
+            Expression::Call(name, arguments) => {
+                Expression::Call(name, arguments.into_iter().map(|argument| self.anchor(argument, here)).collect())
+            }
+            other => other,
+        }
+    }
+
+    /// A symbol for a place without name.
+    fn here(&mut self, (section, offset): (usize, u64)) -> usize {
+        let symbol = self.id(&format!(".L\u{1}here.{section}.{offset}"));
+        self.all[symbol].meaning = Some(Meaning::Label { section, offset });
+        symbol
+    }
+
+    /// What `expression` comes to, with `here` as the place of `.`.
+    pub(super) fn evaluate(
+        &mut self,
+        expression: &Expression,
+        here: (usize, u64),
+        span: &Span,
+    ) -> Result<Linear, Fail> {
+        self.value(expression, here, span, DEPTH)
+    }
+
+    fn value(
+        &mut self,
+        expression: &Expression,
+        here: (usize, u64),
+        span: &Span,
+        depth: u32,
+    ) -> Result<Linear, Fail> {
+        let wrong = |message: String| Diagnostic::new(span.clone(), message);
+        let Some(deeper) = depth.checked_sub(1) else {
+            return Err(wrong("the symbols are set to one another in a circle".to_owned()));
+        };
+        match expression {
+            Expression::Value(value) => Ok(Linear::number(*value)),
+            Expression::Here => {
+                let symbol = self.here(here);
+                Ok(Linear { constant: 0, plus: Some(Reference { symbol, relocation: None }), minus: None })
+            }
+            Expression::Symbol { name, relocation } => {
+                let symbol = self.id(name);
+                match self.all[symbol].meaning.clone() {
+                    Some(Meaning::Set(value)) if relocation.is_none() => self.value(&value, here, span, deeper),
+                    _ => {
+                        let reference = Reference { symbol, relocation: relocation.clone() };
+                        Ok(Linear { constant: 0, plus: Some(reference), minus: None })
+                    }
+                }
+            }
+            Expression::Unary(operator, inner) => {
+                let inner = self.value(inner, here, span, deeper)?;
+                match (operator, inner.absolute()) {
+                    (_, Some(value)) => Ok(Linear::number(operator.apply(value))),
+                    (Unary::Minus, None) => {
+                        let constant = inner.constant.wrapping_neg();
+                        Ok(Linear { constant, plus: inner.minus, minus: inner.plus })
+                    }
+                    _ => Err(wrong("expected a number, found a place: only + and - go with places".to_owned())),
+                }
+            }
+            Expression::Binary(operator, pair) => {
+                let left = self.value(&pair.0, here, span, deeper)?;
+                let right = self.value(&pair.1, here, span, deeper)?;
+                self.combine(*operator, left, right).ok_or_else(|| {
+                    wrong("expected a number, found a place: only + and - go with places".to_owned())
+                })?
+                .ok_or_else(|| wrong("division by zero".to_owned()))
+            }
+            Expression::Call(name, arguments) => {
+                let mut values = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    let value = self.value(argument, here, span, deeper)?;
+                    values.push(value.absolute().ok_or_else(|| {
+                        let missing = value.plus.or(value.minus).map_or("", |reference| &self.all[reference.symbol].name);
+                        wrong(format!("`{missing}` has no value that `{name}` could compute with"))
+                    })?);
+                }
+                super::functions::call(name, &values, self.target).map(Linear::number).map_err(wrong)
+            }
+        }
+    }
+
+    /// `None` if places do not go with the operator; `Some(None)` for a division by zero.
+    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Option<Option<Linear>> {
+        let right = match operator {
+            Binary::Add => right,
+            Binary::Subtract => {
+                let constant = right.constant.wrapping_neg();
+                Linear { constant, plus: right.minus, minus: right.plus }
+            }
+            _ => {
+                let (left, right) = (self.number_of(&left)?, self.number_of(&right)?);
+                return Some(operator.apply(left, right).map(Linear::number));
+            }
+        };
+        let mut sum = Linear {
+            constant: left.constant.wrapping_add(right.constant),
+            plus: one_of(left.plus, right.plus)?,
+            minus: one_of(left.minus, right.minus)?,
+        };
+        if let Some(distance) = self.distance(&sum) {
+            sum = Linear::number(sum.constant.wrapping_add(distance));
+        }
+        Some(Some(sum))
+    }
+
+    /// The number that a value is once distances within a section are counted.
+    pub(super) fn number_of(&self, value: &Linear) -> Option<i64> {
+        match self.distance(value) {
+            Some(distance) => Some(value.constant.wrapping_add(distance)),
+            None => value.absolute(),
+        }
+    }
+
+    /// The bytes between the two symbols of a value, if they are places of one section.
+    fn distance(&self, value: &Linear) -> Option<i64> {
+        let (plus, minus) = (value.plus.as_ref()?, value.minus.as_ref()?);
+        if plus.relocation.is_some() || minus.relocation.is_some() {
+            return None;
+        }
+        if plus.symbol == minus.symbol {
+            return Some(0);
+        }
+        let (from, to) = (self.place(minus.symbol)?, self.place(plus.symbol)?);
+        (from.0 == to.0).then(|| to.1.wrapping_sub(from.1) as i64)
+    }
+
+    /// Section and offset of a label.
+    pub(super) fn place(&self, symbol: usize) -> Option<(usize, u64)> {
+        match self.all.get(symbol)?.meaning {
+            Some(Meaning::Label { section, offset }) => Some((section, offset)),
+            _ => None,
+        }
+    }
+}
+
+/// The one that is there; `None` if both are.
+fn one_of(left: Option<Reference>, right: Option<Reference>) -> Option<Option<Reference>> {
+    match (left, right) {
+        (Some(_), Some(_)) => None,
+        (left, right) => Some(left.or(right)),
+    }
+}
+
+fn numeric_name(number: u64, count: u32) -> String {
+    // No name in a text can be this.
+    format!(".L\u{1}{number}.{count}")
+}

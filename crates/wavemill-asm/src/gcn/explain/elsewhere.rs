@@ -1,0 +1,73 @@
+//! What the bytes of an instance are on other targets.
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Inst, decode};
+
+use super::text_of;
+
+/// What bytes are on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "bytes_are", rename_all = "snake_case"))]
+pub enum SameBytes {
+    /// The same instruction with the same text.
+    Same,
+    /// The same instruction, which is written in another way there.
+    SameInstruction {
+        /// Its text there.
+        text: String,
+    },
+    /// Another instruction.
+    AnotherInstruction {
+        /// Its text there.
+        text: String,
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// No instruction.
+    NoInstruction {
+        /// What is wrong with them.
+        reason: String,
+    },
+}
+
+/// An instance's bytes, and its instruction, on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct OnTarget {
+    /// The target.
+    pub target: &'static str,
+    /// What the bytes are there.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub same_bytes: SameBytes,
+    /// The mnemonic of the instruction there; nothing if the target lacks it.
+    pub mnemonic: Option<&'static str>,
+    /// Its opcode there in the encoding of the instance; nothing if it has no such form.
+    pub opcode: Option<u16>,
+}
+
+/// What the bytes of `inst` are on every target.
+pub(super) fn targets(inst: &Inst) -> Vec<OnTarget> {
+    let (bytes, size) = inst.encode();
+    let bytes = bytes.get(..size).unwrap_or(&bytes);
+    let row = inst.row();
+    let text = text_of(inst);
+    Target::ALL
+        .into_iter()
+        .map(|target| OnTarget {
+            target: target.name(),
+            same_bytes: match decode(target, bytes) {
+                Ok(other) => {
+                    let there = text_of(&other);
+                    match (other.op() == inst.op(), there == text) {
+                        (true, true) => SameBytes::Same,
+                        (true, false) => SameBytes::SameInstruction { text: there },
+                        _ => SameBytes::AnotherInstruction { text: there, size: other.size() },
+                    }
+                }
+                Err(error) => SameBytes::NoInstruction { reason: error.to_string() },
+            },
+            mnemonic: row.targets.contains(target).then(|| row.mnemonic(target)),
+            opcode: row.form(target, inst.encoding()).map(|form| form.code),
+        })
+        .collect()
+}

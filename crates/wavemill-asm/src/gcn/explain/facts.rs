@@ -1,0 +1,283 @@
+//! What a row says of an instruction, for all its forms on all targets.
+
+use wavemill_isa::gcn::{Flag, Form, Inst, MatrixShape, Op, OperandSpec, Row};
+use wavemill_isa::{Target, TargetSet};
+
+use super::super::print::encoding_suffix;
+use super::fields::{self, FieldFacts};
+use super::mnemonic::Mnemonic;
+use super::modifiers::{self, ModifierFacts};
+use super::state::{self, MemoryFacts, StateFacts};
+
+/// A mnemonic and the targets that use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct MnemonicFacts {
+    /// The mnemonic, without suffix.
+    pub name: &'static str,
+    /// The targets, oldest first.
+    pub targets: Vec<&'static str>,
+}
+
+/// An operand of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct OperandFacts {
+    /// What it is to the instruction, such as `src0`.
+    pub role: &'static str,
+    /// The same in words.
+    pub role_description: &'static str,
+    /// Its type, such as `f32` or `f16x2`.
+    pub r#type: String,
+    /// What an element of this type is.
+    pub type_description: &'static str,
+    /// Number of 32-bit registers; 0 where the instance decides, and for constants.
+    pub registers: u8,
+    /// What the instruction does to it.
+    pub access: &'static str,
+    /// Whether it is always an accumulation VGPR.
+    pub accvgpr: bool,
+}
+
+/// A property of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PropertyFacts {
+    /// Its name in the row files.
+    pub name: &'static str,
+    /// What it means.
+    pub description: &'static str,
+    /// The targets on which it holds, oldest first.
+    pub targets: Vec<&'static str>,
+}
+
+/// How exact the emulator is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct FidelityFacts {
+    /// The targets, oldest first.
+    pub targets: Vec<&'static str>,
+    /// `exact`, `rounded`, `modelled` or `unsupported`.
+    pub level: &'static str,
+    /// What the level means.
+    pub description: &'static str,
+    /// What was chosen, where it is `modelled`.
+    pub note: Option<&'static str>,
+}
+
+impl FidelityFacts {
+    /// That of an instance.
+    pub(super) fn of_instance(inst: &Inst) -> FidelityFacts {
+        let level = inst.fidelity();
+        FidelityFacts {
+            targets: vec![inst.target().name()],
+            level: level.name(),
+            description: level.description(),
+            note: Some(inst.fidelity_note()).filter(|note| !note.is_empty()),
+        }
+    }
+}
+
+/// An instruction in one encoding, on the targets where this looks the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct FormFacts {
+    /// Name of the encoding, such as `vop3a`.
+    pub encoding: &'static str,
+    /// What the encoding is, and the manual's section.
+    pub encoding_description: &'static str,
+    /// The mnemonic with the suffix that the text has.
+    pub mnemonic: String,
+    /// The value of the opcode field.
+    pub opcode: u16,
+    /// Size in bytes, without a literal that a source operand may add.
+    pub bytes: u8,
+    /// The targets, oldest first.
+    pub targets: Vec<&'static str>,
+    /// What each bit is, from the highest bit of the first word to the lowest of the last.
+    pub fields: Vec<FieldFacts>,
+    /// The modifiers that it allows.
+    pub modifiers: Vec<ModifierFacts>,
+}
+
+/// Everything that the rows say of an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct InstructionFacts {
+    /// Its newest mnemonic.
+    pub name: &'static str,
+    /// Its mnemonics.
+    pub mnemonics: Vec<MnemonicFacts>,
+    /// The format in which the manual lists it, such as `vop2`.
+    pub format: &'static str,
+    /// What the format is.
+    pub format_description: &'static str,
+    /// The targets that have it, oldest first.
+    pub targets: Vec<&'static str>,
+    /// The operands, in the order of the text.
+    pub operands: Vec<OperandFacts>,
+    /// State that it reads besides the operands.
+    pub reads: Vec<StateFacts>,
+    /// State that it writes besides the operands.
+    pub writes: Vec<StateFacts>,
+    /// Accesses to memory.
+    pub memory: Vec<MemoryFacts>,
+    /// Type of the data that a memory-to-LDS instruction moves.
+    pub data: Option<String>,
+    /// The sizes of a matrix product: rows, columns, depth, blocks.
+    pub matrix: Option<[u32; 4]>,
+    /// What else the row says of it; which modifiers are legal is said with the forms.
+    pub properties: Vec<PropertyFacts>,
+    /// The forms: encoding by encoding.
+    pub forms: Vec<FormFacts>,
+    /// How exact the emulator is.
+    pub fidelity: Vec<FidelityFacts>,
+    /// The manual's section.
+    pub manual: &'static str,
+    /// The row's remark: an erratum, or where the row departs from the manual.
+    pub note: Option<&'static str>,
+}
+
+impl InstructionFacts {
+    /// What the row of `op` says; with a target, of this target alone.
+    pub fn of(op: Op, only: Option<Target>) -> InstructionFacts {
+        let row = op.row();
+        let shown = |targets: TargetSet| only.map_or(targets, |t| targets.intersection(TargetSet::of(t)));
+        let mnemonics = row.mnemonics().iter().map(|&(targets, name)| (shown(targets), name));
+        InstructionFacts {
+            name: row.name(),
+            mnemonics: mnemonics
+                .filter(|(targets, _)| !targets.is_empty())
+                .map(|(targets, name)| MnemonicFacts { name, targets: names(targets) })
+                .collect(),
+            format: row.format.name(),
+            format_description: row.format.description(),
+            targets: names(shown(row.targets)),
+            operands: row.operands.iter().map(operand).collect(),
+            reads: state::row_reads(row, row.flags().contains(Flag::Fp)),
+            writes: state::facts(row.writes),
+            memory: row.memory.iter().copied().map(state::access).collect(),
+            data: row.data.map(|ty| ty.to_string()),
+            matrix: MatrixShape::of(row).map(|shape| [shape.rows, shape.columns, shape.depth, shape.blocks]),
+            properties: properties(row, only),
+            forms: forms(row, shown(row.targets)),
+            fidelity: fidelity(row, shown(row.targets)),
+            manual: row.section,
+            note: Some(row.note).filter(|note| !note.is_empty()),
+        }
+    }
+
+    /// What the row of a mnemonic says. A suffix (`_e64`) leaves only the forms that it names.
+    pub fn of_mnemonic(mnemonic: Mnemonic, only: Option<Target>) -> InstructionFacts {
+        let mut facts = InstructionFacts::of(mnemonic.op, only);
+        if !mnemonic.suffix.is_empty() {
+            facts.forms.retain(|form| form.mnemonic.ends_with(mnemonic.suffix));
+        }
+        facts
+    }
+}
+
+/// The names of targets, oldest first.
+pub(super) fn names(targets: TargetSet) -> Vec<&'static str> {
+    targets.iter().map(Target::name).collect()
+}
+
+fn operand(spec: &OperandSpec) -> OperandFacts {
+    OperandFacts {
+        role: spec.role.name(),
+        role_description: spec.role.description(),
+        r#type: spec.ty.to_string(),
+        type_description: spec.ty.elem.description(),
+        registers: spec.ty.dwords(),
+        access: spec.access.description(),
+        accvgpr: spec.accvgpr,
+    }
+}
+
+/// The properties of a row that hold on some target, or on the given one.
+pub(super) fn properties(row: &Row, only: Option<Target>) -> Vec<PropertyFacts> {
+    let on = |flag: Flag| -> Vec<&'static str> {
+        let wanted = |target: &Target| only.is_none_or(|only| only == *target) && row.has(flag, *target);
+        row.targets.iter().filter(wanted).map(Target::name).collect()
+    };
+    let all = row.flags().iter().filter(|&flag| !is_told_elsewhere(flag)).map(|flag| PropertyFacts {
+        name: flag.name(),
+        description: flag.description(),
+        targets: on(flag),
+    });
+    all.filter(|property| !property.targets.is_empty()).collect()
+}
+
+/// Whether other parts say the same: forms say bit by bit which modifiers are legal, and MODE is among the state that is read.
+const fn is_told_elsewhere(flag: Flag) -> bool {
+    use Flag::*;
+    matches!(
+        flag,
+        Fp | Clamp
+            | Omod
+            | Opsel
+            | Noopsel
+            | Noabid
+            | SdwaNodst
+            | Lds
+            | Tfe
+            | Nortn
+            | Noscc
+            | TexelD16
+            | Gds
+            | NoOffset
+    )
+}
+
+/// The forms on these targets; those that look the same are one.
+fn forms(row: &Row, targets: TargetSet) -> Vec<FormFacts> {
+    let mut all: Vec<FormFacts> = Vec::new();
+    for form in row.forms() {
+        for target in form.targets.intersection(targets).iter() {
+            let facts = form_facts(row, form, target);
+            let same = |other: &&mut FormFacts| {
+                other.encoding == facts.encoding
+                    && other.mnemonic == facts.mnemonic
+                    && other.opcode == facts.opcode
+                    && other.fields == facts.fields
+                    && other.modifiers == facts.modifiers
+            };
+            match all.iter_mut().find(same) {
+                Some(other) => other.targets.push(target.name()),
+                None => all.push(facts),
+            }
+        }
+    }
+    all
+}
+
+fn form_facts(row: &Row, form: &Form, target: Target) -> FormFacts {
+    FormFacts {
+        encoding: form.encoding.name(),
+        encoding_description: form.encoding.description(),
+        mnemonic: format!("{}{}", row.mnemonic(target), encoding_suffix(row, target, form.encoding)),
+        opcode: form.code,
+        bytes: form.encoding.bytes(),
+        targets: vec![target.name()],
+        fields: fields::facts(form, target),
+        modifiers: modifiers::facts(form, target),
+    }
+}
+
+fn fidelity(row: &Row, targets: TargetSet) -> Vec<FidelityFacts> {
+    let mut all: Vec<FidelityFacts> = Vec::new();
+    for target in targets.iter() {
+        let (level, note) = (row.fidelity(target), row.fidelity_note(target));
+        let note = Some(note).filter(|note| !note.is_empty());
+        match all.iter_mut().find(|other| other.level == level.name() && other.note == note) {
+            Some(other) => other.targets.push(target.name()),
+            None => all.push(FidelityFacts {
+                targets: vec![target.name()],
+                level: level.name(),
+                description: level.description(),
+                note,
+            }),
+        }
+    }
+    all
+}

@@ -1,0 +1,128 @@
+//! The operands of an instance: registers, constants, types, access.
+
+use wavemill_isa::gcn::{Access, Elem, Inst, Operand, OperandSpec, Role};
+
+use super::super::print::operand_text;
+
+/// Registers of one file, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct RegisterRange {
+    /// `sgpr`, `vgpr`, `agpr`, `ttmp`, or the name of a special register such as `vcc_lo`.
+    pub file: &'static str,
+    /// The first register; 0 for special registers.
+    pub first: u8,
+    /// How many there are.
+    pub count: u8,
+}
+
+/// An operand of an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct OperandValue {
+    /// What it is to the instruction, such as `src0`.
+    pub role: &'static str,
+    /// The same in words.
+    pub role_description: &'static str,
+    /// How the text has it, without what modifiers do to it.
+    pub text: String,
+    /// The field that holds it; nothing where the encoding implies it.
+    pub field: Option<&'static str>,
+    /// `register`, `inline constant`, `literal`, `immediate`, `attribute` or `none`.
+    pub kind: &'static str,
+    /// The registers, if it is in some.
+    pub registers: Option<RegisterRange>,
+    /// The value, if it is a constant: bits, and what they are in the operand's type.
+    pub value: Option<String>,
+    /// Its type, such as `f32` or `f16x2`.
+    pub r#type: String,
+    /// What an element of this type is.
+    pub type_description: &'static str,
+    /// Whether the instance reads it.
+    pub read: bool,
+    /// Whether the instance writes it.
+    pub written: bool,
+}
+
+impl OperandValue {
+    /// `read`, `written` or `read and written`.
+    pub fn access(&self) -> &'static str {
+        match (self.read, self.written) {
+            (true, true) => "read and written",
+            (false, true) => "written",
+            _ => "read",
+        }
+    }
+}
+
+/// The operands of an instance.
+pub(super) fn values(inst: &Inst) -> Vec<OperandValue> {
+    inst.operands().map(|(spec, operand)| value(inst, spec, operand)).collect()
+}
+
+fn value(inst: &Inst, spec: &OperandSpec, operand: Operand) -> OperandValue {
+    let returns = inst.modifiers().glc;
+    let (read, written) = match spec.access {
+        Access::Read => (true, false),
+        Access::Write => (false, true),
+        Access::ReadWrite => (true, true),
+        Access::IfReturn => (spec.role != Role::Vdst, returns),
+    };
+    OperandValue {
+        role: spec.role.name(),
+        role_description: spec.role.description(),
+        text: operand_text(inst, spec, operand),
+        field: inst.encoding().field_of(spec.role).map(|id| id.name()),
+        kind: kind(operand),
+        registers: registers(operand),
+        value: constant(spec, operand),
+        r#type: spec.ty.to_string(),
+        type_description: spec.ty.elem.description(),
+        read,
+        written,
+    }
+}
+
+fn kind(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Int(_) | Operand::Float(_) => "inline constant",
+        Operand::Literal(_) => "literal",
+        Operand::Imm(_) => "immediate",
+        Operand::Attr { .. } => "attribute",
+        Operand::Off => "none",
+        _ => "register",
+    }
+}
+
+fn registers(operand: Operand) -> Option<RegisterRange> {
+    let (file, first, count) = match operand {
+        Operand::Sgpr { first, dwords } => ("sgpr", first, dwords),
+        Operand::Vgpr { first, dwords } => ("vgpr", first, dwords),
+        Operand::Agpr { first, dwords } => ("agpr", first, dwords),
+        Operand::Ttmp { first, dwords } => ("ttmp", first, dwords),
+        Operand::Special { reg, dwords } => (reg.name(), 0, dwords),
+        _ => return None,
+    };
+    Some(RegisterRange { file, first, count })
+}
+
+/// The bits of a constant, and the number that they are.
+fn constant(spec: &OperandSpec, operand: Operand) -> Option<String> {
+    Some(match operand {
+        Operand::Int(value) => format!("{:#x} = {value}", i32::from(value)),
+        Operand::Float(float) => match spec.ty.elem {
+            Elem::F16 => format!("{:#06x} = {}", float.f16_bits(), float.name()),
+            Elem::Bf16 => format!("{:#06x} = {}", float.bf16_bits(), float.name()),
+            Elem::F64 => format!("{:#018x} = {}", float.f64_bits(), float.name()),
+            _ => format!("{:#010x} = {}", float.f32_bits(), float.name()),
+        },
+        Operand::Literal(bits) => match spec.ty.elem {
+            Elem::F32 => format!("{bits:#010x} = {:?}", f32::from_bits(bits)),
+            // The high half; the low half is 0.
+            Elem::F64 => format!("{bits:#010x}00000000 = {:?}", f64::from_bits(u64::from(bits) << 32)),
+            _ => format!("{bits:#010x} = {}", bits as i32),
+        },
+        Operand::Imm(value) => format!("{value:#x} = {value}"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,69 @@
+//! State and memory that an instruction touches besides its operands.
+
+use wavemill_isa::gcn::{Flag, Inst, MemAccess, RegisterFile, Row, Special, State, StateSet};
+
+/// State outside of the operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct StateFacts {
+    /// Its name, such as `exec`.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+}
+
+/// An access to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct MemoryFacts {
+    /// `load`, `store` or `atomic`.
+    pub operation: &'static str,
+    /// Which memory, such as `global`.
+    pub space: &'static str,
+    /// What this memory is.
+    pub description: &'static str,
+}
+
+fn one(state: State) -> StateFacts {
+    StateFacts { name: state.name(), description: state.description() }
+}
+
+/// The members of a set.
+pub(super) fn facts(set: StateSet) -> Vec<StateFacts> {
+    set.iter().map(one).collect()
+}
+
+/// What an access is.
+pub(super) fn access(access: MemAccess) -> MemoryFacts {
+    MemoryFacts {
+        operation: access.op.name(),
+        space: access.space.name(),
+        description: access.space.description(),
+    }
+}
+
+/// What instructions of a row read; for those that obey the float controls of MODE, that too.
+pub(super) fn row_reads(row: &Row, float_controls: bool) -> Vec<StateFacts> {
+    with_controls(row.reads, float_controls)
+}
+
+fn with_controls(set: StateSet, float_controls: bool) -> Vec<StateFacts> {
+    let mut all = facts(set);
+    if float_controls && !set.contains(State::Mode) {
+        all.push(StateFacts { name: State::Mode.name(), description: Flag::Fp.description() });
+    }
+    all
+}
+
+/// What an instance reads: that of its row, and M0 where a modifier or an operand asks for it.
+pub(super) fn reads(inst: &Inst) -> Vec<StateFacts> {
+    let mut set = inst.row().reads;
+    let m0 = Special::M0.code() as u8;
+    let named = super::operands::values(inst)
+        .iter()
+        .any(|operand| operand.read && operand.registers.is_some_and(|range| range.file == "m0"));
+    if !named && inst.reads().contains(RegisterFile::Special, m0) {
+        set = set.with(State::M0);
+    }
+    with_controls(set, inst.row().has(Flag::Fp, inst.target()))
+}

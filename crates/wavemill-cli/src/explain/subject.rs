@@ -1,0 +1,246 @@
+//! What `wavemill explain` is asked about.
+
+use wavemill_asm::gcn::explain::{Mnemonic, mnemonics};
+use wavemill_asm::gcn::print;
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{DecodeError, Inst, Modifiers, decode};
+
+use crate::failure::Failure;
+use crate::run::text::nearest;
+
+/// What is to be explained.
+#[derive(Debug)]
+pub(super) enum Subject {
+    /// An instance of an instruction.
+    Instance(Inst),
+    /// An instruction, with modifiers that change its layout.
+    Mnemonic {
+        /// The instruction, and perhaps an encoding.
+        mnemonic: Mnemonic,
+        /// What stands behind it.
+        modifiers: Modifiers,
+    },
+}
+
+/// Reads the words of the command line.
+///
+/// # Errors
+/// [`Failure`] if they are no instruction, of the target if there is one.
+pub(super) fn read(words: &[String], target: Option<Target>) -> Result<Subject, Failure> {
+    let text = words.join(" ");
+    match bytes(&text)? {
+        Some(bytes) => instance(&text, &bytes, target).map(Subject::Instance),
+        None => from_text(&text, target),
+    }
+}
+
+/// An instruction from text. Whole instructions with operands come in here as soon as there is a parser for them.
+fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
+    let text = text.trim();
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let mnemonic = Mnemonic::parse(name).ok_or_else(|| unknown_mnemonic(name, target))?;
+    let row = mnemonic.op.row();
+    if let Some(target) = target
+        && !row.targets.contains(target)
+    {
+        let having: Vec<&str> = row.targets.iter().map(Target::name).collect();
+        return Err(Failure::input(format!("{target} has no instruction `{name}`"))
+            .help(format!("Targets that have it: {}.", having.join(", "))));
+    }
+    let modifiers = modifiers(rest).ok_or_else(|| {
+        Failure::input(format!(
+            "expected a mnemonic alone, found `{rest}` behind `{name}`: operands are not read from text"
+        ))
+        .help("Give the instruction as machine code, or the mnemonic without operands.")
+    })?;
+    Ok(Subject::Mnemonic { mnemonic, modifiers })
+}
+
+/// The modifiers that say which matrix elements are read: `cbsz:2 abid:1 blgp:3`.
+fn modifiers(text: &str) -> Option<Modifiers> {
+    let mut modifiers = Modifiers::default();
+    for word in text.split_whitespace() {
+        let (name, value) = word.split_once(':')?;
+        let value: u8 = value.parse().ok()?;
+        match name {
+            "cbsz" if value < 8 => modifiers.cbsz = value,
+            "abid" if value < 16 => modifiers.abid = value,
+            "blgp" if value < 8 => modifiers.blgp = value,
+            _ => return None,
+        }
+    }
+    Some(modifiers)
+}
+
+fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
+    let lower = name.to_ascii_lowercase();
+    let base = ["_e32", "_e64", "_sdwa", "_dpp"].iter().find_map(|suffix| lower.strip_suffix(suffix));
+    if let Some(mnemonic) = base.and_then(Mnemonic::parse) {
+        let suffixes: Vec<String> = ["_e32", "_e64", "_sdwa", "_dpp"]
+            .iter()
+            .map(|suffix| format!("{}{suffix}", base.unwrap_or_default()))
+            .filter(|name| Mnemonic::parse(name).is_some())
+            .collect();
+        return Failure::input(format!("`{}` has no encoding of the suffix in `{name}`", mnemonic.op)).help(
+            match suffixes.is_empty() {
+                true => format!("Leave it out: {}.", mnemonic.op),
+                false => format!("There are {}.", suffixes.join(", ")),
+            },
+        );
+    }
+    let near = nearest(&lower, mnemonics(target), 3);
+    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+    let of = target.map_or(String::new(), |target| format!(" of {target}"));
+    Failure::input(format!("expected machine code in hexadecimal or a mnemonic{of}, found `{name}`{hint}"))
+        .help("`wavemill isa --out DIR` writes a page for each instruction.")
+}
+
+/// The bytes that a text in hexadecimal stands for, in memory order; `None` if it is something else.
+///
+/// # Errors
+/// [`Failure`] if it begins as hexadecimal and does not go on so.
+fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let parts: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']'))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let Some(first) = parts.first() else {
+        return Err(Failure::input("expected machine code in hexadecimal or a mnemonic, found nothing"));
+    };
+    let word_digits =
+        |part: &str| part.strip_prefix("0x").or_else(|| part.strip_prefix("0X")).map(str::to_owned);
+    let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if word_digits(first).is_none() && !is_hex(first) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    for part in parts {
+        let wrong = |expected: &str| {
+            Failure::input(format!("expected {expected}, found `{part}`"))
+                .help("Write bytes in memory order (0203027e), or words behind 0x (0x7e020302).")
+        };
+        let digits = word_digits(part);
+        match &digits {
+            Some(digits) if digits.is_empty() || !is_hex(digits) => {
+                return Err(wrong("hexadecimal digits behind 0x"));
+            }
+            Some(digits) if digits.len() > 8 => {
+                return Err(wrong("at most 8 digits behind 0x, which are a word"));
+            }
+            Some(digits) => {
+                let value = u32::from_str_radix(digits, 16).map_err(|_| wrong("a word of 32 bits"))?;
+                let count = if digits.len() <= 2 { 1 } else { 4 };
+                bytes.extend(value.to_le_bytes().into_iter().take(count));
+            }
+            None if !is_hex(part) => return Err(wrong("machine code in hexadecimal to go on")),
+            None if part.len() % 2 != 0 => return Err(wrong("two hexadecimal digits for each byte")),
+            None => {
+                for pair in part.as_bytes().chunks(2) {
+                    let digits = String::from_utf8_lossy(pair);
+                    bytes.push(u8::from_str_radix(&digits, 16).map_err(|_| wrong("hexadecimal digits"))?);
+                }
+            }
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// The instruction that bytes are, on the target or on the newest target that knows them.
+fn instance(text: &str, bytes: &[u8], target: Option<Target>) -> Result<Inst, Failure> {
+    let newest_first = || Target::ALL.into_iter().rev();
+    let decoded = match target {
+        Some(target) => decode(target, bytes),
+        None => {
+            let found = newest_first().find_map(|target| decode(target, bytes).ok());
+            found
+                .map_or_else(
+                    || newest_first().map(|target| decode(target, bytes)).next(),
+                    |inst| Some(Ok(inst)),
+                )
+                .unwrap_or(Err(DecodeError::Truncated { needed: 4 }))
+        }
+    };
+    let inst = decoded.map_err(|error| no_instruction(text, bytes, target, &error))?;
+    if let Some(rest) = bytes.get(inst.size()..).filter(|rest| !rest.is_empty()) {
+        let found = format!("{} more {} behind `{}`", rest.len(), plural(rest.len()), printed(&inst));
+        return Err(Failure::input(format!(
+            "expected one instruction of {} bytes, found {found}",
+            inst.size()
+        ))
+        .help("Give one instruction at a time; `wavemill dis` disassembles code objects."));
+    }
+    Ok(inst)
+}
+
+fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &DecodeError) -> Failure {
+    let text = text.trim();
+    if let DecodeError::Truncated { needed } = error {
+        let found = format!("{} {}", bytes.len(), plural(bytes.len()));
+        return Failure::input(format!(
+            "`{text}` ends too early: expected at least {needed} bytes, found {found}"
+        ));
+    }
+    let of = target.map_or("any target".to_owned(), |target| target.to_string());
+    let failure = Failure::input(format!("`{text}` is no instruction of {of}: {error}"));
+    if let Some(inst) = Target::ALL.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
+        return failure.help(format!("On {} it is `{}`.", inst.target(), printed(&inst)));
+    }
+    // Words written as listings have them, without 0x.
+    let turned: Vec<u8> = bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
+    let turned_inst =
+        target.into_iter().chain(Target::ALL.into_iter().rev()).find_map(|t| decode(t, &turned).ok());
+    match turned_inst {
+        Some(inst) if !text.contains("0x") => failure.help(format!(
+            "Bytes are read in memory order. As words, with 0x in front of each, it is `{}` on {}.",
+            printed(&inst),
+            inst.target()
+        )),
+        _ => failure,
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "byte" } else { "bytes" }
+}
+
+fn printed(inst: &Inst) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = print(&mut text, inst);
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_code_is_read_in_every_notation() {
+        let expected = Some(vec![0x02, 0x03, 0x02, 0x7e]);
+        for text in
+            ["0203027e", "02 03 02 7E", "0x7e020302", "[0x02,0x03,0x02,0x7e]", "0X7E020302", "0203 027e"]
+        {
+            assert_eq!(bytes(text), Ok(expected.clone()), "{text}");
+        }
+        assert_eq!(bytes("0x7e020302 0x1").map(|bytes| bytes.map(|bytes| bytes.len())), Ok(Some(5)));
+        assert_eq!(bytes("0x123"), Ok(Some(vec![0x23, 0x01, 0, 0])));
+        for text in ["v_add_f32", "exp", "s_endpgm", "é"] {
+            assert_eq!(bytes(text), Ok(None), "{text}");
+        }
+        for text in ["", " ", "[,]", "0x", "0xg", "0x123456789", "123", "12 v_add_f32", "12 é", "0xé1", "1é"]
+        {
+            assert!(!matches!(bytes(text), Ok(Some(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn modifiers_of_layouts_are_read() {
+        let read = |text| modifiers(text).map(|m| (m.cbsz, m.abid, m.blgp));
+        assert_eq!(read(""), Some((0, 0, 0)));
+        assert_eq!(read(" cbsz:4  blgp:2 abid:15"), Some((4, 15, 2)));
+        for text in ["cbsz:8", "abid:16", "blgp:-1", "cbsz", "cbsz:", "v0", "glc:1", "blgp:256"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

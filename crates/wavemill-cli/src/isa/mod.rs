@@ -1,0 +1,59 @@
+//! `wavemill isa`: reference pages of the instruction set.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use wavemill_asm::gcn::reference::{FOLDERS, PageFormat, pages};
+use wavemill_isa::Target;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::message::{self, Kind};
+
+/// Formats of pages.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Format {
+    /// HTML pages that need nothing else (default)
+    #[default]
+    Html,
+    /// Markdown as GitHub shows it
+    Md,
+}
+
+/// Options of `wavemill isa`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct IsaArgs {
+    /// Write the pages into this folder; files of the same name are replaced
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+    /// How to write them
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_default_value = true)]
+    format: Format,
+    /// Only the instructions of this target or product, and what holds there
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
+    target: Option<Target>,
+}
+
+/// Writes the pages.
+pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
+    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.display()), &error);
+    for folder in FOLDERS {
+        let folder = args.out.join(folder);
+        fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+    }
+    let format = match args.format {
+        Format::Html => PageFormat::Html,
+        Format::Md => PageFormat::Markdown,
+    };
+    let mut count = 0;
+    for page in pages(format, args.target) {
+        let path = args.out.join(&page.path);
+        fs::write(&path, &page.contents).map_err(|error| failed(&path, error))?;
+        count += 1;
+    }
+    let first = args.out.join(format!("index.{}", format.extension()));
+    let text = format!("wrote {count} pages; the first is {}", first.display());
+    message::say_with(Kind::Output, &text, &json!({ "file": first, "pages": count }));
+    Ok(())
+}

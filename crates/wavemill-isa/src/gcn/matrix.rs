@@ -1,0 +1,445 @@
+//! Where matrix instructions have the elements of their matrices: in which lane, and in which bits of its registers.
+//!
+//! This is the only place that knows it. Sizes follow from the row: the mnemonic says rows, columns and depth, the operand
+//! types say how many items a lane has. The layout is that of CDNA4 ISA 7.1.4 (inputs and outputs), 7.1.5 (8-bit and smaller
+//! elements), 7.1.6 (broadcasts), 7.2.1 (scales) and 7.5 (sparse matrices); it holds for CDNA 1 to 3 as well.
+
+use super::inst::Inst;
+use super::modifiers::Modifiers;
+use super::row::{Op, Row};
+use super::vocabulary::{Elem, Flag, Format, Role, words};
+use crate::target::Target;
+use core::fmt;
+
+/// Lanes of a wave.
+const LANES: u32 = 64;
+
+/// Elements in the K dimension that share a scale (CDNA4 ISA 7.2.1).
+const SCALED_TOGETHER: u32 = 32;
+
+words! {
+    /// A matrix of a matrix instruction. The product is D\[i\]\[j\] = C\[i\]\[j\] + sum over k of A\[i\]\[k\] B\[k\]\[j\], for each block.
+    pub enum Matrix {
+        /// First factor: rows i, columns k.
+        A = "A",
+        /// Second factor: rows k, columns j.
+        B = "B",
+        /// Addend: rows i, columns j.
+        C = "C",
+        /// Result: rows i, columns j.
+        D = "D",
+        /// Which elements of a sparse A are stored: two bits for each stored element.
+        Indices = "indices",
+        /// Scales of A: rows i, columns k divided by 32.
+        ScaleA = "scale_A",
+        /// Scales of B: rows k divided by 32, columns j.
+        ScaleB = "scale_B",
+    }
+}
+
+/// The sizes of a matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixShape {
+    /// Rows of A, C and D: M.
+    pub rows: u32,
+    /// Columns of B, C and D: N.
+    pub columns: u32,
+    /// Columns of A and rows of B: K. A sparse A stores half of them.
+    pub depth: u32,
+    /// Products that are made at once, each of matrices of its own.
+    pub blocks: u32,
+}
+
+impl fmt::Display for MatrixShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.rows, self.columns, self.depth)?;
+        if self.blocks != 1 {
+            write!(f, ", {} blocks", self.blocks)?;
+        }
+        Ok(())
+    }
+}
+
+impl MatrixShape {
+    /// The shape of a matrix instruction; `None` for others.
+    ///
+    /// Rows, columns and depth stand in the mnemonic (`v_mfma_f32_32x32x8_f16`); the number of blocks follows from the size
+    /// of the result.
+    pub fn of(row: &Row) -> Option<MatrixShape> {
+        if !matches!(row.format, Format::Mai | Format::MaiScaled) {
+            return None;
+        }
+        let sizes = row.name().split('_').find_map(|part| {
+            let mut sizes = part.splitn(3, 'x');
+            let rows = sizes.next()?.parse().ok()?;
+            let columns = sizes.next()?.parse().ok()?;
+            // The types stand right behind it in mnemonics of CDNA 1 and 2: `32x32x8f16`.
+            let depth = sizes.next()?;
+            let digits = depth.find(|c: char| !c.is_ascii_digit()).unwrap_or(depth.len());
+            Some((rows, columns, depth[..digits].parse().ok()?))
+        });
+        let (rows, columns, depth): (u32, u32, u32) = sizes?;
+        let results = u32::from(row.operand(Role::Vdst)?.ty.count) * LANES;
+        Some(MatrixShape { rows, columns, depth, blocks: results.checked_div(rows * columns)? })
+    }
+}
+
+/// The number of rows, columns and blocks of one matrix, as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixExtent {
+    /// Blocks.
+    pub blocks: u32,
+    /// Rows of a block.
+    pub rows: u32,
+    /// Columns of a block. A sparse A and its indices have the stored ones only.
+    pub columns: u32,
+}
+
+/// Where an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MatrixPlace {
+    /// The lane, 0 to 63.
+    pub lane: u8,
+    /// Its lowest bit, counted through the registers of the operand: bit 32 is the lowest of the second register.
+    pub bit: u16,
+    /// Its width in bits. Elements of 6 bits may lie in two registers, those of 64 bits do.
+    pub bits: u8,
+}
+
+impl MatrixPlace {
+    /// The register in which it begins, counted from the first of the operand.
+    pub const fn register(self) -> u16 {
+        self.bit / 32
+    }
+
+    /// The register in which it ends.
+    pub const fn last_register(self) -> u16 {
+        (self.bit + self.bits as u16 - 1) / 32
+    }
+}
+
+/// Why a matrix instruction has no layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixLayoutError {
+    /// It multiplies no matrices.
+    NotMatrix(Op),
+    /// CBSZ (of A) or BLGP (of B) is no element format; expected 0 to 4.
+    ReservedFormat {
+        /// A or B.
+        matrix: Matrix,
+        /// The value of the field.
+        code: u8,
+    },
+    /// CBSZ asks for a broadcast to more blocks than there are, or ABID for a block outside of the group.
+    Broadcast {
+        /// CBSZ: the binary logarithm of the blocks of a group.
+        cbsz: u8,
+        /// ABID: the block of the group that is broadcast.
+        abid: u8,
+        /// The blocks of the instruction.
+        blocks: u32,
+    },
+}
+
+impl fmt::Display for MatrixLayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MatrixLayoutError::NotMatrix(op) => write!(f, "{op} multiplies no matrices"),
+            MatrixLayoutError::ReservedFormat { matrix, code } => {
+                let field = if *matrix == Matrix::A { "cbsz" } else { "blgp" };
+                write!(f, "{field}:{code} is no format of matrix {}, expected 0 to 4", matrix.name())
+            }
+            MatrixLayoutError::Broadcast { cbsz, abid, blocks } => write!(
+                f,
+                "cbsz:{cbsz} abid:{abid} is no broadcast: expected groups of at most {blocks} blocks (2 to the power of \
+                 cbsz), and abid to be one of a group"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for MatrixLayoutError {}
+
+/// The element type that a code of CBSZ or BLGP gives to operands of type [`Elem::F8f6f4`] (CDNA4 ISA 7.1.5); `None` if it
+/// is reserved.
+pub const fn matrix_format(code: u32) -> Option<Elem> {
+    Some(match code {
+        0 => Elem::Fp8,
+        1 => Elem::Bf8,
+        2 => Elem::Fp6,
+        3 => Elem::Bf6,
+        4 => Elem::Fp4,
+        _ => return None,
+    })
+}
+
+/// Where a matrix instruction has the elements of its matrices.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixLayout {
+    row: &'static Row,
+    shape: MatrixShape,
+    modifiers: Modifiers,
+    /// Element types of A and B.
+    inputs: [Elem; 2],
+}
+
+impl MatrixLayout {
+    /// The layout of an instance, with what its modifiers do to it.
+    ///
+    /// # Errors
+    /// [`MatrixLayoutError`] if it multiplies no matrices, or has modifiers that the manual leaves undefined.
+    pub fn of(inst: &Inst) -> Result<MatrixLayout, MatrixLayoutError> {
+        MatrixLayout::with(inst.op(), &inst.modifiers())
+    }
+
+    /// The layout of an instance with these modifiers. [`Modifiers::default`] changes nothing.
+    ///
+    /// # Errors
+    /// As those of [`MatrixLayout::of`].
+    pub fn with(op: Op, modifiers: &Modifiers) -> Result<MatrixLayout, MatrixLayoutError> {
+        let row = op.row();
+        let not_matrix = MatrixLayoutError::NotMatrix(op);
+        let shape = MatrixShape::of(row).ok_or(not_matrix)?;
+        let input = |matrix, role, code: u8| {
+            let elem = row.operand(role).ok_or(not_matrix)?.ty.elem;
+            match elem {
+                Elem::F8f6f4 => {
+                    matrix_format(code.into()).ok_or(MatrixLayoutError::ReservedFormat { matrix, code })
+                }
+                elem => Ok(elem),
+            }
+        };
+        let inputs =
+            [input(Matrix::A, Role::Src0, modifiers.cbsz)?, input(Matrix::B, Role::Src1, modifiers.blgp)?];
+        let layout = MatrixLayout { row, shape, modifiers: *modifiers, inputs };
+        let &Modifiers { cbsz, abid, .. } = modifiers;
+        if layout.permutes() && cbsz != 0 {
+            let group = 1 << u32::from(cbsz).min(31);
+            if group > shape.blocks || u32::from(abid) >= group {
+                return Err(MatrixLayoutError::Broadcast { cbsz, abid, blocks: shape.blocks });
+            }
+        }
+        Ok(layout)
+    }
+
+    /// The sizes of the product.
+    pub const fn shape(&self) -> MatrixShape {
+        self.shape
+    }
+
+    /// The instruction.
+    pub const fn op(&self) -> Op {
+        self.row.op
+    }
+
+    /// Whether A is sparse: of each four elements in a row, two are stored.
+    pub fn is_sparse(&self) -> bool {
+        self.row.flags().contains(Flag::Sparse)
+    }
+
+    /// Whether CBSZ, ABID and BLGP say which blocks and lanes are read: elsewhere they are formats, signs, or select indices
+    /// (CDNA4 ISA 7.1.6, 7.5).
+    pub fn permutes(&self) -> bool {
+        let typed = self.row.operand(Role::Src0).map(|spec| spec.ty.elem);
+        !self.is_sparse() && !matches!(typed, Some(Elem::F64 | Elem::F8f6f4))
+    }
+
+    /// The matrices that the instruction has. A sparse product adds to its result, which is listed as D alone.
+    pub fn matrices(&self) -> impl Iterator<Item = Matrix> + use<> {
+        let (sparse, scaled) = (self.is_sparse(), self.row.format == Format::MaiScaled);
+        Matrix::ALL.iter().copied().filter(move |matrix| match matrix {
+            Matrix::A | Matrix::B | Matrix::D => true,
+            Matrix::C => !sparse,
+            Matrix::Indices => sparse,
+            Matrix::ScaleA | Matrix::ScaleB => scaled,
+        })
+    }
+
+    /// The operand that holds a matrix.
+    pub const fn role(matrix: Matrix) -> Role {
+        match matrix {
+            Matrix::A => Role::Src0,
+            Matrix::B => Role::Src1,
+            Matrix::C | Matrix::Indices => Role::Src2,
+            Matrix::D => Role::Vdst,
+            Matrix::ScaleA => Role::Scale0,
+            Matrix::ScaleB => Role::Scale1,
+        }
+    }
+
+    /// The type of the elements of A, B, C or D. Indices are numbers of two bits, scales exponents of eight, which no row
+    /// has a word for.
+    pub fn elem(&self, matrix: Matrix) -> Option<Elem> {
+        match matrix {
+            Matrix::A => Some(self.inputs[0]),
+            Matrix::B => Some(self.inputs[1]),
+            Matrix::C | Matrix::D => self.row.operand(Role::Vdst).map(|spec| spec.ty.elem),
+            Matrix::Indices | Matrix::ScaleA | Matrix::ScaleB => None,
+        }
+    }
+
+    /// How many elements a lane has.
+    fn items(&self, matrix: Matrix) -> u32 {
+        let count = |role| self.row.operand(role).map_or(0, |spec| u32::from(spec.ty.count));
+        match matrix {
+            Matrix::A | Matrix::Indices => count(Role::Src0),
+            Matrix::B => count(Role::Src1),
+            Matrix::C | Matrix::D => count(Role::Vdst),
+            Matrix::ScaleA | Matrix::ScaleB => 1,
+        }
+    }
+
+    /// Width of an element in bits.
+    pub fn bits(&self, matrix: Matrix) -> u32 {
+        match matrix {
+            Matrix::Indices => 2,
+            Matrix::ScaleA | Matrix::ScaleB => 8,
+            _ => self.elem(matrix).map_or(32, Elem::bits),
+        }
+    }
+
+    /// The number of registers that hold a matrix.
+    pub fn registers(&self, matrix: Matrix) -> u32 {
+        (self.items(matrix) * self.bits(matrix)).div_ceil(32)
+    }
+
+    /// Columns of A that are stored.
+    fn stored_depth(&self) -> u32 {
+        if self.is_sparse() { self.shape.depth / 2 } else { self.shape.depth }
+    }
+
+    /// The size of a matrix.
+    pub fn extent(&self, matrix: Matrix) -> MatrixExtent {
+        let MatrixShape { rows, columns, depth, blocks } = self.shape;
+        let scales = depth / SCALED_TOGETHER;
+        let (rows, columns) = match matrix {
+            Matrix::A | Matrix::Indices => (rows, self.stored_depth()),
+            Matrix::B => (depth, columns),
+            Matrix::C | Matrix::D => (rows, columns),
+            Matrix::ScaleA => (rows, scales),
+            Matrix::ScaleB => (scales, columns),
+        };
+        MatrixExtent { blocks, rows, columns }
+    }
+
+    /// Where the element in this block, row and column is read from or written to; `None` if there is no such element.
+    ///
+    /// Of a sparse A, columns 2n and 2n + 1 are the stored ones of columns 4n to 4n + 3: the indices of the same row and
+    /// columns say which.
+    pub fn place(&self, matrix: Matrix, block: u32, row: u32, column: u32) -> Option<MatrixPlace> {
+        let extent = self.extent(matrix);
+        if block >= extent.blocks || row >= extent.rows || column >= extent.columns {
+            return None;
+        }
+        let MatrixShape { rows, columns, depth, .. } = self.shape;
+        let bits = self.bits(matrix);
+        let (lane, bit) = match matrix {
+            Matrix::A => {
+                let (lane, item) =
+                    self.input(matrix, rows, self.stored_depth(), self.source_block(block), row, column);
+                (lane, item * bits)
+            }
+            Matrix::B => {
+                let (lane, item) = self.input(matrix, columns, depth, block, column, row);
+                (self.source_lane(lane), item * bits)
+            }
+            Matrix::C | Matrix::D => {
+                let (lane, item) = self.output(block, row, column);
+                (lane, item * bits)
+            }
+            Matrix::Indices => {
+                let (lane, item) = self.input(Matrix::A, rows, self.stored_depth(), block, row, column);
+                (lane, self.index_set() * self.items(matrix) * bits + item * bits)
+            }
+            Matrix::ScaleA => (row + rows * column, self.scale_byte(0) * bits),
+            Matrix::ScaleB => (column + columns * row, self.scale_byte(1) * bits),
+        };
+        Some(MatrixPlace {
+            lane: u8::try_from(lane).ok()?,
+            bit: u16::try_from(bit).ok()?,
+            bits: u8::try_from(bits).ok()?,
+        })
+    }
+
+    /// Every element of a matrix: block, row, column and place, in this order.
+    pub fn elements(&self, matrix: Matrix) -> impl Iterator<Item = (u32, u32, u32, MatrixPlace)> + '_ {
+        let extent = self.extent(matrix);
+        let blocks = (0..extent.blocks).flat_map(move |b| (0..extent.rows).map(move |r| (b, r)));
+        blocks.flat_map(move |(b, r)| (0..extent.columns).map(move |c| (b, r, c))).filter_map(
+            move |(block, row, column)| {
+                self.place(matrix, block, row, column).map(|place| (block, row, column, place))
+            },
+        )
+    }
+
+    /// Lane and item of an element of A or B: `along` is its row of A or column of B, of which there are `size`, and `k` its
+    /// place in the other dimension, which has `depth`.
+    ///
+    /// Lanes take the first dimension, then blocks, then runs of k. Bytes and wider elements in eight registers are two
+    /// matrices of half the depth behind each other (CDNA4 ISA 7.1.5, 7.5.1).
+    fn input(&self, matrix: Matrix, size: u32, depth: u32, block: u32, along: u32, k: u32) -> (u32, u32) {
+        let (items, bits) = (self.items(matrix), self.bits(matrix));
+        let halves = if items * bits == 8 * 32 && bits >= 8 { 2 } else { 1 };
+        let run = (items / halves).max(1);
+        let depth = (depth / halves).max(1);
+        let (half, k) = (k / depth, k % depth);
+        (along + size * (block + self.shape.blocks * (k / run)), half * run + k % run)
+    }
+
+    /// Lane and item of an element of C or D.
+    ///
+    /// A lane has four rows below each other (one of doubles); lanes take columns, then as many blocks as there is room for,
+    /// then groups of rows; what is left goes to further items. For the 4x4x4 product of doubles that is what the chip does
+    /// and AMD's matrix instruction calculator says; CDNA4 ISA 7.1.4.2 has rows before blocks there.
+    fn output(&self, block: u32, row: u32, column: u32) -> (u32, u32) {
+        let MatrixShape { rows, columns, .. } = self.shape;
+        let height = if self.elem(Matrix::D) == Some(Elem::F64) { 1 } else { 4 };
+        let groups = (rows / height).max(1);
+        let blocks = (LANES / (columns * groups).max(1)).max(1);
+        let at_once = (LANES / blocks / columns).max(1);
+        let (group, in_group) = (row / height, row % height);
+        let further = group / at_once + groups / at_once * (block / blocks);
+        (column + columns * (block % blocks + blocks * (group % at_once)), in_group + height * further)
+    }
+
+    /// The block that A is read from: CBSZ makes groups of blocks, of which ABID names one.
+    ///
+    /// So CDNA3 ISA table 88 and AMD's matrix instruction calculator have it; CDNA4 ISA 7.1.6.1 differs where a group is not
+    /// all blocks.
+    fn source_block(&self, block: u32) -> u32 {
+        let &Modifiers { cbsz, abid, .. } = &self.modifiers;
+        match self.permutes() && cbsz != 0 {
+            true => (block >> cbsz << cbsz) + u32::from(abid),
+            false => block,
+        }
+    }
+
+    /// The lane that B is read from instead of `lane`, as BLGP says (CDNA4 ISA 7.1.6.2).
+    fn source_lane(&self, lane: u32) -> u32 {
+        match self.modifiers.blgp {
+            blgp @ 1..=2 if self.permutes() => lane % 32 + 32 * u32::from(blgp - 1),
+            3 if self.permutes() => (lane + 16) % 64,
+            blgp @ 4..=7 if self.permutes() => lane % 16 + 16 * u32::from(blgp - 4),
+            _ => lane,
+        }
+    }
+
+    /// The set of indices in the register, where it has room for several: ABID if CBSZ is 0 (CDNA4 ISA 7.5).
+    fn index_set(&self) -> u32 {
+        let sets = 32 / (2 * self.items(Matrix::Indices)).max(1);
+        if self.modifiers.cbsz & 3 == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
+    }
+
+    /// The byte of the scale register that OP_SEL_HI and OP_SEL select: of A with bit 0, of B with bit 1 (CDNA4 ISA 7.2.1).
+    fn scale_byte(&self, bit: u32) -> u32 {
+        let select = |bits: u8| u32::from(bits) >> bit & 1;
+        select(self.modifiers.op_sel_hi) << 1 | select(self.modifiers.op_sel)
+    }
+}
+
+impl Row {
+    /// Whether the instruction multiplies matrices on `target`.
+    pub fn is_matrix_product(&self, target: Target) -> bool {
+        self.targets.contains(target) && MatrixShape::of(self).is_some()
+    }
+}
