@@ -10,7 +10,8 @@
 //!   and [`Kernel`]s with their [`KernelDescriptor`].
 //! - [`TargetId`] says which GPU code is for and which code fits a GPU.
 //! - [`DescriptorBuilder`] makes descriptors from the directives of an assembler,
-//!   [`express`] the directives from a descriptor.
+//!   [`express`] the directives from a descriptor; [`assemble_metadata`] and
+//!   [`disassemble_metadata`] do that for metadata.
 //! - [`report`] describes a file for people.
 //!
 //! No input makes this crate panic, and none makes it use memory out of
