@@ -12,6 +12,7 @@
 //! - [`DescriptorBuilder`] makes descriptors from the directives of an assembler,
 //!   [`express`] the directives from a descriptor; [`assemble_metadata`] and
 //!   [`disassemble_metadata`] do that for metadata.
+//! - [`write`](mod@write) makes relocatable files and code objects that can be loaded.
 //! - [`report`] describes a file for people.
 //!
 //! No input makes this crate panic, and none makes it use memory out of
@@ -45,6 +46,7 @@ mod metadata;
 pub mod report;
 mod sniff;
 mod target;
+pub mod write;
 
 pub use container::Container;
 pub use demangle::{demangle, is_called};
