@@ -1,6 +1,6 @@
 //! AMD GPU code objects: ELF, metadata, kernel descriptors, offload bundles.
 //!
-//! Bytes go in, structures come out; nothing here does I/O. A file of hundreds
+//! Bytes go in, structures come out, or the other way; nothing here does I/O. A file of hundreds
 //! of megabytes can be memory-mapped by the caller: only what is asked for is
 //! read, and everything that can be borrowed from the input is.
 //!
@@ -9,6 +9,10 @@
 //! - [`CodeObject`] reads one: segments, symbols, relocations, [`Metadata`],
 //!   and [`Kernel`]s with their [`KernelDescriptor`].
 //! - [`TargetId`] says which GPU code is for and which code fits a GPU.
+//! - [`DescriptorBuilder`] makes descriptors from the directives of an assembler,
+//!   [`express`] the directives from a descriptor; [`assemble_metadata`] and
+//!   [`disassemble_metadata`] do that for metadata.
+//! - [`write`](mod@write) makes relocatable files and code objects that can be loaded.
 //! - [`report`] describes a file for people.
 //!
 //! No input makes this crate panic, and none makes it use memory out of
@@ -42,12 +46,14 @@ mod metadata;
 pub mod report;
 mod sniff;
 mod target;
+pub mod write;
 
 pub use container::Container;
 pub use demangle::{demangle, is_called};
 pub use descriptor::{
-    Field, KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2,
-    Rsrc3Gfx10, Rsrc3Gfx90a,
+    DescriptorBuilder, Directive, DirectiveDefault, DirectiveError, DirectiveSupport, Field, Inexpressible,
+    KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2, Rsrc3Gfx10,
+    Rsrc3Gfx90a, Setting, express,
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
@@ -55,5 +61,8 @@ pub use elf::{
 };
 pub use error::{Error, Result};
 pub use limits::Limits;
-pub use metadata::{Access, AddressSpace, Argument, KernelMetadata, Metadata, Value, ValueKind};
+pub use metadata::{
+    Access, AddressSpace, Argument, KernelMetadata, Metadata, MetadataError, Value, ValueKind,
+    assemble_metadata, disassemble_metadata,
+};
 pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};

@@ -61,8 +61,33 @@ pub struct Field {
 impl Field {
     /// The value of the field in `word`.
     pub fn of(self, word: u32) -> u32 {
-        word >> self.shift & (u32::MAX >> (32 - u32::from(self.width)))
+        word >> self.shift & self.max()
     }
+
+    /// The largest value that fits.
+    pub const fn max(self) -> u32 {
+        u32::MAX >> (32 - self.width as u32)
+    }
+
+    /// The field called `name`; for tables that are made when the crate is compiled, where no such field is an error.
+    pub(super) const fn named(fields: &[Field], name: &str) -> Field {
+        let mut at = 0;
+        while at < fields.len() {
+            if same(fields[at].name.as_bytes(), name.as_bytes()) {
+                return fields[at];
+            }
+            at += 1;
+        }
+        panic!("no field has this name")
+    }
+}
+
+const fn same(left: &[u8], right: &[u8]) -> bool {
+    let mut at = 0;
+    while at < left.len() && at < right.len() && left[at] == right[at] {
+        at += 1;
+    }
+    at == left.len() && at == right.len()
 }
 
 word! {

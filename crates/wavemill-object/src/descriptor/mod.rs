@@ -1,8 +1,14 @@
 //! Kernel descriptors: what the command processor is told about a kernel.
 
 mod bits;
+mod builder;
+mod directive;
+mod express;
 
 pub use bits::{Field, KernargPreload, KernelCodeProperties, Rsrc1, Rsrc2, Rsrc3Gfx10, Rsrc3Gfx90a};
+pub use builder::{DescriptorBuilder, DirectiveError};
+pub use directive::{Default as DirectiveDefault, Directive, Support as DirectiveSupport};
+pub use express::{Inexpressible, Setting, express};
 
 use crate::bytes;
 use crate::error::Result;
@@ -36,6 +42,20 @@ pub struct KernelDescriptor {
     pub reserved_is_zero: bool,
 }
 
+/// Where the words of a descriptor stand, in bytes.
+mod at {
+    pub(super) const GROUP_SEGMENT_FIXED_SIZE: usize = 0;
+    pub(super) const PRIVATE_SEGMENT_FIXED_SIZE: usize = 4;
+    pub(super) const KERNARG_SIZE: usize = 8;
+    pub(super) const ENTRY_OFFSET: usize = 16;
+    pub(super) const RSRC3: usize = 44;
+    pub(super) const RSRC1: usize = 48;
+    pub(super) const RSRC2: usize = 52;
+    /// Two words of 16 bits: properties, preloaded arguments.
+    pub(super) const PROPERTIES: usize = 56;
+    pub(super) const KERNARG_PRELOAD: usize = 58;
+}
+
 /// Registers that a wave is given, counted from the granules in the descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterAllocation {
@@ -55,6 +75,10 @@ impl KernelDescriptor {
     /// Bytes of a descriptor.
     pub const SIZE: u64 = 64;
 
+    /// Where the distance from the descriptor to the first instruction stands in it, in bytes. Assemblers leave 0
+    /// there and a relocation `R_AMDGPU_REL64` to the kernel's code with this very number as addend.
+    pub const ENTRY_OFFSET: u64 = at::ENTRY_OFFSET as u64;
+
     /// Bytes of the `amd_kernel_code_t` that code object v2 has instead.
     pub(crate) const LEGACY_SIZE: u64 = 256;
 
@@ -62,15 +86,16 @@ impl KernelDescriptor {
     pub fn from_bytes(bytes: &[u8; 64]) -> Self {
         let reserved = [12..16, 24..44, 60..64];
         KernelDescriptor {
-            group_segment_fixed_size: word(bytes, 0),
-            private_segment_fixed_size: word(bytes, 4),
-            kernarg_size: word(bytes, 8),
-            entry_offset: i64::from(word(bytes, 16)) | i64::from(word(bytes, 20)) << 32,
-            rsrc3: word(bytes, 44),
-            rsrc1: Rsrc1(word(bytes, 48)),
-            rsrc2: Rsrc2(word(bytes, 52)),
-            properties: KernelCodeProperties(word(bytes, 56) as u16),
-            kernarg_preload: KernargPreload((word(bytes, 56) >> 16) as u16),
+            group_segment_fixed_size: word(bytes, at::GROUP_SEGMENT_FIXED_SIZE),
+            private_segment_fixed_size: word(bytes, at::PRIVATE_SEGMENT_FIXED_SIZE),
+            kernarg_size: word(bytes, at::KERNARG_SIZE),
+            entry_offset: i64::from(word(bytes, at::ENTRY_OFFSET))
+                | i64::from(word(bytes, at::ENTRY_OFFSET + 4)) << 32,
+            rsrc3: word(bytes, at::RSRC3),
+            rsrc1: Rsrc1(word(bytes, at::RSRC1)),
+            rsrc2: Rsrc2(word(bytes, at::RSRC2)),
+            properties: KernelCodeProperties(word(bytes, at::PROPERTIES) as u16),
+            kernarg_preload: KernargPreload(word(bytes, at::KERNARG_PRELOAD) as u16),
             reserved_is_zero: reserved.into_iter().flatten().all(|at| bytes[at] == 0),
         }
     }
@@ -124,20 +149,13 @@ impl KernelDescriptor {
     pub fn registers(&self, processor: &Processor) -> Option<RegisterAllocation> {
         let generation = processor.generation()?;
         let wave32 = self.properties.wavefront_size32();
-        let vgpr_granule = match generation {
-            Generation::R600 => return None,
-            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 | Generation::Gfx9 => 4,
-            Generation::Gfx90a => 8,
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 if wave32 => 8,
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => 4,
-            Generation::Gfx125 => 16,
-        };
+        let vgpr_granule = vgpr_granule(generation, wave32)?;
         let granules = self.rsrc1.granulated_sgpr_count();
         let sgprs = match generation {
             Generation::R600 => return None,
-            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => (granules + 1) * 8,
+            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => (granules + 1) * SGPR_UNIT,
             // The field counts units of 8 although 16 are allocated at a time.
-            Generation::Gfx9 | Generation::Gfx90a => ((granules + 1) * 8).next_multiple_of(16),
+            Generation::Gfx9 | Generation::Gfx90a => ((granules + 1) * SGPR_UNIT).next_multiple_of(16),
             Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125 => 128,
         };
         Some(RegisterAllocation {
@@ -148,6 +166,21 @@ impl KernelDescriptor {
                 .then(|| (self.rsrc3_gfx90a().accum_offset() + 1) * 4),
         })
     }
+}
+
+/// Scalar registers in one unit of `GRANULATED_WAVEFRONT_SGPR_COUNT`.
+const SGPR_UNIT: u32 = 8;
+
+/// Vector registers in one unit of `GRANULATED_WORKITEM_VGPR_COUNT`.
+fn vgpr_granule(generation: Generation, wave32: bool) -> Option<u32> {
+    Some(match generation {
+        Generation::R600 => return None,
+        Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 | Generation::Gfx9 => 4,
+        Generation::Gfx90a => 8,
+        Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 if wave32 => 8,
+        Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => 4,
+        Generation::Gfx125 => 16,
+    })
 }
 
 /// The 32-bit word at `at`, which is a constant within a descriptor.

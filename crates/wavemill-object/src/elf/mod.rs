@@ -12,10 +12,12 @@ mod symbol;
 pub use image::{Image, Segment};
 pub use kernel::Kernel;
 pub use names::may_define;
+pub(crate) use note::METADATA as NT_AMDGPU_METADATA;
 pub(crate) use object_file::is_gpu_elf;
 pub use object_file::{CodeObject, CodeObjectVersion};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
 pub use section::Section;
+pub(crate) use symbol::SHN_AMDGPU_LDS;
 pub use symbol::{Binding, Symbol, SymbolKind, SymbolPlace};
 
 use std::borrow::Cow;

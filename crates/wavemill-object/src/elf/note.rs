@@ -8,7 +8,7 @@ pub(super) const ISA_VERSION: u32 = 3;
 /// `NT_AMD_HSA_METADATA` of owner `AMD` (v2): YAML.
 pub(super) const YAML_METADATA: u32 = 10;
 /// `NT_AMDGPU_METADATA` of owner `AMDGPU` (v3 and later): MessagePack.
-pub(super) const METADATA: u32 = 32;
+pub(crate) const METADATA: u32 = 32;
 
 /// A note record.
 #[derive(Debug, Clone, Copy)]

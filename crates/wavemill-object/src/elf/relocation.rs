@@ -6,90 +6,125 @@ use std::fmt;
 
 use super::symbol::{Binding, SymbolPlace};
 
-/// How the value of a relocation is computed. S is the symbol's address, A the
-/// addend, P the address of the word, B the load address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RelocationKind {
+/// Declares the kinds of relocations: variant, name in AMDGPUUsage, number, bytes that are filled in.
+macro_rules! kinds {
+    ($( $(#[$meta:meta])* $variant:ident / $name:literal: $number:literal, $width:literal; )*) => {
+        /// How the value of a relocation is computed. S is the symbol's address, A the addend, P the address of the
+        /// word, B the load address, GOT the address of the global offset table, G the symbol's offset in it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum RelocationKind {
+            $( $(#[$meta])* $variant, )*
+            /// A number that has no meaning here.
+            Other(u32),
+        }
+
+        impl RelocationKind {
+            /// The kind with a number in AMDGPUUsage, "Relocation Records".
+            pub fn from_number(number: u32) -> Self {
+                match number {
+                    $( $number => RelocationKind::$variant, )*
+                    other => RelocationKind::Other(other),
+                }
+            }
+
+            /// The number of the kind.
+            pub fn number(self) -> u32 {
+                match self {
+                    $( RelocationKind::$variant => $number, )*
+                    RelocationKind::Other(number) => number,
+                }
+            }
+
+            /// Bytes that the relocation fills in; 0 when unknown.
+            pub fn width(self) -> usize {
+                match self {
+                    $( RelocationKind::$variant => $width, )*
+                    RelocationKind::Other(_) => 0,
+                }
+            }
+        }
+
+        impl fmt::Display for RelocationKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    $( RelocationKind::$variant => $name, )*
+                    RelocationKind::Other(number) => return write!(f, "relocation type {number}"),
+                })
+            }
+        }
+    };
+}
+
+kinds! {
     /// `R_AMDGPU_ABS32_LO`: low half of S + A.
-    Abs32Lo,
+    Abs32Lo / "R_AMDGPU_ABS32_LO": 1, 4;
     /// `R_AMDGPU_ABS32_HI`: high half of S + A.
-    Abs32Hi,
+    Abs32Hi / "R_AMDGPU_ABS32_HI": 2, 4;
     /// `R_AMDGPU_ABS64`: S + A.
-    Abs64,
+    Abs64 / "R_AMDGPU_ABS64": 3, 8;
     /// `R_AMDGPU_REL32`: S + A - P.
-    Rel32,
+    Rel32 / "R_AMDGPU_REL32": 4, 4;
     /// `R_AMDGPU_REL64`: S + A - P.
-    Rel64,
+    Rel64 / "R_AMDGPU_REL64": 5, 8;
     /// `R_AMDGPU_ABS32`: S + A.
-    Abs32,
+    Abs32 / "R_AMDGPU_ABS32": 6, 4;
+    /// `R_AMDGPU_GOTPCREL`: G + GOT + A - P.
+    GotPcRel / "R_AMDGPU_GOTPCREL": 7, 4;
+    /// `R_AMDGPU_GOTPCREL32_LO`: low half of G + GOT + A - P.
+    GotPcRel32Lo / "R_AMDGPU_GOTPCREL32_LO": 8, 4;
+    /// `R_AMDGPU_GOTPCREL32_HI`: high half of G + GOT + A - P.
+    GotPcRel32Hi / "R_AMDGPU_GOTPCREL32_HI": 9, 4;
     /// `R_AMDGPU_REL32_LO`: low half of S + A - P.
-    Rel32Lo,
+    Rel32Lo / "R_AMDGPU_REL32_LO": 10, 4;
     /// `R_AMDGPU_REL32_HI`: high half of S + A - P.
-    Rel32Hi,
+    Rel32Hi / "R_AMDGPU_REL32_HI": 11, 4;
     /// `R_AMDGPU_RELATIVE64`: B + A.
-    Relative64,
-    /// A number that a loader has no use for.
-    Other(u32),
+    Relative64 / "R_AMDGPU_RELATIVE64": 13, 8;
+    /// `R_AMDGPU_REL16`: (S + A - P - 4) / 4, the distance of a branch.
+    Rel16 / "R_AMDGPU_REL16": 14, 2;
 }
 
 impl RelocationKind {
-    pub(super) fn from_number(number: u32) -> Self {
-        match number {
-            1 => RelocationKind::Abs32Lo,
-            2 => RelocationKind::Abs32Hi,
-            3 => RelocationKind::Abs64,
-            4 => RelocationKind::Rel32,
-            5 => RelocationKind::Rel64,
-            6 => RelocationKind::Abs32,
-            10 => RelocationKind::Rel32Lo,
-            11 => RelocationKind::Rel32Hi,
-            13 => RelocationKind::Relative64,
-            other => RelocationKind::Other(other),
-        }
+    /// Whether the word is filled in with the distance to the symbol's entry of the global offset table.
+    pub fn uses_got(self) -> bool {
+        matches!(self, RelocationKind::GotPcRel | RelocationKind::GotPcRel32Lo | RelocationKind::GotPcRel32Hi)
     }
 
-    /// Bytes that the relocation fills in; 0 when unknown.
-    pub fn width(self) -> usize {
-        match self {
-            RelocationKind::Abs64 | RelocationKind::Rel64 | RelocationKind::Relative64 => 8,
-            RelocationKind::Other(_) => 0,
-            _ => 4,
-        }
+    /// Whether the value depends on the distance between the word and what it refers to, not on the load address.
+    pub fn is_relative(self) -> bool {
+        use RelocationKind::*;
+        self.uses_got() || matches!(self, Rel32 | Rel64 | Rel32Lo | Rel32Hi | Rel16)
     }
 
-    /// The value to store; `None` for an unknown kind.
+    /// The value to store; `None` for a kind that is unknown or has no place in a file that is loaded.
     pub(super) fn value(self, symbol: u64, addend: i64, place: u64, base: u64) -> Option<u64> {
+        match self {
+            RelocationKind::Relative64 => Some(base.wrapping_add_signed(addend)),
+            _ if self.uses_got() || self == RelocationKind::Rel16 => None,
+            _ => self.link_value(symbol, addend, place),
+        }
+    }
+
+    /// The value that a linker stores, where `symbol` is the address of the symbol or, if the kind uses the global offset
+    /// table, of its entry there. `None` for an unknown kind and for one that only a loader knows the value of.
+    pub(crate) fn link_value(self, symbol: u64, addend: i64, place: u64) -> Option<u64> {
+        const LOW: u64 = 0xffff_ffff;
         let absolute = symbol.wrapping_add_signed(addend);
         let relative = absolute.wrapping_sub(place);
         Some(match self {
             RelocationKind::Abs64 => absolute,
-            RelocationKind::Abs32Lo | RelocationKind::Abs32 => absolute & 0xffff_ffff,
+            RelocationKind::Abs32Lo | RelocationKind::Abs32 => absolute & LOW,
             RelocationKind::Abs32Hi => absolute >> 32,
             RelocationKind::Rel64 => relative,
-            RelocationKind::Rel32 | RelocationKind::Rel32Lo => relative & 0xffff_ffff,
-            RelocationKind::Rel32Hi => relative >> 32,
-            RelocationKind::Relative64 => base.wrapping_add_signed(addend),
-            RelocationKind::Other(_) => return None,
+            RelocationKind::Rel32
+            | RelocationKind::Rel32Lo
+            | RelocationKind::GotPcRel
+            | RelocationKind::GotPcRel32Lo => relative & LOW,
+            RelocationKind::Rel32Hi | RelocationKind::GotPcRel32Hi => relative >> 32,
+            RelocationKind::Rel16 => ((relative as i64).wrapping_sub(4) / 4) as u64,
+            RelocationKind::Relative64 | RelocationKind::Other(_) => return None,
         })
-    }
-}
-
-impl fmt::Display for RelocationKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            RelocationKind::Abs32Lo => "R_AMDGPU_ABS32_LO",
-            RelocationKind::Abs32Hi => "R_AMDGPU_ABS32_HI",
-            RelocationKind::Abs64 => "R_AMDGPU_ABS64",
-            RelocationKind::Rel32 => "R_AMDGPU_REL32",
-            RelocationKind::Rel64 => "R_AMDGPU_REL64",
-            RelocationKind::Abs32 => "R_AMDGPU_ABS32",
-            RelocationKind::Rel32Lo => "R_AMDGPU_REL32_LO",
-            RelocationKind::Rel32Hi => "R_AMDGPU_REL32_HI",
-            RelocationKind::Relative64 => "R_AMDGPU_RELATIVE64",
-            RelocationKind::Other(number) => return write!(f, "relocation type {number}"),
-        };
-        f.pad(name)
     }
 }
 

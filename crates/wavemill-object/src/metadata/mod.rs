@@ -3,11 +3,15 @@
 mod legacy;
 mod model;
 mod msgpack;
+mod print;
+mod scalar;
 mod value;
+mod verify;
 mod yaml;
 
 pub use model::{Access, AddressSpace, Argument, KernelMetadata, Metadata, ValueKind};
 pub use value::Value;
+pub use yaml::MetadataError;
 
 use crate::error::Result;
 
@@ -23,5 +27,45 @@ pub(crate) fn from_yaml(data: &[u8], offset: u64) -> Result<Metadata> {
         None => data,
     };
     let text = String::from_utf8_lossy(text);
-    Metadata::from_value(legacy::modernise(yaml::parse(&text, offset)?), offset)
+    let document = yaml::parse(&text, scalar::legacy)
+        .map_err(|error| crate::Error::malformed("YAML metadata", offset, error.to_string()))?;
+    let value = document.map_or(Value::Nil, yaml::Node::into_value);
+    Metadata::from_value(legacy::modernise(value), offset)
+}
+
+/// Turns the YAML between `.amdgpu_metadata` and `.end_amdgpu_metadata` into the MessagePack of code object v3 and later,
+/// byte by byte as LLVM's assembler does: [`Module::add_metadata`](crate::write::Module::add_metadata) makes a note of it.
+///
+/// What kernels and their arguments must say is checked; keys without a meaning are kept.
+///
+/// # Errors
+/// [`MetadataError`] with line and column of the text.
+pub fn assemble_metadata(yaml: &str) -> Result<Vec<u8>, MetadataError> {
+    let mut root = yaml::parse(yaml, scalar::llvm)?.ok_or_else(verify::nothing)?;
+    keys(&root)?;
+    verify::verify(&mut root)?;
+    Ok(msgpack::write(&root.into_value()))
+}
+
+/// Refuses keys that LLVM would not take for text.
+fn keys(node: &yaml::Node) -> Result<(), MetadataError> {
+    match &node.tree {
+        yaml::Tree::Leaf(_) => Ok(()),
+        yaml::Tree::List(items) => items.iter().try_for_each(keys),
+        yaml::Tree::Map(entries) => entries.iter().try_for_each(|(key, item)| match scalar::plain(key) {
+            Value::Text(_) => keys(item),
+            _ => Err(item
+                .mark
+                .error(format!("the key `{key}` would be a number or a boolean; keys should be text"))),
+        }),
+    }
+}
+
+/// The YAML from which [`assemble_metadata`] makes exactly the MessagePack `metadata`, as LLVM's tools print it, with the
+/// lines `---` and `...` around it. `None` if there is no such text: the bytes are damaged, lack what metadata must say, or
+/// are not in the form that LLVM writes, so that only data directives can give them back.
+pub fn disassemble_metadata(metadata: &[u8]) -> Option<String> {
+    let text = print::document(&msgpack::parse(metadata, 0).ok()?);
+    let again = assemble_metadata(&text).ok()?;
+    (again == metadata).then_some(text)
 }

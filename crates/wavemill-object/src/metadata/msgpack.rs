@@ -21,6 +21,45 @@ pub(super) fn parse(data: &[u8], offset: u64) -> Result<Value> {
     Ok(convert(value))
 }
 
+/// Writes a value: maps in the order of their keys, everything in the shortest form that it has, as LLVM does.
+pub(super) fn write(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    // Writing to a vector does not fail.
+    let _ = rmpv::encode::write_value(&mut out, &packed(value));
+    out
+}
+
+fn packed(value: &Value) -> rmpv::Value {
+    use rmpv::Value as Packed;
+    match value {
+        Value::Nil => Packed::Nil,
+        Value::Bool(value) => Packed::Boolean(*value),
+        Value::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
+            (Ok(value), _) => Packed::from(value),
+            (_, Ok(value)) => Packed::from(value),
+            // No reader makes such a number.
+            _ => Packed::Nil,
+        },
+        // Half the bytes are enough for numbers of usual size, LLVM thinks, although digits are lost.
+        Value::Float(value)
+            if (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&value.abs()) =>
+        {
+            Packed::F32(*value as f32)
+        }
+        Value::Float(value) => Packed::F64(*value),
+        Value::Text(text) => Packed::from(text.as_str()),
+        Value::Bytes(bytes) => Packed::from(bytes.as_slice()),
+        Value::List(items) => Packed::Array(items.iter().map(packed).collect()),
+        Value::Map(entries) => {
+            let mut entries: Vec<_> = entries.iter().collect();
+            entries.sort_by(|left, right| left.0.as_bytes().cmp(right.0.as_bytes()));
+            Packed::Map(
+                entries.into_iter().map(|(key, item)| (Packed::from(key.as_str()), packed(item))).collect(),
+            )
+        }
+    }
+}
+
 /// The depth is bounded: the decoder has checked it.
 fn convert(value: ValueRef<'_>) -> Value {
     match value {

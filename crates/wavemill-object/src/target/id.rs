@@ -28,6 +28,16 @@ impl Feature {
         }
     }
 
+    /// The reverse of [`from_two_bits`](Self::from_two_bits).
+    fn two_bits(self) -> u32 {
+        match self {
+            Feature::Unsupported => 0,
+            Feature::Any => 1,
+            Feature::Off => 2,
+            Feature::On => 3,
+        }
+    }
+
     /// Code object v2 and v3: one bit, which says nothing where the processor
     /// has no such feature. On stands for "any" too (AMDGPUUsage, "Code Object
     /// V2 to V3 Target ID").
@@ -88,6 +98,17 @@ impl TargetId {
             xnack: Feature::from_two_bits(flags >> 8),
             sramecc: Feature::from_two_bits(flags >> 10),
         }
+    }
+
+    /// The `e_flags` of a code object of v4 or later for this target, without the version of a generic processor.
+    /// `None` for a processor that has no number.
+    pub(crate) fn flags_v4(&self) -> Option<u32> {
+        let mach = match &self.processor {
+            Processor::Known(row) => row.mach,
+            Processor::UnknownMach(mach) => *mach,
+            Processor::UnknownName(_) => return None,
+        };
+        Some(u32::from(mach) | self.xnack.two_bits() << 8 | self.sramecc.two_bits() << 10)
     }
 
     /// The target in the `e_flags` of a code object of v3.
@@ -245,6 +266,9 @@ mod tests {
         assert_eq!(TargetId::from_flags_v4(0xe4c).to_string(), "gfx942:sramecc+:xnack-");
         assert_eq!(TargetId::from_flags_v4(0x54f), id("gfx950"));
         assert_eq!(TargetId::from_flags_v4(0x36).xnack, Feature::Unsupported);
+        for flags in [0x52f, 0xa2f, 0xe4c, 0x54f, 0x36] {
+            assert_eq!(TargetId::from_flags_v4(flags).flags_v4(), Some(flags));
+        }
         assert_eq!(TargetId::from_flags_v3(0x12f).to_string(), "gfx906:sramecc-:xnack+");
         assert_eq!(TargetId::from_flags_v3(0x36), id("gfx1030"));
     }

@@ -98,6 +98,16 @@ impl Processor {
         self.info().map(|row| row.generation)
     }
 
+    /// Whether hardware sets FLAT_SCRATCH up and scratch instructions are the only way to it, so that no SGPRs are
+    /// needed for that (AMDGPUUsage, "Processors": gfx940 and later).
+    pub fn has_architected_flat_scratch(&self) -> bool {
+        match self.generation() {
+            Some(Generation::Gfx90a) => self.name() != "gfx90a",
+            Some(generation) => generation >= Generation::Gfx11,
+            None => false,
+        }
+    }
+
     /// The name; for an unknown number a text that contains it.
     pub fn name(&self) -> Cow<'_, str> {
         match self {

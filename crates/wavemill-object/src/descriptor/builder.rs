@@ -1,0 +1,318 @@
+//! From directives to the bytes of a kernel descriptor.
+
+use std::ops::RangeInclusive;
+
+use super::directive::{
+    ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, SGPR_COUNT, Support, USER_SGPR_COUNT, VGPR_COUNT,
+};
+use super::{SGPR_UNIT, at, vgpr_granule};
+use crate::target::{Generation, TargetId};
+
+/// Makes a kernel descriptor from the directives of `.amdhsa_kernel`, as LLVM's assembler does.
+///
+/// ```
+/// use wavemill_object::DescriptorBuilder;
+///
+/// let target = "gfx906".parse().unwrap();
+/// let mut descriptor = DescriptorBuilder::new(&target).unwrap();
+/// descriptor.set(".amdhsa_next_free_vgpr", 8).unwrap();
+/// descriptor.set(".amdhsa_next_free_sgpr", 16).unwrap();
+/// let error = descriptor.set(".amdhsa_dx10_clanp", 1).unwrap_err();
+/// assert!(error.to_string().contains("`.amdhsa_dx10_clamp`"));
+/// let bytes: [u8; 64] = descriptor.finish().unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct DescriptorBuilder {
+    target: TargetId,
+    generation: Generation,
+    given: Vec<(&'static Directive, u32)>,
+}
+
+/// What is wrong with a directive of `.amdhsa_kernel`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirectiveError {
+    /// Descriptors for the target cannot be made.
+    #[error(
+        "kernel descriptors for {target} are not supported; gfx900, gfx906, gfx908, gfx90a, gfx942 and gfx950 are"
+    )]
+    Target {
+        /// The target that was asked for.
+        target: String,
+    },
+    /// No directive has the name.
+    #[error("`{name}` is no directive of a kernel descriptor{}", Suggestion(.nearest))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A directive with a similar name.
+        nearest: Option<&'static str>,
+    },
+    /// The target does not have the directive.
+    #[error("`{name}` is not for {target}: {support} have it")]
+    NotOnTarget {
+        /// The directive.
+        name: &'static str,
+        /// The target.
+        target: String,
+        /// Who has it.
+        support: Support,
+    },
+    /// The value does not fit.
+    #[error("the value of `{name}` is {value}, but should be {} to {}{}", .range.start(), .range.end(), Step(*.step))]
+    OutOfRange {
+        /// The directive.
+        name: &'static str,
+        /// The value that was given.
+        value: i64,
+        /// The values that the directive takes on the target.
+        range: RangeInclusive<u32>,
+        /// The value must be a multiple of this.
+        step: u32,
+    },
+    /// The directive was given before.
+    #[error("`{name}` is given twice; its first value is {first}")]
+    Repeated {
+        /// The directive.
+        name: &'static str,
+        /// The first value.
+        first: u32,
+    },
+    /// A directive that must be given is not there.
+    #[error("`{name}` is missing: {summary}")]
+    Missing {
+        /// The directive.
+        name: &'static str,
+        /// What it says.
+        summary: &'static str,
+    },
+    /// `.amdhsa_reserve_xnack_mask` contradicts the target id.
+    #[error("`.amdhsa_reserve_xnack_mask` is {value}, but the target id {target} makes it {expected}")]
+    Xnack {
+        /// The value that was given.
+        value: u32,
+        /// What the target id says.
+        expected: u32,
+        /// The target id.
+        target: String,
+    },
+    /// The accumulation registers begin behind the last vector register.
+    #[error(
+        "`.amdhsa_accum_offset` is {offset}, but `.amdhsa_next_free_vgpr` {vgprs} allows {limit} at most, \
+         which is rounded up to a multiple of 4"
+    )]
+    AccumOffset {
+        /// The offset that was given.
+        offset: u32,
+        /// `.amdhsa_next_free_vgpr`.
+        vgprs: u32,
+        /// The largest offset for that.
+        limit: u32,
+    },
+    /// More user SGPRs are enabled than the number that was given, or than there can be.
+    #[error("the enabled user SGPRs need {needed}, but {available} are available")]
+    UserSgprs {
+        /// What the enabled ones need.
+        needed: u32,
+        /// `.amdhsa_user_sgpr_count`, or the most that there can be.
+        available: u32,
+    },
+    /// Kernel arguments are loaded from beyond their end.
+    #[error(
+        "{length} words of kernel arguments from word {offset} on should be loaded, but there are {size} bytes of them; \
+         correct `.amdhsa_kernarg_size` or the `.amdhsa_user_sgpr_kernarg_preload` directives"
+    )]
+    Preload {
+        /// `.amdhsa_user_sgpr_kernarg_preload_length`.
+        length: u32,
+        /// `.amdhsa_user_sgpr_kernarg_preload_offset`.
+        offset: u32,
+        /// `.amdhsa_kernarg_size`.
+        size: u32,
+    },
+}
+
+/// Prints a similar name, if there is one.
+struct Suggestion<'a>(&'a Option<&'static str>);
+
+impl std::fmt::Display for Suggestion<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |name| write!(f, "; did you mean `{name}`?"))
+    }
+}
+
+/// Prints that only multiples are allowed.
+struct Step(u32);
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0 > 1 { write!(f, ", a multiple of {}", self.0) } else { Ok(()) }
+    }
+}
+
+impl DescriptorBuilder {
+    /// A descriptor for `target`, in which nothing is given yet.
+    ///
+    /// # Errors
+    /// [`DirectiveError::Target`] unless the target is one of the Vega or CDNA families.
+    pub fn new(target: &TargetId) -> Result<Self, DirectiveError> {
+        match target.processor.generation() {
+            Some(generation @ (Generation::Gfx9 | Generation::Gfx90a)) => {
+                Ok(DescriptorBuilder { target: target.clone(), generation, given: Vec::new() })
+            }
+            _ => Err(DirectiveError::Target { target: target.to_string() }),
+        }
+    }
+
+    /// Gives the directive `name` (with its leading dot) a value.
+    ///
+    /// # Errors
+    /// Says what is wrong with the name or the value; the descriptor stays as it was.
+    pub fn set(&mut self, name: &str, value: i64) -> Result<(), DirectiveError> {
+        let Some(directive) = Directive::find(name) else {
+            return Err(DirectiveError::Unknown { name: name.to_owned(), nearest: nearest(name) });
+        };
+        let name = directive.name;
+        let target = || self.target.to_string();
+        if !directive.support.includes(&self.target.processor) {
+            return Err(DirectiveError::NotOnTarget { name, target: target(), support: directive.support });
+        }
+        if let Some(first) = self.given(directive) {
+            return Err(DirectiveError::Repeated { name, first });
+        }
+        let range = directive.range(&self.target.processor);
+        let step = if directive.effect == Effect::Computed(Input::AccumOffset) { ACCUM_UNIT } else { 1 };
+        let fits = |value: &u32| range.contains(value) && value.is_multiple_of(step);
+        let Some(number) = u32::try_from(value).ok().filter(fits) else {
+            return Err(DirectiveError::OutOfRange { name, value, range, step });
+        };
+        if directive.effect == Effect::Computed(Input::ReserveXnackMask)
+            && let Some(expected) = directive.default_for(&self.target).filter(|&expected| expected != number)
+        {
+            return Err(DirectiveError::Xnack { value: number, expected, target: target() });
+        }
+        self.given.push((directive, number));
+        Ok(())
+    }
+
+    /// The 64 bytes of the descriptor. The distance to the code, in the eight bytes from
+    /// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET) on, is 0.
+    ///
+    /// # Errors
+    /// Directives that are missing, and those that contradict one another.
+    pub fn finish(&self) -> Result<[u8; 64], Vec<DirectiveError>> {
+        let processor = &self.target.processor;
+        let mut bytes = [0; 64];
+        let mut errors = Vec::new();
+        let mut enabled = 0;
+        for directive in Directive::all().iter().filter(|row| row.support.includes(processor)) {
+            let given = self.given(directive);
+            if given.is_none() && directive.default == super::DirectiveDefault::Required {
+                let (name, summary) = (directive.name, directive.summary);
+                errors.push(DirectiveError::Missing { name, summary });
+            }
+            let value = given.or_else(|| directive.default_for(&self.target)).unwrap_or(0);
+            match directive.effect {
+                Effect::Word(at) => bytes[at..at + 4].copy_from_slice(&value.to_le_bytes()),
+                Effect::Bits(at, field) => put(&mut bytes, at, field, value),
+                Effect::UserSgprs(at, field, count) => {
+                    put(&mut bytes, at, field, value);
+                    enabled += count * value;
+                }
+                Effect::Preload(at, field) => {
+                    put(&mut bytes, at, field, value);
+                    enabled += value;
+                }
+                Effect::Computed(_) | Effect::Nothing => {}
+            }
+        }
+        let available = self.input(Input::UserSgprCount);
+        let most = USER_SGPR_COUNT.max();
+        if enabled > available.unwrap_or(most) {
+            let available = available.unwrap_or(most);
+            errors.push(DirectiveError::UserSgprs { needed: enabled, available });
+        }
+        let user_sgprs = available.unwrap_or(enabled);
+        put(&mut bytes, at::RSRC2, USER_SGPR_COUNT, user_sgprs);
+        let preloaded = self.preload(&mut errors);
+        self.registers(&mut bytes, if preloaded { user_sgprs } else { 0 }, &mut errors);
+        if errors.is_empty() { Ok(bytes) } else { Err(errors) }
+    }
+
+    /// Whether kernel arguments are loaded into SGPRs; they must lie inside of the kernel arguments.
+    fn preload(&self, errors: &mut Vec<DirectiveError>) -> bool {
+        let value = |name| Directive::find(name).and_then(|row| self.given(row)).unwrap_or(0);
+        let length = value(".amdhsa_user_sgpr_kernarg_preload_length");
+        let offset = value(".amdhsa_user_sgpr_kernarg_preload_offset");
+        let size = value(".amdhsa_kernarg_size");
+        if length != 0 && size != 0 && (length + offset) * 4 > size {
+            errors.push(DirectiveError::Preload { length, offset, size });
+        }
+        length != 0
+    }
+
+    /// Register counts, in the units of the descriptor. At least `least_sgprs` scalar ones are needed.
+    fn registers(&self, bytes: &mut [u8; 64], least_sgprs: u32, errors: &mut Vec<DirectiveError>) {
+        let vgprs = self.input(Input::NextFreeVgpr).unwrap_or(0);
+        if let Some(granule) = vgpr_granule(self.generation, false) {
+            put(bytes, at::RSRC1, VGPR_COUNT, vgprs.max(1).div_ceil(granule) - 1);
+        }
+        let sgprs = self.input(Input::NextFreeSgpr).unwrap_or(0).max(least_sgprs) + self.special_sgprs();
+        put(bytes, at::RSRC1, SGPR_COUNT, sgprs.max(1).div_ceil(SGPR_UNIT) - 1);
+        if let Some(offset) = self.input(Input::AccumOffset) {
+            let limit = vgprs.max(1).next_multiple_of(ACCUM_UNIT);
+            if offset > limit && self.input(Input::NextFreeVgpr).is_some() {
+                errors.push(DirectiveError::AccumOffset { offset, vgprs, limit });
+            }
+            put(bytes, at::RSRC3, ACCUM_OFFSET, offset / ACCUM_UNIT - 1);
+        }
+    }
+
+    /// Scalar registers at the end of a wave's own for VCC, XNACK_MASK and FLAT_SCRATCH, which stand in this order: each
+    /// needs room for those before it (Vega ISA, "SGPR Trap Handler Support" and "VCC").
+    fn special_sgprs(&self) -> u32 {
+        let reserved = |input| self.input(input).unwrap_or(0) != 0;
+        // Where hardware sets FLAT_SCRATCH up, there is always room for it.
+        let flat = self.target.processor.has_architected_flat_scratch();
+        if flat || reserved(Input::ReserveFlatScratch) {
+            6
+        } else if reserved(Input::ReserveXnackMask) {
+            4
+        } else if reserved(Input::ReserveVcc) {
+            2
+        } else {
+            0
+        }
+    }
+
+    fn given(&self, directive: &Directive) -> Option<u32> {
+        self.given.iter().find(|(other, _)| other.name == directive.name).map(|&(_, value)| value)
+    }
+
+    /// The value, or the default, of the directive that enters computed fields as `input`; `None` where it has neither,
+    /// or is not on the target.
+    fn input(&self, input: Input) -> Option<u32> {
+        let row = Directive::all().iter().find(|row| row.effect == Effect::Computed(input))?;
+        if !row.support.includes(&self.target.processor) {
+            return None;
+        }
+        self.given(row).or_else(|| row.default_for(&self.target))
+    }
+}
+
+/// Sets a field of the word at `at`, whose bits are 0; a value that does not fit has been refused before.
+fn put(bytes: &mut [u8; 64], at: usize, field: super::Field, value: u32) {
+    let bits = (value & field.max()) << field.shift;
+    for (byte, bits) in bytes[at..at + 4].iter_mut().zip(bits.to_le_bytes()) {
+        *byte |= bits;
+    }
+}
+
+/// The directive whose name is most like `name`, if it is like it at all.
+fn nearest(name: &str) -> Option<&'static str> {
+    let short = |name: &str| name.trim_start_matches(".amdhsa_").chars().take(80).collect::<String>();
+    let wanted = short(name);
+    let score = |row: &Directive| strsim::jaro_winkler(&wanted, &short(row.name));
+    let best = Directive::all().iter().max_by(|left, right| score(left).total_cmp(&score(right)))?;
+    (score(best) > 0.8).then_some(best.name)
+}

@@ -1,0 +1,179 @@
+//! From the bytes of a kernel descriptor to directives.
+
+use std::fmt;
+
+use super::bits::{Field, KernargPreload, KernelCodeProperties, Rsrc1, Rsrc2, Rsrc3Gfx90a};
+use super::builder::{DescriptorBuilder, DirectiveError};
+use super::directive::{
+    ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, MAX_SGPRS, SGPR_COUNT, VGPR_COUNT,
+};
+use super::{SGPR_UNIT, at, vgpr_granule};
+use crate::target::TargetId;
+
+/// A directive with its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The directive.
+    pub directive: &'static Directive,
+    /// Its value.
+    pub value: u32,
+}
+
+impl Setting {
+    /// Whether the value holds on `target` without the directive, too.
+    pub fn is_default(&self, target: &TargetId) -> bool {
+        self.directive.default_for(target) == Some(self.value)
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.directive.name, self.value)
+    }
+}
+
+/// Why no directives give the bytes of a descriptor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no directives give this kernel descriptor: {}", .reasons.join("; "))]
+pub struct Inexpressible {
+    /// The words and bits that stand in the way, or what the directives contradict.
+    pub reasons: Vec<String>,
+}
+
+/// The directives that, given to a [`DescriptorBuilder`] for `target`, make exactly these bytes, in the order of
+/// [`Directive::all`]. The distance to the code (from
+/// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET) on) is left out of account: a relocation
+/// fills it in.
+///
+/// All directives that the target has are listed, except `.amdhsa_user_sgpr_count` where it follows from the others.
+/// [`Setting::is_default`] tells which could be left out.
+///
+/// # Errors
+/// [`Inexpressible`] names the bits that no directive sets: an assembler can only write such a descriptor as data.
+pub fn express(bytes: &[u8; 64], target: &TargetId) -> Result<Vec<Setting>, Inexpressible> {
+    let refused = |errors: Vec<DirectiveError>| Inexpressible {
+        reasons: errors.iter().map(ToString::to_string).collect(),
+    };
+    let mut builder = DescriptorBuilder::new(target).map_err(|error| refused(vec![error]))?;
+    let settings = settings(bytes, target);
+    let mut errors = Vec::new();
+    for setting in &settings {
+        errors.extend(builder.set(setting.directive.name, setting.value.into()).err());
+    }
+    if !errors.is_empty() {
+        return Err(refused(errors));
+    }
+    let made = builder.finish().map_err(refused)?;
+    let reasons = differences(bytes, &made);
+    if reasons.is_empty() { Ok(settings) } else { Err(Inexpressible { reasons }) }
+}
+
+/// What the fields say; whether it is the whole truth is to be seen.
+fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
+    let word = |at| super::word(bytes, at);
+    let field = |at, field: Field| field.of(word(at));
+    let granule = target.processor.generation().and_then(|family| vgpr_granule(family, false)).unwrap_or(1);
+    let encoded_sgprs = (field(at::RSRC1, SGPR_COUNT) + 1) * SGPR_UNIT;
+    let mut enabled = 0;
+    let mut count = None;
+    let mut out = Vec::new();
+    for directive in Directive::all().iter().filter(|row| row.support.includes(&target.processor)) {
+        let value = match directive.effect {
+            Effect::Word(at) => word(at),
+            Effect::Bits(at, bits) => field(at, bits),
+            Effect::UserSgprs(at, bits, registers) => {
+                enabled += field(at, bits) * registers;
+                field(at, bits)
+            }
+            Effect::Preload(at, bits) => {
+                enabled += field(at, bits);
+                field(at, bits)
+            }
+            Effect::Nothing => continue,
+            Effect::Computed(input) => match input {
+                Input::UserSgprCount => {
+                    count = Some((out.len(), directive));
+                    continue;
+                }
+                Input::NextFreeVgpr => (field(at::RSRC1, VGPR_COUNT) + 1) * granule,
+                Input::NextFreeSgpr => {
+                    encoded_sgprs.saturating_sub(special(target, encoded_sgprs)).min(MAX_SGPRS)
+                }
+                Input::AccumOffset => (field(at::RSRC3, ACCUM_OFFSET) + 1) * ACCUM_UNIT,
+                Input::ReserveVcc => 0,
+                Input::ReserveFlatScratch => crowded(encoded_sgprs).into(),
+                Input::ReserveXnackMask => directive.default_for(target).unwrap_or(0),
+            },
+        };
+        out.push(Setting { directive, value });
+    }
+    let user_sgprs = field(at::RSRC2, super::directive::USER_SGPR_COUNT);
+    if let Some((place, directive)) = count
+        && user_sgprs != enabled
+    {
+        out.insert(place, Setting { directive, value: user_sgprs });
+    }
+    out
+}
+
+/// Whether so many scalar registers take all that instructions can name and those for FLAT_SCRATCH.
+fn crowded(sgprs: u32) -> bool {
+    sgprs > MAX_SGPRS.next_multiple_of(SGPR_UNIT)
+}
+
+/// Scalar registers that are counted although no instruction names them, where VCC is not reserved.
+fn special(target: &TargetId, sgprs: u32) -> u32 {
+    let mask = Directive::find(".amdhsa_reserve_xnack_mask").and_then(|row| row.default_for(target));
+    match mask {
+        _ if target.processor.has_architected_flat_scratch() || crowded(sgprs) => 6,
+        Some(1) => 4,
+        _ => 0,
+    }
+}
+
+/// The words of a descriptor, with their fields where they have some.
+const WORDS: [(usize, usize, &str, &[Field]); 13] = [
+    (at::GROUP_SEGMENT_FIXED_SIZE, 4, "GROUP_SEGMENT_FIXED_SIZE", &[]),
+    (at::PRIVATE_SEGMENT_FIXED_SIZE, 4, "PRIVATE_SEGMENT_FIXED_SIZE", &[]),
+    (at::KERNARG_SIZE, 4, "KERNARG_SIZE", &[]),
+    (at::KERNARG_SIZE + 4, 4, "the reserved bytes 12 to 15", &[]),
+    (at::ENTRY_OFFSET + 8, 16, "the reserved bytes 24 to 39", &[]),
+    (at::RSRC3 - 4, 4, "the reserved bytes 40 to 43", &[]),
+    (at::RSRC3, 4, "COMPUTE_PGM_RSRC3", Rsrc3Gfx90a::FIELDS),
+    (at::RSRC1, 4, "COMPUTE_PGM_RSRC1", Rsrc1::FIELDS),
+    (at::RSRC2, 4, "COMPUTE_PGM_RSRC2", Rsrc2::FIELDS),
+    (at::PROPERTIES, 2, "KERNEL_CODE_PROPERTIES", KernelCodeProperties::FIELDS),
+    (at::KERNARG_PRELOAD, 2, "KERNARG_PRELOAD", KernargPreload::FIELDS),
+    (at::KERNARG_PRELOAD + 2, 2, "the reserved bytes 60 to 61", &[]),
+    (at::KERNARG_PRELOAD + 4, 2, "the reserved bytes 62 to 63", &[]),
+];
+
+/// Names the fields in which two descriptors differ.
+fn differences(bytes: &[u8; 64], made: &[u8; 64]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (at, size, name, fields) in WORDS {
+        let number = |bytes: &[u8; 64]| {
+            bytes[at..at + size].iter().rev().fold(0, |word: u128, &byte| word << 8 | u128::from(byte))
+        };
+        let differing = number(bytes) ^ number(made);
+        if fields.is_empty() {
+            if differing != 0 {
+                out.push(format!("{name} should be {:#x}, but is {:#x}", number(made), number(bytes)));
+            }
+            continue;
+        }
+        let mut rest = differing as u32;
+        for field in fields {
+            let mask = field.max() << field.shift;
+            if rest & mask != 0 {
+                rest &= !mask;
+                let value = field.of(number(bytes) as u32);
+                out.push(format!("{} of {name} is {value}", field.name));
+            }
+        }
+        if rest != 0 {
+            out.push(format!("{name} has the reserved bits {rest:#x}"));
+        }
+    }
+    out
+}

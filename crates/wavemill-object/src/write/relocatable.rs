@@ -1,0 +1,273 @@
+//! Relocatable files, as `llvm-mc -filetype=obj` makes them.
+
+use object::elf::{self, SHN_ABS, SHN_COMMON};
+use object::write::elf::{FileHeaderLayout, Rel, SectionHeader, Sym};
+
+use super::check::{WriteError, check};
+use super::module::{
+    Contents, Definition, GroupId, Module, Section, SectionType, Symbol, SymbolType, Visibility,
+};
+use super::strings::StringTable;
+use super::{encoder, file_header};
+use crate::elf::{Binding, RelocationKind};
+
+/// Indices of symbols whose addresses matter (`.addrsig`).
+const SHT_LLVM_ADDRSIG: u32 = 0x6fff_4c03;
+
+/// The number of a kind of section.
+pub(super) fn section_type(section: &Section) -> elf::SectionType {
+    match (&section.contents, section.kind) {
+        (Contents::Zeros(_), SectionType::Program) => elf::SHT_NOBITS,
+        (_, SectionType::Program) => elf::SHT_PROGBITS,
+        (_, SectionType::Note) => elf::SHT_NOTE,
+        (_, SectionType::InitArray) => elf::SHT_INIT_ARRAY,
+        (_, SectionType::FiniArray) => elf::SHT_FINI_ARRAY,
+        (_, SectionType::PreinitArray) => elf::SHT_PREINIT_ARRAY,
+        (_, SectionType::Other(number)) => elf::SectionType(number),
+    }
+}
+
+/// Binding and type of a symbol.
+pub(super) fn symbol_info(binding: Binding, kind: SymbolType) -> elf::SymbolInfo {
+    let binding = match binding {
+        Binding::Local => elf::STB_LOCAL,
+        Binding::Global => elf::STB_GLOBAL,
+        Binding::Weak => elf::STB_WEAK,
+    };
+    let kind = match kind {
+        SymbolType::None => elf::STT_NOTYPE,
+        SymbolType::Object => elf::STT_OBJECT,
+        SymbolType::Function => elf::STT_FUNC,
+        SymbolType::Section => elf::STT_SECTION,
+        SymbolType::File => elf::STT_FILE,
+    };
+    elf::SymbolInfo::new(binding, kind)
+}
+
+/// The visibility of a symbol.
+pub(super) fn symbol_other(visibility: Visibility) -> elf::SymbolOther {
+    elf::SymbolOther::from(match visibility {
+        Visibility::Default => elf::STV_DEFAULT,
+        Visibility::Internal => elf::STV_INTERNAL,
+        Visibility::Hidden => elf::STV_HIDDEN,
+        Visibility::Protected => elf::STV_PROTECTED,
+    })
+}
+
+/// A file in the making: contents that follow one another, and the headers that point to them.
+struct File {
+    /// What follows the file header.
+    body: Vec<u8>,
+    headers: Vec<SectionHeader>,
+    names: StringTable,
+}
+
+impl File {
+    fn offset(&self) -> u64 {
+        encoder().file_header_size() + self.body.len() as u64
+    }
+
+    /// Goes on at a multiple of `align`. Nothing depends on it, so that large alignments need not make large files.
+    fn align(&mut self, align: u64) {
+        let end = self.offset().next_multiple_of(align.clamp(1, 4096));
+        self.body.resize((end - encoder().file_header_size()) as usize, 0);
+    }
+
+    /// Appends the contents of a section, and its header.
+    fn section(&mut self, name: &str, bytes: &[u8], header: SectionHeader) {
+        self.align(header.sh_addralign);
+        let sh_name = self.names.add(name);
+        let size = if header.sh_type == elf::SHT_NOBITS { header.sh_size } else { bytes.len() as u64 };
+        self.headers.push(SectionHeader { sh_name, sh_offset: self.offset(), sh_size: size, ..header });
+        self.body.extend_from_slice(bytes);
+    }
+}
+
+/// Where things stand in the file: their indices.
+struct Indices {
+    sections: Vec<u32>,
+    symbols: Vec<u32>,
+    symtab: u32,
+    strtab: u32,
+}
+
+/// Symbols in the order of the file: local ones first.
+fn order(module: &Module) -> Vec<usize> {
+    let local = |index: &usize| module.symbols[*index].binding == Binding::Local;
+    let (mut order, rest): (Vec<_>, Vec<_>) = (0..module.symbols.len()).partition(local);
+    order.extend(rest);
+    order
+}
+
+/// The groups, each with the index of its first section, in front of which it stands; a group without any is at the end.
+fn groups_before(module: &Module) -> Vec<(GroupId, usize)> {
+    let first = |group| module.sections.iter().position(|section| section.group == Some(group));
+    let ids = (0..module.groups.len()).map(GroupId);
+    ids.map(|group| (group, first(group).unwrap_or(usize::MAX))).collect()
+}
+
+fn indices(module: &Module, order: &[usize]) -> Indices {
+    let before = groups_before(module);
+    let groups_at = |wanted: usize| before.iter().filter(|&&(_, place)| place == wanted).count() as u32;
+    let strtab = 1;
+    let mut next = strtab + 1;
+    let mut sections = Vec::with_capacity(module.sections.len());
+    for (at, section) in module.sections.iter().enumerate() {
+        next += groups_at(at);
+        sections.push(next);
+        // Its relocations follow it.
+        next += if section.relocations.is_empty() { 1 } else { 2 };
+    }
+    let symtab = next + groups_at(usize::MAX);
+    let mut symbols = vec![0; module.symbols.len()];
+    for (at, &index) in order.iter().enumerate() {
+        symbols[index] = at as u32 + 1;
+    }
+    Indices { sections, symbols, symtab, strtab }
+}
+
+/// Writes a relocatable ELF file.
+///
+/// Sections stand in the order of the module, each followed by its relocations; the symbols follow them.
+///
+/// # Errors
+/// [`WriteError`] for a module that contradicts itself, or that no file can hold.
+pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
+    check(module)?;
+    let order = order(module);
+    let indices = indices(module, &order);
+    let mut file = File { body: Vec::new(), headers: Vec::new(), names: StringTable::new() };
+    let before = groups_before(module);
+    let groups_at = |place: usize, file: &mut File| {
+        for &(group, _) in before.iter().filter(|&&(_, own)| own == place) {
+            write_group(module, &indices, file, group);
+        }
+    };
+    for (at, (section, &index)) in module.sections.iter().zip(&indices.sections).enumerate() {
+        groups_at(at, &mut file);
+        write_section(section, &indices, &mut file, index);
+    }
+    groups_at(usize::MAX, &mut file);
+    write_symbols(module, &indices, &order, &mut file);
+    // The table of names holds those of the sections, too; its header comes first.
+    file.names.add(".strtab");
+    let bytes = file.names.bytes().to_vec();
+    file.section(".strtab", &bytes, encoder().strtab_section_header());
+    file.headers.rotate_right(1);
+    file.align(8);
+    let layout = FileHeaderLayout {
+        e_phoff: 0,
+        segment_num: 0,
+        e_shoff: file.offset(),
+        section_num: file.headers.len() as u32 + 1,
+        shstrtab_index: indices.strtab,
+    };
+    let mut bytes = file_header(module, elf::ET_REL, &layout)?;
+    bytes.append(&mut file.body);
+    encoder().null_section_header(&mut bytes, &layout);
+    for header in &file.headers {
+        encoder().section_header(&mut bytes, header);
+    }
+    Ok(bytes)
+}
+
+fn write_group(module: &Module, indices: &Indices, file: &mut File, id: GroupId) {
+    let Some(group) = module.groups.get(id.0) else { return };
+    let mut words = vec![u32::from(group.comdat)];
+    for (section, &at) in module.sections.iter().zip(&indices.sections) {
+        if section.group == Some(id) {
+            words.push(at);
+            if !section.relocations.is_empty() {
+                words.push(at + 1);
+            }
+        }
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let header = SectionHeader {
+        sh_link: indices.symtab,
+        sh_info: indices.symbols.get(group.signature.0).copied().unwrap_or(0),
+        ..encoder().comdat_section_header()
+    };
+    file.section(".group", &bytes, header);
+}
+
+fn write_section(section: &Section, indices: &Indices, file: &mut File, index: u32) {
+    let in_group = if section.group.is_some() { elf::SHF_GROUP.0 } else { 0 };
+    let header = SectionHeader {
+        sh_name: 0,
+        sh_type: section_type(section),
+        sh_flags: elf::SectionFlags(section.flags.0 | in_group),
+        sh_addr: 0,
+        sh_offset: 0,
+        sh_size: section.contents.size(),
+        sh_link: if section.kind == SectionType::Other(SHT_LLVM_ADDRSIG) { indices.symtab } else { 0 },
+        sh_info: 0,
+        sh_addralign: section.align,
+        sh_entsize: section.entry_size,
+    };
+    let bytes = match &section.contents {
+        Contents::Bytes(bytes) => bytes.as_slice(),
+        Contents::Zeros(_) => &[],
+    };
+    file.section(&section.name, bytes, header);
+    if section.relocations.is_empty() {
+        return;
+    }
+    let mut table = Vec::new();
+    for relocation in &section.relocations {
+        let r_sym = indices.symbols.get(relocation.symbol.0).copied().unwrap_or(0);
+        encoder().relocation(
+            &mut table,
+            true,
+            &rel(relocation.offset, r_sym, relocation.kind, relocation.addend),
+        );
+    }
+    let header = SectionHeader {
+        // In a group, that flag stands alone.
+        sh_flags: if in_group == 0 { elf::SHF_INFO_LINK } else { elf::SHF_GROUP },
+        sh_link: indices.symtab,
+        sh_info: index,
+        ..encoder().relocation_section_header(true)
+    };
+    file.section(&format!(".rela{}", section.name), &table, header);
+}
+
+/// A relocation as the encoder takes it.
+pub(super) fn rel(offset: u64, symbol: u32, kind: RelocationKind, addend: i64) -> Rel {
+    Rel { r_offset: offset, r_sym: symbol, r_type: elf::RelocationType(kind.number()), r_addend: addend }
+}
+
+fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut File) {
+    let mut table = Vec::new();
+    encoder().null_symbol(&mut table);
+    let mut locals = 1;
+    for &index in order {
+        let symbol = &module.symbols[index];
+        locals += u32::from(symbol.binding == Binding::Local);
+        let st_name = file.names.add(&symbol.name);
+        encoder().symbol(&mut table, &entry(symbol, indices, st_name));
+    }
+    file.section(".symtab", &table, encoder().symtab_section_header(indices.strtab, locals));
+}
+
+fn entry(symbol: &Symbol, indices: &Indices, st_name: u32) -> Sym {
+    let (st_shndx, st_value) = match symbol.definition {
+        Definition::Section { section, offset } => {
+            let index = indices.sections.get(section.0).copied().unwrap_or(0);
+            (elf::SymbolSection::new(index), offset)
+        }
+        Definition::Absolute(value) => (SHN_ABS, value),
+        Definition::Common { align } => (SHN_COMMON, align),
+        Definition::LocalMemory { align } => (elf::SymbolSection(crate::elf::SHN_AMDGPU_LDS), align),
+        Definition::Undefined => (elf::SHN_UNDEF, 0),
+    };
+    Sym {
+        section: None,
+        st_name,
+        st_info: symbol_info(symbol.binding, symbol.kind),
+        st_other: symbol_other(symbol.visibility),
+        st_shndx,
+        st_value,
+        st_size: symbol.size,
+    }
+}

@@ -1,0 +1,250 @@
+//! Files that are written, compared with those of `llvm-mc` and `ld.lld`.
+//!
+//! Objects of the assembler and the compiler are read into the model of a module, written again and linked; every section,
+//! symbol, relocation and header is compared.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use wavemill_object::CodeObject;
+use wavemill_object::write::{LinkError, LinkOptions, Undefined, link_with, write_relocatable};
+use wavemill_oracle::{Failed, Suite, Tool};
+
+mod compare;
+mod messages;
+mod read;
+
+const LLD: Tool = Tool::Program("ld.lld-22");
+const KEEP: LinkOptions = LinkOptions { undefined: Undefined::Keep };
+
+fn main() -> ExitCode {
+    let mut suite = Suite::from_args();
+    suite.test("messages", messages::messages);
+    let tools = [Tool::LlvmMc, LLD];
+    for entry in sources() {
+        let name = format!("assembly: {}", entry.file_stem().unwrap_or_default().to_string_lossy());
+        suite.oracle_test(name, &tools, move || assembly(&entry));
+    }
+    suite.oracle_test("what the linker refuses", &tools, refused);
+    suite.oracle_test("target ids and versions", &tools, headers);
+    for (at, kernel) in kernels().into_iter().enumerate() {
+        let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // One target each for the many, all for those that have what is rare: calls, tables of functions, texts, variables.
+        let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
+            .contains(&name.as_str());
+        for (index, target) in ["gfx906", "gfx90a", "gfx942", "gfx950"].into_iter().enumerate() {
+            for level in ["-O0", "-O2"] {
+                if all || (at % 4 == index && level == "-O2") {
+                    let kernel = kernel.clone();
+                    suite.oracle_test(
+                        format!("kernel: {name} {target} {level}"),
+                        &[Tool::Clang, LLD],
+                        move || compiled(&kernel, target, level),
+                    );
+                }
+            }
+        }
+    }
+    suite.run()
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn listed(folder: PathBuf, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|own| own == extension));
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+fn sources() -> Vec<PathBuf> {
+    listed(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/linked"), "s")
+}
+
+fn kernels() -> Vec<PathBuf> {
+    listed(repository().join("kernels"), "cl")
+}
+
+/// A folder for one test that is removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, Failed> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("wavemill-linked-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays behind does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a tool that must succeed; the error is what it says.
+fn run(command: &mut Command) -> Result<(), Failed> {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// Assembles a source with LLVM.
+fn assemble(source: &Path, target: &str, object: &Path) -> Result<(), Failed> {
+    let (processor, features) = target.split_once(':').unwrap_or((target, ""));
+    let features: Vec<_> = features
+        .split(':')
+        .filter(|feature| !feature.is_empty())
+        .map(|feature| {
+            let (name, sign) = feature.split_at(feature.len() - 1);
+            format!("{sign}{name}")
+        })
+        .collect();
+    run(Command::new(Tool::LlvmMc.path()?)
+        .args(["-triple=amdgcn-amd-amdhsa", "-filetype=obj", &format!("-mcpu={processor}")])
+        .arg(format!("-mattr={}", features.join(",")))
+        .arg(source)
+        .arg("-o")
+        .arg(object))
+}
+
+fn lld(object: &Path, linked: &Path) -> Result<(), Failed> {
+    run(Command::new(LLD.path()?).arg("-shared").arg(object).arg("-o").arg(linked))
+}
+
+/// Reads an object that LLVM made, writes it and links it, and compares both with what LLVM's tools make.
+fn check(folder: &Path, object: &Path) -> Result<(), Failed> {
+    let theirs = std::fs::read(object)?;
+    let module = read::module(&theirs)?;
+    let ours = write_relocatable(&module)?;
+    compare::relocatable(&theirs, &ours)?;
+
+    let (linked, linked_from_ours) = (folder.join("theirs.so"), folder.join("from-ours.so"));
+    lld(object, &linked)?;
+    let linked = std::fs::read(linked)?;
+    let own = folder.join("ours.o");
+    std::fs::write(&own, &ours)?;
+    lld(&own, &linked_from_ours)?;
+    assert_eq!(linked, std::fs::read(linked_from_ours)?, "the linker sees a difference between the objects");
+
+    let ours = link_with(&module, &KEEP)?;
+    std::fs::write(folder.join("ours.so"), &ours)?;
+    compare::linked(&linked, &ours)?;
+    let (theirs, ours) = (CodeObject::parse(&linked)?, CodeObject::parse(&ours)?);
+    assert_eq!(theirs.kernels(), ours.kernels());
+    assert_eq!(theirs.metadata(), ours.metadata());
+    assert_eq!((theirs.target(), theirs.version()), (ours.target(), ours.version()));
+    Ok(())
+}
+
+fn assembly(source: &Path) -> Result<(), Failed> {
+    let folder = Folder::new()?;
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        let object = folder.0.join("theirs.o");
+        assemble(source, target, &object)?;
+        check(&folder.0, &object).map_err(|error| format!("{target}: {error:?}"))?;
+    }
+    Ok(())
+}
+
+fn compiled(source: &Path, target: &str, level: &str) -> Result<(), Failed> {
+    let folder = Folder::new()?;
+    let object = folder.0.join("theirs.o");
+    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
+    run(Command::new(Tool::Clang.path()?)
+        .current_dir(repository().join("kernels"))
+        .args("-c -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -fno-ident -nogpulib".split(' '))
+        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
+        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
+        .args([level, &format!("-mcpu={target}")])
+        .args((level == "-O0").then_some("-g"))
+        .arg(source)
+        .arg("-o")
+        .arg(&object))?;
+    check(&folder.0, &object)
+}
+
+/// Whatever the linker refuses is refused here, and nothing else; where both take it, the files are equal.
+fn refused() -> Result<(), Failed> {
+    let folder = Folder::new()?;
+    let code = [
+        ("a distance to a symbol that may be replaced", "s_add_u32 s0, s0, shown@rel32@lo+4", false),
+        ("a distance to a symbol that may not", "s_add_u32 s0, s0, guarded@rel32@lo+4", true),
+        ("a distance to a number", "s_add_u32 s0, s0, number@rel32@lo+4", false),
+        ("a distance to what is undefined", "s_add_u32 s0, s0, nowhere@rel32@lo+4", false),
+        ("an address in code", ".quad guarded", false),
+        ("half an address", ".section .data\n.long guarded", false),
+        ("an address in data", ".section .data\n.quad guarded", true),
+        ("an address of what is undefined", ".section .data\n.quad nowhere", true),
+        ("an address of what is undefined and hidden", ".hidden lost\n.section .data\n.quad lost", false),
+        ("a number in code", ".long fixed", true),
+        ("a weak symbol", ".section .data\n.quad perhaps", true),
+        ("a weak symbol in code", ".quad perhaps", false),
+        ("a weak symbol that is hidden", ".quad unlikely", true),
+    ];
+    for (what, line, fine) in code {
+        let source = folder.0.join("source.s");
+        let text = format!(
+            "\t.text\n\t.globl shown\nshown:\n\ts_nop 0\n\t.globl guarded\n\t.protected guarded\nguarded:\n\ts_endpgm\n\
+             \t.globl number\nnumber = 5\n\t.globl fixed\n\t.hidden fixed\nfixed = 7\n             \t.weak perhaps\n\t.weak unlikely\n\t.hidden unlikely\n\t{}\n",
+            line.replace('\n', "\n\t")
+        );
+        std::fs::write(&source, text)?;
+        let (object, linked) = (folder.0.join("object.o"), folder.0.join("linked.so"));
+        assemble(&source, "gfx90a", &object)?;
+        let theirs = lld(&object, &linked);
+        let ours = read::module(&std::fs::read(&object)?).map(|module| link_with(&module, &KEEP))?;
+        assert_eq!(theirs.is_ok(), fine, "{what}: {theirs:?}");
+        match ours {
+            Ok(ours) => {
+                assert!(fine, "{what}");
+                compare::linked(&std::fs::read(&linked)?, &ours)?;
+            }
+            Err(LinkError::Problems(problems)) => {
+                assert!(!fine && problems.len() == 1, "{what}: {problems:?}")
+            }
+            Err(error) => return Err(format!("{what}: {error}").into()),
+        }
+    }
+    Ok(())
+}
+
+/// Header flags of every target, setting of its features and version.
+fn headers() -> Result<(), Failed> {
+    let folder = Folder::new()?;
+    let (source, object) = (folder.0.join("source.s"), folder.0.join("object.o"));
+    for target in [
+        "gfx900",
+        "gfx900:xnack+",
+        "gfx900:xnack-",
+        "gfx906",
+        "gfx906:sramecc-:xnack+",
+        "gfx908:sramecc+",
+        "gfx90a",
+        "gfx90a:sramecc-:xnack-",
+        "gfx90a:sramecc+:xnack+",
+        "gfx942:xnack+",
+        "gfx950:sramecc-",
+    ] {
+        for version in [4, 5, 6] {
+            let text = format!(
+                ".amdgcn_target \"amdgcn-amd-amdhsa--{target}\"\n.amdhsa_code_object_version {version}\ns_endpgm\n"
+            );
+            std::fs::write(&source, text)?;
+            assemble(&source, target, &object)?;
+            check(&folder.0, &object).map_err(|error| format!("{target} v{version}: {error:?}"))?;
+        }
+    }
+    Ok(())
+}
