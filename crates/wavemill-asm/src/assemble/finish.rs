@@ -79,7 +79,7 @@ impl Assembler<'_> {
         self.sections.get_mut(section)?.bytes.get_mut(start..start.checked_add(length)?)
     }
 
-    fn put(&mut self, pending: &Pending, offset: u64, bytes: &[u8]) {
+    fn patch(&mut self, pending: &Pending, offset: u64, bytes: &[u8]) {
         if let Some(field) = self.bytes_at(pending.section, offset, bytes.len()) {
             field.copy_from_slice(bytes);
         }
@@ -94,7 +94,7 @@ impl Assembler<'_> {
             PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
             PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
                 Some(number @ -0x8000..=0xFFFF) => {
-                    self.put(pending, pending.offset, &(number as u16).to_le_bytes());
+                    self.patch(pending, pending.offset, &(number as u16).to_le_bytes());
                     Ok(())
                 }
                 Some(number) => Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}"))),
@@ -121,7 +121,7 @@ impl Assembler<'_> {
             let Ok(distance) = i16::try_from(number) else {
                 return Err(Diagnostic::new(span, format!("expected a distance from -32768 to 32767, found {number}")));
             };
-            self.put(pending, pending.offset, &distance.to_le_bytes());
+            self.patch(pending, pending.offset, &distance.to_le_bytes());
             return Ok(());
         }
         let (Some(reference), None) = (&value.plus, &value.minus) else {
@@ -137,7 +137,7 @@ impl Assembler<'_> {
                 let Ok(distance) = i16::try_from(bytes / 4) else {
                     return Err(Diagnostic::new(span, format!("the label is {} dwords away; a branch reaches 32767", bytes / 4)));
                 };
-                self.put(pending, pending.offset, &distance.to_le_bytes());
+                self.patch(pending, pending.offset, &distance.to_le_bytes());
             }
             _ => needs.push(Need {
                 section: pending.section,
@@ -167,7 +167,7 @@ impl Assembler<'_> {
                 return Err(Diagnostic::new(span, format!("the value {number} does not fit into {bits} bits")));
             }
             let bytes = number.to_le_bytes();
-            self.put(pending, offset, bytes.get(..usize::from(size)).unwrap_or_default());
+            self.patch(pending, offset, bytes.get(..usize::from(size)).unwrap_or_default());
             return Ok(());
         }
         let wrong = |message: &str| Err(Diagnostic::new(span.clone(), message));
@@ -243,7 +243,9 @@ impl Assembler<'_> {
             }
         }
         let code = self.symbols.id(&kernel.name);
+        // The distance from the descriptor to the code is fixed, so that no other code may take its place.
         let (binding, visibility) = (self.symbols.all[code].binding, self.symbols.all[code].visibility);
+        self.symbols.all[code].visibility = visibility.or(Some(Visibility::Protected));
         let descriptor = self.symbols.entry(&format!("{}.kd", kernel.name));
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);

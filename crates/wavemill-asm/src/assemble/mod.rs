@@ -474,5 +474,5 @@ const DIRECTIVES: &[&str] = &[
 
 /// The target whose rows an id's processor has.
 fn isa_target(id: &TargetId) -> Option<Target> {
-    Target::from_name(id.processor.name())
+    Target::from_name(&id.processor.name())
 }

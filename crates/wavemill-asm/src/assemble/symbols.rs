@@ -149,7 +149,10 @@ impl Table {
     /// The expression with `.` as the place where it stands now.
     pub(super) fn anchor(&mut self, value: Expression, here: (usize, u64)) -> Expression {
         match value {
-            Expression::Here => Expression::Symbol { name: self.all[self.here(here)].name.clone(), relocation: None },
+            Expression::Here => {
+                let symbol = self.here(here);
+                Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
+            }
             Expression::Unary(operator, inner) => Expression::Unary(operator, Box::new(self.anchor(*inner, here))),
             Expression::Binary(operator, pair) => {
                 let (left, right) = *pair;

@@ -317,9 +317,4 @@ impl Attempt<'_> {
         let index = specs.iter().flatten().position(|spec| spec.role == role)?;
         self.arguments.get(index)
     }
-
-    /// The modifier of the text with this name.
-    pub(super) fn modifier(&self, name: Name) -> Option<&Modifier> {
-        self.modifiers.iter().find(|modifier| modifier.name == name)
-    }
 }
