@@ -259,7 +259,7 @@ impl Session<'_> {
         let named = |index: usize, failure: Failure| self.named(index, failure);
         let writer = self.job.trace.as_ref().map(trace::Writer::open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
-        let mut coverage = self.job.coverage.as_deref().map(Coverage::read).transpose()?;
+        let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
         let watch = Watch::start(self.job)?;
         let console = Console::default();
         let print = |output: wavemill::Output<'_>| console.print(output);
@@ -386,7 +386,7 @@ impl Session<'_> {
                 last = Some(stats);
             }
         }
-        if let Some(coverage) = coverage {
+        if let Some(coverage) = &mut coverage {
             coverage.write()?;
         }
         if let Some(stats) = last {
