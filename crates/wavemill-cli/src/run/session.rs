@@ -120,10 +120,6 @@ impl<'a> Checks<'a> {
         wrong: &mut Vec<String>,
         label: impl Fn(String) -> String,
     ) -> Result<(), Failure> {
-        let contents = |index: usize| {
-            let (shape, buffer): &(Shape, Buffer) = &buffers[index];
-            Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
-        };
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
             // What lies around the elements shown need not be copied.
@@ -144,8 +140,10 @@ impl<'a> Checks<'a> {
             out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
         }
         for (buffer, output) in &self.outputs {
-            let (shape, bytes) = contents(*buffer)?;
-            let file = output.write(shape, &bytes)?;
+            let (shape, buffer) = &buffers[*buffer];
+            let read =
+                |offset, into: &mut [u8]| buffer.read_bytes(offset, into).map_err(|error| failure(&error));
+            let file = output.write(shape, read)?;
             message::say(Kind::Output, &format!("wrote {file}"));
         }
         for (buffer, prepared) in &self.expected {
