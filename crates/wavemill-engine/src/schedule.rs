@@ -452,9 +452,11 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Tells that a workgroup goes on behind a barrier, if a wave of it is watched.
+    /// Tells that a workgroup goes on behind a barrier, if a wave that does is watched.
     fn released(&mut self, group: &Group) {
-        if self.interests.barriers && group.watched.iter().any(|watched| *watched != Watched::No) {
+        let mut waves = group.watched.iter().zip(&group.states);
+        let watched = waves.any(|(watched, state)| *watched != Watched::No && *state != State::Ended);
+        if self.interests.barriers && watched {
             self.events.watcher.released(group.id);
         }
     }
