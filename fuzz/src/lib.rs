@@ -4,6 +4,8 @@
 pub mod fences;
 pub mod files;
 pub mod machine;
+pub mod place;
 pub mod program;
 pub mod share;
 pub mod text;
+pub mod watch;

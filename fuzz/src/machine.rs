@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use wavemill_engine::{
-    BlockSource, Fault, Grid, GuestMemory, RegisterCounts, Registers, RunControl, RunError, RunOptions, Tier,
-    WaveInit, run,
+    AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
+    Registers, RunControl, RunError, RunOptions, Several, Strict, Tier, WaveInit, run_with,
 };
 use wavemill_ir::{Block, Op, Row, StatusReg, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::{Context, lift_block, lift_instruction, reads_exceptions};
 
+use crate::place::Place;
 use crate::program::{ACCS, MODE, VGPRS};
 use crate::share::Reached;
+use crate::watch::Watching;
 
 /// Bytes in front of the program that say what it runs on.
 pub const HEADER: usize = 4;
@@ -63,6 +65,12 @@ struct Way {
     tier: Tier,
     /// One instruction at a time instead of whole blocks.
     single: bool,
+    /// Guest addresses are the host's; both have memory at the same ones.
+    identity: bool,
+    /// What the chip does not complain of is a fault.
+    strict: bool,
+    /// Somebody watches all waves, and somebody else some of them.
+    watched: bool,
     threads: usize,
     limit: u64,
 }
@@ -77,12 +85,29 @@ enum Ended {
     Limit,
 }
 
+impl Ended {
+    /// Whether it is a fault that only strict runs have.
+    fn only_if_strict(&self) -> bool {
+        let Ended::Fault(fault) = self else { return false };
+        matches!(fault.cause, FaultCause::Memory { space: FaultSpace::Lds | FaultSpace::Buffer(_), .. })
+    }
+}
+
 /// What a run came to.
 #[derive(Clone, PartialEq, Debug)]
 struct Outcome {
     ended: Ended,
     /// The buffers of the workgroups, as far as it does not depend on the order of workgroups what is in them.
     buffers: Vec<Vec<u8>>,
+}
+
+/// Where the memory is.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    /// Of each workgroup.
+    buffers: Vec<u64>,
+    constants: u64,
+    scratch: u64,
 }
 
 /// What was seen of the program while it was lifted.
@@ -120,7 +145,15 @@ impl Machine {
     /// If two ways come to something else.
     pub fn check(&self) -> Reached {
         let best = Tier::detect();
-        let first = Way { tier: best, single: false, threads: 1, limit: LIMIT };
+        let first = Way {
+            tier: best,
+            single: false,
+            identity: false,
+            strict: false,
+            watched: false,
+            threads: 1,
+            limit: LIMIT,
+        };
         let seen = Seen::default();
         let wanted = self.run(first, &seen);
         let instructions = || {
@@ -130,7 +163,10 @@ impl Machine {
         if wanted.ended == Ended::Limit {
             // Where waves stop then depends on the way.
             let single = Way { single: true, ..first };
-            let _ = self.run(single, &seen);
+            let another = Way { identity: true, strict: true, watched: true, ..first };
+            for way in [single, another] {
+                let _ = self.run(way, &seen);
+            }
             return Reached { instructions: instructions(), compared: false };
         }
         // Whoever ends does so after the same number of instructions.
@@ -139,41 +175,91 @@ impl Machine {
         let portable = Way { tier: Tier::Portable, ..others };
         let avx2 = Way { tier: Tier::Avx2, ..others };
         let threads = Way { threads: 2, ..others };
-        for way in [single, portable, avx2, threads] {
+        let identity = Way { identity: true, ..others };
+        let watched = Way { watched: true, ..others };
+        let all = Way { single: true, identity: true, watched: true, ..others };
+        for way in [single, portable, avx2, threads, identity, watched, all] {
             let redundant = way.tier == Tier::Avx2 && !Tier::Avx2.is_available();
             let clock = way.threads > 1 && (self.groups == 1 || seen.clock.load(Relaxed));
             if redundant || clock {
                 continue;
             }
-            let found = self.run(way, &seen);
-            assert!(found == wanted, "{way:?}: {}\n{self:?}", difference(&found, &wanted));
+            self.compare(way, &wanted, &seen);
+        }
+        // What the chip does not complain of ends a strict run early; else it is as the others are.
+        let strict = Way { strict: true, ..others };
+        let found = self.run(strict, &seen);
+        if !found.ended.only_if_strict() {
+            assert!(found == wanted, "{strict:?}: {}\n{self:?}", difference(&found, &wanted));
+        }
+        if found.ended != Ended::Limit {
+            let single = Way { single: true, ..strict };
+            let portable = Way { tier: Tier::Portable, ..strict };
+            let all = Way { identity: true, watched: true, ..strict };
+            for way in [single, portable, all] {
+                self.compare(way, &found, &seen);
+            }
         }
         Reached { instructions: instructions(), compared: true }
     }
 
-    fn run(&self, way: Way, seen: &Seen) -> Outcome {
-        let memory = GuestMemory::default();
-        let mut buffers = Vec::new();
+    /// Runs the program in another way, which must come to the same.
+    fn compare(&self, way: Way, wanted: &Outcome, seen: &Seen) {
+        let found = self.run(way, seen);
+        assert!(found == *wanted, "{way:?}: {}\n{self:?}", difference(&found, wanted));
+    }
+
+    /// Makes the memory of a run: at the same addresses whatever the mode is. The places are what holds memory that is the
+    /// host's own.
+    fn memory(&self, identity: bool) -> (GuestMemory, Places, Vec<Place>) {
+        let sandbox = GuestMemory::new(AddressMode::Sandbox);
+        let mode = if identity { AddressMode::Identity } else { AddressMode::Sandbox };
+        let memory = GuestMemory::new(mode);
+        let mut own = Vec::new();
+        let mut add = |name: &str, align: u64, contents: &[u8]| {
+            let size = contents.len() as u64;
+            if identity {
+                let address = sandbox.allocate(name, size, align).expect("some pages");
+                let place = Place::new(address, contents);
+                // SAFETY: the pages stay, and nobody else uses them.
+                let found = unsafe { memory.import(name, place.pointer(), size) };
+                assert_eq!(found, Ok(address));
+                own.push(place);
+                address
+            } else {
+                let address = memory.allocate(name, size, align).expect("some pages");
+                memory.write(address, contents).expect("it is there");
+                address
+            }
+        };
+        let mut places = Places::default();
         for group in 0..self.groups {
             let align = if group == 0 { 256 } else { APART };
-            let buffer = memory.allocate("buffer", BUFFER, align).expect("a page");
             let bytes: Vec<u8> = (0..BUFFER).map(|n| contents(self.seed, n)).collect();
-            memory.write(buffer, &bytes).expect("it is there");
-            buffers.push(buffer);
+            places.buffers.push(add("buffer", align, &bytes));
         }
-        let constants = memory.allocate("constants", CONSTANTS, 256).expect("a page");
-        let fixed: Vec<u8> = (0..CONSTANTS).map(|n| contents(!self.seed, n)).collect();
-        memory.write(constants, &fixed).expect("they are there");
-        memory.protect(constants..constants + CONSTANTS, "constants").expect("they are there");
+        places.constants = add("constants", 256, &self.constants());
+        let scratch = 64 * u64::from(PRIVATE * self.groups * self.waves);
+        places.scratch = add("scratch", 256, &vec![0; scratch as usize]);
+        let constants = places.constants..places.constants + CONSTANTS;
+        memory.protect(constants, "constants").expect("they are there");
+        (memory, places, own)
+    }
+
+    /// What the constants are.
+    fn constants(&self) -> Vec<u8> {
+        (0..CONSTANTS).map(|n| contents(!self.seed, n)).collect()
+    }
+
+    fn run(&self, way: Way, seen: &Seen) -> Outcome {
+        let (memory, places, own) = self.memory(way.identity);
         let private = 64 * u64::from(PRIVATE);
-        let scratch = private * u64::from(self.groups * self.waves);
-        let scratch = memory.allocate("scratch", scratch, 256).expect("some pages");
         let map = memory.snapshot();
         let source = Source { machine: self, single: way.single, seen };
         let grid = Grid {
             map: &map,
             source: &source,
-            init: &Init { machine: self, buffers: &buffers, constants, scratch, private },
+            init: &Init { machine: self, places: &places, private },
             workgroups: [self.groups, 1, 1],
             waves_per_group: self.waves,
             registers: RegisterCounts {
@@ -193,12 +279,21 @@ impl Machine {
             tier: Some(way.tier),
             deterministic: way.threads == 1,
             poison: self.poison,
+            strict: if way.strict { Strict::ALL } else { Strict::default() },
             control: Some(control.clone()),
             ..RunOptions::default()
         };
+        let all = Watching::everything();
+        let some = Watching::some(ENTRY + 8..ENTRY + 64);
+        let both = Several::new(vec![&all, &some]);
+        let observer = way.watched.then_some(&both as &dyn Observer);
         // How many workgroups have run to their end, or to the fault that is reported.
-        let (ended, complete) = match run(&grid, &options) {
-            Ok(stats) => (Ended::Done(stats.instructions), self.groups),
+        let (ended, complete) = match run_with(&grid, &options, observer, None) {
+            Ok(stats) => {
+                let told = all.instructions.load(Relaxed);
+                assert!(!way.watched || told == stats.instructions, "told of {told} of {stats:?}\n{self:?}");
+                (Ended::Done(stats.instructions), self.groups)
+            }
             // What faulted behind a workgroup that the limit stopped is as good as the limit.
             Err(RunError::Fault(fault)) if control.workgroups_done() >= fault.workgroup[0].into() => {
                 let complete = fault.workgroup[0] + 1;
@@ -212,8 +307,10 @@ impl Machine {
             memory.read(address, &mut bytes).expect("it is there");
             bytes
         };
-        assert!(read(constants, CONSTANTS) == fixed, "constants were written");
-        let buffers = buffers.iter().take(complete as usize).map(|start| read(*start, BUFFER)).collect();
+        assert!(read(places.constants, CONSTANTS) == self.constants(), "constants were written");
+        own.iter().for_each(Place::check);
+        let buffers =
+            places.buffers.iter().take(complete as usize).map(|start| read(*start, BUFFER)).collect();
         Outcome { ended, buffers }
     }
 }
@@ -284,9 +381,7 @@ impl BlockSource for Source<'_> {
 
 struct Init<'a> {
     machine: &'a Machine,
-    buffers: &'a [u64],
-    constants: u64,
-    scratch: u64,
+    places: &'a Places,
     private: u64,
 }
 
@@ -297,16 +392,16 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
-        let buffer = self.buffers[workgroup[0] as usize];
+        let buffer = self.places.buffers[workgroup[0] as usize];
         regs.set_uni64(Uni(0), buffer);
-        regs.set_uni64(Uni(2), self.constants);
+        regs.set_uni64(Uni(2), self.places.constants);
         // A raw buffer of BUFFER bytes, 32-bit data format (Vega ISA 8.1.8).
         regs.set_uni64(Uni(4), buffer);
         regs.set_uni(Uni(6), BUFFER as u32);
         regs.set_uni(Uni(7), 0x0002_4fac);
         regs.set_uni(Uni(12), workgroup[0]);
         regs.set_uni(Uni(13), wave);
-        regs.set_uni64(Uni::FLAT_SCRATCH, self.scratch + u64::from(slot) * self.private);
+        regs.set_uni64(Uni::FLAT_SCRATCH, self.places.scratch + u64::from(slot) * self.private);
         for n in 20..60 {
             regs.set_uni(Uni(n), 0x3f80_0000 ^ u32::from(n) << (n % 24));
         }
@@ -329,6 +424,6 @@ impl WaveInit for Init<'_> {
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
-        Some((self.scratch + u64::from(slot) * self.private, self.private))
+        Some((self.places.scratch + u64::from(slot) * self.private, self.private))
     }
 }

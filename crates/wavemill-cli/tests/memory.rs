@@ -80,9 +80,21 @@ fn vector_add(n: u32) -> Result<(), Failed> {
     let (length, grid) = (format!("n:u32={count}"), (count / 256).to_string());
     let object = "kernels/bin/gfx942/vector_add.co";
     let launch = [object, "--grid", &grid, "--block", "256", &a, &b, &c, &length];
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [whole, part] = [("c", "whole"), ("c[::2]", "part")]
+        .map(|(what, name)| (what, folder.join(format!("vector_add_{n}_{name}.bin"))));
+    let out = [&whole, &part].map(|(what, path)| format!("{what}={}", path.display()));
     // The sums are checked elsewhere; here all of the largest buffer is looked at.
-    let wanted = ["--expect", "a=iota", "--print", "c[:4]"];
-    at_most("vector add", taken(&[&launch[..], &wanted].concat())?, 3 * 4 * count + MOST)
+    let wanted = ["--expect", "a=iota", "--print", "c[:4]", "--out", &out[0], "--out", &out[1]];
+    let found = taken(&[&launch[..], &wanted].concat())?;
+    for ((_, path), size) in [(whole, 4 * count), (part, 2 * count)] {
+        let written = std::fs::metadata(&path)?.len();
+        std::fs::remove_file(&path)?;
+        if written != size {
+            return Err(format!("{}: {written} bytes, expected {size}", path.display()).into());
+        }
+    }
+    at_most("vector add", found, 3 * 4 * count + MOST)
 }
 
 /// Pages may lie otherwise in another run.

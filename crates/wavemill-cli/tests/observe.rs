@@ -234,3 +234,38 @@ fn coverage_grows_from_run_to_run() {
     assert!(refused.starts_with("error: --coverage d.json: it is no file of coverage\n"), "{refused}");
     assert_eq!(std::fs::read(folder.0.join("d.json")).unwrap(), b"{}");
 }
+
+#[test]
+fn runs_at_the_same_time_add_to_one_file() {
+    let folder = add_folder("coverage_shared");
+    let all = with(&["--coverage", "c.json"]);
+    let start = |_| folder.command().args(&all).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut running: Vec<_> = (0..6).map(start).collect();
+    for one in &mut running {
+        assert!(one.wait().unwrap().success());
+    }
+    let text = std::fs::read_to_string(folder.0.join("c.json")).unwrap();
+    assert_eq!(objects(&text.replace('\n', " "))[0]["targets"]["gfx906"]["s_endpgm"], 36);
+    let mut left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["c.json", "vector_add.co"]);
+}
+
+/// What cannot be written is refused before anything runs.
+#[test]
+fn coverage_is_refused_where_it_cannot_be_written() {
+    let folder = add_folder("coverage_refused");
+    folder.file("plain", "");
+    std::fs::create_dir(folder.0.join("inner")).unwrap();
+    for (file, why) in [
+        ("none/c.json", if cfg!(unix) { "No such file or directory" } else { "" }),
+        ("plain/c.json", if cfg!(unix) { "Not a directory" } else { "" }),
+        ("inner", "is a directory"),
+    ] {
+        let output = expect(&folder, 3, &with(&["--coverage", file, "--out", "c=c.npy"]));
+        let text = err(&output);
+        assert!(text.starts_with(&format!("error: --coverage {file}: {why}")), "{text}");
+        assert!(!text.contains("workgroup"), "a launch was announced: {text}");
+        assert!(!folder.0.join("c.npy").exists());
+    }
+}

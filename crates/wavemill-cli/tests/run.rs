@@ -565,6 +565,14 @@ fn what_is_written_is_not_what_is_read() {
         assert_eq!(std::fs::read(folder.0.join("a.bin")).unwrap(), [0; 16]);
         assert!(!folder.0.join("l").exists() && !folder.0.join("c.npy").exists());
     }
+    #[cfg(unix)]
+    {
+        // A link to where nothing is yet.
+        std::os::unix::fs::symlink("c.npy", folder.0.join("link")).unwrap();
+        let both = ["--coverage", "link", "--out", "c=c.npy"];
+        let output = expect(&folder, 2, &[&line[..], &args, &both].concat());
+        assert!(err(&output).starts_with("error: --coverage: `link` is --out, too\n"), "{}", err(&output));
+    }
     // A buffer may replace the file that it was made from.
     expect(&folder, 0, &[&line[..], &args, &["--out", "a=a.bin"]].concat());
 }

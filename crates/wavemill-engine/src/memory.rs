@@ -9,8 +9,8 @@ mod host_block;
 mod map;
 mod nearest;
 mod neighbours;
+mod quarantine;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, RwLock};
@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use crate::raw;
 use host_block::HostBlock;
 use map::ReadOnly;
+use quarantine::Quarantine;
 
 pub use map::{Allocation, MemoryMap};
 pub use nearest::Nearest;
@@ -112,11 +113,11 @@ pub enum MemoryError {
 #[derive(Debug)]
 pub struct GuestMemory {
     mode: AddressMode,
+    /// Identity mode: freed memory. In front of the map, so that nothing goes there when all memory is dropped.
+    quarantine: Arc<Quarantine>,
     map: RwLock<Arc<MemoryMap>>,
     /// Where the sandbox goes on.
     next: Mutex<u64>,
-    /// Identity mode: freed memory whose addresses the host must not hand out yet, as old as what `freed` knows of.
-    quarantine: Mutex<VecDeque<Arc<HostBlock>>>,
 }
 
 impl Default for GuestMemory {
@@ -132,9 +133,9 @@ impl GuestMemory {
         GuestMemory {
             // Accesses that nobody checks go to the host's addresses.
             mode: if CHECKS_ACCESSES { mode } else { AddressMode::Identity },
+            quarantine: Arc::default(),
             map: RwLock::default(),
             next: Mutex::new(SANDBOX_BASE),
-            quarantine: Mutex::default(),
         }
     }
 
@@ -169,7 +170,11 @@ impl GuestMemory {
                 // The gap behind it is real memory, which is never touched.
                 let host_size = host_size.checked_add(GUARD_GAP as usize).ok_or_else(fail)?;
                 let align = usize::try_from(align).map_err(|_| fail())?;
-                let block = HostBlock::in_own_pages(host_size, align).ok_or_else(fail)?;
+                let mut block = HostBlock::in_own_pages(host_size, align);
+                if block.is_none() && self.quarantine.give_back() {
+                    block = HostBlock::in_own_pages(host_size, align);
+                }
+                let block = block.ok_or_else(fail)?;
                 self.add_in_place(name, size, block)
             }
         }
@@ -267,25 +272,13 @@ impl GuestMemory {
                 if map.freed.len() > FREED {
                     map.freed.drain(..FREED / 2);
                 }
-                if self.mode == AddressMode::Identity && gone.block.is_ours() {
-                    self.keep_addresses(gone.block);
+                if self.mode == AddressMode::Identity {
+                    // Kernels that run may still use it; the last one to do so sends it there.
+                    gone.block.keep_in(&self.quarantine);
                 }
                 Ok(())
             }
             Err(_) => Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) }),
-        }
-    }
-
-    /// Keeps the host from handing out the addresses of freed memory for a while.
-    fn keep_addresses(&self, mut block: Arc<HostBlock>) {
-        // A kernel that runs may still use what it holds.
-        if let Some(block) = Arc::get_mut(&mut block) {
-            block.discard();
-        }
-        let mut quarantine = self.quarantine.lock().unwrap_or_else(|e| e.into_inner());
-        quarantine.push_back(block);
-        if quarantine.len() > FREED {
-            quarantine.drain(..FREED / 2);
         }
     }
 
@@ -523,8 +516,48 @@ mod tests {
             let b = m.allocate("b", 64, 1).unwrap();
             m.free(b).unwrap();
         }
-        assert!(m.quarantine.lock().unwrap().len() <= FREED);
+        assert_eq!(m.quarantine.size().0, FREED);
         assert!(m.snapshot().freed.len() <= FREED);
+    }
+
+    /// How many pages of some memory of this process are there, if the host tells.
+    #[cfg(target_os = "linux")]
+    fn pages_in_memory(address: u64, size: u64) -> Option<usize> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let mut file = std::fs::File::open("/proc/self/pagemap").ok()?;
+        file.seek(SeekFrom::Start(address / 4096 * 8)).ok()?;
+        let mut entries = vec![0; (size / 4096 * 8) as usize];
+        file.read_exact(&mut entries).ok()?;
+        // The two highest bits of each little-endian entry: in memory, or swapped out (Linux, pagemap.rst).
+        Some(entries.chunks_exact(8).filter(|entry| entry[7] >> 6 != 0).count())
+    }
+
+    /// What is freed while a kernel runs is given back when that has ended.
+    #[test]
+    fn in_identity_mode_freed_memory_is_given_back() {
+        const SIZE: u64 = 8 << 20;
+        let m = GuestMemory::new(AddressMode::Identity);
+        let a = m.allocate("a", SIZE, 4096).unwrap();
+        m.write(a, &vec![1; SIZE as usize]).unwrap();
+        let (running, other) = (m.snapshot(), m.snapshot());
+        m.free(a).unwrap();
+        drop(running);
+        assert_eq!(m.quarantine.size(), (0, 0, 0));
+        #[cfg(all(target_os = "linux", not(miri)))]
+        assert!(pages_in_memory(a, SIZE).is_none_or(|pages| pages as u64 == SIZE / 4096));
+        let mut byte = [0];
+        assert!(other.read(a + SIZE - 1, &mut byte) && byte == [1]);
+        drop(other);
+        let (blocks, resident, addresses) = m.quarantine.size();
+        assert_eq!((blocks, addresses), (1, (SIZE + GUARD_GAP) as usize));
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            assert_eq!(resident, 0);
+            assert!(pages_in_memory(a, SIZE).is_none_or(|pages| pages == 0));
+        }
+        assert!(resident == 0 || resident == addresses);
+        // Nobody is left to give addresses to.
+        drop(m);
     }
 
     #[test]
@@ -552,7 +585,7 @@ mod tests {
                 }
             }
             m.free(a).unwrap();
-            assert!(m.quarantine.lock().unwrap().is_empty());
+            assert_eq!(m.quarantine.size(), (0, 0, 0));
             let fresh = m.allocate("c", 8, 8).unwrap();
             assert_eq!(m.snapshot().nearest(a).to_string(), "byte 0 of `a`, which was freed");
             m.free(fresh).unwrap();

@@ -3,6 +3,7 @@
 mod common;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{Setup, inst, s, v};
@@ -12,8 +13,8 @@ use wavemill_engine::{
     RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space,
-    Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BufferAddr, Cond, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp,
+    Space, Terminator, Uni, Width,
 };
 
 const START: u64 = 0x1000;
@@ -64,6 +65,10 @@ struct Init<'a>(&'a Setup, u32);
 impl WaveInit for Init<'_> {
     fn work_items(&self, _: [u32; 3]) -> u32 {
         64 * self.1
+    }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        self.0.private.map(|(address, size)| (address + u64::from(slot) * size, size))
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
@@ -315,6 +320,116 @@ fn accesses_have_addresses_of_active_lanes() {
     assert_eq!(accesses(load, &setup(0)), [(MemoryKind::Scalar, Access::Load, 16, 1, pieces)]);
 }
 
+/// Four cells of a buffer resource from s8 on.
+fn with_resource(mut setup: Setup, words: [u32; 4]) -> Setup {
+    setup.cells.extend((8..).map(Uni).zip(words));
+    setup
+}
+
+#[test]
+fn accesses_by_index_and_to_private_memory_have_addresses() {
+    let (buffer, scratch) = addresses();
+    let [low, high] = [buffer as u32, (buffer >> 32) as u32];
+    let piece = |lane: u8, size, offset: u64| Piece { lane, size, place: Place::Global(buffer + offset) };
+    let mut setup = setup(0b1111);
+    setup.rows.push((Row::vgpr(10), std::array::from_fn(|lane| lane as u32)));
+    setup.rows.push((Row::vgpr(11), std::array::from_fn(|lane| 4 * (lane as u32 % 2))));
+    let both = BufferAddr { offen: true, idxen: true };
+    let store = |ty, imm| access(Op::BufferStore(ty, both), &[v(10), s(8), Operand::None, v(5)], imm);
+
+    // Three records of 16 bytes: there is no index 3.
+    let linear = with_resource(setup.clone(), [low, high | 16 << 16, 3, 0]);
+    let pieces = vec![piece(0, 8, 4), piece(1, 8, 24), piece(2, 8, 36)];
+    let found = accesses(store(MemType::Dwords(2), 4), &linear);
+    assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 8, 0b1111, pieces)]);
+    // Swizzled over eight lanes: the dwords of a record are 32 bytes apart.
+    let swizzled = with_resource(setup.clone(), [low, high | 16 << 16 | 1 << 31, 3, 0]);
+    let pieces = vec![piece(0, 4, 0), piece(0, 4, 32), piece(1, 4, 36), piece(1, 4, 68)];
+    let pieces = [pieces, vec![piece(2, 4, 8), piece(2, 4, 40)]].concat();
+    let found = accesses(store(MemType::Dwords(2), 0), &swizzled);
+    assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 8, 0b1111, pieces)]);
+    // Two bytes in two dwords.
+    let pieces = vec![piece(1, 1, 39), piece(1, 1, 68)];
+    let two = Setup { exec: 0b10, ..swizzled };
+    let found = accesses(store(MemType::U16, 3), &two);
+    assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 2, 0b10, pieces)]);
+    let by_index = BufferAddr { offen: false, idxen: true };
+    let op = Op::BufferAtomic(AtomicOp::Add, Width::W32, by_index);
+    let atomic = access(op, &[v(10), s(8), Operand::None, v(5)], 4);
+    let pieces = vec![piece(0, 4, 4), piece(1, 4, 20), piece(2, 4, 36)];
+    assert_eq!(accesses(atomic, &linear), [(MemoryKind::Buffer, Access::Atomic, 4, 0b1111, pieces)]);
+
+    // What compilers make for private memory: swizzled over 64 lanes, each adds its number.
+    let words = [scratch as u32, (scratch >> 32) as u32 | 1 << 31, 0, 3 << 21 | 1 << 23];
+    let mut private = with_resource(setup, words);
+    private.private = Some((scratch, 64 * u64::from(SCRATCH)));
+    private.exec = 1 | 1 << 63;
+    let addr = BufferAddr { offen: false, idxen: false };
+    let load = |ty, imm| Inst {
+        dst: [v(8), Operand::None],
+        ..access(Op::BufferLoad(ty, addr), &[Operand::None, s(8), Operand::None], imm)
+    };
+    let piece = |lane: u8, size, offset: u64| {
+        let address = scratch + offset / 4 * 256 + 4 * u64::from(lane) + offset % 4;
+        Piece { lane, size, place: Place::Private { address, offset } }
+    };
+    let pieces = [0, 63].map(|lane| [piece(lane, 4, 4), piece(lane, 4, 8)]).concat();
+    let found = accesses(load(MemType::Dwords(2), 4), &private);
+    assert_eq!(found, [(MemoryKind::Buffer, Access::Load, 8, private.exec, pieces)]);
+    // Two bytes in two dwords.
+    let pieces = [0, 63].map(|lane| [piece(lane, 1, 7), piece(lane, 1, 8)]).concat();
+    let found = accesses(load(MemType::U16, 7), &private);
+    assert_eq!(found, [(MemoryKind::Buffer, Access::Load, 2, private.exec, pieces)]);
+}
+
+/// Accesses that the wave makes once, whatever its lanes.
+#[test]
+fn accesses_of_the_whole_wave_have_addresses() {
+    let (buffer, _) = addresses();
+    // The scalar unit reads what is in range: two of four dwords, and none behind the end.
+    let resource = with_resource(setup(0), [buffer as u32, (buffer >> 32) as u32, 20, 0]);
+    for (imm, pieces) in [
+        (12, vec![Piece { lane: 0, size: 8, place: Place::Global(buffer + 12) }]),
+        (0, vec![Piece { lane: 0, size: 16, place: Place::Global(buffer) }]),
+        (20, vec![]),
+    ] {
+        let load = Inst { dst: [s(12), Operand::None], ..access(Op::ScalarBufferLoad(4), &[s(8)], imm) };
+        assert_eq!(accesses(load, &resource), [(MemoryKind::Scalar, Access::Load, 16, 1, pieces)]);
+    }
+
+    let m0 = |exec, value| {
+        let mut setup = setup(exec);
+        setup.cells.push((Uni::M0, value));
+        setup
+    };
+    // A counter in LDS of 256 bytes, for the first active lane.
+    let append = |imm| Inst { dst: [v(8), Operand::None], ..access(Op::LdsAppend(true), &[], imm) };
+    let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
+    for (exec, value, imm, pieces) in [
+        (0b1100, 5, 8, vec![lds(2, 4, 12)]),
+        (!0, 252, 0, vec![lds(0, 4, 252)]),
+        (!0, 252, 4, vec![]),
+        (0, 8, 0, vec![]),
+    ] {
+        let found = accesses(append(imm), &m0(exec, value));
+        assert_eq!(found, [(MemoryKind::Lds, Access::Atomic, 4, exec, pieces)], "{value} {imm}");
+    }
+    // An element of LDS, whose type M0 says; reserved types are none.
+    let direct = Inst { dst: [s(4), Operand::None], ..access(Op::LdsDirect, &[], 0) };
+    for (value, size, pieces) in [
+        (255, 1, vec![lds(0, 1, 255)]),
+        (1 << 16 | 254, 2, vec![lds(0, 2, 254)]),
+        (1 << 16 | 255, 2, vec![]),
+        (2 << 16 | 16, 4, vec![lds(0, 4, 16)]),
+        (4 << 16 | 3, 1, vec![lds(0, 1, 3)]),
+        (5 << 16 | 3, 2, vec![lds(0, 2, 3)]),
+        (3 << 16 | 3, 0, vec![]),
+    ] {
+        let found = accesses(direct, &m0(0b10, value));
+        assert_eq!(found, [(MemoryKind::Lds, Access::Load, size, 1, pieces)], "{value:#x}");
+    }
+}
+
 fn add(dst: u16, a: Operand, b: Operand) -> Inst {
     inst(Op::Int(IntOp::Add), v(dst), &[a, b], Attrs::default())
 }
@@ -386,7 +501,7 @@ fn everyone_is_told_what_he_asked_for() {
         ..Recorder::new(Interests { registers: true, pcs: pcs(at(2)..at(3)), ..Interests::default() })
     };
     let nothing = Recorder::new(Interests::default());
-    let all = Several(vec![&memory, &early, &late, &nothing]);
+    let all = Several::new(vec![&memory, &early, &late, &nothing]);
     let watched = run_program(&source, &setup(!0), (1, 2), Some(&all));
     assert_eq!(watched, run_program(&source, &setup(!0), (1, 2), None));
     let of = |recorder: &Recorder| -> Vec<String> {
@@ -446,4 +561,120 @@ fn watched_grids_that_are_stuck_are_found() {
     let Err(RunError::Stalled { waves, not_started: 0 }) = watched.1 else { panic!("{:?}", watched.1) };
     assert!(waves.len() == 2 && waves.iter().all(|wave| wave.spins.is_some()), "{waves:?}");
     assert_eq!(recorder.lines(), ["1 starts with 0xffffffffffffffff"]);
+}
+
+/// The odd waves of a workgroup end, the even ones go to a barrier first.
+struct Forks;
+
+impl BlockSource for Forks {
+    fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+        let end = match (pc - START) / 8 {
+            0 => Terminator::Branch { cond: Cond::Scc1, taken: at(2), next: at(1) },
+            1 => Terminator::Barrier(at(2)),
+            _ => Terminator::End,
+        };
+        Arc::new(Block { start: pc, size: 8, insts: Vec::new(), guest: vec![0], terminator: end })
+    }
+}
+
+struct Numbered;
+
+impl WaveInit for Numbered {
+    fn work_items(&self, _: [u32; 3]) -> u32 {
+        256
+    }
+
+    fn init(&self, _: [u32; 3], wave: u32, _: u32, regs: &mut Registers) {
+        regs.set_uni(Uni::SCC, wave & 1);
+    }
+}
+
+/// A recorder that says whether a wave is watched, and counts what it is asked.
+#[derive(Debug)]
+struct Asked {
+    recorder: Recorder,
+    watches: fn(WaveId) -> bool,
+    interests: AtomicUsize,
+    waves: Mutex<Vec<WaveId>>,
+}
+
+impl Asked {
+    fn new(barriers: bool, watches: fn(WaveId) -> bool) -> Asked {
+        let recorder = Recorder::new(Interests { barriers, ..Interests::default() });
+        Asked { recorder, watches, interests: AtomicUsize::new(0), waves: Mutex::default() }
+    }
+
+    /// What it was told, in no particular order.
+    fn sorted(&self) -> Vec<String> {
+        let mut lines = self.recorder.lines();
+        lines.retain(|line| !line.contains("starts"));
+        lines.sort();
+        lines
+    }
+}
+
+impl Observer for Asked {
+    fn interests(&self) -> Interests {
+        self.interests.fetch_add(1, Ordering::Relaxed);
+        self.recorder.interests()
+    }
+
+    fn watches(&self, wave: WaveId) -> bool {
+        self.waves.lock().unwrap().push(wave);
+        (self.watches)(wave)
+    }
+
+    fn watcher(&self) -> Box<dyn Watcher + '_> {
+        self.recorder.watcher()
+    }
+}
+
+/// Several observers are asked once and told what each of them would be told alone.
+#[test]
+fn several_observers_are_each_as_if_alone() {
+    let observers = || {
+        [
+            Asked::new(true, |wave| wave.workgroup[0] == 1 && wave.wave == 2),
+            // They have ended when the others go on behind the barrier.
+            Asked::new(true, |wave| wave.wave % 2 == 1),
+            Asked::new(true, |wave| wave.workgroup[0] != 1),
+            Asked::new(false, |_| true),
+            Asked::new(true, |_| false),
+        ]
+    };
+    let memory = GuestMemory::default();
+    let map = memory.snapshot();
+    let grid = Grid {
+        map: &map,
+        source: &Forks,
+        init: &Numbered,
+        workgroups: [3, 1, 1],
+        waves_per_group: 4,
+        registers: COUNTS,
+        lds_size: 0,
+        scratch_size: 0,
+        entry: START,
+        mode: 0,
+        resident: 2,
+    };
+    let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
+    let alone = observers();
+    for one in &alone {
+        run_with(&grid, &options, Some(one), None).unwrap();
+    }
+    let together = observers();
+    let several = Several::new(together.iter().map(|one| one as &dyn Observer).collect());
+    run_with(&grid, &options, Some(&several), None).unwrap();
+
+    let waves: Vec<WaveId> = (0..12).map(|n| WaveId { workgroup: [n / 4, 0, 0], wave: n % 4 }).collect();
+    for (one, alone) in together.iter().zip(&alone) {
+        assert_eq!(one.interests.load(Ordering::Relaxed), 1);
+        let mut asked = one.waves.lock().unwrap().clone();
+        asked.sort();
+        assert_eq!(asked, waves);
+        assert_eq!(one.sorted(), alone.sorted());
+    }
+    let went_on = |one: &Asked| one.sorted().iter().filter(|line| line.contains("goes on")).count();
+    assert_eq!(together.each_ref().map(went_on), [1, 0, 2, 0, 0]);
+    assert_eq!(together[0].sorted(), ["2 at 0x1008 barrier", "2 ends", "[1, 0, 0] goes on"]);
 }

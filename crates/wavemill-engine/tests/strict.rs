@@ -137,6 +137,20 @@ fn addresses_that_the_instruction_makes_itself() {
                 Some((FaultSpace::Lds, 4, vec![(0, 256)]))
             );
         }
+        // M0 says how large the element is; of a reserved type nothing is read.
+        for (ty, size) in [(0, 1), (1, 2), (2, 4), (4, 1), (5, 2)] {
+            let setup = |at| Setup { cells: vec![(Uni::M0, at | ty << 16)], ..lanes_from(0) };
+            let one = [inst(Op::LdsDirect, s(9), &[], Attrs::default())];
+            assert_eq!(refused(&fault(&one, &setup(256 - size), &memory, tier, lds)), None, "type {ty}");
+            let found = refused(&fault(&one, &setup(257 - size), &memory, tier, lds));
+            let at = vec![(0, u64::from(257 - size))];
+            assert_eq!(found, Some((Access::Load, FaultSpace::Lds, size, at)), "type {ty}");
+        }
+        for ty in [3, 6, 7] {
+            let setup = Setup { cells: vec![(Uni::M0, 0xffff | ty << 16)], ..lanes_from(0) };
+            let one = [inst(Op::LdsDirect, s(9), &[], Attrs::default())];
+            assert_eq!(refused(&fault(&one, &setup, &memory, tier, lds)), None, "type {ty}");
+        }
     }
 }
 

@@ -128,7 +128,7 @@ pub enum Operand {
     /// A row.
     Row(Row),
     /// A constant, already in the width and format that the operation reads (an `f16` operation reads the low
-    /// 16 bits, a 64-bit operation all 64).
+    /// 16 bits, a 64-bit operation all 64). Sources of more than 64 bits are never constants.
     Const(u64),
 }
 

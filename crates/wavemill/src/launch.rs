@@ -543,7 +543,7 @@ impl<'a> Launch<'a> {
             [] => None,
             [one] => Some(one),
             _ => {
-                several = Several(observers);
+                several = Several::new(observers);
                 Some(&several as &dyn Observer)
             }
         };

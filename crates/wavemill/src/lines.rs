@@ -57,10 +57,18 @@ impl Lines {
         });
         let Some(context) = context else { return Place::default() };
         let context = context.lock().unwrap_or_else(|e| e.into_inner());
-        let first = function.unwrap_or(pc.saturating_sub(NEAR)).wrapping_sub(self.bias);
+        let (first, pc) = searched(pc, function, self.bias);
         // Damaged debug information is none.
-        place(&context, pc.wrapping_sub(self.bias), first).unwrap_or_default()
+        place(&context, pc, first).unwrap_or_default()
     }
+}
+
+/// Where in the file the search for a source line begins, and the address that it is for.
+fn searched(pc: u64, function: Option<u64>, bias: u64) -> (u64, u64) {
+    // What is lower in the file than in memory has a bias that wraps; the distance to search does not.
+    let in_file = |address: u64| address.wrapping_sub(bias);
+    let pc = in_file(pc);
+    (function.map_or(pc.saturating_sub(NEAR), in_file).min(pc), pc)
 }
 
 fn place(context: &Context<Reader>, pc: u64, first: u64) -> gimli::Result<Place> {
@@ -94,4 +102,20 @@ fn position(location: &Location<'_>) -> Option<SourceLocation> {
         line: location.line?,
         column: location.column.unwrap_or(0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_stays_in_the_file() {
+        let base = 0x10_0000_0000;
+        assert_eq!(searched(base + 0x2000, Some(base + 0x1f00), base), (0x1f00, 0x2000));
+        assert_eq!(searched(base + 0x2000, None, base), (0x2000 - NEAR, 0x2000));
+        // Code near the beginning of the file, and code at a higher address there than in memory.
+        assert_eq!(searched(base + 0x100, None, base), (0, 0x100));
+        assert_eq!(searched(0x2000, None, 0u64.wrapping_sub(0x10_0000)), (0x10_2000 - NEAR, 0x10_2000));
+        assert_eq!(searched(0x100, Some(0x200), 0), (0x100, 0x100));
+    }
 }

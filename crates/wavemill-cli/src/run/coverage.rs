@@ -1,30 +1,34 @@
 //! `--coverage`: a file of the rows of the instruction table that runs have executed.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use wavemill::{RowCounts, rows_of};
 
+use super::shared_file::{SharedFile, Turn};
 use super::text::Grouped;
 use crate::failure::Failure;
 use crate::message::{self, Kind, with_kind};
 
-/// Executions by name of the row.
-type Rows = BTreeMap<String, u64>;
+/// Executions by name of the row, by name of the target.
+type Targets = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// The rows of earlier runs and of this one.
 #[derive(Debug)]
 pub(super) struct Coverage {
-    path: PathBuf,
-    /// By name of the target.
-    targets: BTreeMap<String, Rows>,
+    /// As the user wrote it.
+    name: String,
+    file: SharedFile,
+    /// What was in the file when it was read or written last.
+    known: Targets,
+    /// What is not yet in the file.
+    new: Targets,
 }
 
 /// What a file of coverage says.
-fn parse(text: &str) -> Result<BTreeMap<String, Rows>, String> {
+fn parse(text: &str) -> Result<Targets, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if value["kind"] != "coverage" {
         return Err("it is no file of coverage".to_owned());
@@ -33,10 +37,10 @@ fn parse(text: &str) -> Result<BTreeMap<String, Rows>, String> {
         return Err(format!("expected schema {}, found {}", message::SCHEMA, value["schema"]));
     }
     let targets = value["targets"].as_object().ok_or("`targets` is missing")?;
-    let mut out = BTreeMap::new();
+    let mut out = Targets::new();
     for (target, rows) in targets {
         let rows = rows.as_object().ok_or_else(|| format!("`{target}` is no object"))?;
-        let mut own = Rows::new();
+        let mut own = BTreeMap::new();
         for (name, count) in rows {
             let wrong = || format!("`{name}` of {target} is {count}; expected a number of executions");
             own.insert(name.clone(), count.as_u64().ok_or_else(wrong)?);
@@ -46,49 +50,69 @@ fn parse(text: &str) -> Result<BTreeMap<String, Rows>, String> {
     Ok(out)
 }
 
+/// What others have left in the file; nothing if there is none.
+fn read(name: &str, turn: &Turn<'_>) -> Result<Targets, Failure> {
+    let text = turn.read().map_err(|error| failed(name, error))?;
+    text.map_or(Ok(Targets::new()), |text| parse(&text)).map_err(|why| {
+        failed(name, why).help("Name a file that an earlier run with --coverage wrote, or a new one.")
+    })
+}
+
+fn failed(name: &str, why: impl fmt::Display) -> Failure {
+    Failure::input(format!("--coverage {name}: {why}"))
+}
+
 impl Coverage {
-    /// What earlier runs have left in the file; nothing if there is none.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let failed = |why: String| Failure::input(format!("--coverage {}: {why}", path.display()));
-        let targets = match fs::read_to_string(path) {
-            Ok(text) => parse(&text).map_err(|why| {
-                failed(why).help("Name a file that an earlier run with --coverage wrote, or a new one.")
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(failed(error.to_string())),
-        };
-        Ok(Coverage { path: path.to_owned(), targets })
+    /// Reads what earlier runs have left in the file, if there is one, and makes sure that it can be written.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let file = SharedFile::at(path).map_err(|error| failed(&name, error))?;
+        let known = file.turn().map_err(|error| failed(&name, error)).and_then(|turn| read(&name, &turn))?;
+        Ok(Coverage { name, file, known, new: Targets::new() })
     }
 
     /// Adds what a launch executed; how many of its rows no earlier one had.
     pub(super) fn add(&mut self, counts: &RowCounts) -> usize {
-        let rows = self.targets.entry(counts.target().name().to_owned()).or_default();
-        let before = rows.len();
+        let target = counts.target().name();
+        let known = self.known.get(target);
+        let new = self.new.entry(target.to_owned()).or_default();
+        let mut first = 0;
         for row in counts.list() {
-            let sum = rows.entry(row.name.to_owned()).or_default();
+            if !new.contains_key(row.name) && known.is_none_or(|known| !known.contains_key(row.name)) {
+                first += 1;
+            }
+            let sum = new.entry(row.name.to_owned()).or_default();
             *sum = sum.saturating_add(row.count);
         }
-        rows.len() - before
+        first
     }
 
-    /// Writes the file anew. It is never there in part.
-    pub(super) fn write(&self) -> Result<(), Failure> {
-        let name = self.path.display().to_string();
-        let text = format!("{:#}\n", with_kind("coverage", json!({ "targets": self.targets })));
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
-        fs::write(&new, text)
-            .and_then(|()| fs::rename(&new, &self.path))
-            .map_err(|error| Failure::output(&name, &error))
+    /// Adds what is new to the file, in which others may have written meanwhile.
+    pub(super) fn write(&mut self) -> Result<(), Failure> {
+        let write = |error| Failure::output(&self.name, &error);
+        let turn = self.file.turn().map_err(write)?;
+        let mut targets = read(&self.name, &turn)?;
+        for (target, rows) in &self.new {
+            let all = targets.entry(target.clone()).or_default();
+            for (name, count) in rows {
+                let sum = all.entry(name.clone()).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        let text = format!("{:#}\n", with_kind("coverage", json!({ "targets": targets })));
+        turn.replace(&text).map_err(write)?;
+        self.known = targets;
+        self.new.clear();
+        Ok(())
     }
 
     /// Tells what is in the file.
     pub(super) fn tell(&self) {
-        let name = self.path.display().to_string();
+        let name = &self.name;
         let mut lines = Vec::new();
         let mut parts = Vec::new();
         for target in wavemill_isa::Target::ALL {
-            let Some(rows) = self.targets.get(target.name()) else { continue };
+            let Some(rows) = self.known.get(target.name()) else { continue };
             let executed = rows_of(target).filter(|(name, _)| rows.contains_key(*name)).count();
             let all = rows_of(target).count();
             lines.push(format!(

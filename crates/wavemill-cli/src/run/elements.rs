@@ -26,7 +26,7 @@ enum Kind {
 }
 
 /// Bytes of a piece, at most.
-const PIECE: usize = 1 << 16;
+pub(crate) const PIECE: usize = 1 << 16;
 
 impl Elements {
     /// The same number everywhere.

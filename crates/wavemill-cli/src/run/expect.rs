@@ -144,21 +144,14 @@ impl Prepared {
         self.expected.each_piece(|expected| {
             let n = (expected.len() / size) as u64;
             piece.resize(expected.len(), 0);
-            let at = |number| self.view.index(number);
-            if at(number + n - 1) - at(number) == n - 1 {
-                read(at(number) * size as u64, &mut piece)?;
-            } else {
-                for (number, one) in (number..).zip(piece.chunks_exact_mut(size)) {
-                    read(at(number) * size as u64, one)?;
-                }
-            }
+            self.view.copy(number, size, &mut piece, &mut read)?;
             for (number, (expected, found)) in
                 (number..).zip(expected.chunks_exact(size).zip(piece.chunks_exact(size)))
             {
                 if !self.tolerance.allows(element, expected, found) {
                     count += 1;
                     if wrong.len() < SHOWN {
-                        wrong.push((at(number), expected.to_vec(), found.to_vec()));
+                        wrong.push((self.view.index(number), expected.to_vec(), found.to_vec()));
                     }
                 }
             }

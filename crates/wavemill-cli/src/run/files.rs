@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::options::{Job, RunArgs, Wanted};
+use super::shared_file::behind_links;
 use super::spec::{ArgSpec, Init};
 use crate::failure::Failure;
 
@@ -14,6 +15,9 @@ fn identity(path: &Path) -> Option<PathBuf> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return None;
     }
+    // A link may lead to where nothing is yet.
+    let end = behind_links(path).ok();
+    let path = end.as_deref().unwrap_or(path);
     let absent = || {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some(folder.canonicalize().ok()?.join(path.file_name()?))

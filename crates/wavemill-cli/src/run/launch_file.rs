@@ -84,9 +84,9 @@ pub(crate) enum StrictText {
     Rules(String),
 }
 
-/// What is told of launches: `true`, or `"full"`.
+/// What is told of launches: `true`, which is `"basic"`, or `"full"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true or \"full\"")]
+#[serde(untagged, expecting = "expected true, \"basic\" or \"full\"")]
 pub(crate) enum StatsText {
     Flag(bool),
     Level(StatsLevel),

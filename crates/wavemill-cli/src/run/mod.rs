@@ -15,6 +15,7 @@ pub(crate) mod options;
 mod output;
 mod plan;
 mod session;
+mod shared_file;
 mod signature;
 mod spec;
 mod stats;

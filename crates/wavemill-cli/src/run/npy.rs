@@ -83,8 +83,8 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
     Ok(Array { element, shape, bytes: contents.to_vec() })
 }
 
-/// The contents of a file with that array.
-pub(crate) fn write(element: Element, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
+/// What is in front of the elements in a file with an array of that shape.
+pub(crate) fn header(element: Element, shape: &[u64]) -> Vec<u8> {
     let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let comma = if dims.len() == 1 { "," } else { "" };
     let mut header = format!(
@@ -102,13 +102,16 @@ pub(crate) fn write(element: Element, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
     // A buffer has few dimensions, so the header has few bytes.
     out.extend((padded as u16).to_le_bytes());
     out.extend(header.as_bytes());
-    out.extend(bytes);
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write(element: Element, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
+        [&header(element, shape), bytes].concat()
+    }
 
     #[test]
     fn arrays_survive() {

@@ -1,7 +1,11 @@
 //! Results in files.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use png::EncodingError;
 
 use super::element::Number;
 use super::npy;
@@ -168,19 +172,25 @@ impl Output {
         }
     }
 
-    /// Writes a buffer's contents.
-    pub(crate) fn write(&self, shape: &Shape, bytes: &[u8]) -> Result<String, Failure> {
+    /// Writes a buffer's contents, piece by piece; `read` copies bytes out of it, from an offset on.
+    pub(crate) fn write(
+        &self,
+        shape: &Shape,
+        read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+    ) -> Result<String, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
-        let size = shape.element.bytes();
-        let part = |index: u64| &bytes[index as usize * size..][..size];
-        let bytes: Vec<u8> = view.indices().flat_map(part).copied().collect();
-        let file = match self.kind {
-            Kind::Raw => bytes,
-            Kind::Npy => npy::write(shape.element, &view.shape, &bytes),
-            Kind::Png => self.picture(shape, &view, &bytes)?,
-        };
         let path = self.file.display().to_string();
-        std::fs::write(&self.file, file).map_err(|error| Failure::output(&format!("`{path}`"), &error))?;
+        let failed = |error| Failure::output(&format!("`{path}`"), &error);
+        let mut file = BufWriter::new(File::create(&self.file).map_err(failed)?);
+        if self.kind == Kind::Png {
+            self.picture(shape, &view, read, &mut file)?;
+        } else {
+            if self.kind == Kind::Npy {
+                file.write_all(&npy::header(shape.element, &view.shape)).map_err(failed)?;
+            }
+            view.each_piece(shape.element.bytes(), read, |piece| file.write_all(piece).map_err(failed))?;
+        }
+        file.flush().map_err(failed)?;
         Ok(path)
     }
 
@@ -218,35 +228,48 @@ impl Output {
         }
     }
 
-    fn picture(&self, shape: &Shape, view: &View, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+    /// Writes a picture.
+    fn picture(
+        &self,
+        shape: &Shape,
+        view: &View,
+        read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+        file: &mut impl Write,
+    ) -> Result<(), Failure> {
         let (height, width, channels) = self.layout(shape, view)?;
-        let pixels = match self.range {
-            None => bytes.to_vec(),
-            Some(range) => {
-                let value = |bytes: &[u8]| match shape.element.get(bytes) {
-                    Number::Int(value) => value as f64,
-                    Number::Float(value) => value,
-                };
-                let values = bytes.chunks_exact(shape.element.bytes());
-                values.flat_map(|bytes| self.palette.colour(value(bytes), range)).collect()
-            }
+        let failed = |error: EncodingError| match error {
+            EncodingError::IoError(error) => Failure::output(&format!("`{}`", self.file.display()), &error),
+            error => Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer)),
         };
-        let mut file = Vec::new();
-        let mut encoder = png::Encoder::new(&mut file, width, height);
+        let mut encoder = png::Encoder::new(file, width, height);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_color(match channels {
             1 => png::ColorType::Grayscale,
             3 => png::ColorType::Rgb,
             _ => png::ColorType::Rgba,
         });
-        let written = encoder.write_header().and_then(|mut writer| {
-            writer.write_image_data(&pixels)?;
-            writer.finish()
-        });
-        written.map_err(|error| {
-            Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer))
+        let mut writer = encoder.write_header().map_err(failed)?;
+        let mut pixels = writer.stream_writer().map_err(failed)?;
+        let size = shape.element.bytes();
+        let value = |bytes: &[u8]| match shape.element.get(bytes) {
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
+        };
+        let mut coloured = Vec::new();
+        view.each_piece(size, read, |piece| {
+            let written = match self.range {
+                None => pixels.write_all(piece),
+                Some(range) => {
+                    coloured.clear();
+                    let values = piece.chunks_exact(size);
+                    coloured.extend(values.flat_map(|bytes| self.palette.colour(value(bytes), range)));
+                    pixels.write_all(&coloured)
+                }
+            };
+            written.map_err(|error| failed(error.into()))
         })?;
-        Ok(file)
+        pixels.finish().map_err(failed)?;
+        writer.finish().map_err(failed)
     }
 }
 
@@ -301,7 +324,12 @@ mod tests {
         let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: vec![2, 2, 3] };
         let bytes: Vec<u8> = (0..12).map(|n| n * 20).collect();
         let view = View::parse(&shape, None).unwrap();
-        let file = output.picture(&shape, &view, &bytes).unwrap();
+        let mut file = Vec::new();
+        let read = |offset: u64, into: &mut [u8]| {
+            into.copy_from_slice(&bytes[offset as usize..][..into.len()]);
+            Ok(())
+        };
+        output.picture(&shape, &view, read, &mut file).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
         let mut pixels = vec![0; 12];
         let info = reader.next_frame(&mut pixels).unwrap();

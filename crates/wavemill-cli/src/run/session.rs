@@ -120,10 +120,6 @@ impl<'a> Checks<'a> {
         wrong: &mut Vec<String>,
         label: impl Fn(String) -> String,
     ) -> Result<(), Failure> {
-        let contents = |index: usize| {
-            let (shape, buffer): &(Shape, Buffer) = &buffers[index];
-            Ok::<_, Failure>((shape, buffer.bytes().map_err(|error| failure(&error))?))
-        };
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
             // What lies around the elements shown need not be copied.
@@ -144,8 +140,10 @@ impl<'a> Checks<'a> {
             out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
         }
         for (buffer, output) in &self.outputs {
-            let (shape, bytes) = contents(*buffer)?;
-            let file = output.write(shape, &bytes)?;
+            let (shape, buffer) = &buffers[*buffer];
+            let read =
+                |offset, into: &mut [u8]| buffer.read_bytes(offset, into).map_err(|error| failure(&error));
+            let file = output.write(shape, read)?;
             message::say(Kind::Output, &format!("wrote {file}"));
         }
         for (buffer, prepared) in &self.expected {
@@ -259,7 +257,7 @@ impl Session<'_> {
         let named = |index: usize, failure: Failure| self.named(index, failure);
         let writer = self.job.trace.as_ref().map(trace::Writer::open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
-        let mut coverage = self.job.coverage.as_deref().map(Coverage::read).transpose()?;
+        let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
         let watch = Watch::start(self.job)?;
         let console = Console::default();
         let print = |output: wavemill::Output<'_>| console.print(output);
@@ -386,7 +384,7 @@ impl Session<'_> {
                 last = Some(stats);
             }
         }
-        if let Some(coverage) = coverage {
+        if let Some(coverage) = &mut coverage {
             coverage.write()?;
         }
         if let Some(stats) = last {

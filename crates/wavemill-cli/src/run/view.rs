@@ -3,8 +3,12 @@
 use std::ops::Range;
 
 use super::element::Element;
+use super::elements::PIECE;
 use super::text::{Extent, Plural};
 use crate::failure::Failure;
+
+/// A part of which one element in so many is picked is copied whole; of others the elements are, one by one.
+const SPARSE: u64 = 8;
 
 /// A buffer's declaration.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +110,63 @@ impl View {
             rest /= along.count;
         }
         index
+    }
+
+    /// Copies elements of `size` bytes each, from the part's element `number` on, until `into` is full. `read` copies bytes
+    /// out of the buffer, from an offset on.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn copy(
+        &self,
+        number: u64,
+        size: usize,
+        into: &mut [u8],
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(last) = (into.len() / size).checked_sub(1) else { return Ok(()) };
+        let first = self.index(number);
+        // Indices ascend.
+        let span = self.index(number + last as u64) - first + 1;
+        if span == last as u64 + 1 {
+            return read(first * size as u64, into);
+        }
+        let elements = (number..).zip(into.chunks_exact_mut(size));
+        if span <= SPARSE * (last as u64 + 1) {
+            let mut all = vec![0; span as usize * size];
+            read(first * size as u64, &mut all)?;
+            for (number, one) in elements {
+                one.copy_from_slice(&all[(self.index(number) - first) as usize * size..][..size]);
+            }
+            return Ok(());
+        }
+        for (number, one) in elements {
+            read(self.index(number) * size as u64, one)?;
+        }
+        Ok(())
+    }
+
+    /// Hands out the bytes of all elements of `size` bytes each, piece by piece; `read` is that of [`View::copy`].
+    ///
+    /// # Errors
+    /// Those of `read` and `take`.
+    pub(crate) fn each_piece(
+        &self,
+        size: usize,
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+        mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let per_piece = (PIECE / size) as u64;
+        let mut piece = Vec::new();
+        let mut at = 0;
+        while at < self.count() {
+            let n = per_piece.min(self.count() - at);
+            piece.resize(n as usize * size, 0);
+            self.copy(at, size, &mut piece, &mut read)?;
+            take(&piece)?;
+            at += n;
+        }
+        Ok(())
     }
 
     /// Numbers of the elements in the buffer, in order.

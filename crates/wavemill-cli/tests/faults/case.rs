@@ -106,10 +106,13 @@ impl Case {
         line
     }
 
-    /// Whether the accessed buffer holds what it held before.
-    pub(crate) fn is_unchanged(&self, data: &[u8]) -> bool {
-        let zeros = self.args.iter().any(|(_, value)| matches!(value, Value::Zeros(_)));
-        data.iter().all(|byte| *byte == if zeros { 0 } else { DATA })
+    /// What the accessed buffer holds before; `None` if there is none.
+    pub(crate) fn contents(&self) -> Option<Vec<u8>> {
+        self.args.iter().find_map(|(_, value)| match *value {
+            Value::Buffer(size) => Some(vec![DATA; size]),
+            Value::Zeros(size) => Some(vec![0; size]),
+            _ => None,
+        })
     }
 
     /// Runs the command. Its exit code is the case's; what it said on the standard error.
@@ -122,14 +125,14 @@ impl Case {
         said
     }
 
-    /// Runs the same through the library: what came of it, and what `data` holds afterwards. The buffers around are as
-    /// they were.
+    /// Runs the same through the library: what came of it, and what the accessed buffer holds afterwards, if there is one.
+    /// The buffers around are as they were.
     pub(crate) fn library(
         &self,
         target: &str,
         mode: AddressMode,
         poison: Option<u32>,
-    ) -> (Result<LaunchStats, Error>, Vec<u8>) {
+    ) -> (Result<LaunchStats, Error>, Option<Vec<u8>>) {
         self.launch(target, mode, poison, false)
     }
 
@@ -144,7 +147,7 @@ impl Case {
         mode: AddressMode,
         poison: Option<u32>,
         free: bool,
-    ) -> (Result<LaunchStats, Error>, Vec<u8>) {
+    ) -> (Result<LaunchStats, Error>, Option<Vec<u8>>) {
         let file = std::fs::read(path(target, self.object)).unwrap();
         let choice = TargetChoice::parse(target).unwrap();
         let device = Device::with_addresses(&choice, mode).unwrap();
@@ -156,9 +159,9 @@ impl Case {
         let mut data: Option<Buffer> = None;
         for (name, value) in &self.args {
             let bytes = match value {
-                Value::Buffer(size) | Value::Zeros(size) => {
-                    let byte = if matches!(value, Value::Zeros(_)) { 0 } else { DATA };
-                    let buffer = device.buffer_from(name, &vec![byte; *size]).unwrap();
+                Value::Buffer(_) | Value::Zeros(_) => {
+                    assert!(data.is_none(), "{}: there is one accessed buffer", self.name);
+                    let buffer = device.buffer_from(name, &self.contents().unwrap_or_default()).unwrap();
                     data.insert(buffer).address().to_le_bytes().to_vec()
                 }
                 Value::I64(n) => n.to_le_bytes().to_vec(),
@@ -198,7 +201,7 @@ impl Case {
                 self.name
             );
         }
-        (result, data.map_or(Vec::new(), |data| data.bytes().unwrap()))
+        (result, data.map(|data| data.bytes().unwrap()))
     }
 }
 
@@ -210,7 +213,7 @@ pub(crate) fn path(target: &str, object: &str) -> impl AsRef<Path> {
 /// A folder with all objects of a target.
 pub(crate) fn folder(name: &str, target: &str) -> Folder {
     let folder = Folder::new(&format!("faults_{name}_{target}"));
-    for object in ["access", "control", "absurd", "source"] {
+    for object in ["access", "private", "freed", "control", "absurd", "source"] {
         folder.file(&format!("{object}.co"), std::fs::read(path(target, object)).unwrap());
     }
     folder

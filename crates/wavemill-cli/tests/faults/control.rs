@@ -4,7 +4,7 @@ use wavemill::AddressMode;
 
 use crate::case::Value::{Buffer, U64, Zeros};
 use crate::case::{Case, folder};
-use crate::{TARGETS, WHOLE, check};
+use crate::{TARGETS, check};
 
 /// A kernel of `control.s` whose argument is an address.
 fn at(name: &'static str, kernel: &'static str, address: u64) -> Case {
@@ -57,7 +57,7 @@ fn jumps_to_where_no_code_is() {
 
 #[test]
 fn waves_that_never_end() {
-    WHOLE.iter().for_each(|target| check("waits", target, &waits()));
+    TARGETS.iter().for_each(|target| check("waits", target, &waits()));
 }
 
 /// The same ended by the clock.

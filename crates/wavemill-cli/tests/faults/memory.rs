@@ -4,7 +4,7 @@ use wavemill::{AddressMode, Strict};
 
 use crate::case::Value::{Buffer, I32, I64, U32, U64};
 use crate::case::{Case, DATA, folder, without_addresses};
-use crate::{TARGETS, WHOLE, check};
+use crate::{TARGETS, WHOLE, check, error_of};
 
 /// Bytes of the accessed buffer: one dword for each lane of a wave.
 const SIZE: i64 = 256;
@@ -68,6 +68,40 @@ fn scalar(target: &str) -> Vec<Case> {
     cases.push(shorter);
     if target == "gfx906" {
         cases.push(access("store_past_the_end", "s_store_dword", SIZE, 0, ALL));
+    }
+    cases
+}
+
+/// Private memory, of which a lane has 64 bytes.
+fn scratch(target: &str) -> Vec<Case> {
+    const END: i64 = 64;
+    let access = |name, kernel, offset: i64, stride, lanes| Case {
+        object: "private",
+        ..access(name, kernel, offset, stride, lanes)
+    };
+    let mut cases = vec![
+        access("load_1_byte_past_the_end", "scratch_load_ubyte", END, 0, ALL),
+        access("load_runs_1_byte_past_the_end", "scratch_load_dword", END - 3, 0, ALL),
+        access("wide_load_straddles_the_end", "scratch_load_dwordx4", END - 8, 0, 1 << 63),
+        // One byte past the end in lane 37, inside in the others.
+        access("store_in_one_lane_only", "scratch_store_byte", END - 37, 1, 1 << 37 | 1 << 36 | 1),
+        access("store_straddles_the_end", "scratch_store_dwordx2", END - 4, 0, ALL),
+        access("store_1_byte_below_the_start", "scratch_store_byte", -1, 0, ALL),
+        access("flat_load_straddles_the_end", "flat_load_dwordx2", END - 4, 0, ALL),
+        access("flat_store_1_byte_past_the_end", "flat_store_byte", END, 0, 0xf0),
+        access("flat_atomic_past_the_end", "flat_atomic_add", END - 12, 4, 0xf),
+        access("misaligned_flat_atomic", "flat_atomic_add", 2, 4, 0xf0),
+        access("wide_flat_atomic_past_the_end", "flat_atomic_swap_x2", END, 0, 0xf),
+    ];
+    if ["gfx906", "gfx90a"].contains(&target) {
+        cases.extend([
+            access("buffer_load_straddles_the_end", "buffer_load_dwordx2", END - 4, 0, ALL),
+            access("buffer_store_runs_1_byte_past_the_end", "buffer_store_short", END - 1, 0, ALL),
+            access("buffer_store_1_byte_below_the_start", "buffer_store_short", -1, 0, 1 << 9),
+            access("buffer_atomic_past_the_end", "buffer_atomic_add", END - 12, 4, 0xf),
+            // No vector register is named, but lanes are refused.
+            access("load_to_lds_past_the_end", "buffer_load_lds", 64 * END, 0, 0xff00),
+        ]);
     }
     cases
 }
@@ -159,6 +193,11 @@ fn private_accesses() {
 }
 
 #[test]
+fn accesses_past_private_memory() {
+    TARGETS.iter().for_each(|target| check("scratch", target, &scratch(target)));
+}
+
+#[test]
 fn inlined_calls() {
     TARGETS.iter().for_each(|target| check("source", target, &source()));
 }
@@ -200,6 +239,39 @@ fn accesses_after_free() {
     }
 }
 
+/// A pointer to what one launch had is followed by the next one of a launch file.
+#[test]
+fn accesses_after_free_between_launches() {
+    let kernels = ["load_through", "store_through", "atomic_through", "scalar_load_through"];
+    for target in TARGETS {
+        let folder = folder("freed", target);
+        let mut all = String::new();
+        for kernel in kernels {
+            let launch = |kernel: &str| {
+                format!("[[launch]]\nkernel = \"{kernel}\"\nargs = [\"&before\", \"&data\", \"&after\"]\n\n")
+            };
+            let text = format!(
+                "object = \"freed.co\"\ngrid = 1\nblock = 64\ndeterministic = true\n\
+                 args = [\"before:u8[301]=90\", \"data:u64[4]=0\", \"after:u8[301]=165\"]\n\n{}{}",
+                launch("keep_pointer"),
+                launch(kernel)
+            );
+            folder.file("freed.toml", &text);
+            let output = folder.run(&["run", "freed.toml"]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(4), "{kernel} on {target}\n{said}");
+            let said = said.trim_end();
+            let text = if WHOLE.contains(&target) {
+                said
+            } else {
+                error_of(said).lines().next().unwrap_or_default()
+            };
+            all += &format!("# {kernel}\n{text}\n\n");
+        }
+        insta::assert_snapshot!(format!("freed_launches_{target}"), all);
+    }
+}
+
 /// Without `--strict`, what is out of range reads 0 and nothing is said (Vega ISA 3.6.1); what is inside holds the poison.
 #[test]
 fn the_chip_says_nothing() {
@@ -222,6 +294,8 @@ fn the_chip_says_nothing() {
             let (result, data) = case.library(target, AddressMode::Sandbox, Some(POISON));
             result.unwrap();
             let Some((_, inside)) = loads.iter().find(|(name, _)| *name == case.name) else { continue };
+            let data = data.expect(case.name);
+            assert_eq!(data.len() as i64, SIZE);
             for (lane, value) in data.chunks_exact(4).enumerate() {
                 let want = if lane < *inside { POISON } else { 0 };
                 assert_eq!(value, want.to_le_bytes(), "{} in lane {lane} on {target}", case.name);
@@ -238,6 +312,8 @@ fn the_chip_says_nothing() {
                 "buffer_atomic_or" => 252,
                 _ => 0,
             };
+            let data = data.expect(case.name);
+            assert_eq!(data.len() as i64, SIZE);
             let (written, left) = data.split_at(dropped);
             assert!(written.iter().all(|byte| *byte != DATA), "{} on {target}", case.name);
             assert!(left.iter().all(|byte| *byte == DATA), "{} on {target}", case.name);

@@ -485,15 +485,15 @@ pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
 }
 
 /// Refuses bytes that LDS has not, for the first active lane.
-unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u64) -> *mut HostOp {
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u32) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         let mut refused = None;
-        if at.checked_add(bytes).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
+        if at.checked_add(bytes.into()).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
             let lane = lane_mask(ctx, op).trailing_zeros() as usize % LANES;
             refuse(ctx, &mut refused, lane, at, FaultSpace::Lds);
         }
-        verdict(ctx, op, refused)
+        verdict(ctx, op, bytes, refused)
     }
 }
 
@@ -556,7 +556,11 @@ pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     // SAFETY: the contract of handlers.
     unsafe {
         let (at, _, bytes) = element(ctx);
-        check(ctx, op, at.into(), bytes.into())
+        // Of a reserved type nothing is read.
+        if bytes == 0 {
+            return HostOp::next(op);
+        }
+        check(ctx, op, at.into(), bytes)
     }
 }
 

@@ -141,8 +141,8 @@ pub(super) unsafe fn chunks<S: Simd, const ROWS: bool>(
             let value = if o & UNIFORM != 0 {
                 ((*ctx).base.add((o & !FLAGS) as usize + 4 * dword) as *const u32).read()
             } else {
-                // Behind its second dword a constant goes on with its sign.
-                ((*op).k[i] as i64 >> (32 * dword).min(63)) as u32
+                // It has two dwords; blocks with constants where there are more are not well formed.
+                (*op).k[i].checked_shr(32 * dword as u32).unwrap_or(0) as u32
             };
             let p = splat.0.as_mut_ptr() as *mut u8;
             S::store(p, S::splat(value));

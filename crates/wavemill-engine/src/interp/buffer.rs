@@ -11,7 +11,7 @@ use super::atomic::{Data, Place, Places, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
-use super::mem::{bytes, data, dwords, for_lanes, read_narrow, size, ty, with_type, write_narrow};
+use super::mem::{data, dwords, for_lanes, memory_type, read_narrow, ty, with_type, write_narrow};
 use super::strict::{Checked, verdict};
 use crate::LANES;
 use crate::fault::{Access, BufferRange, FaultSpace};
@@ -393,21 +393,15 @@ unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, cons
     lanes: &mut Components<N>,
 ) -> bool {
     // SAFETY: the contract of handlers.
-    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, size_of_type(TYPE), access, lanes) }
+    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, const { shape(memory_type(TYPE)).0 }, access, lanes) }
 }
 
 /// Bytes of a component of a type, and how many components it has.
-pub(super) fn shape(t: MemType) -> (u32, u32) {
+pub(super) const fn shape(t: MemType) -> (u32, u32) {
     match t {
-        MemType::Dwords(n) => (4, u32::from(n)),
+        MemType::Dwords(n) => (4, n as u32),
         narrow => (narrow.bytes(), 1),
     }
-}
-
-/// Bytes of a component of a type.
-#[inline(always)]
-fn size_of_type(t: u8) -> u32 {
-    if t < ty::DWORD1 { bytes(t) } else { 4 }
 }
 
 unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
@@ -422,9 +416,9 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
             let dst = (*ctx).base.add((*op).dst as usize);
-            if straddles::<OFFEN, IDXEN>(ctx, op, size_of_type(TYPE)) {
+            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
                 let mut pieces = [[0; 16]; LANES];
-                let shape = (size_of_type(TYPE), N as u32);
+                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
                 if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Load, &mut pieces) {
                     return std::ptr::null_mut();
                 }
@@ -497,7 +491,7 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ) -> *mut HostOp {
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
-            if straddles::<OFFEN, IDXEN>(ctx, op, size_of_type(TYPE)) {
+            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
                 let mut pieces = [[0; 16]; LANES];
                 for_lanes(lane_mask(ctx, op), |lane| {
                     let piece = pieces[lane].as_mut_ptr();
@@ -509,7 +503,7 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                         raw::store_u32(piece.add(4 * k), data(ctx, op, 3, k, lane));
                     }
                 });
-                let shape = (size_of_type(TYPE), N as u32);
+                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
                 if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Store, &mut pieces) {
                     return std::ptr::null_mut();
                 }
@@ -596,14 +590,6 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Bytes of a component of an access, and how many there are.
-pub(super) fn components(t: MemType) -> (u32, u32) {
-    match t {
-        MemType::Dwords(n) => (4, n.into()),
-        narrow => (size(narrow), 1),
-    }
-}
-
 /// Refuses what is out of the resource's range.
 unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
@@ -625,7 +611,7 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
                 refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
             }
         });
-        verdict(ctx, op, refused)
+        verdict(ctx, op, size, refused)
     }
 }
 

@@ -4,23 +4,23 @@
 //! around it: source selects, DPP and modifiers into rows of the interpreter before it, output modifiers and
 //! sub-dword writes behind it.
 
-use wavemill_ir::{
-    AtomicOp, Attrs, Block, DppCtrl, FaultKind, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op,
-    Operand, Row, SrcMods, SubDword, Terminator, Uni, Width,
-};
+mod end;
+mod probes;
+mod sources;
+mod vector;
+
+use wavemill_ir::{AtomicOp, Block, FaultKind, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Width};
 
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::extent::{Extent, int_rows};
-use super::float::{FloatInfo, Operands, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, BEHIND, CONST, FLAGS, Handler, HostOp, Jump, Own, SiteCache, UNIFORM};
-use super::probe::{self, Site};
-use super::{
-    Tier, atomic, buffer, control, float, format_cvt, int, lane, mem, scalar, smem, status, step, strict,
-};
+use super::float::{FloatInfo, Outcome, Source};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Own, SiteCache, UNIFORM};
+use super::probe::Site;
+use super::{Tier, atomic, buffer, control, int, lane, mem, scalar, smem, status, step, strict};
 use crate::fault::Strict;
 use crate::observe::Interests;
-use crate::regs::{ALL_LANES, DUMP, RegisterCounts, STEP_MASK, uni_offset};
+use crate::regs::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -188,52 +188,6 @@ impl<'a> Compiler<'a> {
 
     fn finished(self) -> Code {
         Code { ops: self.ops, infos: self.infos, sites: self.sites, counters: self.counters, nowhere: false }
-    }
-
-    /// What probes at the guest instruction point to; `None` if nobody wants to know of it.
-    fn site(&mut self, guest: &[Inst], end: Option<Terminator>) -> Option<*const Site> {
-        let site = Site::new(self.pc, guest, end, self.interests?, self.counts)?;
-        self.sites.push(Box::new(site));
-        self.sites.last().map(|site| &raw const **site)
-    }
-
-    /// A probe that points to a site.
-    fn probe(&self, run: Handler, site: *const Site) -> HostOp {
-        HostOp { own: Own { probe: site }, ..self.host(run) }
-    }
-
-    fn probe_before(&mut self, site: Option<*const Site>) {
-        if let Some(site) = site
-            && self.sites.last().is_some_and(|last| last.wants_before())
-        {
-            self.ops.push(self.probe(probe::before_handler(), site));
-        }
-    }
-
-    /// The probe behind a guest instruction; `end` is the operation that ends the block, if one does.
-    fn probe_after(&mut self, site: Option<*const Site>, end: Option<HostOp>) {
-        if let Some(site) = site
-            && self.sites.last().is_some_and(|last| last.wants_after())
-        {
-            let probe = self.probe(probe::after_handler(), site);
-            let operands = end.unwrap_or(probe);
-            self.ops.push(HostOp { src: operands.src, k: operands.k, ..probe });
-        }
-    }
-
-    /// The probe in front of an operation that somebody wants to know of, with its operands; `index` is its number in the
-    /// guest instruction.
-    fn probe_operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) {
-        let (Some(site), Some(interests)) = (site, self.interests) else { return };
-        let (run, n) = match inst.op {
-            Op::Fence(_) if interests.fences => (probe::fence_handler(), 1),
-            op => match probe::memory_handler(op) {
-                Some(found) if interests.memory => found,
-                _ => return,
-            },
-        };
-        let op = self.plain(inst, run);
-        self.ops.push(HostOp { dst: index as u32, dst2: n, own: Own { probe: site }, ..op });
     }
 
     fn host(&self, run: Handler) -> HostOp {
@@ -483,77 +437,10 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
-        let packed = inst.op.is_packed();
-        let widths = op.source_dwords();
-        let mut h = if packed {
-            self.prepared_packed(inst)?
-        } else if op == IntOp::PkMov {
-            let mut h = self.plain(inst, control::unsupported);
-            let pick = |m: SrcMods| i32::from(m.sel == SubDword::Word1);
-            h.imm = pick(inst.attrs.src[0]) | pick(inst.attrs.src[1]) << 1;
-            h
-        } else {
-            let mut sources = widths.map(Source::bits);
-            if op == IntOp::Select {
-                // It moves bits, but may change their sign as if they were an f32.
-                sources = [Source::float(FloatType::F32); 3];
-            }
-            self.prepared(inst, sources)?
-        };
-        let shape = self.shape(&h, inst.source_rows());
-        h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
-        self.finish(inst, h, op.result_dwords())
-    }
-
-    /// Float operations, comparisons and conversions.
-    fn float(&mut self, inst: &Inst) -> Result<(), Unsupported> {
-        if let Op::Float(op, FloatType::PkF32) = inst.op {
-            return self.two_singles(inst, op);
-        }
-        let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
-        self.opaque |= plan.opaque;
-        let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
-        // The step that collects exceptions wants modifiers to be applied.
-        let inside = plan.run_mods.is_some() && !self.watching;
-        let mut h = match plan.operands {
-            Operands::Whole => {
-                let sources =
-                    if inside { plan.sources.map(|s| Source::bits(s.dwords)) } else { plan.sources };
-                self.prepared(inst, sources)?
-            }
-            Operands::Halves => self.prepared_packed(inst)?,
-            Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
-        };
-        let shape = self.shape(&h, inst.source_rows());
-        h.imm = plan.imm;
-        h.run = match plan.run_mods {
-            Some(run) if modified && inside => {
-                h.imm |= float::pack_mods(&inst.attrs.src);
-                run.pick(shape)
-            }
-            _ => plan.run.pick(shape),
-        };
-        h.float = self.info(FloatInfo {
-            op: inst.op,
-            attrs: inst.attrs,
-            sources: plan.sources,
-            result: plan.result,
-            kernel: plan.kernel,
-        });
-        if self.watching {
-            let mut step = h;
-            step.run = float::exceptions::handler();
-            self.ops.push(step);
-        }
-        let dwords = plan.result.dwords;
-        let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
-        let mut out = self.host(run);
-        (out.dst, out.mask, out.float) = (h.dst, h.mask, h.float);
-        h.dst = self.step_row(u32::from(dwords))?;
-        out.src[0] = h.dst;
-        self.ops.push(h);
-        self.finish(inst, out, dwords)
+    /// Keeps what a float operation points to.
+    fn info(&mut self, info: FloatInfo) -> *const FloatInfo {
+        self.infos.push(Box::new(info));
+        self.infos.last().map_or(std::ptr::null(), |i| &raw const **i)
     }
 
     /// An atomic with the floating-point mode, if it needs one.
@@ -570,251 +457,5 @@ impl<'a> Compiler<'a> {
             });
         }
         h
-    }
-
-    /// Keeps what a float operation points to.
-    fn info(&mut self, info: FloatInfo) -> *const FloatInfo {
-        self.infos.push(Box::new(info));
-        self.infos.last().map_or(std::ptr::null(), |i| &raw const **i)
-    }
-
-    /// Conversions to and from small float formats.
-    fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
-        let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
-        self.permute(inst, &mut h, [1; 3])?;
-        h.float = self.info(FloatInfo {
-            op: inst.op,
-            attrs: inst.attrs,
-            sources: [Source::bits(cvt.source_dwords()); 3],
-            result: Outcome { dwords: cvt.result_dwords(), float: None },
-            kernel: None,
-        });
-        self.ops.push(h);
-        Ok(())
-    }
-
-    /// A packed f32 operation is two operations on dwords.
-    fn two_singles(&mut self, inst: &Inst, op: FloatOp) -> Result<(), Unsupported> {
-        let half = |high: bool| {
-            let mut one = *inst;
-            one.op = Op::Float(op, FloatType::F32);
-            one.dst = inst.dst.map(|d| d.dword(u16::from(high)));
-            for (i, m) in inst.attrs.src.iter().enumerate() {
-                let from_high = if high { m.hi_sel } else { m.sel == SubDword::Word1 };
-                one.src[i] = inst.src[i].dword(u16::from(from_high));
-                one.attrs.src[i] = SrcMods { neg: if high { m.neg_hi } else { m.neg }, ..SrcMods::default() };
-            }
-            one
-        };
-        let (low, high) = (half(false), half(true));
-        let reads = |one: &Inst, row: Operand| one.src.contains(&row);
-        let used = self.step_rows;
-        if !reads(&high, low.dst[0]) {
-            self.float(&low)?;
-            self.step_rows = used;
-            return self.float(&high);
-        }
-        if !reads(&low, high.dst[0]) {
-            self.float(&high)?;
-            self.step_rows = used;
-            return self.float(&low);
-        }
-        // Each writes what the other one reads: the first source that the second one would lose is kept.
-        let kept = Row::temp(Row::TEMPS - 1);
-        let copy = Inst {
-            op: Op::Int(IntOp::Mov),
-            dst: [kept.into(), Operand::None],
-            src: [low.dst[0], Operand::None, Operand::None, Operand::None],
-            attrs: Attrs::default(),
-            mask: LaneMask::All,
-            pc_offset: inst.pc_offset,
-        };
-        self.int(&copy, IntOp::Mov)?;
-        let mut high = high;
-        for s in high.src.iter_mut().filter(|s| **s == low.dst[0]) {
-            *s = kept.into();
-        }
-        self.float(&low)?;
-        self.step_rows = used;
-        self.float(&high)
-    }
-
-    /// Pushes the operation; a sub-dword destination is merged behind it.
-    fn finish(&mut self, inst: &Inst, mut h: HostOp, dwords: u16) -> Result<(), Unsupported> {
-        if inst.attrs.dst_sel == SubDword::Dword {
-            self.ops.push(h);
-            return Ok(());
-        }
-        if dwords != 1 {
-            return Err(Unsupported);
-        }
-        let (dst, mask) = (h.dst, h.mask);
-        h.dst = self.step_row(1)?;
-        let value = h.dst;
-        self.ops.push(h);
-        let (run, imm) = step::insert(inst.attrs.dst_sel, inst.attrs.dst_unused, self.tier);
-        let mut merge = self.host(run);
-        merge.src[0] = dst;
-        merge.src[1] = value;
-        merge.dst = dst;
-        merge.mask = mask;
-        merge.imm = imm;
-        self.ops.push(merge);
-        Ok(())
-    }
-
-    /// The operation with its selects, DPP and source modifiers taken care of.
-    fn prepared(&mut self, inst: &Inst, sources: [Source; 3]) -> Result<HostOp, Unsupported> {
-        let mut h = self.plain(inst, control::unsupported);
-        self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
-        for (i, m) in inst.attrs.src.iter().enumerate() {
-            if inst.src[i].is_none() {
-                continue;
-            }
-            if m.sel != SubDword::Dword || m.sext {
-                let (run, imm) = step::extract(m.sel, m.sext, self.tier);
-                self.source_step(&mut h, i, run, imm, 1)?;
-            }
-            if let Some(ty) = sources[i].float
-                && (m.abs || m.neg)
-            {
-                let imm = i32::from(m.abs) | i32::from(m.neg) << 1;
-                self.source_step(&mut h, i, step::float_mods(ty, self.tier), imm, sources[i].dwords)?;
-            }
-        }
-        Ok(h)
-    }
-
-    /// A step that makes a new row of source `i`.
-    fn source_step(
-        &mut self,
-        h: &mut HostOp,
-        i: usize,
-        run: Handler,
-        imm: i32,
-        dwords: u16,
-    ) -> Result<(), Unsupported> {
-        let mut s = self.host(run);
-        s.src[0] = h.src[i];
-        s.k[0] = h.k[i];
-        s.dst = self.step_row(u32::from(dwords))?;
-        s.imm = imm;
-        h.src[i] = s.dst;
-        self.ops.push(s);
-        Ok(())
-    }
-
-    /// A packed operation on two halves: the halves that the selects name, put into place, signs flipped.
-    fn prepared_packed(&mut self, inst: &Inst) -> Result<HostOp, Unsupported> {
-        let mut h = self.plain(inst, control::unsupported);
-        self.permute(inst, &mut h, [1; 3])?;
-        let float = matches!(inst.op, Op::Float(..));
-        for (i, m) in inst.attrs.src.iter().enumerate() {
-            if inst.src[i].is_none() {
-                continue;
-            }
-            let low_from_high = m.sel == SubDword::Word1;
-            if low_from_high || !m.hi_sel {
-                let imm = i32::from(low_from_high) | i32::from(m.hi_sel) << 1;
-                self.source_step(&mut h, i, step::arrange_halves(self.tier), imm, 1)?;
-            }
-            if float && (m.neg || m.neg_hi) {
-                let imm = i32::from(m.neg) | i32::from(m.neg_hi) << 1;
-                self.source_step(&mut h, i, step::negate_halves(self.tier), imm, 1)?;
-            }
-        }
-        Ok(h)
-    }
-
-    /// The lane permutation of a source, if there is one; it narrows the mask of the operation.
-    fn permute(&mut self, inst: &Inst, h: &mut HostOp, dwords: [u16; 3]) -> Result<(), Unsupported> {
-        let Some(dpp) = inst.attrs.dpp else { return Ok(()) };
-        let i = usize::from(dpp.source);
-        let dwords = *dwords.get(i).ok_or(Unsupported)?;
-        h.src[i] = self.dpp(h, dpp, h.mask, dwords)?;
-        h.mask = STEP_MASK;
-        Ok(())
-    }
-
-    fn dpp(&mut self, h: &HostOp, dpp: DppCtrl, exec: u32, dwords: u16) -> Result<u32, Unsupported> {
-        self.opaque = true;
-        let row = self.step_row(u32::from(dwords))?;
-        for d in 0..u32::from(dwords) {
-            let mut s = self.host(step::dpp_handler());
-            s.src[0] = h.src[usize::from(dpp.source)] + d * crate::regs::ROW_BYTES;
-            s.dst = row + d * crate::regs::ROW_BYTES;
-            s.mask = exec;
-            s.imm = step::pack_dpp(dpp);
-            self.ops.push(s);
-        }
-        Ok(row)
-    }
-
-    fn terminator(&mut self, site: Option<*const Site>) {
-        self.pc = self.block.terminator_pc();
-        let count = self.block.guest.len() as i32;
-        let behind = self.block.start.wrapping_add(self.block.size.into());
-        let mut op = match self.block.terminator {
-            Terminator::Jump(to) => {
-                let mut op = self.host(control::jump);
-                op.own = Jump::to(to);
-                op.k[BEHIND] = behind;
-                op
-            }
-            Terminator::Branch { cond, taken, next } => {
-                let mut op = self.host(control::branch_handler(cond));
-                op.own = Own { jump: Jump { pc: [taken, next], ..Jump::NOWHERE } };
-                op.k[BEHIND] = behind;
-                op
-            }
-            Terminator::Indirect(u) => {
-                let mut op = self.host(control::indirect);
-                op.own = Own { jump: Jump::NOWHERE };
-                self.source(&mut op, 0, Operand::Uni(u));
-                op.k[BEHIND] = behind;
-                op
-            }
-            Terminator::Barrier(next) => {
-                let mut op = self.host(control::barrier);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::Yield(next) => {
-                let mut op = self.host(control::yield_wave);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::InvalidateCode(next) => {
-                let mut op = self.host(control::invalidate_code);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::End => self.host(control::end),
-            Terminator::Trap { id, next } => {
-                let mut op = self.host(control::trap);
-                op.k[0] = u64::from(id);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::SetMode { value, offset, width, next } => {
-                let mut op = self.host(control::set_mode);
-                self.source(&mut op, 0, value);
-                op.k[2] = u64::from(offset);
-                op.k[3] = u64::from(width);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::Fault(FaultKind::IllegalInstruction) => self.host(control::illegal),
-            Terminator::Fault(FaultKind::Unsupported) => self.host(control::unsupported),
-            Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),
-        };
-        op.imm = count;
-        if let (Some(site), Terminator::Barrier(_)) = (site, self.block.terminator)
-            && self.interests.is_some_and(|interests| interests.barriers)
-        {
-            self.ops.push(self.probe(probe::barrier_handler(), site));
-        }
-        self.probe_after(site, Some(op));
-        self.ops.push(op);
     }
 }

@@ -6,7 +6,7 @@ use wavemill_float::{
 };
 use wavemill_ir::{Attrs, FormatCvt, FpEnv, NumberFormat, Omod, Op};
 
-use super::body::{lane_mask, scalar32};
+use super::body::{lane_mask, scalar32, scalar64};
 use super::hostop::{ABSENT, Ctx, FLAGS, Handler, HostOp};
 use super::mem::for_lanes;
 use crate::regs::ROW_BYTES;
@@ -117,8 +117,8 @@ unsafe fn cell(ctx: *mut Ctx, op: *mut HostOp, i: usize, dword: u32, lane: usize
         } else if dword == 0 {
             scalar32(ctx, op, i)
         } else {
-            // Scalar sources of more than one dword are pairs at most.
-            (super::body::scalar64(ctx, op, i) >> (32 * dword.min(1))) as u32
+            // A scalar has two dwords; blocks with scalars where there are more are not well formed.
+            scalar64(ctx, op, i).checked_shr(32 * dword).unwrap_or(0) as u32
         }
     }
 }

@@ -32,29 +32,37 @@ pub(super) mod ty {
     pub(in crate::interp) const DWORD4: u8 = 13;
 }
 
-/// Bytes of a memory type.
-pub(super) const fn bytes(t: u8) -> u32 {
-    match t {
-        ty::U8 | ty::I8 | ty::D16_U8 | ty::D16HI_U8 | ty::D16_I8 | ty::D16HI_I8 => 1,
-        ty::U16 | ty::I16 | ty::D16_B16 | ty::D16HI_B16 => 2,
-        _ => 4 * dwords(t) as u32,
-    }
+/// The memory types by their constants.
+const TYPES: [MemType; 14] = [
+    MemType::U8,
+    MemType::I8,
+    MemType::U16,
+    MemType::I16,
+    MemType::D16U8,
+    MemType::D16HiU8,
+    MemType::D16I8,
+    MemType::D16HiI8,
+    MemType::D16B16,
+    MemType::D16HiB16,
+    MemType::Dwords(1),
+    MemType::Dwords(2),
+    MemType::Dwords(3),
+    MemType::Dwords(4),
+];
+
+/// The memory type of a constant.
+pub(super) const fn memory_type(t: u8) -> MemType {
+    TYPES[t as usize]
 }
 
-/// Bytes of a memory type of the IR.
-pub(super) fn size(t: MemType) -> u32 {
-    match t {
-        MemType::U8 | MemType::I8 | MemType::D16U8 | MemType::D16HiU8 | MemType::D16I8 | MemType::D16HiI8 => {
-            1
-        }
-        MemType::U16 | MemType::I16 | MemType::D16B16 | MemType::D16HiB16 => 2,
-        MemType::Dwords(n) => 4 * u32::from(n),
-    }
+/// Bytes of a memory type.
+pub(super) const fn bytes(t: u8) -> u32 {
+    memory_type(t).bytes()
 }
 
 /// Cells of a memory type.
 pub(super) const fn dwords(t: u8) -> usize {
-    if t < ty::DWORD1 { 1 } else { (t - ty::DWORD1 + 1) as usize }
+    memory_type(t).dwords() as usize
 }
 
 /// Calls a generic function with the constant for a memory type.

@@ -147,7 +147,7 @@ pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
             let range = FaultSpace::Buffer(BufferRange::Bytes(end));
             address::refuse(ctx, &mut refused, 0, first + u64::from(size) * within, range);
         }
-        verdict(ctx, op, refused)
+        verdict(ctx, op, size, refused)
     }
 }
 

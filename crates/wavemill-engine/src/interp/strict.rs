@@ -46,11 +46,16 @@ impl Checked {
     }
 }
 
-/// Goes on, or leaves if lanes were refused.
-pub(super) unsafe fn verdict(ctx: *mut Ctx, op: *mut HostOp, refused: Option<FaultSpace>) -> *mut HostOp {
+/// Goes on, or leaves if lanes were refused an access of `size` bytes.
+pub(super) unsafe fn verdict(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    refused: Option<FaultSpace>,
+) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let Checked { size, access, .. } = Checked::of(op);
+        let Checked { access, .. } = Checked::of(op);
         match refused {
             None => HostOp::next(op),
             Some(space) => leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size }),
@@ -77,33 +82,35 @@ unsafe fn lds<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 refuse(ctx, &mut refused, lane, offset, FaultSpace::Lds);
             }
         });
-        verdict(ctx, op, refused)
+        verdict(ctx, op, size, refused)
     }
 }
 
 /// The handler of the check in front of an operation, and what goes into its `k[3]`; `None` if there is nothing to check.
 pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
     let whole = |size: u32, access| Checked { size, count: 1, access }.pack();
-    let bytes = |ty| super::mem::size(ty);
     Some(match op {
-        Op::Load(Space::Lds, ty) if strict.lds => (lds::<{ space::LDS }>, whole(bytes(ty), Access::Load)),
-        Op::Store(Space::Lds, ty) if strict.lds => (lds::<{ space::LDS }>, whole(bytes(ty), Access::Store)),
+        Op::Load(Space::Lds, ty) if strict.lds => (lds::<{ space::LDS }>, whole(ty.bytes(), Access::Load)),
+        Op::Store(Space::Lds, ty) if strict.lds => (lds::<{ space::LDS }>, whole(ty.bytes(), Access::Store)),
         Op::Atomic(_, Space::Lds, width) if strict.lds => {
             (lds::<{ space::LDS }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
-        Op::Load(Space::Flat, ty) if strict.lds => (lds::<{ space::FLAT }>, whole(bytes(ty), Access::Load)),
-        Op::Store(Space::Flat, ty) if strict.lds => (lds::<{ space::FLAT }>, whole(bytes(ty), Access::Store)),
+        Op::Load(Space::Flat, ty) if strict.lds => (lds::<{ space::FLAT }>, whole(ty.bytes(), Access::Load)),
+        Op::Store(Space::Flat, ty) if strict.lds => {
+            (lds::<{ space::FLAT }>, whole(ty.bytes(), Access::Store))
+        }
         Op::Atomic(_, Space::Flat, width) if strict.lds => {
             (lds::<{ space::FLAT }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
         Op::LdsAppend(_) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
-        Op::LdsDirect if strict.lds => (atomic::direct_check, whole(4, Access::Load)),
+        // How many bytes it is, M0 says.
+        Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {
-            let (size, count) = buffer::components(ty);
+            let (size, count) = buffer::shape(ty);
             (buffer::check_handler(addr), Checked { size, count, access: Access::Load }.pack())
         }
         Op::BufferStore(ty, addr) if strict.buffers => {
-            let (size, count) = buffer::components(ty);
+            let (size, count) = buffer::shape(ty);
             (buffer::check_handler(addr), Checked { size, count, access: Access::Store }.pack())
         }
         Op::BufferAtomic(_, width, addr) if strict.buffers => {

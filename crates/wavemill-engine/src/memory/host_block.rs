@@ -1,6 +1,9 @@
 //! Host memory behind allocations.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::{Arc, OnceLock, Weak};
+
+use super::quarantine::Quarantine;
 
 /// From this size on host memory is mapped: fresh pages are zeros already, while the heap would write them.
 const MAPPED: usize = 64 << 10;
@@ -13,16 +16,24 @@ const HUGE: usize = 2 << 20;
 pub(super) struct HostBlock {
     ptr: *mut u8,
     backing: Backing,
+    /// Where it goes when nobody uses it any more.
+    quarantine: OnceLock<Weak<Quarantine>>,
 }
 
 /// What holds the memory of a block.
 #[derive(Debug)]
-enum Backing {
-    Heap(Layout),
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "keeps the mapping"))]
+pub(super) enum Backing {
+    Heap(Heap),
     Mapping(memmap2::MmapMut),
     /// Somebody else, who promised to keep it.
     Borrowed,
+}
+
+/// Memory of the host's heap.
+#[derive(Debug)]
+pub(super) struct Heap {
+    ptr: *mut u8,
+    layout: Layout,
 }
 
 impl HostBlock {
@@ -47,7 +58,7 @@ impl HostBlock {
 
     /// Memory that somebody else keeps.
     pub(super) fn borrowed(ptr: *mut u8) -> HostBlock {
-        HostBlock { ptr, backing: Backing::Borrowed }
+        HostBlock { ptr, backing: Backing::Borrowed, quarantine: OnceLock::new() }
     }
 
     fn mapped(size: usize) -> Option<HostBlock> {
@@ -57,14 +68,21 @@ impl HostBlock {
             // A hint; without it everything is as right, only slower.
             let _ = mapping.advise(memmap2::Advice::HugePage);
         }
-        Some(HostBlock { ptr: mapping.as_mut_ptr(), backing: Backing::Mapping(mapping) })
+        let ptr = mapping.as_mut_ptr();
+        Some(HostBlock { ptr, backing: Backing::Mapping(mapping), quarantine: OnceLock::new() })
     }
 
-    fn on_heap(size: usize, align: usize) -> Option<HostBlock> {
+    pub(super) fn on_heap(size: usize, align: usize) -> Option<HostBlock> {
         let layout = Layout::from_size_align(size, align).ok()?;
         // SAFETY: the layout is not empty.
         let ptr = unsafe { alloc_zeroed(layout) };
-        (!ptr.is_null()).then_some(HostBlock { ptr, backing: Backing::Heap(layout) })
+        let backing = Backing::Heap(Heap { ptr, layout });
+        if ptr.is_null() {
+            // There is nothing to be freed.
+            std::mem::forget(backing);
+            return None;
+        }
+        Some(HostBlock { ptr, backing, quarantine: OnceLock::new() })
     }
 
     /// The first byte.
@@ -72,18 +90,55 @@ impl HostBlock {
         self.ptr
     }
 
-    /// Whether its addresses are ours for as long as we keep it.
-    pub(super) fn is_ours(&self) -> bool {
-        !matches!(self.backing, Backing::Borrowed)
+    /// Sends it into the quarantine as soon as nobody uses it any more, if its addresses are ours.
+    pub(super) fn keep_in(&self, quarantine: &Arc<Quarantine>) {
+        if !matches!(self.backing, Backing::Borrowed) {
+            // Whoever frees it twice has said it already.
+            let _ = self.quarantine.set(Arc::downgrade(quarantine));
+        }
     }
 
-    /// Gives the memory back and keeps the addresses, where the host can do that. The contents are gone.
-    pub(super) fn discard(&mut self) {
-        #[cfg(target_os = "linux")]
-        if let Backing::Mapping(mapping) = &self.backing {
-            // SAFETY: nobody else has the block, and nobody will read what it held.
-            let _ = unsafe { mapping.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    /// What holds the memory.
+    #[cfg(test)]
+    pub(super) fn into_backing(mut self) -> Backing {
+        std::mem::replace(&mut self.backing, Backing::Borrowed)
+    }
+}
+
+impl Drop for HostBlock {
+    fn drop(&mut self) {
+        // Where there is no quarantine any more, all guest memory is gone.
+        if let Some(quarantine) = self.quarantine.take().and_then(|weak| weak.upgrade()) {
+            quarantine.keep(std::mem::replace(&mut self.backing, Backing::Borrowed));
         }
+    }
+}
+
+impl Backing {
+    /// Bytes.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Backing::Heap(heap) => heap.layout.size(),
+            Backing::Mapping(mapping) => mapping.len(),
+            Backing::Borrowed => 0,
+        }
+    }
+
+    /// Gives the memory back and keeps the addresses; whether the host could do that. The contents are gone.
+    pub(super) fn discard(&mut self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Backing::Mapping(mapping) = self {
+            // SAFETY: nobody else has the block, and nobody will read what it held.
+            return unsafe { mapping.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) }.is_ok();
+        }
+        false
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `on_heap` with this layout, freed once.
+        unsafe { dealloc(self.ptr, self.layout) };
     }
 }
 
@@ -94,12 +149,5 @@ const PAGE: usize = 4096;
 unsafe impl Send for HostBlock {}
 // SAFETY: as above.
 unsafe impl Sync for HostBlock {}
-
-impl Drop for HostBlock {
-    fn drop(&mut self) {
-        if let Backing::Heap(layout) = self.backing {
-            // SAFETY: allocated in `on_heap` with this layout, freed once.
-            unsafe { dealloc(self.ptr, layout) };
-        }
-    }
-}
+// SAFETY: the pointer is only used to free the memory.
+unsafe impl Send for Heap {}

@@ -124,8 +124,8 @@ pub trait Watcher {
         let _ = barrier;
     }
 
-    /// All waves of a workgroup that have not ended have come to a barrier, and go on. Told of every workgroup with a
-    /// watched wave.
+    /// All waves of a workgroup that have not ended have come to a barrier, and go on. Told of every workgroup that has a
+    /// watched wave among them.
     fn released(&mut self, workgroup: [u32; 3]) {
         let _ = workgroup;
     }

@@ -1,62 +1,81 @@
 //! Several observers of one run.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use super::{Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Watcher, WaveId};
 use crate::regs::Registers;
 
-/// Observers that watch the same run. Each is told what it asked for, of the waves that it watches.
-#[derive(Clone, Debug, Default)]
-pub struct Several<'a>(
-    /// The observers.
-    pub Vec<&'a dyn Observer>,
-);
+/// Observers that watch the same run. Each is asked and told as if it were alone: of what it asked for, and of the waves
+/// that it watches.
+#[derive(Debug)]
+pub struct Several<'a> {
+    observers: Vec<&'a dyn Observer>,
+    /// What each of them wants to be told.
+    interests: Vec<Interests>,
+    /// Of the waves that run and that anybody watches, which observers do. A workgroup may go on on any thread.
+    watched: Mutex<BTreeMap<WaveId, Arc<[bool]>>>,
+}
+
+impl<'a> Several<'a> {
+    /// Observers of one run, which are asked what they want to be told.
+    #[must_use]
+    pub fn new(observers: Vec<&'a dyn Observer>) -> Self {
+        let interests = observers.iter().map(|observer| observer.interests()).collect();
+        Several { observers, interests, watched: Mutex::default() }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<WaveId, Arc<[bool]>>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Observer for Several<'_> {
     fn interests(&self) -> Interests {
-        let mut all = self.0.iter().map(|observer| observer.interests());
+        let mut all = self.interests.iter().cloned();
         let first = all.next().unwrap_or_default();
         all.fold(first, |sum, one| sum.union(&one))
     }
 
     fn watches(&self, wave: WaveId) -> bool {
-        self.0.iter().any(|observer| observer.watches(wave))
+        let who: Arc<[bool]> = self.observers.iter().map(|observer| observer.watches(wave)).collect();
+        let anybody = who.contains(&true);
+        if anybody {
+            self.watched().insert(wave, who);
+        }
+        anybody
     }
 
     fn watcher(&self) -> Box<dyn Watcher + '_> {
-        let parts = self.0.iter().map(|observer| Part {
-            observer: *observer,
-            interests: observer.interests(),
-            watcher: observer.watcher(),
-            last: None,
-        });
-        Box::new(Parts(parts.collect()))
+        let parts = self.observers.iter().zip(&self.interests);
+        let parts = parts.map(|(observer, interests)| Part { interests, watcher: observer.watcher() });
+        Box::new(Parts { several: self, parts: parts.collect(), last: None })
     }
 }
 
-/// An observer with its watcher.
+/// An observer's watcher.
 struct Part<'a> {
-    observer: &'a dyn Observer,
-    interests: Interests,
+    interests: &'a Interests,
     watcher: Box<dyn Watcher + 'a>,
-    /// The wave that was asked about last, and whether it is watched.
-    last: Option<(WaveId, bool)>,
 }
 
-impl Part<'_> {
-    fn watches(&mut self, wave: WaveId) -> bool {
-        match self.last {
-            Some((last, watched)) if last == wave => watched,
-            _ => {
-                let watched = self.observer.watches(wave);
-                self.last = Some((wave, watched));
-                watched
-            }
-        }
-    }
+struct Parts<'a> {
+    several: &'a Several<'a>,
+    parts: Vec<Part<'a>>,
+    /// The wave that was looked up last, and who watches it.
+    last: Option<(WaveId, Arc<[bool]>)>,
 }
-
-struct Parts<'a>(Vec<Part<'a>>);
 
 impl<'a> Parts<'a> {
+    /// Those who watch the wave.
+    fn of(&mut self, wave: WaveId) -> impl Iterator<Item = &mut Part<'a>> {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != wave) {
+            self.last = self.several.watched().get(&wave).map(|who| (wave, who.clone()));
+        }
+        let who = self.last.as_ref().map_or(&[][..], |(_, who)| who);
+        self.parts.iter_mut().zip(who).filter_map(|(part, watches)| watches.then_some(part))
+    }
+
     /// The watchers of those who watch the wave and want to know of the instruction.
     fn at(
         &mut self,
@@ -64,8 +83,8 @@ impl<'a> Parts<'a> {
         pc: u64,
         wants: impl Fn(&Interests) -> bool,
     ) -> impl Iterator<Item = &mut (dyn Watcher + 'a)> {
-        self.0.iter_mut().filter_map(move |part| {
-            let told = wants(&part.interests) && part.interests.covers(pc) && part.watches(wave);
+        self.of(wave).filter_map(move |part| {
+            let told = wants(part.interests) && part.interests.covers(pc);
             told.then_some(&mut *part.watcher)
         })
     }
@@ -73,11 +92,7 @@ impl<'a> Parts<'a> {
 
 impl Watcher for Parts<'_> {
     fn started(&mut self, wave: WaveId, registers: &Registers) {
-        for part in &mut self.0 {
-            if part.watches(wave) {
-                part.watcher.started(wave, registers);
-            }
-        }
+        self.of(wave).for_each(|part| part.watcher.started(wave, registers));
     }
 
     fn instruction(&mut self, instruction: &Instruction<'_>) {
@@ -105,8 +120,12 @@ impl Watcher for Parts<'_> {
     }
 
     fn released(&mut self, workgroup: [u32; 3]) {
-        for part in self.0.iter_mut().filter(|part| part.interests.barriers) {
-            part.watcher.released(workgroup);
+        let waves = WaveId { workgroup, wave: 0 }..=WaveId { workgroup, wave: u32::MAX };
+        let all: Vec<Arc<[bool]>> = self.several.watched().range(waves).map(|(_, who)| who.clone()).collect();
+        for (n, part) in self.parts.iter_mut().enumerate() {
+            if part.interests.barriers && all.iter().any(|who| who[n]) {
+                part.watcher.released(workgroup);
+            }
         }
     }
 
@@ -117,10 +136,7 @@ impl Watcher for Parts<'_> {
     }
 
     fn ended(&mut self, wave: WaveId) {
-        for part in &mut self.0 {
-            if part.watches(wave) {
-                part.watcher.ended(wave);
-            }
-        }
+        self.of(wave).for_each(|part| part.watcher.ended(wave));
+        self.several.watched().remove(&wave);
     }
 }

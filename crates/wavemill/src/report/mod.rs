@@ -8,7 +8,7 @@ use std::fmt;
 use wavemill_engine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
 use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Inst, Operand, decode};
+use wavemill_isa::gcn::{Format, Inst, Operand, decode};
 
 use crate::lines::Place;
 use crate::module::Kernel;
@@ -59,6 +59,8 @@ pub struct FaultReport {
     pub instruction: Option<String>,
     /// VGPRs and AccVGPRs that this instruction names.
     pub operands: Vec<Row>,
+    /// Whether the scalar unit runs it: once for the wave, whose lanes it does not look at.
+    pub scalar: bool,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
     /// Calls that were inlined at the PC, the innermost one first.
@@ -126,6 +128,7 @@ impl FaultReport {
         let decoded = decode(device.target, &bytes(fault.pc)).ok();
         let instruction = decoded.as_ref().map(text);
         let operands = decoded.as_ref().map(rows).unwrap_or_default();
+        let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
@@ -157,6 +160,7 @@ impl FaultReport {
             function,
             instruction,
             operands,
+            scalar,
             source,
             inlined,
             window: lines,
@@ -166,14 +170,11 @@ impl FaultReport {
         }
     }
 
-    /// The lanes whose access was refused; none if the fault is not one of lanes.
+    /// The lanes whose access was refused; none if the fault is not one of lanes, but of the scalar unit, say.
     #[must_use]
     pub fn refused(&self) -> &[FaultLane] {
         match &self.fault.cause {
-            // A scalar instruction names no lane registers, and has no lanes.
-            FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. }
-                if !self.operands.is_empty() =>
-            {
+            FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. } if !self.scalar => {
                 lanes
             }
             _ => &[],

@@ -24,7 +24,8 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
-        _ => (Access::Load, 4),
+        // How many bytes LDS as a source has, M0 says.
+        _ => (Access::Load, 0),
     }
 }
 
@@ -53,13 +54,13 @@ fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, siz
     }
 }
 
-/// Tells of the access whose pieces have been collected.
-unsafe fn tell(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, active: u64) -> *mut HostOp {
+/// Tells of the access whose pieces have been collected, for each lane one of `size` bytes.
+unsafe fn tell(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, active: u64) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (site, events) = parts(ctx, op);
         if let Some(inst) = site.ops.get((*op).dst as usize) {
-            let (access, size) = asks(inst.op);
+            let (access, _) = asks(inst.op);
             events.watcher.memory(&MemoryAccess {
                 wave: events.wave,
                 pc: site.pc,
@@ -114,7 +115,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
             space::LDS => MemoryKind::Lds,
             _ => MemoryKind::Scratch,
         };
-        tell(ctx, op, kind, active)
+        tell(ctx, op, kind, size, active)
     }
 }
 
@@ -131,7 +132,7 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
             };
             add(&mut events.pieces, lane, bytes, place);
         });
-        tell(ctx, op, MemoryKind::Buffer, lane_mask(ctx, op))
+        tell(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
     }
 }
 
@@ -141,7 +142,7 @@ unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (size, events) = begin(ctx, op);
         add(&mut events.pieces, 0, size, Place::Global(smem::address(ctx, op)));
-        tell(ctx, op, MemoryKind::Scalar, 1)
+        tell(ctx, op, MemoryKind::Scalar, size, 1)
     }
 }
 
@@ -154,7 +155,7 @@ unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if within > 0 {
             add(&mut events.pieces, 0, 4 * within as u32, Place::Global(address));
         }
-        tell(ctx, op, MemoryKind::Scalar, 1)
+        tell(ctx, op, MemoryKind::Scalar, size, 1)
     }
 }
 
@@ -169,7 +170,7 @@ unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if active != 0 && fits {
             add(&mut events.pieces, active.trailing_zeros() as usize, size, Place::Lds(at as u32));
         }
-        tell(ctx, op, MemoryKind::Lds, active)
+        tell(ctx, op, MemoryKind::Lds, size, active)
     }
 }
 
@@ -182,7 +183,7 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if bytes > 0 && at + bytes <= (*ctx).lds_size {
             add(&mut events.pieces, 0, bytes, Place::Lds(at));
         }
-        tell(ctx, op, MemoryKind::Lds, 1)
+        tell(ctx, op, MemoryKind::Lds, bytes, 1)
     }
 }
 
