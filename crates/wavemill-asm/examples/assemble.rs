@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
         lines.collect::<Vec<_>>().join("\n")
     })?;
-    let file = if arguments.next().as_deref() == Some("co") { link(&module)? } else { write_relocatable(&module)? };
+    let file =
+        if arguments.next().as_deref() == Some("co") { link(&module)? } else { write_relocatable(&module)? };
     std::fs::write(&object, file)?;
     Ok(())
 }

@@ -26,16 +26,23 @@ impl Assembler<'_> {
         let name = cursor.name();
         let span = start..start + name.len();
         match name {
-            ".if" | ".ifdef" | ".ifndef" | ".ifnotdef" | ".ifeq" | ".ifne" | ".ifgt" | ".ifge" | ".iflt" | ".ifle"
-            | ".ifb" | ".ifnb" | ".ifc" | ".ifnc" | ".ifeqs" | ".ifnes" => {
+            ".if" | ".ifdef" | ".ifndef" | ".ifnotdef" | ".ifeq" | ".ifne" | ".ifgt" | ".ifge" | ".iflt"
+            | ".ifle" | ".ifb" | ".ifnb" | ".ifc" | ".ifnc" | ".ifeqs" | ".ifnes" => {
                 // What is left out need not make sense.
                 let holds = !skipping && self.condition(name, cursor)?;
-                self.conditionals.push(Conditional { active: holds, taken: holds, last: false, line: self.line });
+                self.conditionals.push(Conditional {
+                    active: holds,
+                    taken: holds,
+                    last: false,
+                    line: self.line,
+                });
             }
             ".elseif" => {
                 let taken = match self.conditionals.last() {
                     None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
-                    Some(open) if open.last => return Err(Diagnostic::new(span, "`.elseif` stands behind `.else`")),
+                    Some(open) if open.last => {
+                        return Err(Diagnostic::new(span, "`.elseif` stands behind `.else`"));
+                    }
                     Some(open) => open.taken,
                 };
                 let outside = self.conditionals.iter().rev().skip(1).all(|conditional| conditional.active);
@@ -104,7 +111,8 @@ impl Assembler<'_> {
     /// Reads a string.
     pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Fail> {
         let start = cursor.at();
-        let (text, length) = line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
+        let (text, length) =
+            line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
         cursor.go_to(start + length);
         Ok(text)
     }

@@ -80,7 +80,11 @@ impl Assembler<'_> {
         }
     }
 
-    fn floats(&mut self, cursor: &mut Cursor<'_>, encode: impl Fn(f64) -> Option<Vec<u8>>) -> Result<(), Fail> {
+    fn floats(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        encode: impl Fn(f64) -> Option<Vec<u8>>,
+    ) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
             let minus = cursor.eat("-");
@@ -91,7 +95,12 @@ impl Assembler<'_> {
             };
             match encode(if minus { -value } else { value }) {
                 Some(bytes) => self.put(cursor, start, &bytes)?,
-                None => return Err(Diagnostic::new(start..cursor.end(), "the number is beyond floats of 32 bits")),
+                None => {
+                    return Err(Diagnostic::new(
+                        start..cursor.end(),
+                        "the number is beyond floats of 32 bits",
+                    ));
+                }
             }
             if !cursor.eat(",") {
                 return self.end(cursor);
@@ -183,7 +192,9 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let target = target.and_then(|target| u64::try_from(target).ok());
         match target.and_then(|target| target.checked_sub(here)) {
-            Some(count) => self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message)),
+            Some(count) => {
+                self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
+            }
             None => Err(Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))),
         }
     }
@@ -264,11 +275,14 @@ impl Assembler<'_> {
             }
             (None, _) => return self.emit_fill(padding, 0).map_err(|message| Diagnostic::new(span, message)),
             (Some(value), 1) => {
-                return self.emit_fill(padding, value as u8).map_err(|message| Diagnostic::new(span, message));
+                return self
+                    .emit_fill(padding, value as u8)
+                    .map_err(|message| Diagnostic::new(span, message));
             }
             (Some(value), unit) => {
-                if padding % unit != 0 {
-                    let message = format!("{padding} bytes are to be skipped, which {unit} at a time cannot fill");
+                if !padding.is_multiple_of(unit) {
+                    let message =
+                        format!("{padding} bytes are to be skipped, which {unit} at a time cannot fill");
                     return Err(Diagnostic::new(span, message));
                 }
                 let pattern = value.to_le_bytes();

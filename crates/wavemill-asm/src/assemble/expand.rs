@@ -88,7 +88,10 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
                 let count = u64::try_from(count).map_err(|_| {
-                    Diagnostic::new(start..cursor.end(), format!("expected a number of repetitions, found {count}"))
+                    Diagnostic::new(
+                        start..cursor.end(),
+                        format!("expected a number of repetitions, found {count}"),
+                    )
                 })?;
                 for _ in 0..count {
                     self.make(&body, None, start)?;
@@ -122,7 +125,9 @@ impl Assembler<'_> {
                 self.include(&file, &source, start)?;
             }
             ".end" => self.ended = true,
-            ".err" => return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error")),
+            ".err" => {
+                return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error"));
+            }
             ".error" => {
                 let message = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
                 return Err(Diagnostic::new(0..cursor.text().len(), message));
@@ -159,11 +164,17 @@ impl Assembler<'_> {
     fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<(), Fail> {
         self.expansions += 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
         if self.expansions > MOST_LINES {
-            return Err(Diagnostic::new(start..start, format!("macros and repetitions make more than {MOST_LINES} lines")));
+            return Err(Diagnostic::new(
+                start..start,
+                format!("macros and repetitions make more than {MOST_LINES} lines"),
+            ));
         }
         let before = self.origin.clone();
         if self.depth() >= DEPTH {
-            return Err(Diagnostic::new(start..start, format!("macros and repetitions nest at most {DEPTH} deep")));
+            return Err(Diagnostic::new(
+                start..start,
+                format!("macros and repetitions nest at most {DEPTH} deep"),
+            ));
         }
         self.nesting += 1;
         if origin.is_some() {
@@ -181,7 +192,10 @@ impl Assembler<'_> {
 
     fn include(&mut self, file: &str, source: &str, start: usize) -> Result<(), Fail> {
         if self.depth() >= DEPTH {
-            return Err(Diagnostic::new(start..start, format!("files include one another more than {DEPTH} deep")));
+            return Err(Diagnostic::new(
+                start..start,
+                format!("files include one another more than {DEPTH} deep"),
+            ));
         }
         let (line, origin) = (self.line, self.origin.replace(file.to_owned()));
         self.nesting += 1;
@@ -220,7 +234,9 @@ impl Assembler<'_> {
         let body = self.body(frame, &[".macro"], ".endm")?;
         if self.macros.contains_key(&name) {
             let message = format!("the macro `{name}` is defined a second time");
-            return Err(Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first"));
+            return Err(
+                Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first")
+            );
         }
         self.macros.insert(name.clone(), Macro { name, parameters, body });
         Ok(())
@@ -264,7 +280,8 @@ impl Assembler<'_> {
                 (Some(value), _) => value,
                 (None, Some(default)) => default.clone(),
                 (None, None) if parameter.required => {
-                    let message = format!("the macro `{}` needs a value for `{}`", definition.name, parameter.name);
+                    let message =
+                        format!("the macro `{}` needs a value for `{}`", definition.name, parameter.name);
                     return Err(Diagnostic::new(start..cursor.text().trim_end().len().max(start), message));
                 }
                 (None, None) => String::new(),
@@ -327,13 +344,21 @@ fn substitute(body: &str, values: &[(String, String)], number: u64) -> String {
             rest = behind;
             continue;
         }
-        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')).count();
+        let length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'))
+            .count();
         let word = rest.get(..length).unwrap_or_default();
         // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
         let found = values
             .iter()
             .filter(|(name, _)| word.starts_with(name.as_str()))
-            .filter(|(name, _)| !word.as_bytes().get(name.len()).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
+            .filter(|(name, _)| {
+                !word
+                    .as_bytes()
+                    .get(name.len())
+                    .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            })
             .max_by_key(|(name, _)| name.len());
         match found {
             Some((name, value)) => {

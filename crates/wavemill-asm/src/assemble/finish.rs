@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use wavemill_object::write::{
-    Definition, Group, GroupId, Module, Relocation, SectionId, Symbol, SymbolId, SymbolType, Visibility,
+    Definition, Group, GroupId, Module, Relocation, SectionFlags, SectionId, Symbol, SymbolId, SymbolType,
+    Visibility,
 };
 use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
 
@@ -29,15 +30,19 @@ impl Assembler<'_> {
         let mut needs = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
             if let Err(fail) = self.fill_in(&pending, &mut needs) {
-                self.report_at(&pending.place, fail);
+                self.report_at(&pending.place, *fail);
             }
         }
         for kernel in std::mem::take(&mut self.kernels) {
             self.describe(&kernel, &mut needs);
         }
         let Some(id) = self.id.clone() else {
-            self.report("", Diagnostic::new(0..0, "no target has been named")
-                .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+            self.report(
+                "",
+                *Diagnostic::new(0..0, "no target has been named").note(
+                    "name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line",
+                ),
+            );
             return Err(self.reports);
         };
         let mut module = Module::new(id, self.version);
@@ -49,11 +54,11 @@ impl Assembler<'_> {
         Err(self.reports)
     }
 
-    fn report_at(&mut self, place: &Place, fail: Fail) {
+    fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
         self.reports.push(Report {
             line: place.line,
             text: place.text.clone(),
-            diagnostic: *fail,
+            diagnostic,
             origin: place.origin.clone(),
         });
     }
@@ -62,15 +67,24 @@ impl Assembler<'_> {
     fn unclosed(&mut self) {
         for conditional in std::mem::take(&mut self.conditionals) {
             self.line = conditional.line;
-            self.report("", Diagnostic::new(0..0, "expected `.endif` for this `.if`, found the end of the file"));
+            self.report(
+                "",
+                *Diagnostic::new(0..0, "expected `.endif` for this `.if`, found the end of the file"),
+            );
         }
         if let Some(kernel) = self.kernel.take() {
-            let fail = Diagnostic::new(kernel.place.span.clone(), "expected `.end_amdhsa_kernel`, found the end of the file");
-            self.report_at(&kernel.place, fail);
+            let fail = Diagnostic::new(
+                kernel.place.span.clone(),
+                "expected `.end_amdhsa_kernel`, found the end of the file",
+            );
+            self.report_at(&kernel.place, *fail);
         }
         if let Some((line, _)) = self.metadata.take() {
             self.line = line;
-            self.report("", Diagnostic::new(0..0, "expected `.end_amdgpu_metadata`, found the end of the file"));
+            self.report(
+                "",
+                *Diagnostic::new(0..0, "expected `.end_amdgpu_metadata`, found the end of the file"),
+            );
         }
     }
 
@@ -97,7 +111,9 @@ impl Assembler<'_> {
                     self.patch(pending, pending.offset, &(number as u16).to_le_bytes());
                     Ok(())
                 }
-                Some(number) => Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}"))),
+                Some(number) => {
+                    Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}")))
+                }
                 None => Err(Diagnostic::new(span, "expected a number, found the place of a label")),
             },
             PendingKind::Instruction(FixupKind::Literal(at), _) => {
@@ -119,7 +135,10 @@ impl Assembler<'_> {
         let span = pending.place.span.clone();
         if let Some(number) = self.symbols.number_of(value) {
             let Ok(distance) = i16::try_from(number) else {
-                return Err(Diagnostic::new(span, format!("expected a distance from -32768 to 32767, found {number}")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected a distance from -32768 to 32767, found {number}"),
+                ));
             };
             self.patch(pending, pending.offset, &distance.to_le_bytes());
             return Ok(());
@@ -132,20 +151,30 @@ impl Assembler<'_> {
                 let target = (offset as i64).wrapping_add(value.constant);
                 let bytes = target.wrapping_sub((pending.offset + u64::from(size)) as i64);
                 if bytes % 4 != 0 {
-                    return Err(Diagnostic::new(span, "a branch goes to a word of the code; this place is none"));
+                    return Err(Diagnostic::new(
+                        span,
+                        "a branch goes to a word of the code; this place is none",
+                    ));
                 }
                 let Ok(distance) = i16::try_from(bytes / 4) else {
-                    return Err(Diagnostic::new(span, format!("the label is {} dwords away; a branch reaches 32767", bytes / 4)));
+                    return Err(Diagnostic::new(
+                        span,
+                        format!("the label is {} dwords away; a branch reaches 32767", bytes / 4),
+                    ));
                 };
                 self.patch(pending, pending.offset, &distance.to_le_bytes());
             }
-            _ => needs.push(Need {
-                section: pending.section,
-                offset: pending.offset,
-                kind: RelocationKind::Rel16,
-                symbol: reference.symbol,
-                addend: value.constant,
-            }),
+            _ => {
+                // What LLVM leaves in a field that the linker fills in.
+                self.patch(pending, pending.offset, &(-1i16).to_le_bytes());
+                needs.push(Need {
+                    section: pending.section,
+                    offset: pending.offset,
+                    kind: RelocationKind::Rel16,
+                    symbol: reference.symbol,
+                    addend: value.constant,
+                });
+            }
         }
         Ok(())
     }
@@ -164,7 +193,10 @@ impl Assembler<'_> {
         if let Some(number) = self.symbols.number_of(value) {
             let bits = 8 * u32::from(size);
             if bits < 64 && !(-(1i64 << (bits - 1))..1i64 << bits).contains(&number) {
-                return Err(Diagnostic::new(span, format!("the value {number} does not fit into {bits} bits")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("the value {number} does not fit into {bits} bits"),
+                ));
             }
             let bytes = number.to_le_bytes();
             self.patch(pending, offset, bytes.get(..usize::from(size)).unwrap_or_default());
@@ -214,7 +246,12 @@ impl Assembler<'_> {
         let Some(id) = self.id.clone() else { return };
         let mut builder = match DescriptorBuilder::new(&id) {
             Ok(builder) => builder,
-            Err(error) => return self.report_at(&kernel.place, Diagnostic::new(kernel.place.span.clone(), error.to_string())),
+            Err(error) => {
+                return self.report_at(
+                    &kernel.place,
+                    *Diagnostic::new(kernel.place.span.clone(), error.to_string()),
+                );
+            }
         };
         for (name, value, place) in &kernel.settings {
             let span = place.span.clone();
@@ -226,7 +263,7 @@ impl Assembler<'_> {
                 None => Err(Diagnostic::new(span, "expected a number, found a symbol without value")),
             });
             if let Err(fail) = result {
-                self.report_at(place, fail);
+                self.report_at(place, *fail);
             }
         }
         match builder.finish() {
@@ -238,7 +275,7 @@ impl Assembler<'_> {
             Err(errors) => {
                 for error in errors {
                     let fail = Diagnostic::new(kernel.place.span.clone(), error.to_string());
-                    self.report_at(&kernel.place, fail);
+                    self.report_at(&kernel.place, *fail);
                 }
             }
         }
@@ -274,9 +311,21 @@ impl Assembler<'_> {
             }
             module.add_section(section.finish());
         }
+        // The name of a section is its start, unless a symbol has it.
+        for symbol in &mut self.symbols.all {
+            if symbol.meaning.is_none()
+                && !symbol.used
+                && let Some(&section) = self.section_index.get(&*symbol.name)
+            {
+                symbol.meaning = Some(Meaning::Label { section, offset: 0 });
+                symbol.is_section = true;
+            }
+        }
         let mut needed = vec![false; self.symbols.all.len()];
         for need in &needs {
-            if let Some(flag) = needed.get_mut(need.symbol) {
+            if self.section_stands_for(module, need).is_none()
+                && let Some(flag) = needed.get_mut(need.symbol)
+            {
                 *flag = true;
             }
         }
@@ -286,12 +335,11 @@ impl Assembler<'_> {
                 numbers.insert(index, module.add_symbol(symbol));
             }
         }
-        // Labels that are in no table are reached by their sections.
         let mut section_symbols: HashMap<usize, SymbolId> = HashMap::new();
         for need in needs {
-            let (symbol, addend) = match (numbers.get(&need.symbol), self.symbols.place(need.symbol)) {
-                (Some(&symbol), _) => (symbol, need.addend),
-                (None, Some((section, offset))) => {
+            let (symbol, addend) = match (self.section_stands_for(module, &need), numbers.get(&need.symbol)) {
+                (None, Some(&symbol)) => (symbol, need.addend),
+                (Some((section, offset)), _) => {
                     let symbol = *section_symbols.entry(section).or_insert_with(|| {
                         let mut symbol = Symbol::in_section("", SectionId(section), 0);
                         symbol.kind = SymbolType::Section;
@@ -311,9 +359,9 @@ impl Assembler<'_> {
         }
         for (name, members) in groups {
             let index = self.symbols.id(&name);
-            let signature = *numbers
-                .entry(index)
-                .or_insert_with(|| module.add_symbol(Symbol { binding: Binding::Local, ..Symbol::undefined(name) }));
+            let signature = *numbers.entry(index).or_insert_with(|| {
+                module.add_symbol(Symbol { binding: Binding::Local, ..Symbol::undefined(name) })
+            });
             module.groups.push(Group { signature, comdat: true });
             let group = GroupId(module.groups.len() - 1);
             for member in members {
@@ -325,8 +373,18 @@ impl Assembler<'_> {
         if let Some(note) = self.metadata_note.take()
             && let Err(error) = module.add_metadata(&note)
         {
-            self.report("", Diagnostic::new(0..0, error.to_string()));
+            self.report("", *Diagnostic::new(0..0, error.to_string()));
         }
+    }
+
+    /// The section and offset of what a relocation refers to, if the section's symbol takes the place of its own: that of
+    /// local symbols, unless the section is merged, where parts move.
+    fn section_stands_for(&self, module: &Module, need: &Need) -> Option<(usize, u64)> {
+        let symbol = self.symbols.all.get(need.symbol)?;
+        let local = symbol.binding.is_none_or(|binding| binding == Binding::Local);
+        let (section, offset) = self.symbols.place(need.symbol)?;
+        let merged = module.sections.get(section)?.flags.has(SectionFlags::MERGE) && need.addend != 0;
+        (local && !merged).then_some((section, offset))
     }
 
     /// The symbol of the file, if it is to be in it.
@@ -352,12 +410,16 @@ impl Assembler<'_> {
                 }
             }
             Some(Meaning::Common { align, .. }) => (Definition::Common { align: *align }, Binding::Global),
-            Some(Meaning::LocalMemory { align, .. }) => (Definition::LocalMemory { align: *align }, Binding::Global),
+            Some(Meaning::LocalMemory { align, .. }) => {
+                (Definition::LocalMemory { align: *align }, Binding::Global)
+            }
             None if needed || symbol.used => (Definition::Undefined, Binding::Global),
             None => return None,
         };
         let undefined = definition == Definition::Undefined;
-        if (local_name || predefined) && !undefined || undefined && !needed {
+        if (local_name && !needed || predefined || symbol.is_section) && !undefined
+            || undefined && !needed && !symbol.used
+        {
             return None;
         }
         let size = symbol.size.as_ref().and_then(|size| {
@@ -379,7 +441,9 @@ impl Assembler<'_> {
 /// text asks for an address.
 fn is_relative(expression: &Expression) -> bool {
     match expression {
-        Expression::Symbol { relocation, .. } => !matches!(relocation.as_deref(), Some("abs32@lo" | "abs32@hi")),
+        Expression::Symbol { relocation, .. } => {
+            !matches!(relocation.as_deref(), Some("abs32@lo" | "abs32@hi"))
+        }
         Expression::Unary(_, inner) => is_relative(inner),
         Expression::Binary(Binary::Subtract, _) => false,
         Expression::Binary(_, pair) => is_relative(&pair.0) || is_relative(&pair.1),

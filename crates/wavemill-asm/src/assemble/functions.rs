@@ -43,6 +43,8 @@ pub(super) fn call(name: &str, arguments: &[i64], target: Target) -> Result<i64,
                 _ => Ok(arguments.iter().copied().max().unwrap_or(0)),
             }
         }
-        _ => Err(format!("there is no function `{name}`; there are max, or, alignto, extrasgprs and totalnumvgprs")),
+        _ => Err(format!(
+            "there is no function `{name}`; there are max, or, alignto, extrasgprs and totalnumvgprs"
+        )),
     }
 }

@@ -25,7 +25,9 @@ impl Assembler<'_> {
         let Some(id) = &self.id else { return };
         let name = id.processor.name().into_owned();
         let digits = name.strip_prefix("gfx").unwrap_or_default();
-        let number = |text: Option<&str>, radix| text.and_then(|text| i64::from_str_radix(text, radix).ok()).unwrap_or(0);
+        let number = |text: Option<&str>, radix| {
+            text.and_then(|text| i64::from_str_radix(text, radix).ok()).unwrap_or(0)
+        };
         let split = digits.len().saturating_sub(2);
         let values = [
             (".amdgcn.gfx_generation_number", number(digits.get(..split), 10)),
@@ -57,7 +59,8 @@ impl Assembler<'_> {
                     5 => CodeObjectVersion::V5,
                     6 => CodeObjectVersion::V6,
                     other => {
-                        let message = format!("expected version 4, 5 or 6 of the code object format, found {other}");
+                        let message =
+                            format!("expected version 4, 5 or 6 of the code object format, found {other}");
                         return Err(Diagnostic::new(at..cursor.end(), message));
                     }
                 };
@@ -74,12 +77,18 @@ impl Assembler<'_> {
                 self.kernel = Some(Kernel { name: kernel, place, section, offset: 0, settings: Vec::new() });
             }
             ".end_amdhsa_kernel" => {
-                return Err(Diagnostic::new(start..start + name.len(), "there is no `.amdhsa_kernel` that this would end"));
+                return Err(Diagnostic::new(
+                    start..start + name.len(),
+                    "there is no `.amdhsa_kernel` that this would end",
+                ));
             }
             ".amdgpu_metadata" => {
                 self.end(cursor)?;
                 if self.metadata_note.is_some() {
-                    return Err(Diagnostic::new(start..start + name.len(), "this is the second metadata of the file"));
+                    return Err(Diagnostic::new(
+                        start..start + name.len(),
+                        "this is the second metadata of the file",
+                    ));
                 }
                 self.metadata = Some((self.line, String::new()));
             }
@@ -128,7 +137,12 @@ impl Assembler<'_> {
     }
 
     /// A line between `.amdhsa_kernel` and its end.
-    pub(super) fn kernel_directive(&mut self, name: &str, start: usize, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+    pub(super) fn kernel_directive(
+        &mut self,
+        name: &str,
+        start: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(), Fail> {
         let span = start..start + name.len();
         if name == ".end_amdhsa_kernel" {
             self.end(cursor)?;
@@ -147,7 +161,8 @@ impl Assembler<'_> {
             return Ok(());
         }
         if !name.starts_with(".amdhsa_") {
-            let message = format!("expected a directive of `.amdhsa_kernel` or `.end_amdhsa_kernel`, found `{name}`");
+            let message =
+                format!("expected a directive of `.amdhsa_kernel` or `.end_amdhsa_kernel`, found `{name}`");
             return Err(Diagnostic::new(span, message));
         }
         if Directive::find(name).is_none() {
@@ -185,7 +200,8 @@ impl Assembler<'_> {
             Err(error) => {
                 let line = lines.lines().nth(error.line.saturating_sub(1)).unwrap_or_default().to_owned();
                 // Columns count characters.
-                let start = line.char_indices().nth(error.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+                let start =
+                    line.char_indices().nth(error.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
                 let end = line.trim_end().len().max(start);
                 self.reports.push(Report {
                     line: first + error.line,

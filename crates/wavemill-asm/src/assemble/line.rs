@@ -21,7 +21,9 @@ pub(super) fn without_comment(line: &str) -> &str {
             }
             (None, b';') => return line.get(..at).unwrap_or(line),
             (None, b'/') if bytes.get(at + 1) == Some(&b'/') => return line.get(..at).unwrap_or(line),
-            (None, b'#') if bytes.get(..at).is_some_and(|before| before.iter().all(u8::is_ascii_whitespace)) => {
+            (None, b'#')
+                if bytes.get(..at).is_some_and(|before| before.iter().all(u8::is_ascii_whitespace)) =>
+            {
                 return line.get(..at).unwrap_or(line);
             }
             _ => {}
@@ -106,7 +108,8 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
                     b'x' | b'X' => {
                         let digits = bytes.get(at..).unwrap_or_default();
                         let length = digits.iter().take_while(|digit| digit.is_ascii_hexdigit()).count();
-                        let number = text.get(at..at + length).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                        let number =
+                            text.get(at..at + length).and_then(|digits| u64::from_str_radix(digits, 16).ok());
                         at += length;
                         // The last two digits count.
                         number.ok_or("expected hexadecimal digits behind `\\x`")? as u8

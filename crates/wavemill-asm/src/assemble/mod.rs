@@ -46,7 +46,10 @@ pub struct Options<'a> {
 
 impl fmt::Debug for Options<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("target", &self.target).field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("target", &self.target)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -242,7 +245,13 @@ impl<'a> Assembler<'a> {
             Ok(plain) => self.run(Frame::source(&plain)),
             Err(at) => {
                 self.line = source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
-                self.report("", Diagnostic::new(0..0, "expected `*/` at the end of the comment, found the end of the file"));
+                self.report(
+                    "",
+                    *Diagnostic::new(
+                        0..0,
+                        "expected `*/` at the end of the comment, found the end of the file",
+                    ),
+                );
             }
         }
     }
@@ -262,17 +271,17 @@ impl<'a> Assembler<'a> {
             }
             let text = line::without_comment(text);
             if let Err(fail) = self.statement(text, &mut frame) {
-                self.report(text, fail);
+                self.report(text, *fail);
             }
         }
     }
 
-    fn report(&mut self, text: &str, fail: Fail) {
+    fn report(&mut self, text: &str, diagnostic: Diagnostic) {
         if self.reports.len() < MOST_REPORTS {
             self.reports.push(Report {
                 line: self.line,
                 text: text.to_owned(),
-                diagnostic: *fail,
+                diagnostic,
                 origin: self.origin.clone(),
             });
         }
@@ -384,8 +393,9 @@ impl<'a> Assembler<'a> {
 
     fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
         if self.id.is_none() {
-            return Err(Diagnostic::new(start..text.trim_end().len(), "no target has been named")
-                .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+            return Err(Diagnostic::new(start..text.trim_end().len(), "no target has been named").note(
+                "name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line",
+            ));
         }
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
@@ -462,14 +472,85 @@ impl<'a> Assembler<'a> {
 
 /// The directives that suggestions are made from.
 const DIRECTIVES: &[&str] = &[
-    ".2byte", ".4byte", ".8byte", ".addrsig", ".addrsig_sym", ".align", ".amdgcn_target", ".amdgpu_lds", ".amdgpu_metadata",
-    ".amdhsa_code_object_version", ".amdhsa_kernel", ".ascii", ".asciz", ".balign", ".bss", ".byte", ".comm", ".data", ".double",
-    ".else", ".elseif", ".end", ".end_amdgpu_metadata", ".end_amdhsa_kernel", ".endif", ".endm", ".endr", ".equ", ".equiv",
-    ".err", ".error", ".exitm", ".fill", ".float", ".global", ".globl", ".hidden", ".hword", ".ident", ".if", ".ifdef", ".ifndef",
-    ".include", ".incbin", ".int", ".internal", ".irp", ".irpc", ".local", ".long", ".macro", ".octa", ".org", ".p2align",
-    ".popsection", ".previous", ".print", ".protected", ".purgem", ".pushsection", ".quad", ".rept", ".section", ".set", ".short",
-    ".single", ".size", ".skip", ".sleb128", ".space", ".string", ".subsection", ".text", ".type", ".uleb128", ".warning", ".weak",
-    ".word", ".zero",
+    ".2byte",
+    ".4byte",
+    ".8byte",
+    ".addrsig",
+    ".addrsig_sym",
+    ".align",
+    ".amdgcn_target",
+    ".amdgpu_lds",
+    ".amdgpu_metadata",
+    ".amdhsa_code_object_version",
+    ".amdhsa_kernel",
+    ".ascii",
+    ".asciz",
+    ".balign",
+    ".bss",
+    ".byte",
+    ".comm",
+    ".data",
+    ".double",
+    ".else",
+    ".elseif",
+    ".end",
+    ".end_amdgpu_metadata",
+    ".end_amdhsa_kernel",
+    ".endif",
+    ".endm",
+    ".endr",
+    ".equ",
+    ".equiv",
+    ".err",
+    ".error",
+    ".exitm",
+    ".fill",
+    ".float",
+    ".global",
+    ".globl",
+    ".hidden",
+    ".hword",
+    ".ident",
+    ".if",
+    ".ifdef",
+    ".ifndef",
+    ".include",
+    ".incbin",
+    ".int",
+    ".internal",
+    ".irp",
+    ".irpc",
+    ".local",
+    ".long",
+    ".macro",
+    ".octa",
+    ".org",
+    ".p2align",
+    ".popsection",
+    ".previous",
+    ".print",
+    ".protected",
+    ".purgem",
+    ".pushsection",
+    ".quad",
+    ".rept",
+    ".section",
+    ".set",
+    ".short",
+    ".single",
+    ".size",
+    ".skip",
+    ".sleb128",
+    ".space",
+    ".string",
+    ".subsection",
+    ".text",
+    ".type",
+    ".uleb128",
+    ".warning",
+    ".weak",
+    ".word",
+    ".zero",
 ];
 
 /// The target whose rows an id's processor has.

@@ -61,8 +61,8 @@ impl Assembler<'_> {
             flags,
             kind,
             entry_size: 0,
-            // Code is made of words.
-            align: if flags.has(SectionFlags::EXECUTE) { 4 } else { 1 },
+            // Code is made of words; other sections of code align themselves.
+            align: if name == ".text" { 4 } else { 1 },
             zeros,
             bytes: Vec::new(),
             size: 0,
@@ -80,7 +80,9 @@ impl Assembler<'_> {
 
     /// Where the next byte goes.
     pub(super) fn offset(&self) -> u64 {
-        self.sections.get(self.current).map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
+        self.sections
+            .get(self.current)
+            .map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
     }
 
     /// Appends bytes.
@@ -183,7 +185,8 @@ impl Assembler<'_> {
             return Ok(index);
         }
         let at = cursor.at();
-        let (letters, length) = line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
+        let (letters, length) =
+            line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
         cursor.go_to(at + length);
         let mut flags = SectionFlags::default();
         let (mut grouped, mut merged) = (false, false);
@@ -205,7 +208,9 @@ impl Assembler<'_> {
                 b'R' => SectionFlags(0x20_0000),
                 other => {
                     let message = format!("`{}` is no flag of a section", char::from(other));
-                    return Err(Diagnostic::new(at..at + length, message).note("flags are a, w, x, M, S, G, e and R"));
+                    return Err(
+                        Diagnostic::new(at..at + length, message).note("flags are a, w, x, M, S, G, e and R")
+                    );
                 }
             };
         }
@@ -226,8 +231,9 @@ impl Assembler<'_> {
                 "" => {
                     let at = cursor.at();
                     let number = self.absolute(cursor)?;
-                    let number = u32::try_from(number)
-                        .map_err(|_| Diagnostic::new(at..cursor.end(), "the type of a section has 32 bits"))?;
+                    let number = u32::try_from(number).map_err(|_| {
+                        Diagnostic::new(at..cursor.end(), "the type of a section has 32 bits")
+                    })?;
                     (SectionType::Other(number), false)
                 }
                 _ => {
@@ -253,7 +259,10 @@ impl Assembler<'_> {
         }
         self.end(cursor)?;
         let section = &mut self.sections[index];
-        if known && (section.flags, section.kind) != (flags, kind) && section.bytes.len() as u64 + section.size > 0 {
+        if known
+            && (section.flags, section.kind) != (flags, kind)
+            && section.bytes.len() as u64 + section.size > 0
+        {
             return Err(Diagnostic::new(
                 start..cursor.end(),
                 format!("section `{name}` has been given another type or other flags before"),
@@ -264,9 +273,6 @@ impl Assembler<'_> {
         section.zeros = zeros;
         section.entry_size = entry_size;
         section.group = group;
-        if flags.has(SectionFlags::EXECUTE) {
-            section.align = section.align.max(4);
-        }
         Ok(index)
     }
 }

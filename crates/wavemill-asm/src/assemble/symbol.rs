@@ -32,11 +32,15 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
         match name {
-            ".globl" | ".global" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Global))?,
+            ".globl" | ".global" => {
+                self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Global))?
+            }
             ".weak" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Weak))?,
             ".local" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Local))?,
             ".hidden" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Hidden))?,
-            ".protected" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Protected))?,
+            ".protected" => {
+                self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Protected))?
+            }
             ".internal" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Internal))?,
             ".type" => self.symbol_type(cursor)?,
             ".size" => {
@@ -143,9 +147,11 @@ impl Assembler<'_> {
         let align = if cursor.eat(",") { self.absolute(cursor)? } else { 4 };
         self.end(cursor)?;
         let span = start..cursor.end();
-        let size = u64::try_from(size).map_err(|_| Diagnostic::new(span.clone(), "expected a size, found a negative number"))?;
+        let size = u64::try_from(size)
+            .map_err(|_| Diagnostic::new(span.clone(), "expected a size, found a negative number"))?;
         let align = u64::try_from(align).ok().filter(|align| align.is_power_of_two());
-        let align = align.ok_or_else(|| Diagnostic::new(span.clone(), "expected an alignment, a power of two"))?;
+        let align =
+            align.ok_or_else(|| Diagnostic::new(span.clone(), "expected an alignment, a power of two"))?;
         if directive == ".lcomm" {
             let bss = self.section_named(".bss");
             let section = &mut self.sections[bss];

@@ -7,7 +7,7 @@ use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Expression, Symbols, Unary, Binary};
+use crate::syntax::{Binary, Expression, Symbols, Unary};
 
 /// What a symbol stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,8 @@ pub(super) struct Symbol {
     pub(super) size: Option<Expression>,
     /// Whether a relocation or a directive needs it in the file.
     pub(super) used: bool,
+    /// Whether it is the start of the section of its name, which needs no name in the file.
+    pub(super) is_section: bool,
 }
 
 /// All symbols, in the order in which they were first named.
@@ -153,14 +155,17 @@ impl Table {
                 let symbol = self.here(here);
                 Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
             }
-            Expression::Unary(operator, inner) => Expression::Unary(operator, Box::new(self.anchor(*inner, here))),
+            Expression::Unary(operator, inner) => {
+                Expression::Unary(operator, Box::new(self.anchor(*inner, here)))
+            }
             Expression::Binary(operator, pair) => {
                 let (left, right) = *pair;
                 Expression::Binary(operator, Box::new((self.anchor(left, here), self.anchor(right, here))))
             }
-            Expression::Call(name, arguments) => {
-                Expression::Call(name, arguments.into_iter().map(|argument| self.anchor(argument, here)).collect())
-            }
+            Expression::Call(name, arguments) => Expression::Call(
+                name,
+                arguments.into_iter().map(|argument| self.anchor(argument, here)).collect(),
+            ),
             other => other,
         }
     }
@@ -202,7 +207,9 @@ impl Table {
             Expression::Symbol { name, relocation } => {
                 let symbol = self.id(name);
                 match self.all[symbol].meaning.clone() {
-                    Some(Meaning::Set(value)) if relocation.is_none() => self.value(&value, here, span, deeper),
+                    Some(Meaning::Set(value)) if relocation.is_none() => {
+                        self.value(&value, here, span, deeper)
+                    }
                     _ => {
                         let reference = Reference { symbol, relocation: relocation.clone() };
                         Ok(Linear { constant: 0, plus: Some(reference), minus: None })
@@ -217,23 +224,29 @@ impl Table {
                         let constant = inner.constant.wrapping_neg();
                         Ok(Linear { constant, plus: inner.minus, minus: inner.plus })
                     }
-                    _ => Err(wrong("expected a number, found a place: only + and - go with places".to_owned())),
+                    _ => {
+                        Err(wrong("expected a number, found a place: only + and - go with places".to_owned()))
+                    }
                 }
             }
             Expression::Binary(operator, pair) => {
                 let left = self.value(&pair.0, here, span, deeper)?;
                 let right = self.value(&pair.1, here, span, deeper)?;
-                self.combine(*operator, left, right).ok_or_else(|| {
-                    wrong("expected a number, found a place: only + and - go with places".to_owned())
-                })?
-                .ok_or_else(|| wrong("division by zero".to_owned()))
+                self.combine(*operator, left, right)
+                    .ok_or_else(|| {
+                        wrong("expected a number, found a place: only + and - go with places".to_owned())
+                    })?
+                    .ok_or_else(|| wrong("division by zero".to_owned()))
             }
             Expression::Call(name, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
                 for argument in arguments {
                     let value = self.value(argument, here, span, deeper)?;
                     values.push(value.absolute().ok_or_else(|| {
-                        let missing = value.plus.or(value.minus).map_or("", |reference| &self.all[reference.symbol].name);
+                        let missing = value
+                            .plus
+                            .or(value.minus)
+                            .map_or("", |reference| &self.all[reference.symbol].name);
                         wrong(format!("`{missing}` has no value that `{name}` could compute with"))
                     })?);
                 }

@@ -306,7 +306,7 @@ pub(in crate::gcn) fn parse_swizzle(
             let group = power_of_two(cursor, symbols, "the size of a group", 2, 32)?;
             cursor.expect(",")?;
             let lane = number(cursor, "a lane of the group", 0, group - 1)?;
-            0x20 - group | lane << 5
+            (0x20 - group) | (lane << 5)
         }
         "SWAP" => 0x1F | power_of_two(cursor, symbols, "the size of a group", 1, 16)? << 10,
         "REVERSE" => 0x1F | (power_of_two(cursor, symbols, "the size of a group", 2, 32)? - 1) << 10,

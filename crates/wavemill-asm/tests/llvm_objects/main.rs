@@ -1,0 +1,208 @@
+//! Sources assembled by Wavemill and by LLVM: the bytes of every section, the relocations and the symbols are the same.
+//!
+//! The sources are what clang makes of the kernels of this repository, and some written by hand for directives that compilers
+//! do not write.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+use wavemill_asm::{Options, assemble};
+use wavemill_object::write::write_relocatable;
+use wavemill_oracle::{Failed, Suite, Tool};
+
+fn main() -> ExitCode {
+    let mut suite = Suite::from_args();
+    for source in listed(own_folder(), "s") {
+        for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+            let name = source.file_stem().unwrap_or_default().to_string_lossy();
+            let source = source.clone();
+            suite.oracle_test(format!("by hand: {name} {target}"), &[Tool::LlvmMc], move || {
+                let text = std::fs::read_to_string(&source)?.replace("TARGET", target);
+                compare(&text, target)
+            });
+        }
+    }
+    for (at, kernel) in listed(repository().join("kernels"), "cl").into_iter().enumerate() {
+        let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // One target for each, and all for those that have what is rare: calls, tables of functions, texts, variables.
+        let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
+            .contains(&name.as_str());
+        for (index, target) in ["gfx906", "gfx90a", "gfx942", "gfx950"].into_iter().enumerate() {
+            for level in ["-O0", "-O2"] {
+                if all && level == "-O0" && index == 0 || level == "-O2" && (all || at % 4 == index) {
+                    let kernel = kernel.clone();
+                    suite.oracle_test(
+                        format!("compiled: {name} {target} {level}"),
+                        &[Tool::Clang, Tool::LlvmMc],
+                        move || compare(&compile(&kernel, target, level)?, target),
+                    );
+                }
+            }
+        }
+    }
+    suite.run()
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn own_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/llvm_objects")
+}
+
+fn listed(folder: PathBuf, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|own| own == extension));
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// What a tool that must succeed writes to its output; the error is what it says.
+fn run(command: &mut Command) -> Result<Vec<u8>, Failed> {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// The assembly that clang makes of a kernel.
+fn compile(kernel: &Path, target: &str, level: &str) -> Result<String, Failed> {
+    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
+    let text = run(Command::new(Tool::Clang.path()?)
+        .current_dir(repository().join("kernels"))
+        .args("-S -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -fno-ident -nogpulib".split(' '))
+        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
+        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
+        .args([level, &format!("-mcpu={target}")])
+        .arg(kernel)
+        .args(["-o", "-"]))?;
+    Ok(String::from_utf8(text)?)
+}
+
+/// The object that LLVM makes of a source.
+fn llvm(source: &str, target: &str) -> Result<Vec<u8>, Failed> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("wavemill-asm-{}-{number}.s", std::process::id()));
+    std::fs::write(&file, source)?;
+    let result = run(Command::new(Tool::LlvmMc.path()?)
+        .args(["-triple=amdgcn-amd-amdhsa", "-filetype=obj", &format!("-mcpu={target}"), "-o", "-"])
+        .arg(&file));
+    // A file that stays behind does no harm.
+    let _ = std::fs::remove_file(&file);
+    result
+}
+
+fn compare(source: &str, target: &str) -> Result<(), Failed> {
+    let theirs = llvm(source, target)?;
+    let options = Options { target: Some(target.parse()?), ..Options::default() };
+    let module = assemble(source, &options).map_err(|reports| {
+        let lines = reports
+            .iter()
+            .take(10)
+            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
+        lines.collect::<Vec<_>>().join("\n")
+    })?;
+    let ours = write_relocatable(&module)?;
+    let (theirs, ours) = (object::File::parse(&*theirs)?, object::File::parse(&*ours)?);
+    let mut compared = 0;
+    for section in theirs.sections() {
+        let name = section.name()?;
+        if name.starts_with(".debug") || name.starts_with(".rela") || NOT_COMPARED.contains(&name) {
+            continue;
+        }
+        let Some(own) = ours.section_by_name(name) else {
+            // Sections without anything in them may be left out.
+            if section.size() == 0 {
+                continue;
+            }
+            return Err(format!("there is no section {name}").into());
+        };
+        compared += 1;
+        let (left, right) = (section.data()?, own.data()?);
+        if let Some(at) = (0..left.len().max(right.len())).find(|at| left.get(*at) != right.get(*at)) {
+            return Err(
+                format!("{name} differs from {at:#x} on; {} bytes and {}", left.len(), right.len()).into()
+            );
+        }
+        assert_eq!((section.size(), section.align()), (own.size(), own.align()), "{name}");
+        assert_eq!(section.flags(), own.flags(), "{name}");
+        same(name, &relocations(&theirs, &section)?, &relocations(&ours, &own)?)?;
+    }
+    assert!(compared > 0);
+    same("the symbol table", &symbols(&theirs)?, &symbols(&ours)?)?;
+    assert_eq!(theirs.flags(), ours.flags());
+    Ok(())
+}
+
+/// Shows what only one of two sets has.
+fn same(what: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Result<(), Failed> {
+    let only = |left: &BTreeSet<String>, right: &BTreeSet<String>| {
+        left.difference(right).take(8).cloned().collect::<Vec<_>>().join("\n  ")
+    };
+    match theirs == ours {
+        true => Ok(()),
+        false => Err(format!(
+            "{what}: only LLVM has\n  {}\nonly Wavemill has\n  {}",
+            only(theirs, ours),
+            only(ours, theirs)
+        )
+        .into()),
+    }
+}
+
+/// Tables of the file itself, which its other parts are compared instead of, and LLVM's own table of addresses.
+const NOT_COMPARED: [&str; 6] = ["", ".strtab", ".shstrtab", ".symtab", ".llvm_addrsig", ".comment"];
+
+/// Relocations with the names of what they refer to, or the section and offset of it.
+fn relocations(
+    file: &object::File<'_>,
+    section: &object::Section<'_, '_>,
+) -> Result<BTreeSet<String>, Failed> {
+    let mut all = BTreeSet::new();
+    for (offset, relocation) in section.relocations() {
+        let RelocationTarget::Symbol(index) = relocation.target() else {
+            return Err("a relocation without symbol".into());
+        };
+        let symbol = file.symbol_by_index(index)?;
+        let name = match symbol.kind() {
+            object::SymbolKind::Section => {
+                let section = symbol.section_index().ok_or("a section symbol without section")?;
+                format!("section {}", file.section_by_index(section)?.name()?)
+            }
+            _ => symbol.name()?.to_owned(),
+        };
+        all.insert(format!("{offset:#x} {:?} {name} + {:#x}", relocation.flags(), relocation.addend()));
+    }
+    Ok(all)
+}
+
+fn symbols(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
+    let mut all = BTreeSet::new();
+    for symbol in file.symbols() {
+        if matches!(symbol.kind(), object::SymbolKind::Section | object::SymbolKind::File)
+            || symbol.name()?.is_empty()
+        {
+            continue;
+        }
+        let section = match symbol.section_index() {
+            Some(index) => file.section_by_index(index)?.name()?.to_owned(),
+            None => format!("{:?}", symbol.section()),
+        };
+        all.insert(format!(
+            "{} {section} {:#x} size {:#x} {:?}",
+            symbol.name()?,
+            symbol.address(),
+            symbol.size(),
+            symbol.flags()
+        ));
+    }
+    Ok(all)
+}
