@@ -15,6 +15,14 @@ pub struct Fix {
     pub replacement: String,
 }
 
+impl Fix {
+    /// `text` with the change made; `None` if it has no such part.
+    pub fn applied(&self, text: &str) -> Option<String> {
+        let (before, behind) = (text.get(..self.span.start)?, text.get(self.span.end..)?);
+        Some(format!("{before}{}{behind}", self.replacement))
+    }
+}
+
 /// One thing that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {

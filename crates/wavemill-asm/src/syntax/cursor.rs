@@ -38,9 +38,12 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// The place behind what was read last.
+    /// The place behind what was read last, blanks left out.
     pub(crate) fn end(&self) -> usize {
-        self.at
+        let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        read.iter()
+            .rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\x0c' | b'\x0b'))
+            .map_or(0, |last| last + 1)
     }
 
     /// Goes back, or on, to a place that was got from this cursor.

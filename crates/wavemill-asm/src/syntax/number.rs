@@ -57,7 +57,8 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
             Err(_) => Err(wrong("too large: integers have at most 64 bits")),
         };
     }
-    let float = if hexadecimal { hexadecimal_float(digits) } else { text.parse().ok() };
+    let fraction = text.contains(['.', 'e', 'E']);
+    let float = if hexadecimal { hexadecimal_float(digits) } else { text.parse().ok().filter(|_| fraction) };
     match float {
         Some(value) if f64::is_finite(value) => Ok(Some(Number::Float(value))),
         Some(_) => Err(wrong("too large for a float of 64 bits")),

@@ -244,6 +244,13 @@ const fn literal_index(encoding: Encoding) -> Option<usize> {
     }
 }
 
+impl Encoding {
+    /// Whether a source of the encoding can be a literal dword (Vega ISA 6.2.1).
+    pub const fn takes_literal(self) -> bool {
+        literal_index(self).is_some()
+    }
+}
+
 /// What an 8-bit scalar operand code means. A tuple that is not aligned is read from the aligned register below, as
 /// LLVM prints it.
 fn scalar_operand(code: u32, dwords: u8, words: &[u32; 4], encoding: Encoding) -> Option<Operand> {

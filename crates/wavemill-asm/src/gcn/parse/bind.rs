@@ -3,11 +3,11 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Access, BuildError, DstUnused, Elem, Encoding, FieldId, Flag, Form, Inst, Modifiers, Op, Operand,
-    OperandSpec, Role, Special,
+    OperandSpec, Role, SdwaSel, Special,
 };
 
 use super::mnemonic::Named;
-use super::modifier::{self, Modifier, Name};
+use super::modifier::{self, Modifier, Name, Refusal};
 use super::operand::{Argument, Value};
 use super::{Fixup, FixupKind, Parsed, constant, report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -18,10 +18,11 @@ pub(super) struct Rejection {
     pub(super) fail: Fail,
 }
 
-/// How far a form got whose modifiers, number of operands, operands, or only the whole did not fit.
-const AT_MODIFIERS: usize = 0;
-const AT_COUNT: usize = 1;
-const AT_OPERANDS: usize = 2;
+/// How far a form got that has no place for a modifier, or whose modifiers, number of operands, operands, or only the whole did not fit.
+const NO_PLACE: usize = 0;
+const AT_MODIFIERS: usize = 1;
+const AT_COUNT: usize = 2;
+const AT_OPERANDS: usize = 3;
 const AT_END: usize = 100;
 
 /// Finds the first form that takes everything.
@@ -78,7 +79,7 @@ impl Attempt<'_> {
 
     fn bind(&self) -> Result<Parsed, Rejection> {
         let at = |progress| move |fail| Rejection { progress, fail };
-        let mut all = self.all_modifiers().map_err(at(AT_MODIFIERS))?;
+        let mut all = self.all_modifiers()?;
         let mut specs = [None; 8];
         let count = self.present(&all, &mut specs);
         let specs = specs.get(..count).unwrap_or_default();
@@ -95,7 +96,7 @@ impl Attempt<'_> {
         }
         for (index, (spec, argument)) in specs.iter().flatten().zip(self.arguments).enumerate() {
             // A form without negation and the like is further away than one in which an operand is wrong.
-            let in_field = self.source_modifiers(spec, argument, &mut all).map_err(at(AT_MODIFIERS))?;
+            let in_field = self.source_modifiers(spec, argument, &mut all).map_err(at(NO_PLACE))?;
             let operand = self.operand(spec, argument, in_field, &mut fixup).map_err(|fail| {
                 // In an encoding with a bit for it, the sign can change.
                 let near = !(argument.neg || argument.abs) || in_field;
@@ -124,7 +125,8 @@ impl Attempt<'_> {
     }
 
     /// The modifiers of the text, and those that it implies.
-    fn all_modifiers(&self) -> Result<Modifiers, Fail> {
+    fn all_modifiers(&self) -> Result<Modifiers, Rejection> {
+        let at = |progress| move |fail| Rejection { progress, fail };
         let mut all = Modifiers::plain(self.form);
         if let Some(sdwa) = &mut all.sdwa
             && modifier::settable(self.form, self.target, FieldId::DstUnused)
@@ -137,17 +139,28 @@ impl Attempt<'_> {
         }
         let moves_lanes = self.modifiers.iter().any(|modifier| modifier.name == Name::DppCtrl);
         if matches!(self.form.encoding, Encoding::Vop1Dpp | Encoding::Vop2Dpp) && !moves_lanes {
-            return Err(Diagnostic::new(
-                self.mnemonic.clone(),
-                "expected a lane pattern such as `row_shl:1` behind the operands",
-            ));
+            let message = "expected a lane pattern such as `row_shl:1` behind the operands";
+            return Err(at(NO_PLACE)(Diagnostic::new(self.mnemonic.clone(), message)));
         }
         for (index, modifier) in self.modifiers.iter().enumerate() {
             if self.modifiers.iter().take(index).any(|before| before.name == modifier.name) {
                 let text = modifier::text(modifier.name);
-                return Err(Diagnostic::new(modifier.span.clone(), format!("`{text}` is given twice")));
+                return Err(at(AT_MODIFIERS)(Diagnostic::new(
+                    modifier.span.clone(),
+                    format!("`{text}` is given twice"),
+                )));
             }
-            modifier::apply(modifier, self.form, self.target, &mut all)?;
+            modifier::apply(modifier, self.form, self.target, &mut all).map_err(|refusal| match refusal {
+                Refusal::Misplaced(fail) => at(NO_PLACE)(fail),
+                Refusal::Wrong(fail) => at(AT_MODIFIERS)(fail),
+            })?;
+        }
+        let part = self.modifiers.iter().find(|modifier| modifier.name == Name::DstSel);
+        let rest = self.modifiers.iter().any(|modifier| modifier.name == Name::DstUnused);
+        if let (Some(part), false) = (part, rest)
+            && all.sdwa.is_some_and(|sdwa| sdwa.dst_sel != SdwaSel::Dword)
+        {
+            return Err(at(AT_MODIFIERS)(report::rest_of_destination(part)));
         }
         Ok(all)
     }
@@ -182,7 +195,7 @@ impl Attempt<'_> {
             return Ok(None);
         }
         let (abs, neg) = (argument.abs && !in_field, argument.neg && !in_field);
-        let misfit = |fault| report::misfit(argument, fault);
+        let misfit = |fault| report::misfit(self, spec, argument, fault);
         let operand = match &argument.value {
             Value::Operand(Operand::Special { reg, .. })
                 if reg.code() > Special::M0.code() && reg.is_pair() =>

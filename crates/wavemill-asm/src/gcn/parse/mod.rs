@@ -102,6 +102,17 @@ impl Parser {
 
     /// Reads the instruction in `text`.
     pub(crate) fn parse(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail> {
+        self.read(text, symbols).map_err(|mut fail| {
+            // A fix that leaves other mistakes, or makes new ones, is none.
+            let fixed = fail.fix.as_ref().and_then(|fix| fix.applied(text));
+            if fixed.is_none_or(|fixed| Parser::new(self.target).read(&fixed, symbols).is_err()) {
+                fail.fix = None;
+            }
+            fail
+        })
+    }
+
+    fn read(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail> {
         let mut cursor = Cursor::new(text);
         let start = cursor.at();
         let word = cursor.name();
@@ -120,8 +131,8 @@ impl Parser {
             return Err(report::no_such_form(self.target, word, op, named, span));
         }
         // Where `scc` is a modifier, it is no operand.
-        let caches =
-            named.forms(op, self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
+        let caches = self.target < Target::Gfx942
+            && named.forms(op, self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
         self.operands(&mut cursor, row.operands, caches, symbols)?;
         bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)
     }

@@ -379,13 +379,21 @@ fn cache_field(name: Name, form: &Form, target: Target) -> Result<FieldId, Optio
     }
 }
 
+/// Why a form does not take a modifier.
+pub(super) enum Refusal {
+    /// It has no place for it.
+    Misplaced(Fail),
+    /// It has, but not for this value.
+    Wrong(Fail),
+}
+
 /// Puts `modifier` into `all`.
 pub(super) fn apply(
     modifier: &Modifier,
     form: &'static Form,
     target: Target,
     all: &mut Modifiers,
-) -> Result<(), Fail> {
+) -> Result<(), Refusal> {
     let row = form.op.row();
     let value = modifier.value;
     let flag = value != 0;
@@ -396,7 +404,7 @@ pub(super) fn apply(
         Name::OpSel => FieldId::OpSel,
         Name::Fi if row.has(Flag::Dppctl, target) => FieldId::OpSel,
         Name::BoundCtrl if row.has(Flag::Dppctl, target) => FieldId::OpSel,
-        Name::Fi => return Err(misplaced(modifier, form, target)),
+        Name::Fi => return Err(Refusal::Misplaced(misplaced(modifier, form, target))),
         Name::OpSelHi => FieldId::OpSelHi,
         Name::NegLo => FieldId::Neg,
         Name::NegHi => FieldId::NegHi,
@@ -438,12 +446,12 @@ pub(super) fn apply(
                 Ok(id) => id,
                 Err(other) => {
                     let fail = misplaced(modifier, form, target);
-                    return Err(match other {
+                    return Err(Refusal::Misplaced(match other {
                         Some(other) if flag => fail
                             .note(format!("{target} calls this bit `{}`", text(other)))
                             .replace_with(text(other)),
                         _ => fail,
-                    });
+                    }));
                 }
             }
         }
@@ -476,7 +484,7 @@ pub(super) fn apply(
     // What is not there anyhow may be said not to be.
     let absent = modifier.negated && !row.memory.is_empty() && form.encoding.field(target, id).is_some();
     if !takes && !absent {
-        return Err(misplaced(modifier, form, target));
+        return Err(Refusal::Misplaced(misplaced(modifier, form, target)));
     }
     match modifier.name {
         Name::Clamp => all.clamp = flag,
@@ -484,26 +492,29 @@ pub(super) fn apply(
             1 => all.omod = 0,
             2 => all.omod = 1,
             4 => all.omod = 2,
-            _ => return Err(Diagnostic::new(modifier.span.clone(), "expected mul:2 or mul:4, found mul:3")),
+            _ => {
+                let message = "expected mul:2 or mul:4, found mul:3";
+                return Err(Refusal::Wrong(Diagnostic::new(modifier.span.clone(), message)));
+            }
         },
         Name::Div => all.omod = if value == 2 { 3 } else { 0 },
-        Name::OpSel => all.op_sel = half_selects(modifier, form, target)?,
+        Name::OpSel => all.op_sel = half_selects(modifier, form, target).map_err(Refusal::Wrong)?,
         Name::OpSelHi => {
-            sources_of(modifier, form)?;
+            sources_of(modifier, form).map_err(Refusal::Wrong)?;
             // Sources that the list leaves out are 0; those that the instruction lacks keep what they have.
             let sources = (1u8 << source_count(form)) - 1;
             all.op_sel_hi = all.op_sel_hi & !sources | small;
         }
         Name::NegLo => {
-            sources_of(modifier, form)?;
+            sources_of(modifier, form).map_err(Refusal::Wrong)?;
             all.neg = small;
         }
         Name::NegHi => {
-            sources_of(modifier, form)?;
+            sources_of(modifier, form).map_err(Refusal::Wrong)?;
             all.neg_hi = small;
         }
         Name::Neg => {
-            sources_of(modifier, form)?;
+            sources_of(modifier, form).map_err(Refusal::Wrong)?;
             all.blgp = small;
         }
         Name::Fi => all.op_sel |= small,
@@ -542,7 +553,7 @@ pub(super) fn apply(
             let limits = offset_limits(form, target);
             if !(limits.0..=limits.1).contains(&value) {
                 let message = format!("expected an offset from {} to {}, found {value}", limits.0, limits.1);
-                return Err(Diagnostic::new(modifier.span.clone(), message));
+                return Err(Refusal::Wrong(Diagnostic::new(modifier.span.clone(), message)));
             }
             all.offset = value as i32;
             if form.encoding == Encoding::Smem {

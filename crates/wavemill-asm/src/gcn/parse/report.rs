@@ -76,7 +76,7 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
     let attribute = found.starts_with("attr") && found.contains('.') || matches!(found, "p0" | "p10" | "p20");
     if register || call || other || attribute {
         let fail = Diagnostic::new(span, format!("expected `,` before `{found}`"));
-        return if modifiers.is_empty() { fail.fix_at(behind..behind, ",") } else { fail };
+        return if modifiers.is_empty() { with_commas(fail, cursor, behind) } else { fail };
     }
     if word {
         return modifier::no_modifier(span, found);
@@ -84,9 +84,32 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
     Diagnostic::new(span, format!("expected `,`, a modifier or the end of the instruction, found `{found}`"))
 }
 
+/// Suggests a comma at `first`, and between all operands behind it.
+fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
+    let mut gaps = vec![first];
+    // Operands are read as those of the newest target, which has all registers.
+    while super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols).is_ok() {
+        let end = cursor.end();
+        let names_register = cursor.peek().is_some_and(|byte| b"vsatelmx0123456789-|[".contains(&byte));
+        if cursor.eat(",") || !names_register {
+            break;
+        }
+        gaps.push(end);
+    }
+    let (text, last) = (cursor.text(), gaps.last().copied().unwrap_or(first));
+    let mut replacement = String::new();
+    let mut from = first;
+    for gap in gaps {
+        replacement += text.get(from..gap).unwrap_or_default();
+        replacement.push(',');
+        from = gap;
+    }
+    fail.fix_at(first..last, replacement)
+}
+
 /// What an operand may be, in words.
 pub(super) fn expectation(attempt: &Attempt<'_>, spec: &OperandSpec) -> String {
-    kinds(attempt.form, attempt.target, spec)
+    kinds(attempt.form, attempt.target, spec, spec.ty.dwords())
 }
 
 fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> String {
@@ -96,15 +119,17 @@ fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> S
     }
 }
 
-/// What can stand in the place of `spec`.
-fn kinds(form: &Form, target: Target, spec: &OperandSpec) -> String {
+/// What can stand in the place of `spec`, which is so many registers.
+fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String {
     use Encoding as E;
     let elem = spec.ty.elem;
-    let dwords = spec.ty.dwords();
     let scalar_only =
         matches!(form.encoding, E::Sop1 | E::Sop2 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp | E::Smem);
     let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
-    let vgprs = |dwords: u8| tuple(dwords, "VGPR", "VGPRs", |n| format!("v[0:{}]", n - 1));
+    let vgprs = |dwords: u8| match spec.accvgpr {
+        true => tuple(dwords, "accumulation VGPR", "accumulation VGPRs", |n| format!("a[0:{}]", n - 1)),
+        false => tuple(dwords, "VGPR", "VGPRs", |n| format!("v[0:{}]", n - 1)),
+    };
     let sgprs = |dwords: u8| tuple(dwords, "SGPR", "SGPRs", |n| format!("s[0:{}]", n - 1));
     match (elem, field) {
         (Elem::Branch, _) => "a label or a distance in dwords".to_owned(),
@@ -235,6 +260,11 @@ fn operand_fault(
     };
     match (fault, file) {
         (OperandFault::Width { expected: dwords, .. }, Some((file, first))) => {
+            let expected = match spec.ty.dwords() {
+                0 if dwords == 1 => "one register with these modifiers".to_owned(),
+                0 => format!("{dwords} registers with these modifiers"),
+                _ => kinds(attempt.form, attempt.target, spec, dwords),
+            };
             Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand)))
                 .replace_with(resized(first, dwords, file))
         }
@@ -260,18 +290,34 @@ fn operand_fault(
             Diagnostic::new(span, "an instruction has room for one literal only")
                 .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign need none")
         }
-        (OperandFault::Kind, _) if matches!(operand, Operand::Literal(_)) => {
-            let encoding = attempt.form.encoding.name();
-            Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} has room for none"))
-                .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are possible; move others to a register first")
-        }
+        (OperandFault::Kind, _) if matches!(operand, Operand::Literal(_)) => no_literal(attempt, spec, span),
         _ => Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand))),
     }
 }
 
+/// The encoding has no room for a literal.
+fn no_literal(attempt: &Attempt<'_>, spec: &OperandSpec, span: Span) -> Fail {
+    let (role, encoding) = (spec.role.name(), attempt.form.encoding.name());
+    Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} has room for none"))
+        .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are possible; move others to a register first")
+}
+
+/// A part of the destination is written, and the text does not say what happens to the rest.
+pub(super) fn rest_of_destination(modifier: &Modifier) -> Fail {
+    let end = modifier.span.end;
+    Diagnostic::new(modifier.span.clone(), "expected `dst_unused:` beside this: what happens to the rest of the destination")
+        .note("UNUSED_PAD clears it, UNUSED_SEXT extends the sign, UNUSED_PRESERVE keeps it; LLVM takes the last for granted")
+        .fix_at(end..end, " dst_unused:UNUSED_PRESERVE")
+}
+
 /// The number does not fit the operand.
-pub(super) fn misfit(argument: &Argument, fault: Misfit) -> Fail {
+pub(super) fn misfit(attempt: &Attempt<'_>, spec: &OperandSpec, argument: &Argument, fault: Misfit) -> Fail {
     let span = argument.span.clone();
+    if matches!(fault, Misfit::LowHalfLost(_) | Misfit::NegativeForUnsigned)
+        && !attempt.form.encoding.takes_literal()
+    {
+        return no_literal(attempt, spec, span);
+    }
     match fault {
         Misfit::Bits(bits) => Diagnostic::new(span, format!("the number does not fit into {bits} bits")),
         Misfit::FloatForInteger => {
