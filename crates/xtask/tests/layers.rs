@@ -9,7 +9,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("wavemill-isa", &[]),
     ("wavemill-ir", &[]),
     ("wavemill-object", &[]),
-    ("wavemill-asm", &["wavemill-isa"]),
+    ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
     ("wavemill-float", &["wavemill-ir"]),
     ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
     ("wavemill-engine", &["wavemill-float", "wavemill-ir"]),
