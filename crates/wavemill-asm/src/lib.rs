@@ -10,6 +10,6 @@ mod diagnostic;
 pub mod gcn;
 mod syntax;
 
-pub use assemble::{Event, Options, Report, assemble, assemble_with};
+pub use assemble::{Assembled, Event, Options, Report, assemble, assemble_with};
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use syntax::{NoSymbols, Symbols};

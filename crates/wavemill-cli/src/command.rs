@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::asm::AsmArgs;
 use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
 use crate::explain::ExplainArgs;
@@ -36,7 +37,7 @@ Environment:
 /// The heading of options that every subcommand has.
 const HEADING: &str = "Options of all commands";
 
-/// Run, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
+/// Run, assemble, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES, after_long_help = EXIT_CODES)]
@@ -67,6 +68,9 @@ enum Command {
     /// Run a kernel
     #[command(after_help = crate::run::HELP)]
     Run(Box<crate::run::RunArgs>),
+    /// Assemble a source into a code object, without LLVM
+    #[command(after_help = crate::asm::HELP)]
+    Asm(AsmArgs),
     /// Disassemble kernels and functions
     #[command(after_help = "\
 Examples:
@@ -164,6 +168,7 @@ pub fn main() -> ExitCode {
     };
     let result = checked.and_then(|()| logging::start(log_file)).and_then(|()| match &cli.command {
         Command::Run(args) => crate::run::run(args),
+        Command::Asm(args) => crate::asm::asm(args),
         Command::Dis(args) => crate::dis::dis(args),
         Command::Info(args) => crate::info::info(args),
         Command::Explain(args) => crate::explain::explain_instruction(args),

@@ -1,5 +1,6 @@
 //! The `wavemill` command as a library: what `main` calls, and what the project's own chores share with it.
 
+mod asm;
 mod bench;
 mod command;
 mod dis;

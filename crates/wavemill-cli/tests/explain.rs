@@ -86,7 +86,7 @@ fn wrong_instructions() {
         &["explain", "s_add_u32_e64"],
         &["explain", "v_fma_f32_dpp"],
         &["explain", "v_mfma_f32_32x32x8_f16", "--target", "gfx906"],
-        &["explain", "v_add_f32", "v0, v1, v2"],
+        &["explain", "v_add_f32", "v0, s1, s2"],
         &["explain", "0x7e0203022"],
         &["explain", "0x7e02030g"],
         &["explain", "7e02030"],

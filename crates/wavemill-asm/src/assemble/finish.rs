@@ -10,8 +10,8 @@ use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKi
 
 use super::kernel::Kernel;
 use super::symbols::{Linear, Meaning};
-use super::{Assembler, Pending, PendingKind, Place, Report};
-use crate::diagnostic::{Diagnostic, Fail};
+use super::{Assembled, Assembler, Pending, PendingKind, Place, Report};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
 use crate::syntax::{Binary, Expression};
 
@@ -25,7 +25,7 @@ struct Need {
 }
 
 impl Assembler<'_> {
-    pub(super) fn finish(mut self) -> Result<Module, Vec<Report>> {
+    pub(super) fn finish(mut self) -> Assembled {
         self.unclosed();
         let mut needs = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
@@ -37,21 +37,16 @@ impl Assembler<'_> {
             self.describe(&kernel, &mut needs);
         }
         let Some(id) = self.id.clone() else {
-            self.report(
-                "",
-                *Diagnostic::new(0..0, "no target has been named").note(
-                    "name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line",
-                ),
-            );
-            return Err(self.reports);
+            // Instructions have said so already.
+            if self.reports.is_empty() {
+                self.report("", *no_target(0..0));
+            }
+            return Assembled { module: None, reports: self.reports };
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
-        if self.reports.is_empty() {
-            return Ok(module);
-        }
         self.reports.sort_by_key(|report| report.line);
-        Err(self.reports)
+        Assembled { module: Some(module), reports: self.reports }
     }
 
     fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
@@ -435,6 +430,12 @@ impl Assembler<'_> {
             visibility: symbol.visibility.unwrap_or(Visibility::Default),
         })
     }
+}
+
+/// Nobody has said what the source is for.
+pub(super) fn no_target(span: Span) -> Fail {
+    Diagnostic::new(span, "no target has been named")
+        .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line")
 }
 
 /// Whether LLVM makes a plain symbol in a literal a distance from the literal: it does, but in differences and where the

@@ -4,7 +4,7 @@ use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata}
 
 use super::symbols::Meaning;
 use super::{Assembler, Place, Report, isa_target};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{Parser, closest};
 use crate::syntax::{Cursor, Expression, expression};
 
@@ -17,6 +17,13 @@ pub(super) struct Kernel {
     pub(super) section: usize,
     pub(super) offset: u64,
     pub(super) settings: Vec<(String, Expression, Place)>,
+}
+
+/// There are no rows for the processor.
+pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
+    let names: Vec<&str> = wavemill_isa::Target::ALL.iter().map(|target| target.name()).collect();
+    let message = format!("the tables have no instructions of {}", id.processor.name());
+    Diagnostic::new(span, message).note(format!("they have those of {}", names.join(", ")))
 }
 
 impl Assembler<'_> {
@@ -69,8 +76,7 @@ impl Assembler<'_> {
                 let kernel = self.symbol_name(cursor)?;
                 self.end(cursor)?;
                 if self.id.is_none() {
-                    return Err(Diagnostic::new(start..cursor.end(), "no target has been named")
-                        .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line"));
+                    return Err(super::finish::no_target(start..cursor.end()));
                 }
                 let place = self.place(cursor.text(), start..cursor.end());
                 let section = self.current;
@@ -118,9 +124,7 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(span, message));
         };
         let Some(target) = isa_target(&id) else {
-            let names: Vec<&str> = wavemill_isa::Target::ALL.iter().map(|target| target.name()).collect();
-            let message = format!("the tables have no {}", id.processor.name());
-            return Err(Diagnostic::new(span, message).note(format!("they have {}", names.join(", "))));
+            return Err(unknown_processor(&id, span));
         };
         if let Some(asked) = &self.options.target
             && asked.processor != id.processor

@@ -67,7 +67,7 @@ impl Default for Options<'_> {
 /// One thing that is wrong with a source, and the line that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The line of the source, from 1. What a macro or a repetition makes counts as the line that makes it.
+    /// The line of the source, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the line that makes it.
     pub line: usize,
     /// The text of the line; for what a macro makes, the line that it made.
     pub text: String,
@@ -89,6 +89,10 @@ pub enum Event<'a> {
         inst: &'a Inst,
         /// Whether there is such a field.
         unresolved: bool,
+        /// The section that it goes into, by its index in [`Module::sections`].
+        section: usize,
+        /// Its place in the section, in bytes.
+        offset: u64,
     },
     /// A label, a directive, or an empty line.
     Other {
@@ -121,18 +125,33 @@ pub enum Event<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn assemble(source: &str, options: &Options<'_>) -> Result<Module, Vec<Report>> {
-    assemble_with(source, options, &mut |_| {})
+    assemble_with(source, options, &mut |_| {}).finished()
 }
 
-/// Assembles `source` and tells `observer` of every line on the way.
-///
-/// # Errors
-/// As [`assemble`].
-pub fn assemble_with(
-    source: &str,
-    options: &Options<'_>,
-    observer: &mut dyn FnMut(Event<'_>),
-) -> Result<Module, Vec<Report>> {
+/// What came of a source.
+#[derive(Debug)]
+pub struct Assembled {
+    /// The module: without what is wrong in the source, if something is. `None` if no target was named.
+    pub module: Option<Module>,
+    /// Everything that is wrong, in the order of the lines.
+    pub reports: Vec<Report>,
+}
+
+impl Assembled {
+    /// The module of a source that is right.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn finished(self) -> Result<Module, Vec<Report>> {
+        match self.module {
+            Some(module) if self.reports.is_empty() => Ok(module),
+            _ => Err(self.reports),
+        }
+    }
+}
+
+/// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
+pub fn assemble_with(source: &str, options: &Options<'_>, observer: &mut dyn FnMut(Event<'_>)) -> Assembled {
     let mut assembler = Assembler::new(options, observer);
     assembler.read(source);
     assembler.finish()
@@ -210,7 +229,7 @@ impl<'a> Assembler<'a> {
         let mut assembler = Assembler {
             options,
             observer,
-            id: options.target.clone(),
+            id: options.target.clone().filter(|id| isa_target(id).is_some()),
             target,
             version: options.version,
             parser: Parser::new(target),
@@ -234,6 +253,11 @@ impl<'a> Assembler<'a> {
             origin: None,
             ended: false,
         };
+        if let (Some(asked), None) = (&options.target, &assembler.id) {
+            assembler.report("", *kernel::unknown_processor(asked, 0..0));
+            // Nothing could be said of the lines.
+            assembler.ended = true;
+        }
         assembler.set_processor_symbols();
         assembler.current = assembler.section_named(".text");
         assembler
@@ -393,13 +417,12 @@ impl<'a> Assembler<'a> {
 
     fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
         if self.id.is_none() {
-            return Err(Diagnostic::new(start..text.trim_end().len(), "no target has been named").note(
-                "name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line",
-            ));
+            return Err(finish::no_target(start..text.trim_end().len()));
         }
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
         let (bytes, size) = parsed.inst.encode();
+        let unresolved = parsed.fixup.is_some();
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
@@ -411,10 +434,15 @@ impl<'a> Assembler<'a> {
                 expression,
                 place: self.place(text, span),
             });
-            (self.observer)(Event::Instruction { line: self.line, inst: &parsed.inst, unresolved: true });
-        } else {
-            (self.observer)(Event::Instruction { line: self.line, inst: &parsed.inst, unresolved: false });
         }
+        let offset = self.offset();
+        (self.observer)(Event::Instruction {
+            line: self.line,
+            inst: &parsed.inst,
+            unresolved,
+            section: self.current,
+            offset,
+        });
         self.emit(bytes.get(..size).unwrap_or_default())
             .map_err(|message| Diagnostic::new(start..text.trim_end().len(), message))
     }

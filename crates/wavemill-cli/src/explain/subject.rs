@@ -1,7 +1,7 @@
 //! What `wavemill explain` is asked about.
 
 use wavemill_asm::gcn::explain::{Mnemonic, mnemonics};
-use wavemill_asm::gcn::print;
+use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Inst, Modifiers, decode};
 
@@ -34,7 +34,7 @@ pub(super) fn read(words: &[String], target: Option<Target>) -> Result<Subject, 
     }
 }
 
-/// An instruction from text. Whole instructions with operands come in here as soon as there is a parser for them.
+/// An instruction from text: a mnemonic alone, perhaps with what changes a matrix's layout, or a whole instruction.
 fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
     let text = text.trim();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -47,13 +47,35 @@ fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
         return Err(Failure::input(format!("{target} has no instruction `{name}`"))
             .help(format!("Targets that have it: {}.", having.join(", "))));
     }
-    let modifiers = modifiers(rest).ok_or_else(|| {
-        Failure::input(format!(
-            "expected a mnemonic alone, found `{rest}` behind `{name}`: operands are not read from text"
-        ))
-        .help("Give the instruction as machine code, or the mnemonic without operands.")
-    })?;
-    Ok(Subject::Mnemonic { mnemonic, modifiers })
+    match modifiers(rest) {
+        Some(modifiers) => Ok(Subject::Mnemonic { mnemonic, modifiers }),
+        None => parsed(text, target).map(Subject::Instance),
+    }
+}
+
+/// A whole instruction of the target, or of the newest target that takes the text.
+fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
+    let targets = target.map_or_else(|| Target::ALL.to_vec(), |target| vec![target]);
+    let mut first = None;
+    for target in targets.into_iter().rev() {
+        match parse(target, text) {
+            Ok(inst) => return Ok(inst),
+            // What the newest target that has the instruction says.
+            Err(error) => {
+                first.get_or_insert((target, error));
+            }
+        }
+    }
+    let Some((target, error)) = first else { return Err(Failure::input("there are no targets")) };
+    let part = text.get(error.span.clone()).unwrap_or_default();
+    let mut failure =
+        Failure::input(format!("`{text}` is no instruction of {target}: at `{part}`: {}", error.message));
+    let fixed = error.fix.as_ref().and_then(|fix| fix.applied(text)).map(|fixed| format!("Try `{fixed}`."));
+    let help: Vec<String> = error.notes.iter().map(|note| format!("{note}.")).chain(fixed).collect();
+    if !help.is_empty() {
+        failure = failure.help(help.join("\n"));
+    }
+    Err(failure)
 }
 
 /// The modifiers that say which matrix elements are read: `cbsz:2 abid:1 blgp:3`.

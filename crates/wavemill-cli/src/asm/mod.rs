@@ -1,0 +1,177 @@
+//! `wavemill asm`: sources become code objects.
+
+mod json;
+mod listing;
+mod render;
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use wavemill_asm::{Options, assemble_with};
+use wavemill_object::write::{LinkError, Module, link, write_relocatable};
+use wavemill_object::{CodeObjectVersion, TargetId};
+
+use crate::failure::Failure;
+use crate::input;
+
+/// What the help page ends with.
+pub(crate) const HELP: &str = "\
+Examples:
+  wavemill asm kernel.s -o kernel.co && wavemill run kernel.co --kernel NAME ...
+  wavemill asm kernel.s --filetype obj -o kernel.o
+  echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
+  wavemill asm --target gfx942 --json - < instructions.s";
+
+/// Options of `wavemill asm`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AsmArgs {
+    /// Source in LLVM's syntax, or `-` for the standard input
+    file: PathBuf,
+    /// Target or product, such as gfx942, gfx90a:xnack- or mi210; the source may name it instead
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    target: Option<TargetId>,
+    /// Where to write the result; the standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// What to write: by default what the name of --out ends in, a code object otherwise, and text to the standard output
+    #[arg(long, value_enum, value_name = "TYPE")]
+    filetype: Option<FileType>,
+    /// Text: write the machine code behind each instruction
+    #[arg(long)]
+    show_encoding: bool,
+    /// One JSON object for each instruction or mistake, on a line of its own
+    #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding"])]
+    json: bool,
+    /// Set a symbol before the source is read
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition)]
+    define: Vec<(String, i64)>,
+    /// Folders in which included files are looked for, behind that of the source
+    #[arg(short = 'I', long = "include", value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+}
+
+/// What can be written.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum FileType {
+    /// The source again, each instruction as it is understood
+    Asm,
+    /// A relocatable file, for a linker
+    Obj,
+    /// A code object, ready to be loaded
+    Co,
+}
+
+fn parse_definition(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let number = match digits.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    match number {
+        Ok(number) if !name.is_empty() => {
+            Ok((name.to_owned(), if digits == value { number } else { -number }))
+        }
+        _ => Err("expected NAME=NUMBER".to_owned()),
+    }
+}
+
+/// The text of a source.
+fn read(path: &Path) -> Result<(String, String), Failure> {
+    let (name, bytes) = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::input(format!("cannot read the standard input: {error}")))?;
+        ("<stdin>".to_owned(), bytes)
+    } else {
+        (path.display().to_string(), input::open(path)?.to_vec())
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((name, text)),
+        Err(error) => Err(Failure::input(format!(
+            "`{name}` is no text: byte {} is not UTF-8",
+            error.utf8_error().valid_up_to()
+        ))),
+    }
+}
+
+/// Assembles.
+pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
+    let (name, source) = read(&args.file)?;
+    if let Some(out) = &args.out
+        && same_file::is_same_file(out, &args.file).unwrap_or(false)
+    {
+        return Err(Failure::usage(format!("--out: `{}` is the source, too", out.display())));
+    }
+    let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
+    let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
+    let include = |file: &str| {
+        let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
+        let path = found.ok_or_else(|| format!("there is no file `{file}` in the folders of sources"))?;
+        std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    };
+    let symbols: Vec<(&str, i64)> = args.define.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let options = Options {
+        target: args.target.clone(),
+        version: CodeObjectVersion::V6,
+        include: &include,
+        symbols: &symbols,
+    };
+    if args.json {
+        return json::write(&source, &options);
+    }
+    let filetype = args.filetype.unwrap_or(match args.out.as_deref().map(Path::extension) {
+        None => FileType::Asm,
+        Some(extension) => match extension.and_then(|extension| extension.to_str()) {
+            Some("o") => FileType::Obj,
+            Some("s" | "S" | "asm") => FileType::Asm,
+            _ => FileType::Co,
+        },
+    });
+    if args.show_encoding && filetype != FileType::Asm {
+        return Err(Failure::usage("--show-encoding is for text: leave it out, or use --filetype asm"));
+    }
+    let mut listing = listing::Listing::default();
+    let assembled = assemble_with(&source, &options, &mut |event| {
+        if filetype == FileType::Asm {
+            listing.event(&event);
+        }
+    });
+    render::reports(&name, &assembled.reports);
+    let count = assembled.reports.len();
+    let module = assembled.finished().map_err(|_| {
+        let mistakes = if count == 1 { "mistake".to_owned() } else { format!("{count} mistakes") };
+        Failure::input(format!(
+            "`{name}` has {}",
+            if count == 1 { format!("a {mistakes}") } else { mistakes }
+        ))
+    })?;
+    let bytes = match filetype {
+        FileType::Asm => listing.text(&module, args.show_encoding).into_bytes(),
+        FileType::Obj => write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?,
+        FileType::Co => linked(&module)?,
+    };
+    match &args.out {
+        Some(out) => std::fs::write(out, bytes)
+            .map_err(|error| Failure::output(&format!("`{}`", out.display()), &error)),
+        None if filetype != FileType::Asm && std::io::stdout().is_terminal() => {
+            Err(Failure::usage("machine code is not for the terminal: name a file with --out"))
+        }
+        None => Ok(std::io::stdout().lock().write_all(&bytes)?),
+    }
+}
+
+/// The code object of a module.
+fn linked(module: &Module) -> Result<Vec<u8>, Failure> {
+    link(module).map_err(|error| match error {
+        LinkError::Problems(problems) => {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Failure::input(lines.join("\n")).help(
+                "`--filetype obj` writes a relocatable file, which a linker can put together with others.",
+            )
+        }
+        error => Failure::input(error.to_string()),
+    })
+}

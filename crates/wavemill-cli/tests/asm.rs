@@ -1,0 +1,103 @@
+//! `wavemill asm`: what it writes, what it says, and that what it makes runs.
+
+mod common;
+
+use common::Folder;
+
+const SOURCE: &str = include_str!("../../../examples/assembly/twice.s");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn what_is_assembled_runs() {
+    let folder = Folder::new("asm_runs");
+    folder.file("twice.s", SOURCE);
+    let output = folder.run(&["asm", "twice.s", "-o", "twice.co"]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let line = ["run", "twice.co", "--kernel", "twice", "--grid", "1", "--block", "64", "data:f32[64]=iota"];
+    let output = folder.run(&[&line[..], &["--print", "data[:4]"]].concat());
+    assert_eq!(text(&output.stdout), "data[:4] = [0.0, 2.0, 4.0, 6.0]\n", "{output:?}");
+    // The name says what to write; an option says it louder.
+    for args in [
+        &["asm", "twice.s", "-o", "twice.o"][..],
+        &["asm", "twice.s", "--filetype", "obj", "-o", "twice.bin"],
+    ] {
+        let output = folder.run(args);
+        assert!(output.status.success(), "{output:?}");
+    }
+    let (object, other) =
+        (std::fs::read(folder.0.join("twice.o")), std::fs::read(folder.0.join("twice.bin")));
+    let object = object.unwrap();
+    assert_eq!(object, other.unwrap());
+    // A relocatable file.
+    assert_eq!(object.get(16..18), Some(&[1, 0][..]));
+}
+
+#[test]
+fn text_assembles_to_the_same_again() {
+    let folder = Folder::new("asm_text");
+    folder.file("twice.s", SOURCE);
+    let output = folder.run(&["asm", "twice.s", "-o", "first.o"]);
+    assert!(output.status.success(), "{output:?}");
+    let output = folder.run(&["asm", "twice.s", "--show-encoding"]);
+    assert!(
+        text(&output.stdout)
+            .contains("\tv_add_f32_e32 v2, v2, v2               ; encoding: [0x02,0x05,0x04,0x02]\n")
+    );
+}
+
+#[test]
+fn mistakes() {
+    let folder = Folder::new("asm_mistakes");
+    folder.file(
+        "bad.s",
+        "\tv_add_f32 v0 v1 v2\n\ts_nop 0\n\tv_mov_b32 v256, 0\n\tv_mov_b32 v0, 0x123456789 ; too large\n",
+    );
+    folder.file("bytes.s", [0x73, 0xff]);
+    folder.file("nothing.s", "s_nop 0\n");
+    folder.file("outside.s", "\t.text\n\ts_add_u32 s0, s0, outside@rel32@lo+4\n");
+    let mut all = String::new();
+    let cases: [&[&str]; 11] = [
+        &["asm"],
+        &["asm", "bad.s", "--target", "gfx90a"],
+        &["asm", "bad.s", "--target", "gfx90a", "--message-format", "json"],
+        &["asm", "bad.s", "--target", "gfx1030"],
+        &["asm", "nothing.s"],
+        &["asm", "bytes.s", "--target", "gfx906"],
+        &["asm", "none.s", "--target", "gfx906"],
+        &["asm", "nothing.s", "--target", "gfx906", "-o", "nothing.s"],
+        &["asm", "nothing.s", "--target", "gfx906", "--filetype", "obj", "--show-encoding", "-o", "x.o"],
+        &["asm", "nothing.s", "--target", "gfx906", "-D", "1=x"],
+        &["asm", "outside.s", "--target", "gfx906", "-o", "outside.co"],
+    ];
+    for args in cases {
+        let output = folder.run(args);
+        let code = output.status.code();
+        assert!(matches!(code, Some(2 | 3)), "{args:?}: {output:?}");
+        assert_eq!(text(&output.stdout), "", "{args:?}");
+        all += &format!(
+            "$ wavemill {}\n{}[exit code {}]\n\n",
+            args.join(" "),
+            text(&output.stderr),
+            code.unwrap_or(-1)
+        );
+    }
+    insta::assert_snapshot!("asm_mistakes", all);
+    assert_eq!(std::fs::read(folder.0.join("nothing.s")).unwrap(), b"s_nop 0\n");
+    assert!(!folder.0.join("outside.co").exists() && !folder.0.join("x.o").exists());
+}
+
+#[test]
+fn objects_for_editors() {
+    let folder = Folder::new("asm_json");
+    folder.file("lines.s", "v_mov_b32_e32 v1, s1\nv_mov_b32 v1, bad.\nx: s_branch x\n\tds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pip\")\n");
+    let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
+    assert!(output.status.success(), "{output:?}");
+    let lines: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0], serde_json::json!({ "line": 1, "hex": "0102027e", "text": "v_mov_b32_e32 v1, s1" }));
+    assert_eq!(lines[2]["hex"], "ffff82bf");
+    assert_eq!(lines[3]["text"], "ds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pip\")");
+}
