@@ -111,31 +111,10 @@ pub(crate) fn closest(word: &str, names: &[&'static str]) -> Vec<&'static str> {
     let mut found: Vec<(usize, &'static str)> = names
         .iter()
         .filter(|name| name.len().abs_diff(word.len()) <= limit)
-        .map(|&name| (edits(word.as_bytes(), name.as_bytes()), name))
+        .map(|&name| (strsim::osa_distance(&word, name), name))
         .filter(|(edits, _)| *edits <= limit)
         .collect();
     found.sort_unstable();
     found.truncate(3);
     found.into_iter().map(|(_, name)| name).collect()
-}
-
-/// How many characters must be inserted, removed, replaced or swapped with their neighbour to get from one word to another.
-fn edits(from: &[u8], to: &[u8]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=to.len()).collect();
-    for (row, &letter) in from.iter().enumerate() {
-        let mut line = Vec::with_capacity(to.len() + 1);
-        line.push(row + 1);
-        for (column, &other) in to.iter().enumerate() {
-            let mut best = (above[column] + usize::from(letter != other))
-                .min(above[column + 1] + 1)
-                .min(line[column] + 1);
-            if row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other {
-                best = best.min(before[column - 1] + 1);
-            }
-            line.push(best);
-        }
-        before = std::mem::replace(&mut above, line);
-    }
-    above[to.len()]
 }
