@@ -353,9 +353,20 @@ fn there_is_a_man_page_for_every_command() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    let mut wanted =
-        ["", "-bench", "-completions", "-dis", "-explain", "-info", "-isa", "-man", "-run", "-targets"]
-            .map(|name| format!("wavemill{name}.1"));
+    let mut wanted = [
+        "",
+        "-asm",
+        "-bench",
+        "-completions",
+        "-dis",
+        "-explain",
+        "-info",
+        "-isa",
+        "-man",
+        "-run",
+        "-targets",
+    ]
+    .map(|name| format!("wavemill{name}.1"));
     wanted.sort();
     assert_eq!(names, wanted);
     assert_eq!(std::fs::read_to_string(folder.0.join("share/man1/wavemill-run.1")).unwrap(), page);
