@@ -531,7 +531,6 @@ const DIRECTIVES: &[&str] = &[
     ".equiv",
     ".err",
     ".error",
-    ".exitm",
     ".fill",
     ".float",
     ".global",
@@ -543,7 +542,6 @@ const DIRECTIVES: &[&str] = &[
     ".ifdef",
     ".ifndef",
     ".include",
-    ".incbin",
     ".int",
     ".internal",
     ".irp",
@@ -551,7 +549,6 @@ const DIRECTIVES: &[&str] = &[
     ".local",
     ".long",
     ".macro",
-    ".octa",
     ".org",
     ".p2align",
     ".popsection",
@@ -571,7 +568,6 @@ const DIRECTIVES: &[&str] = &[
     ".sleb128",
     ".space",
     ".string",
-    ".subsection",
     ".text",
     ".type",
     ".uleb128",
@@ -584,4 +580,23 @@ const DIRECTIVES: &[&str] = &[
 /// The target whose rows an id's processor has.
 fn isa_target(id: &TargetId) -> Option<Target> {
     Target::from_name(&id.processor.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DIRECTIVES, Options, assemble};
+
+    /// What is suggested must exist.
+    #[test]
+    fn every_directive_that_is_suggested_is_known() {
+        for directive in DIRECTIVES {
+            let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{directive}\n");
+            let Err(reports) = assemble(&source, &Options::default()) else { continue };
+            for report in reports {
+                let message = &report.diagnostic.message;
+                assert!(!message.contains("there is no directive"), "{directive}: {message}");
+            }
+        }
+        assert!(assemble(".no_such_directive", &Options::default()).is_err());
+    }
 }
