@@ -1,5 +1,6 @@
 #!/bin/bash
-# Builds the committed code objects from the HIP sources beside this script: ../bin/<target>/hip/<name>.co at -O2.
+# Builds the committed code objects from the HIP sources beside this script: ../bin/<target>/hip/<name>.co at -O2,
+# ../bin/<target>/O0/hip/<name>.co at -O0 with debug info, ../bin/<target>/O3/hip/<name>.co at -O3.
 #
 #   kernels/hip/build.sh            rebuild all of them in place
 #   kernels/hip/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
@@ -15,6 +16,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clang=${CLANG:-clang-22}
 objcopy=${OBJCOPY:-llvm-objcopy-22}
 devlibs=${DEVLIBS:-/usr/lib/x86_64-linux-gnu/amdgcn/bitcode}
+levels=(O0 O2 O3)
 declare -A isa=([gfx906]=9006 [gfx90a]=9010 [gfx942]=9402 [gfx950]=9500)
 
 cd "$here"
@@ -37,14 +39,25 @@ out=$here/../bin
 [[ ${1-} != --check ]] || out=$temporary/bin
 
 build() { # target source object version of code objects, flags...
-    local target=$1 source=$2 object=$out/$1/hip/$3.co version=$4
+    for level in "${levels[@]}"; do build_at "$level" "$@"; done
+}
+
+build_at() { # level target source object version of code objects, flags...
+    local level=$1
+    shift
+    local target=$1 source=$2 folder=$out/$1 version=$4 own=("-$level") strip=(--strip-all)
+    case $level in
+    O0) folder+=/O0 own+=(-g -fdebug-compilation-dir=kernels/hip) strip=(--remove-section=.comment) ;;
+    O3) folder+=/O3 ;;
+    esac
+    local object=$folder/hip/$3.co
     mkdir -p "$(dirname "$object")"
     "$clang" -x hip --offload-arch="$target" --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
-        -O2 -Wall -Werror -Wno-format -Wno-format-security -Wno-linker-warnings -fno-ident -ffp-contract=off \
+        "${own[@]}" -Wall -Werror -Wno-format -Wno-format-security -Wno-linker-warnings -fno-ident -ffp-contract=off \
         -Xclang -mlink-builtin-bitcode -Xclang "$devlibs/ockl.bc" \
         -Xclang -mlink-builtin-bitcode -Xclang "$temporary/$target.$version.bc" -mcode-object-version="$version" "${@:5}" \
         "$source.hip" -o "$object"
-    "$objcopy" --strip-all "$object"
+    "$objcopy" "${strip[@]}" "$object"
     chmod 644 "$object"
 }
 
@@ -70,14 +83,14 @@ if [[ $(cat COMPILER) != "$tools" ]]; then
     exit 0
 fi
 status=0
-for object in "$temporary"/bin/*/hip/*.co; do
+for object in "$temporary"/bin/*/hip/*.co "$temporary"/bin/*/O[03]/hip/*.co; do
     name=${object#"$temporary/bin/"}
     if ! cmp -s "$object" "../bin/$name"; then
         echo "kernels/hip/build.sh: bin/$name differs from what its source gives (or is absent)" >&2
         status=1
     fi
 done
-for object in ../bin/*/hip/*.co; do
+for object in ../bin/*/hip/*.co ../bin/*/O[03]/hip/*.co; do
     if [[ ! -e $temporary/bin/${object#../bin/} ]]; then
         echo "kernels/hip/build.sh: ${object#../} has no source" >&2
         status=1

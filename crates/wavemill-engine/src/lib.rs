@@ -21,7 +21,7 @@ pub use fault::{
 pub use interp::{BlockCount, BlockSource, OperationCost, Tier, operation_costs};
 pub use memory::{
     AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
-    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
+    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE, SPACING,
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,

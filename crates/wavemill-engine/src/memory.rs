@@ -1,8 +1,9 @@
 //! Guest memory: a table of allocations, each backed by host memory of its own.
 //!
 //! An allocation ends at the requested byte and is followed by a gap that no other one is in, so an access one byte past
-//! the end is found. [`AddressMode`] says what the addresses are. In the sandbox none is handed out twice, so a use after
-//! free is found too; in identity mode it is found as long as the host's memory is not reused, and freed allocations keep
+//! the end is found. [`AddressMode`] says what the addresses are. In the sandbox gaps are so large ([`SPACING`]) that an
+//! index which is wrong by a factor, or by any 31 bits, hits nothing either, and no address is handed out twice, so a use
+//! after free is found too; in identity mode gaps are [`GUARD_GAP`], and a use after free it is found as long as the host's memory is not reused, and freed allocations keep
 //! their addresses from that for a while.
 
 mod host_block;
@@ -30,9 +31,17 @@ pub use neighbours::{Neighbour, Neighbours};
 /// else.
 pub const CHECKS_ACCESSES: bool = !cfg!(wavemill_unchecked);
 
-/// First guest address that the allocator hands out.
+/// First guest address that the sandbox hands out.
 pub const SANDBOX_BASE: u64 = 0x10_0000_0000;
-/// Unmapped bytes behind every allocation, at least.
+/// In the sandbox allocations begin at multiples of this many bytes, and half as many at least lie unmapped behind each,
+/// as long as there are addresses enough: most of the space is for some 30,000 of them.
+pub const SPACING: u64 = 1 << 32;
+/// Addresses that are kept for allocations with gaps of [`GUARD_GAP`] only, when those before have been handed out.
+const DENSE: u64 = 1 << 44;
+/// From here on the sandbox has what [`GuestMemory::allocate_internal`] makes, far from what kernels compute addresses
+/// from.
+const INTERNAL_BASE: u64 = 1 << 47;
+/// Unmapped bytes behind every allocation, at least; in the sandbox mostly far more, see [`SPACING`].
 pub const GUARD_GAP: u64 = 4096;
 /// Guest addresses from here on are the LDS aperture (AMDGPUUsage, "Address Spaces"; the value is the one that the
 /// kernel driver programs).
@@ -117,7 +126,16 @@ pub struct GuestMemory {
     quarantine: Arc<Quarantine>,
     map: RwLock<Arc<MemoryMap>>,
     /// Where the sandbox goes on.
-    next: Mutex<u64>,
+    next: Mutex<Next>,
+}
+
+/// Where the sandbox goes on.
+#[derive(Debug)]
+struct Next {
+    /// For allocations that users know of.
+    users: u64,
+    /// For the others.
+    internal: u64,
 }
 
 impl Default for GuestMemory {
@@ -135,7 +153,7 @@ impl GuestMemory {
             mode: if CHECKS_ACCESSES { mode } else { AddressMode::Identity },
             quarantine: Arc::default(),
             map: RwLock::default(),
-            next: Mutex::new(SANDBOX_BASE),
+            next: Mutex::new(Next { users: SANDBOX_BASE, internal: INTERNAL_BASE }),
         }
     }
 
@@ -157,6 +175,21 @@ impl GuestMemory {
     /// # Errors
     /// [`MemoryError::OutOfMemory`] if the host has not that much.
     pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
+        self.allocate_for(false, name, size, align)
+    }
+
+    /// As [`GuestMemory::allocate`], for memory that users of the device do not know of and that kernels do not compute
+    /// addresses from: in the sandbox far from everything else, and [internal](GuestMemory::set_internal).
+    ///
+    /// # Errors
+    /// As [`GuestMemory::allocate`].
+    pub fn allocate_internal(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
+        let address = self.allocate_for(true, name, size, align)?;
+        self.set_internal(address);
+        Ok(address)
+    }
+
+    fn allocate_for(&self, internal: bool, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
         let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
         let align = align.max(256).checked_next_power_of_two().ok_or_else(fail)?;
         let host_size = usize::try_from(size).map_err(|_| fail())?;
@@ -164,7 +197,7 @@ impl GuestMemory {
             AddressMode::Sandbox => {
                 // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
                 let block = host_size.checked_add(8).and_then(HostBlock::new).ok_or_else(fail)?;
-                self.add_to_sandbox(name, size, (align, 0), block)
+                self.add_to_sandbox(internal, name, size, (align, 0), block)
             }
             AddressMode::Identity => {
                 // The gap behind it is real memory, which is never touched.
@@ -193,7 +226,9 @@ impl GuestMemory {
     pub unsafe fn import(&self, name: &str, memory: *mut u8, size: u64) -> Result<u64, MemoryError> {
         let block = HostBlock::borrowed(memory);
         match self.mode {
-            AddressMode::Sandbox => self.add_to_sandbox(name, size, (256, memory.addr() as u64 % 256), block),
+            AddressMode::Sandbox => {
+                self.add_to_sandbox(false, name, size, (256, memory.addr() as u64 % 256), block)
+            }
             AddressMode::Identity => self.add_in_place(name, size, block),
         }
     }
@@ -201,6 +236,7 @@ impl GuestMemory {
     /// Adds an allocation at the next address that is `place.1` more than a multiple of `place.0`.
     fn add_to_sandbox(
         &self,
+        internal: bool,
         name: &str,
         size: u64,
         place: (u64, u64),
@@ -208,13 +244,18 @@ impl GuestMemory {
     ) -> Result<u64, MemoryError> {
         let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
         let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let (next, last) = match internal {
+            true => (&mut next.internal, LDS_APERTURE),
+            false => (&mut next.users, INTERNAL_BASE),
+        };
         let start = next.checked_next_multiple_of(place.0).ok_or_else(fail)? + place.1;
         let end = start.checked_add(size).and_then(|e| e.checked_add(GUARD_GAP)).ok_or_else(fail)?;
-        if end >= LDS_APERTURE {
+        if end >= last {
             return Err(fail());
         }
-        *next = end.next_multiple_of(4096);
-        // Still under the lock of `next`, so that allocations stay sorted.
+        let apart = (end + SPACING / 2).next_multiple_of(SPACING);
+        *next = if internal || last - end < DENSE { end.next_multiple_of(4096) } else { apart };
+        // Still under the lock, so that nobody else gets the same addresses.
         self.add(name, start, size, block)?;
         Ok(start)
     }
@@ -371,10 +412,35 @@ mod tests {
         let b = m.allocate("b", 1, 65536).unwrap();
         assert_eq!(a, SANDBOX_BASE);
         assert_eq!(b % 65536, 0);
-        assert!(b - (a + 10) >= GUARD_GAP);
+        assert!(b - (a + 10) >= SPACING / 2);
+        let large = m.allocate("large", 5 << 30, 1);
+        let c = m.allocate("c", 1, 1).unwrap();
+        // Hosts may have no five gigabytes.
+        assert!(c >= large.map_or(b, |large| large + (5 << 30)) + SPACING / 2);
         let mut bytes = [1; 10];
         m.read(a, &mut bytes).unwrap();
         assert_eq!(bytes, [0; 10]);
+    }
+
+    /// However many allocations there have been, there are addresses left, and what is internal is far away.
+    #[test]
+    fn gaps_shrink_before_addresses_run_out() {
+        let m = GuestMemory::default();
+        let own = m.allocate_internal("queue", 64, 64).unwrap();
+        let more = m.allocate_internal("packet", 64, 64).unwrap();
+        assert_eq!((own, more), (INTERNAL_BASE, INTERNAL_BASE + 2 * GUARD_GAP));
+        m.next.lock().unwrap().users = INTERNAL_BASE - DENSE - 2 * SPACING;
+        let mut last = 0;
+        let mut gaps: Vec<u64> = Vec::new();
+        for _ in 0..8 {
+            let a = m.allocate("a", 100, 1).unwrap();
+            gaps.push(a.wrapping_sub(last + 100));
+            last = a;
+        }
+        assert!(gaps[1] >= SPACING / 2 && gaps[1..].is_sorted_by(|a, b| a >= b), "{gaps:x?}");
+        assert!((GUARD_GAP..3 * GUARD_GAP).contains(&gaps[7]), "{gaps:x?}");
+        m.next.lock().unwrap().users = INTERNAL_BASE - GUARD_GAP;
+        assert!(m.allocate("a", 100, 1).is_err());
     }
 
     #[test]

@@ -230,6 +230,21 @@ fn run_grid(
     }
 }
 
+/// Ends the run for all threads if one of them panics (an observer or a host of the embedder's may): the others would
+/// wait for its workgroup for ever.
+struct EndOnPanic<'r, 'a>(&'r Run<'a>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Relaxed);
+            // Nobody is between looking at the flag and waiting now.
+            drop(self.0.lock());
+            self.0.wake.notify_all();
+        }
+    }
+}
+
 impl Run<'_> {
     fn work(&self) {
         let new = || self.interpreter(self.grid.source, self.count_blocks);
@@ -240,6 +255,7 @@ impl Run<'_> {
             interests,
         });
         let mut retired = 0;
+        let _ending = EndOnPanic(self);
         let mut shared = self.lock();
         while let Some(mut group) = self.take(shared, watch.as_mut()) {
             let before = group.retired();

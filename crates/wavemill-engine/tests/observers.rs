@@ -678,3 +678,41 @@ fn several_observers_are_each_as_if_alone() {
     assert_eq!(together.each_ref().map(went_on), [1, 0, 2, 0, 0]);
     assert_eq!(together[0].sorted(), ["2 at 0x1008 barrier", "2 ends", "[1, 0, 0] goes on"]);
 }
+
+/// An observer with a bug ends the run for all threads: none waits for the workgroup that it will not get.
+#[test]
+fn a_panic_of_an_observer_ends_the_run() {
+    let observer = Asked::new(true, |wave| {
+        assert!(wave.workgroup[0] < 40, "an observer's own mistake");
+        false
+    });
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let memory = GuestMemory::default();
+        let map = memory.snapshot();
+        let grid = Grid {
+            map: &map,
+            source: &Forks,
+            init: &Numbered,
+            workgroups: [100_000, 1, 1],
+            waves_per_group: 4,
+            registers: COUNTS,
+            lds_size: 0,
+            scratch_size: 0,
+            entry: START,
+            mode: 0,
+            resident: 8,
+        };
+        for threads in [1, 2, 5] {
+            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let run = || run_with(&grid, &options, Some(&observer), None).map(|_| ());
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
+            // Nobody listens any more if that took too long.
+            let _ = sender.send(panicked);
+        }
+    });
+    for _ in 0..3 {
+        let panicked = receiver.recv_timeout(std::time::Duration::from_secs(300));
+        assert_eq!(panicked, Ok(true), "the run ends, and its caller learns of the panic");
+    }
+}

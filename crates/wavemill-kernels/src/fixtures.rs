@@ -84,12 +84,12 @@ pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<
     }
 }
 
-/// The code object of that name for a target that `kernels/hip/build.sh` makes of a HIP source, compiled with `-O2`.
+/// The code object of that name for a target that `kernels/hip/build.sh` makes of a HIP source, compiled at a level.
 ///
 /// # Errors
 /// Its file cannot be read; the message has the path.
-pub fn hip_fixture(target: Target, object: &str) -> io::Result<Vec<u8>> {
-    let path = path_of(target, Level::O2, &format!("hip/{object}"));
+pub fn hip_fixture(target: Target, level: Level, object: &str) -> io::Result<Vec<u8>> {
+    let path = path_of(target, level, &format!("hip/{object}"));
     std::fs::read(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 

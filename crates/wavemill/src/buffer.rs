@@ -81,11 +81,21 @@ impl Buffer {
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
-    /// A buffer of the runtime's own.
+    /// A buffer of the runtime's own, far from those of users.
     pub(crate) fn internal(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
-        let buffer = Buffer::allocate(device, name, size, align)?;
-        device.memory.set_internal(buffer.address());
-        Ok(buffer)
+        let address = device.memory.allocate_internal(name, size, align)?;
+        Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
+    }
+
+    /// Says that users of the device do not know of it.
+    pub(crate) fn set_internal(&self) {
+        self.0.device.memory.set_internal(self.address());
+    }
+
+    /// Forbids kernels to write it, from the next launch on; `what` says in messages what it is.
+    pub(crate) fn protect(&self, what: &str) -> Result<()> {
+        let range = self.address()..self.address().saturating_add(self.size());
+        Ok(self.0.device.memory.protect(range, what)?)
     }
 
     /// Guest address of the first byte.

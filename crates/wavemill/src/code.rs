@@ -30,6 +30,14 @@ impl Region {
         let (start, end, name) = &self.functions[index];
         (pc < *end).then(|| (name.as_str(), pc - start))
     }
+
+    /// Where instructions begin that lead up to an address in no function: behind the last function in front of it, or
+    /// at the start.
+    pub(crate) fn gap(&self, pc: u64) -> u64 {
+        let before = self.functions.partition_point(|(start, _, _)| *start <= pc);
+        let ends = self.functions.iter().take(before).map(|(_, end, _)| *end);
+        ends.filter(|end| *end <= pc).max().unwrap_or(self.start).next_multiple_of(4)
+    }
 }
 
 /// Guest memory that is compared as a whole with what blocks were lifted from.

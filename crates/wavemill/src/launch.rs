@@ -480,16 +480,19 @@ impl<'a> Launch<'a> {
         let object = self.kernel.object();
         let d = &object.descriptor;
         let queue = Buffer::internal(device, "queue", 256, 64)?;
+        queue.protect("the runtime's own")?;
         geometry.queue = queue.address();
         // LLVM loads three dwords at the end as four (AMDGPUTargetLowering::WidenOrSplitVectorLoad), and the segment as
         // it is allocated ends at a multiple of its alignment, which is 16 at least (AMDGPUUsage, "Kernel Dispatch").
         let segment = (kernarg.len() as u64).next_multiple_of(KERNARG_ALIGN);
         let kernarg_buffer = Buffer::internal(device, "kernel arguments", segment, 64)?;
+        kernarg_buffer.protect("the runtime's own")?;
 
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
 
         let packet = Buffer::internal(device, "dispatch packet", 64, 64)?;
+        packet.protect("the runtime's own")?;
         packet.write_bytes(0, &self.packet(&geometry, private, lds, kernarg_buffer.address()))?;
 
         let resident_waves = u64::from(resident) * u64::from(waves);

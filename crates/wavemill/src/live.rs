@@ -1,5 +1,6 @@
 //! Waves of a grid that did not finish, for people.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
@@ -8,7 +9,7 @@ use wavemill_isa::gcn::{Inst, Op, decode};
 use crate::module::Kernel;
 use crate::report::{SourceLocation, text};
 
-/// Waves that the text of a report lists.
+/// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
 const LISTED: usize = 20;
 
 /// A wave that had started and not ended when its grid was stopped, or found to be stuck.
@@ -23,8 +24,9 @@ pub struct LiveWave {
     pub pc: u64,
     /// Whether it waits at a barrier.
     pub at_barrier: bool,
-    /// The loop that it cannot leave while no other wave writes memory. `None` if it waits at a barrier, or no such
-    /// loop was found.
+    /// Whether it was found out if it spins; not of waves at barriers, nor of the last ones of many that run.
+    pub looked_at: bool,
+    /// The loop that it cannot leave while no other wave writes memory, if one was found.
     pub spins: Option<Spin>,
     /// Name of the buffer that it looks at there, and the byte in it.
     pub looks_at: Option<(String, u64)>,
@@ -62,6 +64,7 @@ impl LiveWave {
                 wave: w.wave,
                 pc,
                 at_barrier: w.at_barrier,
+                looked_at: w.looked_at,
                 looks_at: w.spins.as_ref().and_then(|spin| match map.nearest(spin.address?) {
                     Nearest::Inside { name, offset, .. } => Some((name, offset)),
                     _ => None,
@@ -75,7 +78,7 @@ impl LiveWave {
         waves.into_iter().map(report).collect()
     }
 
-    /// What it does, or waits for: `waits at s_barrier`, `runs`, or
+    /// What it does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was not found out, or
     /// ``spins in a loop of 3 instructions on 0x1000004000 (byte 0 of `flag`)``.
     #[must_use]
     pub fn state(&self) -> String {
@@ -92,30 +95,41 @@ impl LiveWave {
                 text
             }
             None if self.at_barrier => "waits at s_barrier".to_owned(),
-            None => "runs".to_owned(),
+            None if self.looked_at => "runs".to_owned(),
+            None => "runs or spins".to_owned(),
         }
+    }
+
+    /// What it does, and where.
+    fn doing(&self) -> String {
+        let mut text = format!("{} at ", self.state());
+        match &self.function {
+            Some((name, offset)) => text += &format!("{name} + {offset:#x} ({:#x})", self.pc),
+            None => text += &format!("{:#x}", self.pc),
+        }
+        if let Some(source) = &self.source {
+            text += &format!(", {source}");
+        }
+        if let Some(instruction) = &self.instruction {
+            text += &format!(": {instruction}");
+        }
+        text
+    }
+
+    /// Its name in a report.
+    fn name(&self) -> String {
+        let [x, y, z] = self.workgroup;
+        format!("workgroup ({x}, {y}, {z}), wave {}", self.wave)
     }
 }
 
 impl fmt::Display for LiveWave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.workgroup;
-        write!(f, "workgroup ({x}, {y}, {z}), wave {}: {} at ", self.wave, self.state())?;
-        match &self.function {
-            Some((name, offset)) => write!(f, "{name} + {offset:#x} ({:#x})", self.pc)?,
-            None => write!(f, "{:#x}", self.pc)?,
-        }
-        if let Some(source) = &self.source {
-            write!(f, ", {source}")?;
-        }
-        match &self.instruction {
-            Some(text) => write!(f, ": {text}"),
-            None => Ok(()),
-        }
+        write!(f, "{}: {}", self.name(), self.doing())
     }
 }
 
-/// A line for each of the first waves, and how many more there are.
+/// A line for each wave, or if that is too much for all waves that do the same.
 pub(crate) struct List<'a> {
     pub waves: &'a [LiveWave],
     /// What each line begins with.
@@ -125,12 +139,35 @@ pub(crate) struct List<'a> {
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indent = self.indent;
-        for wave in self.waves.iter().take(LISTED) {
-            write!(f, "\n{indent}{wave}")?;
+        if self.waves.len() <= LISTED {
+            return self.waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"));
         }
-        match self.waves.len().saturating_sub(LISTED) {
+        // In the order of their first waves.
+        let mut alike: Vec<(String, Vec<&LiveWave>)> = Vec::new();
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        for wave in self.waves {
+            let doing = wave.doing();
+            let line = *lines.entry(doing.clone()).or_insert(alike.len());
+            match alike.get_mut(line) {
+                Some((_, waves)) => waves.push(wave),
+                None => alike.push((doing, vec![wave])),
+            }
+        }
+        for (doing, waves) in alike.iter().take(LISTED) {
+            match &waves[..] {
+                [first, .., last] => {
+                    let (n, first, last) = (waves.len(), first.name(), last.name());
+                    write!(f, "\n{indent}{n} waves, from {first} to {last}: each {doing}")?;
+                }
+                waves => waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"))?,
+            }
+        }
+        match alike.iter().skip(LISTED).map(|(_, waves)| waves.len()).sum::<usize>() {
             0 => Ok(()),
-            more => write!(f, "\n{indent}and {more} more"),
+            more => {
+                let places = alike.len() - LISTED;
+                write!(f, "\n{indent}and {more} more, which do {places} other things")
+            }
         }
     }
 }
@@ -146,6 +183,7 @@ mod tests {
             wave: 1,
             pc: 0x1234,
             at_barrier: false,
+            looked_at: true,
             spins: None,
             looks_at: None,
             function: None,
@@ -174,8 +212,34 @@ mod tests {
         assert_eq!(looking.state(), "spins in a loop of 2 instructions on 0x5010 (byte 16 of `flag`)");
         let waiting = LiveWave { at_barrier: true, ..wave };
         assert_eq!(waiting.state(), "waits at s_barrier");
-        let list = |n: usize| List { waves: &vec![waiting.clone(); n], indent: " " }.to_string();
-        assert_eq!(list(LISTED).lines().count(), 1 + LISTED);
-        assert_eq!(list(LISTED + 7).lines().last(), Some(" and 7 more"));
+        let unknown = LiveWave { looked_at: false, at_barrier: false, ..waiting.clone() };
+        assert_eq!(unknown.state(), "runs or spins");
+    }
+
+    #[test]
+    fn many_waves_are_told_by_what_they_do() {
+        let wave = |n: u32, pc: u64| LiveWave {
+            workgroup: [n, 0, 0],
+            wave: 1,
+            pc,
+            at_barrier: true,
+            looked_at: false,
+            spins: None,
+            looks_at: None,
+            function: None,
+            instruction: None,
+            source: None,
+        };
+        let list = |waves: &[LiveWave]| List { waves, indent: " " }.to_string();
+        let mut waves: Vec<_> = (0..LISTED as u32).map(|n| wave(n, 0x10)).collect();
+        assert_eq!(list(&waves).lines().count(), 1 + LISTED);
+        waves.insert(7, wave(99, 0x20));
+        assert_eq!(
+            list(&waves),
+            "\n 20 waves, from workgroup (0, 0, 0), wave 1 to workgroup (19, 0, 0), wave 1: each waits at s_barrier at \
+             0x10\n workgroup (99, 0, 0), wave 1: waits at s_barrier at 0x20"
+        );
+        let all_different: Vec<_> = (0..27).map(|n| wave(n, n.into())).collect();
+        assert_eq!(list(&all_different).lines().last(), Some(" and 7 more, which do 7 other things"));
     }
 }

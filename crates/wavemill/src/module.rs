@@ -132,7 +132,9 @@ impl Module {
         }
         let mut image = object.image(limits)?;
         let align = image.align.max(4096);
-        let buffer = Buffer::internal(&device.0, "code object", image.bytes.len() as u64, align)?;
+        // Kernels compute addresses from those of its variables: it stands apart as users' buffers do.
+        let buffer = Buffer::allocate(&device.0, "code object", image.bytes.len() as u64, align)?;
+        buffer.set_internal();
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
         buffer.write_bytes(0, &image.bytes)?;
         let bias = buffer.address().wrapping_sub(image.start);

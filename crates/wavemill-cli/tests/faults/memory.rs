@@ -4,7 +4,7 @@ use wavemill::{AddressMode, Strict};
 
 use crate::case::Value::{Buffer, I32, I64, U32, U64};
 use crate::case::{Case, DATA, folder, without_addresses};
-use crate::{TARGETS, WHOLE, check, error_of};
+use crate::{TARGETS, check};
 
 /// Bytes of the accessed buffer: one dword for each lane of a wave.
 const SIZE: i64 = 256;
@@ -231,8 +231,7 @@ fn accesses_after_free() {
                 let first = said.lines().next().unwrap_or_default();
                 assert!(first.contains("`data`, which was freed"), "{first}");
                 assert_eq!(without_addresses(&said, false), without_addresses(&identity, false));
-                let text = if WHOLE.contains(&target) { &said } else { first };
-                all += &format!("# {kernel}, {what}\n{}\n\n", text.trim_end());
+                all += &format!("# {kernel}, {what}\n{}\n\n", said.trim_end());
             }
         }
         insta::assert_snapshot!(format!("freed_{target}"), all);
@@ -260,13 +259,7 @@ fn accesses_after_free_between_launches() {
             let output = folder.run(&["run", "freed.toml"]);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(4), "{kernel} on {target}\n{said}");
-            let said = said.trim_end();
-            let text = if WHOLE.contains(&target) {
-                said
-            } else {
-                error_of(said).lines().next().unwrap_or_default()
-            };
-            all += &format!("# {kernel}\n{text}\n\n");
+            all += &format!("# {kernel}\n{}\n\n", said.trim_end());
         }
         insta::assert_snapshot!(format!("freed_launches_{target}"), all);
     }
@@ -356,7 +349,7 @@ fn reports_as_json() {
         pick(lds(), "ds_write2_b32"),
         pick(ranges(), "buffer_store_dword"),
     ];
-    for target in WHOLE {
+    for target in TARGETS {
         let folder = folder("json", target);
         let mut all = String::new();
         for case in &cases {

@@ -131,9 +131,10 @@ pub struct LiveWave {
     pub pc: u64,
     /// Whether it waits at a barrier (the address is behind it).
     pub at_barrier: bool,
-    /// The loop that it cannot leave while no other wave writes memory; `None` if it waits at a barrier, or no such
-    /// loop was found: of a run that was stopped only the first 32 waves are looked at, not for long, and if the options
-    /// ask to find stalls.
+    /// Whether it was found out if it spins: not of waves at barriers, only if the options ask to find stalls, and of a run
+    /// that was stopped until that has cost some millions of instructions.
+    pub looked_at: bool,
+    /// The loop that it cannot leave while no other wave writes memory, if one was found.
     pub spins: Option<Spin>,
 }
 

@@ -217,6 +217,7 @@ impl Group {
             wave: n as u32,
             pc: self.waves[n].pc,
             at_barrier: self.states[n] == State::Waiting,
+            looked_at: false,
             spins: None,
         }
     }

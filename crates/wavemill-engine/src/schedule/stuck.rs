@@ -10,17 +10,20 @@ use crate::stall::{Attempt, Verdict};
 
 /// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
 const LOOKING: u64 = 16;
-/// Live waves of a stopped run of which it is found out whether they spin, and what that may cost for each: they move on
-/// a little.
-const EXPLAINED: usize = 32;
+/// Instructions that each live wave of a stopped run may move on until it is clear whether it spins, and all of them
+/// together. Those that spin take a few only.
 const EXPLAINING: u64 = 1 << 18;
+const ALL_EXPLAINING: u64 = 1 << 23;
+/// What looking at a wave counts beside its instructions.
+const LOOK: u64 = 1 << 10;
 
 impl Run<'_> {
-    /// The waves of workgroups that will not go on, in order; of the first ones it is found out whether they spin.
+    /// The waves of workgroups that will not go on, in order, and whether they spin.
     pub(super) fn live(&self, groups: &mut [Group]) -> Vec<LiveWave> {
         groups.sort_by_key(|group| group.linear);
         let source = SingleSteps(self.grid.source);
         let mut live = Vec::new();
+        let mut left = ALL_EXPLAINING;
         for group in groups {
             let around = self.around(group);
             for n in 0..group.waves.len() {
@@ -28,13 +31,18 @@ impl Run<'_> {
                     continue;
                 }
                 let mut wave = group.live_wave(n);
-                if self.detect_stalls && live.len() < EXPLAINED && !wave.at_barrier {
+                if self.detect_stalls && left > 0 && !wave.at_barrier {
                     let interp = self.interpreter(&source, false);
-                    let mut attempt = Attempt::new(interp, &source, self.grid.map, EXPLAINING, None);
+                    let budget = EXPLAINING.min(left);
+                    let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, None);
+                    let before = group.waves[n].retired;
                     // The run is over; nobody is told.
                     if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around, None) {
                         wave.spins = Some(spin);
                     }
+                    // Compiling the instructions that it looks at costs something, too.
+                    left = left.saturating_sub(group.waves[n].retired - before + LOOK);
+                    wave.looked_at = true;
                 }
                 live.push(wave);
             }
@@ -85,7 +93,7 @@ impl Run<'_> {
                         }
                     }
                 };
-                waves.push(LiveWave { spins, ..group.live_wave(n) });
+                waves.push(LiveWave { looked_at: spins.is_some(), spins, ..group.live_wave(n) });
             }
             // The last wave has just come to the barrier, or ended.
             if group.states.iter().all(|s| *s != State::Ready) {

@@ -132,7 +132,16 @@ impl FaultReport {
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
-        let Window { lines, within } = window(device.target, start.unwrap_or(fault.pc), fault.pc, bytes);
+        let from = |start: u64| window(device.target, start, fault.pc, bytes);
+        let Window { lines, within } = match (start, &region) {
+            (Some(start), _) => from(start),
+            // Stripped code. What lies between functions may be no code, so that an instruction across the PC says nothing.
+            (None, Some(region)) => {
+                let before = from(region.gap(at));
+                if before.within.is_none() { before } else { from(fault.pc) }
+            }
+            (None, None) => from(fault.pc),
+        };
         let (target, address) = match &fault.cause {
             // Code that is not followed by more has no branch at its end.
             FaultCause::BadJump { target }

@@ -29,8 +29,7 @@ pub(crate) struct Heap {
 impl Heap {
     /// A heap of `size` bytes.
     pub(crate) fn new(memory: &GuestMemory, size: u64) -> Result<Heap, MemoryError> {
-        let control = memory.allocate("device heap state", CONTROL, PAGE)?;
-        memory.set_internal(control);
+        let control = memory.allocate_internal("device heap state", CONTROL, PAGE)?;
         let arena = memory.allocate("device heap", size, SLAB)?;
         Ok(Heap { control, size, pieces: Pieces::new(arena, size) })
     }
