@@ -3,12 +3,13 @@
 //! The builder writes fields, then has the decoder read the words back: what the decoder sees must be what was asked
 //! for. So there is one set of rules for what is legal, the decoder's.
 
+use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, sgpr_alignment};
 use super::decode::{DecodeError, decode_form};
 use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
 use super::inst::Inst;
 use super::modifiers::Modifiers;
 use super::operand::{Operand, Special};
-use super::resolve::{sgpr_alignment, sign_extend};
+use super::resolve::sign_extend;
 use super::row::{FORMS, Form, Op, OperandSpec};
 use super::vocabulary::{Elem, Format, Role};
 use crate::target::Target;
@@ -190,7 +191,12 @@ impl InstBuilder {
             return Err(BuildError::NoOperand { op, role });
         }
         let mut writer = Writer { target: self.target, form, words: [0; 4], literal: None, illegal: None };
-        self.modifiers.write(form, |id, value| writer.modifier(id, value));
+        self.modifiers.write(form, |id, value| {
+            // The words are zero, and whatever an encoding lacks may be.
+            if value != 0 {
+                writer.modifier(id, value);
+            }
+        });
         if let Some(field) = writer.illegal {
             return Err(BuildError::Modifier { op, field });
         }
@@ -344,7 +350,7 @@ impl Writer {
             Operand::Sgpr { first, dwords } => tuple(first, dwords, 0, 102),
             Operand::Ttmp { first, dwords } => tuple(first, dwords, 108, 16),
             Operand::Special { reg, .. } => Ok(reg.code()),
-            Operand::Int(value @ 0..=64) => Ok(128 + value as u32),
+            Operand::Int(value @ 0..=64) => Ok(FIRST_CONSTANT + value as u32),
             Operand::Int(value @ -16..=-1) => Ok(192 + u32::from(value.unsigned_abs())),
             Operand::Int(_) => Err(OperandFault::Range),
             Operand::Float(value) => Ok(value.code()),
@@ -453,8 +459,11 @@ impl Writer {
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1 | F::Vsrc, _)
                 if encoding.field(self.target, id).is_some_and(|field| field.width == 9) =>
             {
-                let code =
-                    if vector { 256 + self.vector_code(spec, operand)? } else { self.scalar_code(operand)? };
+                let code = if vector {
+                    FIRST_VGPR + self.vector_code(spec, operand)?
+                } else {
+                    self.scalar_code(operand)?
+                };
                 self.field(id, code)
             }
             _ => {
@@ -470,7 +479,7 @@ impl Writer {
 
     fn off(&mut self, id: F) -> Result<(), OperandFault> {
         match id {
-            F::Saddr => self.field(id, 0x7F),
+            F::Saddr => self.field(id, SADDR_OFF),
             F::Vaddr => Ok(()),
             _ => Err(OperandFault::Kind),
         }

@@ -71,13 +71,11 @@ words! {
     }
 }
 
-/// Per target, encoding and field name: the position in [`Encoding::fields`], or [`NO_FIELD`].
-static FIELD_INDEX: [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
+/// The field of each name, if the encoding has it on the target: per target, encoding and name.
+static FIELDS: [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
 
-const NO_FIELD: u8 = u8::MAX;
-
-const fn index_fields() -> [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
-    let mut index = [[[NO_FIELD; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT];
+const fn index_fields() -> [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
+    let mut index = [[[None; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT];
     let mut target = 0;
     while target < Target::COUNT {
         let mut encoding = 0;
@@ -86,7 +84,7 @@ const fn index_fields() -> [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Tar
             let mut i = 0;
             while i < fields.len() {
                 if fields[i].targets.contains(Target::ALL[target]) {
-                    index[target][encoding][fields[i].id as usize] = i as u8;
+                    index[target][encoding][fields[i].id as usize] = Some(fields[i]);
                 }
                 i += 1;
             }
@@ -134,13 +132,13 @@ impl Encoding {
     }
 
     /// The field `id` as `target` has it, if the encoding has one there.
+    #[inline]
     pub const fn field(self, target: Target, id: FieldId) -> Option<Field> {
-        let index = FIELD_INDEX[target as usize][self as usize][id as usize];
-        let fields = self.fields();
-        if (index as usize) < fields.len() { Some(fields[index as usize]) } else { None }
+        FIELDS[target as usize][self as usize][id as usize]
     }
 
     /// The size in bytes without a literal that a source operand may add.
+    #[inline]
     pub const fn bytes(self) -> u8 {
         use Encoding::*;
         match self {

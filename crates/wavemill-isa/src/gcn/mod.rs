@@ -4,6 +4,7 @@
 //! instance means and whose [`Inst::row`] says everything that is known about the instruction.
 
 mod builder;
+mod codes;
 mod decode;
 mod effects;
 mod encoding;
@@ -11,6 +12,7 @@ mod fields;
 mod inst;
 mod matrix;
 mod modifiers;
+mod names;
 mod operand;
 mod resolve;
 mod row;

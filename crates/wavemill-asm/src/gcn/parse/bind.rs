@@ -36,7 +36,7 @@ pub(super) fn bind(
     mnemonic: Span,
 ) -> Result<Parsed, Fail> {
     let mut best: Option<(Rejection, &'static Form)> = None;
-    for form in named.forms(op, target) {
+    for form in named.forms(target) {
         let attempt = Attempt { target, form, arguments, modifiers, mnemonic: mnemonic.clone() };
         match attempt.bind() {
             Ok(parsed) => return Ok(parsed),

@@ -5,6 +5,7 @@ use wavemill_isa::gcn::{
 };
 use wavemill_isa::{Target, TargetSet};
 
+use super::super::mnemonic::Suffix;
 use super::bind::Attempt;
 use super::constant::Misfit;
 use super::mnemonic::{self, Named};
@@ -37,7 +38,7 @@ pub(super) fn unknown_mnemonic(target: Target, word: &str, span: Span) -> Fail {
 /// Other targets have the instruction.
 pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
-    let targets = named.ops.iter().fold(TargetSet::EMPTY, |all, op| all.union(op.row().targets));
+    let targets = named.op.row().targets;
     let fail = Diagnostic::new(span, format!("{target} has no `{plain}`")).note(
         format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
             " has it",
@@ -54,7 +55,7 @@ pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span
 /// The instruction has no encoding of the kind that the suffix names.
 pub(super) fn no_such_form(target: Target, word: &str, op: Op, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
-    let suffix = named.suffix.map_or("", mnemonic::Suffix::text);
+    let suffix = named.suffix.map_or("", Suffix::text);
     let encodings: Vec<&'static str> = op.row().encodings(target).map(|encoding| encoding.name()).collect();
     Diagnostic::new(span, format!("`{plain}` has no encoding `{suffix}` on {target}"))
         .note(format!("it has {}", encodings.join(", ")))
