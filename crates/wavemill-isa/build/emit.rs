@@ -83,15 +83,14 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
     }
     line!("];\n");
 
-    line!("/// Sets of operand codes that need no second look, one bit per code.");
-    line!("pub(super) static CODE_SETS: [CodeSet; {}] = [", sets.len());
-    for set in &sets {
-        line!("    {set:?},");
-    }
-    line!("];\n");
     line!("/// The bits that a window shows.");
     line!("pub(super) const WINDOW_BITS: u32 = {};\n", windows::WIDTH);
+    line!("/// The sets that each operand code is in, one bit per set.");
+    line!("pub(super) static CODE_SETS: [u64; 1 << WINDOW_BITS] = {:?};\n", windows::sets_of_codes(&sets));
 
+    let most = rows.iter().map(|row| row.operands.len()).max().unwrap_or(0);
+    line!("/// The most operands that a row has.");
+    line!("pub(super) const MAX_OPERANDS: usize = {most};\n");
     line!("pub(super) static ROWS: [Row; {}] = [", rows.len());
     for (index, row) in rows.iter().enumerate() {
         let start = forms.partition_point(|form| form.row < index);

@@ -14,13 +14,16 @@ use crate::table::{OperandRow, SourceRow};
 /// The bits that a window shows.
 pub const WIDTH: u32 = 9;
 
-/// One bit per code of [`WIDTH`] bits.
-pub type CodeSet = [u64; 1 << (WIDTH - 6)];
+/// Whether each code of [`WIDTH`] bits is in the set.
+pub type CodeSet = [bool; 1 << WIDTH];
+
+/// How many sets there can be: each has a bit for each code.
+const MOST_SETS: usize = u64::BITS as usize;
 
 /// Every code: nothing to be looked at.
-const ALL: CodeSet = [u64::MAX; 1 << (WIDTH - 6)];
+const ALL: CodeSet = [true; 1 << WIDTH];
 /// No code: always look closer.
-const NONE: CodeSet = [0; 1 << (WIDTH - 6)];
+const NONE: CodeSet = [false; 1 << WIDTH];
 
 /// The windows of a form.
 pub const COUNT: usize = 4;
@@ -34,13 +37,7 @@ pub struct Window {
 
 /// The set of the codes of `width` bits for which `holds`, whatever the bits behind them.
 fn set(width: u32, holds: impl Fn(u32) -> bool) -> CodeSet {
-    let mut set = NONE;
-    for shown in 0..1 << WIDTH {
-        if holds(shown & ((1 << width) - 1)) {
-            set[shown as usize / 64] |= 1 << (shown % 64);
-        }
-    }
-    set
+    std::array::from_fn(|shown| holds(shown as u32 & ((1 << width) - 1)))
 }
 
 /// The place and the set of a field that holds the operand.
@@ -134,5 +131,14 @@ fn index_of(sets: &mut Vec<CodeSet>, set: CodeSet) -> u8 {
         sets.push(set);
         sets.len() - 1
     });
-    u8::try_from(index).expect("there are fewer than 256 sets of codes")
+    assert!(index < MOST_SETS, "there are too many sets of codes");
+    index as u8
+}
+
+/// The sets that each code is in: one bit per set.
+pub fn sets_of_codes(sets: &[CodeSet]) -> Vec<u64> {
+    let of = |code: usize| {
+        sets.iter().enumerate().fold(0, |all, (index, set)| all | u64::from(set[code]) << index)
+    };
+    (0..1 << WIDTH).map(of).collect()
 }

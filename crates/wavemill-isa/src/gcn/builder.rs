@@ -4,19 +4,16 @@
 //! for. So there is one set of rules for what is legal, the decoder's.
 
 use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, sgpr_alignment};
-use super::decode::{DecodeError, decode_form};
+use super::decode::{DecodeError, decode_form, plain_form};
 use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
 use super::inst::Inst;
 use super::modifiers::Modifiers;
 use super::operand::{Operand, Special};
 use super::resolve::sign_extend;
-use super::row::{FORMS, Form, Op, OperandSpec};
+use super::row::{FORMS, Form, MAX_OPERANDS, Op, OperandSpec};
 use super::vocabulary::{Elem, Format, Role};
 use crate::target::Target;
 use core::fmt;
-
-/// The most operands that a row has.
-const MAX_OPERANDS: usize = 6;
 
 /// What is wrong with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,13 +133,8 @@ impl Inst {
     ///
     /// [`BuildError::NoForm`] if the instruction does not exist on the target in this encoding.
     pub fn build(target: Target, op: Op, encoding: Encoding) -> Result<InstBuilder, BuildError> {
-        let first = FORMS.partition_point(|form| (form.op as u16) < op as u16);
-        let form = FORMS[first..]
-            .iter()
-            .take_while(|form| form.op == op)
-            .position(|form| form.encoding == encoding && form.targets.contains(target))
-            .ok_or(BuildError::NoForm { op, target, encoding })?;
-        let form = (first + form) as u16;
+        let form =
+            op.row().form_index(target, encoding).ok_or(BuildError::NoForm { op, target, encoding })?;
         Ok(InstBuilder {
             target,
             form,
@@ -164,6 +156,7 @@ impl InstBuilder {
 
     /// Sets an operand. The VCC operands of the 32-bit carry and compare forms may be given or left out.
     #[must_use]
+    #[inline]
     pub fn operand(mut self, role: Role, operand: Operand) -> InstBuilder {
         match self.specs().iter().position(|spec| spec.role == role).and_then(|i| self.operands.get_mut(i)) {
             Some(slot) => *slot = Some(operand),
@@ -174,6 +167,7 @@ impl InstBuilder {
 
     /// Sets all modifiers.
     #[must_use]
+    #[inline]
     pub fn modifiers(mut self, modifiers: Modifiers) -> InstBuilder {
         self.modifiers = modifiers;
         self
@@ -230,18 +224,17 @@ impl InstBuilder {
     fn read_back(&self, writer: &Writer) -> Result<Inst, BuildError> {
         let form = self.form();
         let op = form.op;
-        let mut bytes = [0u8; 20];
-        for (chunk, word) in bytes.chunks_exact_mut(4).zip(writer.words) {
-            chunk.copy_from_slice(&word.to_le_bytes());
-        }
-        let inst = decode_form(self.target, self.form, &bytes).map_err(|error| match error {
-            DecodeError::Illegal { field, .. } => self.blame(field),
-            _ => BuildError::Modifier { op, field: F::Encoding },
-        })?;
+        let [low, high, ..] = writer.words;
+        let inst = match plain_form(self.target, self.form, u64::from(high) << 32 | u64::from(low)) {
+            Some(inst) => inst,
+            None => self.decode(writer)?,
+        };
+        let view = inst.view();
         for (index, spec) in self.specs().iter().enumerate() {
             let role = spec.role;
+            let found = view.operand(spec).ok().flatten();
             let implied = form.encoding.field_of(role).is_none();
-            match (self.operands.get(index).copied().flatten(), inst.operand(role)) {
+            match (self.operands.get(index).copied().flatten(), found) {
                 (Some(asked), Some(found)) if asked == found => {}
                 (Some(operand), found) => {
                     let fault = mismatch(operand, found);
@@ -256,6 +249,18 @@ impl InstBuilder {
             }
         }
         Ok(inst)
+    }
+
+    /// Decodes the words field by field.
+    fn decode(&self, writer: &Writer) -> Result<Inst, BuildError> {
+        let mut bytes = [0u8; 20];
+        for (chunk, word) in bytes.chunks_exact_mut(4).zip(writer.words) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        decode_form(self.target, self.form, &bytes).map_err(|error| match error {
+            DecodeError::Illegal { field, .. } => self.blame(field),
+            _ => BuildError::Modifier { op: self.form().op, field: F::Encoding },
+        })
     }
 
     /// The operand or modifier that a field at fault belongs to.

@@ -48,10 +48,12 @@ fn read_word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]))
 }
 
-/// What the highest nine bits of the first dword say: the opcode space, and where the opcode stands.
+/// What the highest nine bits of the first dword say: the opcode space, the size in bytes unless what follows changes it,
+/// and where the opcode stands.
 #[derive(Clone, Copy)]
 struct Head {
     space: Space,
+    size: u8,
     lo: u8,
     mask: u16,
 }
@@ -74,90 +76,107 @@ const fn head(word: u32) -> Option<Head> {
     const fn field(word: u32, lo: u32, width: u32) -> u32 {
         word >> lo & ((1 << width) - 1)
     }
-    const fn at(space: Space, lo: u8, width: u32) -> Option<Head> {
-        Some(Head { space, lo, mask: (1 << width) - 1 })
+    const fn at(space: Space, encoding: Encoding, lo: u8, width: u32) -> Option<Head> {
+        Some(Head { space, size: encoding.bytes(), lo, mask: (1 << width) - 1 })
     }
+    use Encoding as E;
     if word >> 31 == 0 {
         return match field(word, 25, 6) {
-            0x3F => at(Space::Vop1, 9, 8),
-            0x3E => at(Space::Vopc, 17, 8),
-            _ => at(Space::Vop2, 25, 6),
+            0x3F => at(Space::Vop1, E::Vop1, 9, 8),
+            0x3E => at(Space::Vopc, E::Vopc, 17, 8),
+            _ => at(Space::Vop2, E::Vop2, 25, 6),
         };
     }
     if word >> 30 == 0b10 {
         return match field(word, 23, 7) {
-            0x7D => at(Space::Sop1, 8, 8),
-            0x7E => at(Space::Sopc, 16, 7),
-            0x7F => at(Space::Sopp, 16, 7),
-            0x60.. => at(Space::Sopk, 23, 5),
-            _ => at(Space::Sop2, 23, 7),
+            0x7D => at(Space::Sop1, E::Sop1, 8, 8),
+            0x7E => at(Space::Sopc, E::Sopc, 16, 7),
+            0x7F => at(Space::Sopp, E::Sopp, 16, 7),
+            0x60.. => at(Space::Sopk, E::Sopk, 23, 5),
+            _ => at(Space::Sop2, E::Sop2, 23, 7),
         };
     }
     match field(word, 26, 6) {
-        0b11_0000 => at(Space::Smem, 18, 8),
-        0b11_0001 => at(Space::Exp, 0, 0),
-        0b11_0100 if field(word, 23, 3) == 7 => at(Space::Vop3p, 16, 7),
-        0b11_0100 => at(Space::Vop3, 16, 10),
-        0b11_0101 => at(Space::Vintrp, 16, 2),
-        0b11_0110 => at(Space::Ds, 17, 8),
+        0b11_0000 => at(Space::Smem, E::Smem, 18, 8),
+        0b11_0001 => at(Space::Exp, E::Exp, 0, 0),
+        0b11_0100 if field(word, 23, 3) == 7 => at(Space::Vop3p, E::Vop3p, 16, 7),
+        0b11_0100 => at(Space::Vop3, E::Vop3a, 16, 10),
+        0b11_0101 => at(Space::Vintrp, E::Vintrp, 16, 2),
+        0b11_0110 => at(Space::Ds, E::Ds, 17, 8),
         // Which of the three the segment tells.
-        0b11_0111 => at(Space::Flat, 18, 7),
-        0b11_1000 => at(Space::Mubuf, 18, 7),
-        0b11_1010 => at(Space::Mtbuf, 15, 4),
-        0b11_1100 => at(Space::Mimg, 18, 7),
+        0b11_0111 => at(Space::Flat, E::Flat, 18, 7),
+        0b11_1000 => at(Space::Mubuf, E::Mubuf, 18, 7),
+        0b11_1010 => at(Space::Mtbuf, E::Mtbuf, 15, 4),
+        0b11_1100 => at(Space::Mimg, E::Mimg, 18, 7),
         _ => None,
     }
 }
 
 /// The opcode space and opcode that the first dword names.
-#[inline]
-fn classify(word: u32) -> Option<(Space, u32)> {
-    let head = HEADS[(word >> (32 - HEAD_BITS)) as usize]?;
+#[inline(always)]
+fn classify(word: u32, head: Head) -> Option<(Space, u32)> {
     let code = word >> head.lo & u32::from(head.mask);
-    let space = match head.space {
-        Space::Flat => match word >> 14 & 3 {
-            0 => Space::Flat,
-            1 => Space::Scratch,
-            2 => Space::Global,
-            _ => return None,
-        },
-        space if word >> 31 == 0 => match (space, word & 0x1FF) {
+    let mut space = head.space;
+    if space == Space::Flat {
+        const SEGMENTS: [Option<Space>; 4] =
+            [Some(Space::Flat), Some(Space::Scratch), Some(Space::Global), None];
+        space = SEGMENTS[(word >> 14 & 3) as usize]?;
+    }
+    let src0 = word & 0x1FF;
+    if word >> 31 == 0 && matches!(src0, SRC_SDWA | SRC_DPP) {
+        space = match (space, src0) {
             (Space::Vop1, SRC_SDWA) => Space::Vop1Sdwa,
             (Space::Vopc, SRC_SDWA) => Space::VopcSdwa,
             (_, SRC_SDWA) => Space::Vop2Sdwa,
-            (Space::Vop1, SRC_DPP) => Space::Vop1Dpp,
-            (Space::Vopc, SRC_DPP) => return None,
-            (_, SRC_DPP) => Space::Vop2Dpp,
-            _ => space,
-        },
-        space => space,
-    };
+            (Space::Vop1, _) => Space::Vop1Dpp,
+            (Space::Vopc, _) => return None,
+            _ => Space::Vop2Dpp,
+        };
+    }
     Some((space, code))
 }
 
-#[inline]
+#[inline(always)]
 fn lookup(target: Target, space: Space, code: u32) -> Option<u16> {
     let table = OPCODES[target.index()][space as usize];
     table.get(code as usize).copied().filter(|&form| form != NO_FORM)
 }
 
+/// The head of the instruction that begins with `word`.
+#[inline(always)]
+fn head_of(word: u32) -> Option<Head> {
+    HEADS[(word >> (32 - HEAD_BITS)) as usize]
+}
+
 /// Decodes an instance that is seen to be legal at a glance and has no literal, as most are; `None` for all others, legal or
 /// not.
-#[inline]
+#[inline(always)]
 fn decode_plain(target: Target, bytes: &[u8]) -> Option<Inst> {
-    let pair = u64::from_le_bytes(*bytes.first_chunk()?);
-    let word = pair as u32;
-    let (space, code) = classify(word)?;
+    let words = u64::from_le_bytes(*bytes.first_chunk()?);
+    let word = words as u32;
+    let head = head_of(word)?;
+    let (space, code) = classify(word, head)?;
     let index = lookup(target, space, code)?;
+    let inst = plain_form(target, index, words)?;
+    // The size is taken from the head: it is known first, and the next instruction waits for it.
+    (inst.size == head.size && word >> 16 != SCALED).then_some(Inst { size: head.size, ..inst })
+}
+
+/// The instance of a form in these words, if it is seen to be legal at a glance and has no literal.
+#[inline(always)]
+pub(super) fn plain_form(target: Target, index: u16, words: u64) -> Option<Inst> {
     let form = &FORMS[usize::from(index)];
     let size = form.encoding.bytes();
-    let all = if size == 4 { u64::from(word) } else { pair };
-    let mut plain = all & form.fixed as u64 == form.value as u64 && word >> 16 != SCALED;
+    let words = if size == 4 { words & u64::from(u32::MAX) } else { words };
+    let mut plain = words & form.fixed as u64 == form.value as u64;
     for window in form.windows {
-        let shown = (all >> (window.lo & 63)) as usize & ((1 << WINDOW_BITS) - 1);
-        plain &= CODE_SETS[usize::from(window.set)][shown / 64] >> (shown % 64) & 1 != 0;
+        let shown = (words >> (window.lo & 63)) as usize & ((1 << WINDOW_BITS) - 1);
+        plain &= CODE_SETS[shown] >> (window.set & 63) & 1 != 0;
     }
-    plain.then_some(Inst { words: [all as u32, (all >> 32) as u32, 0, 0], form: index, target, size })
+    if !plain {
+        return None;
+    }
+    Some(Inst { words: [words as u32, (words >> 32) as u32, 0, 0], form: index, target, size })
 }
 
 /// Decodes the instruction at the start of `bytes`.
@@ -177,6 +196,8 @@ pub fn decode(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
 /// The high half of the first dword of the scaled matrix pair.
 const SCALED: u32 = Encoding::MaiScaled.encoding_bits();
 
+/// Decodes any instance, field by field.
+#[cold]
 #[inline(never)]
 fn decode_any(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
     let word = read_word(bytes, 0).ok_or(DecodeError::Truncated { needed: 4 })?;
@@ -186,7 +207,7 @@ fn decode_any(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
         return Ok(scaled);
     }
     let unknown = DecodeError::Unknown { word };
-    let (space, code) = classify(word).ok_or(unknown)?;
+    let (space, code) = head_of(word).and_then(|head| classify(word, head)).ok_or(unknown)?;
     let result = match lookup(target, space, code) {
         Some(form) => decode_form(target, form, bytes),
         None => Err(unknown),

@@ -95,6 +95,23 @@ const fn index_fields() -> [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.
     index
 }
 
+/// The field of each operand: per encoding and role.
+static FIELDS_OF: [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] = index_roles();
+
+const fn index_roles() -> [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] {
+    let mut index = [[None; Role::ALL.len()]; Encoding::ALL.len()];
+    let mut encoding = 0;
+    while encoding < Encoding::ALL.len() {
+        let mut role = 0;
+        while role < Role::ALL.len() {
+            index[encoding][role] = Encoding::ALL[encoding].find_field_of(Role::ALL[role]);
+            role += 1;
+        }
+        encoding += 1;
+    }
+    index
+}
+
 impl Encoding {
     /// The bit fields, in ascending order of position.
     pub const fn fields(self) -> &'static [Field] {
@@ -187,7 +204,12 @@ impl Encoding {
     }
 
     /// The field that holds the operand `role`, if it stands in the word.
+    #[inline]
     pub const fn field_of(self, role: Role) -> Option<FieldId> {
+        FIELDS_OF[self as usize][role as usize]
+    }
+
+    const fn find_field_of(self, role: Role) -> Option<FieldId> {
         use Encoding::*;
         use FieldId as F;
         use Role as R;

@@ -117,8 +117,10 @@ impl Words<'_> {
         };
         // The number of image data registers follows from DMASK, not from the opcode: no tuple is too long.
         let strict = spec.ty.elem != Elem::Texel;
-        let vector = |first, acc| vector_operand(first, dwords, acc, strict).ok_or(id);
-        let acc = spec.accvgpr || self.acc_bank(role);
+        let vector = |first| {
+            let acc = spec.accvgpr || self.acc_bank(role);
+            vector_operand(first, dwords, acc, strict).ok_or(id)
+        };
         Ok(Some(match (id, encoding) {
             (F::Offset, _) => return self.scalar_offset().map(Some),
             (F::Sdst, E::VopcSdwa) if !self.bit(F::SdstEnable) => {
@@ -137,19 +139,19 @@ impl Words<'_> {
                 sdwa_scalar(value, dwords).ok_or(id)?
             }
             (F::Src0 | F::Src1, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp) => {
-                vector(value, acc)?
+                vector(value)?
             }
-            (F::Src1, E::Vop2 | E::Vop2Literal | E::Vopc) => vector(value, acc)?,
+            (F::Src1, E::Vop2 | E::Vop2Literal | E::Vopc) => vector(value)?,
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1, _) | (F::Vsrc, E::Vop3Interp) => {
                 if value >= FIRST_VGPR {
-                    vector(value - FIRST_VGPR, acc)?
-                } else if self.takes_scalars(spec, value) {
+                    vector(value - FIRST_VGPR)?
+                } else if self.takes_scalars(spec, value, dwords) {
                     scalar(value)?
                 } else {
                     return Err(id);
                 }
             }
-            _ => vector(value, acc)?,
+            _ => vector(value)?,
         }))
     }
 
@@ -176,13 +178,13 @@ impl Words<'_> {
     /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
     /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1). Nor do sources of more
     /// than 64 bits, for which scalar sources have no meaning (Vega ISA 6.2.1 knows 32 and 64 bits of them).
-    fn takes_scalars(&self, spec: &OperandSpec, code: u32) -> bool {
+    fn takes_scalars(&self, spec: &OperandSpec, code: u32, dwords: u8) -> bool {
         match self.form.encoding {
             Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
             Encoding::Mai | Encoding::MaiScaled => {
                 spec.role == Role::Src2 && !self.flag(Flag::Sparse) && code >= FIRST_CONSTANT
             }
-            _ => !spec.accvgpr && self.dwords(spec) <= 2,
+            _ => !spec.accvgpr && dwords <= 2,
         }
     }
 

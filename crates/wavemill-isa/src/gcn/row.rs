@@ -27,11 +27,8 @@ pub struct OperandSpec {
     pub takes: Takes,
 }
 
-/// A set of operand codes, one bit per code.
-pub(super) type CodeSet = [u64; 1 << (WINDOW_BITS - 6)];
-
-/// [`WINDOW_BITS`] bits of an instance from bit `lo` up, and the set of values (an index into [`CODE_SETS`]) that are
-/// right whatever stands elsewhere: a register or a constant that exists, and no literal.
+/// [`WINDOW_BITS`] bits of an instance from bit `lo` up, and the set (a bit of [`CODE_SETS`]) of the values that are right
+/// whatever stands elsewhere: a register or a constant that exists, and no literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) lo: u8,
@@ -121,6 +118,12 @@ impl Row {
     pub fn forms(&self) -> &'static [Form] {
         let first = usize::from(self.first_form);
         &FORMS[first..first + usize::from(self.form_count)]
+    }
+
+    /// The index into [`FORMS`] of the form on `target` in `encoding`.
+    pub(super) fn form_index(&self, target: Target, encoding: Encoding) -> Option<u16> {
+        let fits = |form: &Form| form.encoding == encoding && form.targets.contains(target);
+        (self.first_form..self.first_form + self.form_count).find(|&index| fits(&FORMS[usize::from(index)]))
     }
 
     /// The form on `target` in `encoding`, if there is one.

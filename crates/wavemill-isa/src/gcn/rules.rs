@@ -6,7 +6,7 @@
 use super::encoding::{Encoding, FieldId};
 use super::inst::Inst;
 use super::operand::{Operand, Special};
-use super::row::OperandSpec;
+use super::row::{MAX_OPERANDS, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
 use crate::target::Target;
 use core::fmt;
@@ -105,12 +105,18 @@ impl BrokenRule {
 /// How many different scalar values an instruction can read, with VCC and M0.
 const MOST_SCALARS: usize = 6;
 
+/// The operands that an instance has.
+type Operands = [Option<(&'static OperandSpec, Operand)>; MAX_OPERANDS];
+
 impl Inst {
     /// The first rule that the instruction breaks, if there is one.
     pub fn broken_rule(&self) -> Option<BrokenRule> {
-        self.operands()
-            .find_map(|(spec, operand)| self.operand_rule(spec, operand))
-            .or_else(|| self.constant_bus())
+        let mut operands = Operands::default();
+        for (slot, operand) in operands.iter_mut().zip(self.operands()) {
+            *slot = Some(operand);
+        }
+        let rule = operands.iter().flatten().find_map(|&(spec, operand)| self.operand_rule(spec, operand));
+        rule.or_else(|| self.constant_bus(&operands))
             .or_else(|| self.field_rule())
             .or_else(|| self.matrix_rule())
     }
@@ -206,7 +212,7 @@ impl Inst {
         encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
     }
 
-    fn constant_bus(&self) -> Option<BrokenRule> {
+    fn constant_bus(&self, operands: &Operands) -> Option<BrokenRule> {
         if !self.is_vector_alu() {
             return None;
         }
@@ -218,7 +224,7 @@ impl Inst {
             count = 1;
         }
         let mut literal = false;
-        for (spec, operand) in self.operands() {
+        for &(spec, operand) in operands.iter().flatten() {
             if !matches!(spec.access, Access::Read | Access::ReadWrite) {
                 continue;
             }
@@ -250,6 +256,11 @@ impl Inst {
     }
 
     fn field_rule(&self) -> Option<BrokenRule> {
+        use Encoding as E;
+        // The others have no such rules.
+        if !matches!(self.encoding(), E::Vop3p | E::Mubuf | E::Mtbuf | E::Smem | E::Mimg) {
+            return None;
+        }
         let modifiers = self.modifiers();
         let does = |op| self.row().memory.iter().any(|access| access.op == op);
         match self.encoding() {
