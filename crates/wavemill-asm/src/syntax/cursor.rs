@@ -30,10 +30,9 @@ static CONTINUES_NAME: [bool; 256] = {
     all
 };
 
-/// How many of the first bytes of `text` a name can go on with.
+/// How many of the first bytes a name can go on with.
 #[inline]
-fn name_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
+fn name_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| !CONTINUES_NAME[usize::from(byte)]).unwrap_or(bytes.len())
 }
 
@@ -113,11 +112,10 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn peek_name(&mut self) -> &'a str {
         let at = self.at();
-        let rest = self.text.get(at..).unwrap_or_default();
-        match rest.as_bytes().first() {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        match rest.first() {
             Some(&first) if begins_name(first) => {
-                let length = name_length(rest);
-                rest.get(..length).unwrap_or_default()
+                self.text.get(at..at + name_length(rest)).unwrap_or_default()
             }
             _ => "",
         }
@@ -145,7 +143,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn token(&mut self) -> (Span, &'a str) {
         let at = self.at();
         let rest = self.text.get(at..).unwrap_or_default();
-        let length = name_length(rest);
+        let length = name_length(rest.as_bytes());
         let length = if length == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { length };
         (at..at + length, rest.get(..length).unwrap_or_default())
     }

@@ -11,6 +11,7 @@ use super::modifiers::Modifiers;
 use super::operand::{Operand, Special};
 use super::resolve::sign_extend;
 use super::row::{FORMS, Form, MAX_OPERANDS, Op, OperandSpec};
+use super::rules::{BrokenRule, Operands};
 use super::vocabulary::{Elem, Format, Role};
 use crate::target::Target;
 use core::fmt;
@@ -179,18 +180,36 @@ impl InstBuilder {
     ///
     /// [`BuildError`] says which operand or modifier is missing or illegal, and why.
     pub fn finish(self) -> Result<Inst, BuildError> {
+        self.encode().map(|(inst, _)| inst)
+    }
+
+    /// Encodes the instruction, and says which rule it then breaks: [`InstBuilder::finish`] and [`Inst::broken_rule`] in one,
+    /// for less than both cost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`InstBuilder::finish`]. A broken rule is none.
+    pub fn finish_with_rule(self) -> Result<(Inst, Option<BrokenRule>), BuildError> {
+        let (inst, operands) = self.encode()?;
+        Ok((inst, inst.rule_broken_with(&operands)))
+    }
+
+    /// The instance, and its operands as the decoder sees them.
+    fn encode(self) -> Result<(Inst, Operands), BuildError> {
         let form = self.form();
         let op = form.op;
         if let Some(role) = self.unknown {
             return Err(BuildError::NoOperand { op, role });
         }
         let mut writer = Writer { target: self.target, form, words: [0; 4], literal: None, illegal: None };
-        self.modifiers.write(form, |id, value| {
-            // The words are zero, and whatever an encoding lacks may be.
-            if value != 0 {
-                writer.modifier(id, value);
-            }
-        });
+        // The words are zero, and whatever an encoding lacks may be.
+        if self.modifiers != Modifiers::default() {
+            self.modifiers.write(form, |id, value| {
+                if value != 0 {
+                    writer.modifier(id, value);
+                }
+            });
+        }
         if let Some(field) = writer.illegal {
             return Err(BuildError::Modifier { op, field });
         }
@@ -221,7 +240,7 @@ impl InstBuilder {
     }
 
     /// Decodes the words and compares what they say with what was asked for.
-    fn read_back(&self, writer: &Writer) -> Result<Inst, BuildError> {
+    fn read_back(&self, writer: &Writer) -> Result<(Inst, Operands), BuildError> {
         let form = self.form();
         let op = form.op;
         let [low, high, ..] = writer.words;
@@ -230,9 +249,13 @@ impl InstBuilder {
             None => self.decode(writer)?,
         };
         let view = inst.view();
+        let mut operands = Operands::default();
         for (index, spec) in self.specs().iter().enumerate() {
             let role = spec.role;
             let found = view.operand(spec).ok().flatten();
+            if let Some(slot) = operands.get_mut(index) {
+                *slot = found;
+            }
             let implied = form.encoding.field_of(role).is_none();
             match (self.operands.get(index).copied().flatten(), found) {
                 (Some(asked), Some(found)) if asked == found => {}
@@ -248,7 +271,7 @@ impl InstBuilder {
                 (None, Some(_)) => return Err(BuildError::MissingOperand { op, role }),
             }
         }
-        Ok(inst)
+        Ok((inst, operands))
     }
 
     /// Decodes the words field by field.

@@ -105,18 +105,27 @@ impl BrokenRule {
 /// How many different scalar values an instruction can read, with VCC and M0.
 const MOST_SCALARS: usize = 6;
 
-/// The operands that an instance has.
-type Operands = [Option<(&'static OperandSpec, Operand)>; MAX_OPERANDS];
+/// The operands of an instance, in the order of its row; `None` for those that it lacks.
+pub(super) type Operands = [Option<Operand>; MAX_OPERANDS];
 
 impl Inst {
     /// The first rule that the instruction breaks, if there is one.
     pub fn broken_rule(&self) -> Option<BrokenRule> {
+        let view = self.view();
         let mut operands = Operands::default();
-        for (slot, operand) in operands.iter_mut().zip(self.operands()) {
-            *slot = Some(operand);
+        for (slot, spec) in operands.iter_mut().zip(self.row().operands) {
+            // Decoder and builder let no reserved code through.
+            *slot = view.operand(spec).ok().flatten();
         }
-        let rule = operands.iter().flatten().find_map(|&(spec, operand)| self.operand_rule(spec, operand));
-        rule.or_else(|| self.constant_bus(&operands))
+        self.rule_broken_with(&operands)
+    }
+
+    /// As [`Inst::broken_rule`], where the operands are known already.
+    pub(super) fn rule_broken_with(&self, operands: &Operands) -> Option<BrokenRule> {
+        let specs = self.row().operands;
+        (specs.iter().zip(operands))
+            .find_map(|(spec, operand)| self.operand_rule(spec, (*operand)?))
+            .or_else(|| self.constant_bus(operands))
             .or_else(|| self.field_rule())
             .or_else(|| self.matrix_rule())
     }
@@ -161,9 +170,12 @@ impl Inst {
                 if u16::from(first) + u16::from(dwords) > 256 {
                     return broken(Rule::LastVectorRegister);
                 }
-                let tuple = dwords > 1 && !self.has(Flag::OddTuple)
-                    || self.has(Flag::GdsOnly) && self.is_wave_sync(spec);
-                if tuple && first % 2 != 0 && self.target().has_unified_vgprs() {
+                let odd = first % 2 != 0 && self.target().has_unified_vgprs();
+                let tuple = || {
+                    dwords > 1 && !self.has(Flag::OddTuple)
+                        || self.has(Flag::GdsOnly) && self.is_wave_sync(spec)
+                };
+                if odd && tuple() {
                     return broken(Rule::EvenVectorTuple);
                 }
             }
@@ -180,7 +192,7 @@ impl Inst {
             Takes::ScalarOrConstant if !(scalar || inline) => return broken(Rule::ScalarOrConstant),
             _ => {}
         }
-        if self.has(Flag::Acc) && spec.role == Role::Src0 && scalar && self.target() == Target::Gfx908 {
+        if self.target() == Target::Gfx908 && self.has(Flag::Acc) && spec.role == Role::Src0 && scalar {
             return broken(Rule::ScalarToAccumulator);
         }
         let exec = matches!(operand, Operand::Special { reg: Special::ExecLo | Special::ExecHi, .. });
@@ -224,7 +236,8 @@ impl Inst {
             count = 1;
         }
         let mut literal = false;
-        for &(spec, operand) in operands.iter().flatten() {
+        for (spec, operand) in self.row().operands.iter().zip(operands) {
+            let &Some(operand) = operand else { continue };
             if !matches!(spec.access, Access::Read | Access::ReadWrite) {
                 continue;
             }

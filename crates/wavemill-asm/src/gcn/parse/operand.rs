@@ -147,6 +147,9 @@ impl Reader<'_, '_> {
 
     /// Reads `name(` if it comes next.
     fn function(&mut self, name: &str) -> bool {
+        if self.cursor.peek() != name.bytes().next() {
+            return false;
+        }
         let at = self.cursor.at();
         let found = self.cursor.eat_name(name) && self.cursor.eat("(");
         if !found {

@@ -1,7 +1,8 @@
 //! What is said of a text that no form takes.
 
 use wavemill_isa::gcn::{
-    BuildError, Elem, Encoding, FieldId, Form, Inst, Op, Operand, OperandFault, OperandSpec, Role, Special,
+    BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
+    Special,
 };
 use wavemill_isa::{Target, TargetSet};
 
@@ -374,16 +375,15 @@ pub(super) fn no_source_modifier(attempt: &Attempt<'_>, spec: &OperandSpec, argu
 pub(super) fn broken_rule(
     attempt: &Attempt<'_>,
     specs: &[Option<&'static OperandSpec>],
-    inst: &Inst,
-) -> Option<Fail> {
-    let broken = inst.broken_rule()?;
+    broken: BrokenRule,
+) -> Fail {
     let argument =
         broken.role.and_then(|role| attempt.argument(specs, role)).map(|argument| argument.span.clone());
     let modifier = broken.field.and_then(|field| {
         attempt.modifiers.iter().find(|modifier| modifier::text(modifier.name) == field.name())
     });
     let span = argument.or_else(|| modifier.map(|modifier| modifier.span.clone()));
-    Some(Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string()))
+    Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string())
 }
 
 /// Adds where the text would be legal.
