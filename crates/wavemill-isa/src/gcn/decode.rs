@@ -76,38 +76,48 @@ const fn head(word: u32) -> Option<Head> {
     const fn field(word: u32, lo: u32, width: u32) -> u32 {
         word >> lo & ((1 << width) - 1)
     }
-    const fn at(space: Space, encoding: Encoding, lo: u8, width: u32) -> Option<Head> {
-        Some(Head { space, size: encoding.bytes(), lo, mask: (1 << width) - 1 })
+    /// The head of an encoding: its opcode field tells the rest.
+    const fn at(space: Space, encoding: Encoding) -> Option<Head> {
+        let fields = encoding.fields();
+        let mut head = Head { space, size: encoding.bytes(), lo: 0, mask: 0 };
+        let mut index = 0;
+        while index < fields.len() {
+            if matches!(fields[index].id, FieldId::Op) {
+                (head.lo, head.mask) = (fields[index].lo, (1 << fields[index].width) - 1);
+            }
+            index += 1;
+        }
+        Some(head)
     }
     use Encoding as E;
     if word >> 31 == 0 {
         return match field(word, 25, 6) {
-            0x3F => at(Space::Vop1, E::Vop1, 9, 8),
-            0x3E => at(Space::Vopc, E::Vopc, 17, 8),
-            _ => at(Space::Vop2, E::Vop2, 25, 6),
+            0x3F => at(Space::Vop1, E::Vop1),
+            0x3E => at(Space::Vopc, E::Vopc),
+            _ => at(Space::Vop2, E::Vop2),
         };
     }
     if word >> 30 == 0b10 {
         return match field(word, 23, 7) {
-            0x7D => at(Space::Sop1, E::Sop1, 8, 8),
-            0x7E => at(Space::Sopc, E::Sopc, 16, 7),
-            0x7F => at(Space::Sopp, E::Sopp, 16, 7),
-            0x60.. => at(Space::Sopk, E::Sopk, 23, 5),
-            _ => at(Space::Sop2, E::Sop2, 23, 7),
+            0x7D => at(Space::Sop1, E::Sop1),
+            0x7E => at(Space::Sopc, E::Sopc),
+            0x7F => at(Space::Sopp, E::Sopp),
+            0x60.. => at(Space::Sopk, E::Sopk),
+            _ => at(Space::Sop2, E::Sop2),
         };
     }
     match field(word, 26, 6) {
-        0b11_0000 => at(Space::Smem, E::Smem, 18, 8),
-        0b11_0001 => at(Space::Exp, E::Exp, 0, 0),
-        0b11_0100 if field(word, 23, 3) == 7 => at(Space::Vop3p, E::Vop3p, 16, 7),
-        0b11_0100 => at(Space::Vop3, E::Vop3a, 16, 10),
-        0b11_0101 => at(Space::Vintrp, E::Vintrp, 16, 2),
-        0b11_0110 => at(Space::Ds, E::Ds, 17, 8),
+        0b11_0000 => at(Space::Smem, E::Smem),
+        0b11_0001 => at(Space::Exp, E::Exp),
+        0b11_0100 if field(word, 23, 3) == 7 => at(Space::Vop3p, E::Vop3p),
+        0b11_0100 => at(Space::Vop3, E::Vop3a),
+        0b11_0101 => at(Space::Vintrp, E::Vintrp),
+        0b11_0110 => at(Space::Ds, E::Ds),
         // Which of the three the segment tells.
-        0b11_0111 => at(Space::Flat, E::Flat, 18, 7),
-        0b11_1000 => at(Space::Mubuf, E::Mubuf, 18, 7),
-        0b11_1010 => at(Space::Mtbuf, E::Mtbuf, 15, 4),
-        0b11_1100 => at(Space::Mimg, E::Mimg, 18, 7),
+        0b11_0111 => at(Space::Flat, E::Flat),
+        0b11_1000 => at(Space::Mubuf, E::Mubuf),
+        0b11_1010 => at(Space::Mtbuf, E::Mtbuf),
+        0b11_1100 => at(Space::Mimg, E::Mimg),
         _ => None,
     }
 }
