@@ -29,6 +29,33 @@ const fn decimals() -> [[u8; 4]; 1000] {
     all
 }
 
+/// A piece of at most eight bytes. It is copied whole, whatever its length, so that no branch depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Short {
+    bytes: [u8; 8],
+    length: usize,
+}
+
+impl Short {
+    /// Nothing.
+    pub(super) const EMPTY: Short = Short::new("");
+
+    /// `text`, which has at most eight bytes: for constants, where a longer one does not compile.
+    pub(super) const fn new(text: &str) -> Short {
+        let mut short = Short { bytes: [0; 8], length: text.len() };
+        let mut at = 0;
+        while at < text.len() {
+            short.bytes[at] = text.as_bytes()[at];
+            at += 1;
+        }
+        short
+    }
+
+    fn text(&self) -> &str {
+        self.bytes.get(..self.length).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
 /// Gathers pieces of a text for `out`.
 pub(super) struct Line<'w> {
     bytes: [u8; ROOM],
@@ -67,6 +94,19 @@ impl<'w> Line<'w> {
     fn long_text(&mut self, text: &str) -> fmt::Result {
         self.flush()?;
         self.out.write_str(text)
+    }
+
+    /// Adds `piece`.
+    #[inline]
+    pub(super) fn short(&mut self, piece: Short) -> fmt::Result {
+        match self.bytes.get_mut(self.length..self.length + piece.bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(&piece.bytes);
+                self.length += piece.length;
+                Ok(())
+            }
+            None => self.text(piece.text()),
+        }
     }
 
     /// Adds the number in decimal.
@@ -147,7 +187,9 @@ mod tests {
                 let piece = "é".repeat(piece % 7) + &"x".repeat(piece);
                 assert!(line.text(&piece).and_then(|()| line.decimal(round)).is_ok());
                 assert!(line.hexadecimal(round << 20).is_ok());
-                expected += &format!("{piece}{round}{:#x}", round << 20);
+                let short = if round % 2 == 0 { Short::new("12345678") } else { Short::new("é") };
+                assert!(line.short(short).and_then(|()| line.short(Short::EMPTY)).is_ok());
+                expected += &format!("{piece}{round}{:#x}{}", round << 20, short.text());
             }
             assert!(line.flush().is_ok());
             assert_eq!(text, expected);

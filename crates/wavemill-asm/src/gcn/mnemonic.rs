@@ -3,6 +3,8 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Op, Row};
 
+use super::line::Short;
+
 /// The end of a mnemonic that names an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suffix {
@@ -26,6 +28,16 @@ impl Suffix {
             Suffix::E64 => "_e64",
             Suffix::Sdwa => "_sdwa",
             Suffix::Dpp => "_dpp",
+        }
+    }
+
+    /// The suffix as a piece of a line.
+    pub(super) const fn short(self) -> Short {
+        match self {
+            Suffix::E32 => const { Short::new(Suffix::E32.text()) },
+            Suffix::E64 => const { Short::new(Suffix::E64.text()) },
+            Suffix::Sdwa => const { Short::new(Suffix::Sdwa.text()) },
+            Suffix::Dpp => const { Short::new(Suffix::Dpp.text()) },
         }
     }
 

@@ -11,7 +11,7 @@ use wavemill_isa::gcn::{
     Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row, Special,
 };
 
-use super::line::Line;
+use super::line::{Line, Short};
 use super::mnemonic::Suffix;
 use super::number::{self, reading};
 use super::special;
@@ -67,6 +67,9 @@ pub(super) fn operand_text(inst: &Inst, spec: &OperandSpec, operand: Operand) ->
     text
 }
 
+const BLANK: Short = Short::new(" ");
+const COMMA: Short = Short::new(", ");
+
 struct Printer<'a, 'w> {
     out: &'a mut Line<'w>,
     inst: &'a Inst,
@@ -92,20 +95,20 @@ impl<'a, 'w> Printer<'a, 'w> {
 
     fn print(mut self) -> fmt::Result {
         self.out.text(self.row.mnemonic(self.target))?;
-        let mut separator = " ";
+        let mut separator = BLANK;
         let inst = self.inst;
         for (index, (spec, operand)) in inst.operands().enumerate() {
             if index == 0 {
-                self.out
-                    .text(Suffix::written(self.row, self.target, self.encoding).map_or("", Suffix::text))?;
+                let suffix = Suffix::written(self.row, self.target, self.encoding);
+                self.out.short(suffix.map_or(Short::EMPTY, Suffix::short))?;
             }
             // `s_endpgm 0` is written `s_endpgm`.
             if operand == Operand::Imm(0) && self.has(Flag::Endpgm) {
                 continue;
             }
-            self.out.text(separator)?;
+            self.out.short(separator)?;
             self.operand(spec, operand)?;
-            separator = if spec.ty.elem == Elem::ExpTgt { " " } else { ", " };
+            separator = if spec.ty.elem == Elem::ExpTgt { BLANK } else { COMMA };
         }
         self.suffix_modifiers()
     }
@@ -143,17 +146,19 @@ impl<'a, 'w> Printer<'a, 'w> {
             (float && bit(self.modifiers.neg), float && bit(self.modifiers.abs), bit(self.modifiers.sext));
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
+        const BAR: Short = Short::new("|");
+        const CLOSE: Short = Short::new(")");
         let (before, after) = match (neg, abs, sext) {
-            (_, _, true) => ("sext(", ")"),
-            (true, true, _) => ("-|", "|"),
-            (true, false, _) if constant => ("neg(", ")"),
-            (true, false, _) => ("-", ""),
-            (false, true, _) => ("|", "|"),
-            _ => ("", ""),
+            (_, _, true) => (const { Short::new("sext(") }, CLOSE),
+            (true, true, _) => (const { Short::new("-|") }, BAR),
+            (true, false, _) if constant => (const { Short::new("neg(") }, CLOSE),
+            (true, false, _) => (const { Short::new("-") }, Short::EMPTY),
+            (false, true, _) => (BAR, BAR),
+            _ => (Short::EMPTY, Short::EMPTY),
         };
-        self.out.text(before)?;
+        self.out.short(before)?;
         self.value(spec, operand)?;
-        self.out.text(after)
+        self.out.short(after)
     }
 
     /// A value of an export: `off` if its component is not enabled; compressed exports have two per register.
@@ -193,21 +198,21 @@ impl<'a, 'w> Printer<'a, 'w> {
 
     fn register(&mut self, operand: Operand) -> fmt::Result {
         let (name, first, dwords) = match operand {
-            Operand::Sgpr { first, dwords } => ("s", first, dwords),
-            Operand::Ttmp { first, dwords } => ("ttmp", first, dwords),
-            Operand::Vgpr { first, dwords } => ("v", first, dwords),
-            Operand::Agpr { first, dwords } => ("a", first, dwords),
+            Operand::Sgpr { first, dwords } => (const { Short::new("s") }, first, dwords),
+            Operand::Ttmp { first, dwords } => (const { Short::new("ttmp") }, first, dwords),
+            Operand::Vgpr { first, dwords } => (const { Short::new("v") }, first, dwords),
+            Operand::Agpr { first, dwords } => (const { Short::new("a") }, first, dwords),
             Operand::Special { reg, dwords } => return self.out.text(special_name(reg, dwords)),
             Operand::Off => return self.out.text("off"),
             // Constants are not registers; `value` has written them.
             _ => return Ok(()),
         };
         let first = u32::from(first);
-        self.out.text(name)?;
+        self.out.short(name)?;
         if dwords == 1 {
             return self.out.decimal(first);
         }
-        self.out.text("[")?;
+        self.out.short(const { Short::new("[") })?;
         self.out.decimal(first)?;
         self.out.text(":")?;
         self.out.decimal(first + u32::from(dwords).saturating_sub(1))?;

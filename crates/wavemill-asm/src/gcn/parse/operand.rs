@@ -474,3 +474,49 @@ fn special_register(name: &str) -> Option<Operand> {
     };
     Some(Operand::Special { reg, dwords })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::NoSymbols;
+
+    /// What is read as a simple register is what is read otherwise, up to the same place.
+    #[test]
+    fn simple_registers_are_registers() {
+        let numbers =
+            ["", "0", "7", "00", "07", "08", "15", "101", "102", "103", "255", "256", "1000", "0x1"];
+        let mut texts = Vec::new();
+        for file in ["v", "s", "a", "acc", "ttmp", "x"] {
+            for first in numbers {
+                for behind in ["", ",", " , v1", ".l", "_x", "é", "|", ":"] {
+                    texts.push(format!(" {file}{first}{behind}"));
+                    texts.push(format!("{file}[{first}]{behind}"));
+                    texts.push(format!("{file} [{first}]{behind}"));
+                }
+                for last in numbers {
+                    texts.push(format!("{file}[{first}:{last}]"));
+                    texts.push(format!("{file}[{first}:{last}"));
+                    texts.push(format!("{file}[{first} :{last}], 1"));
+                }
+            }
+        }
+        let mut simple = 0;
+        for target in [Target::Gfx900, Target::Gfx942] {
+            for text in &texts {
+                let mut cursor = Cursor::new(text);
+                let mut reader = Reader { cursor: &mut cursor, target, symbols: &NoSymbols };
+                let Some(register) = reader.simple_register() else {
+                    assert_eq!(cursor.end(), 0, "{text}");
+                    continue;
+                };
+                simple += 1;
+                let end = cursor.end();
+                let mut cursor = Cursor::new(text);
+                let mut reader = Reader { cursor: &mut cursor, target, symbols: &NoSymbols };
+                assert_eq!(reader.register(), Ok(Some(register)), "{text}");
+                assert_eq!(cursor.end(), end, "{text}");
+            }
+        }
+        assert!(simple > 400, "{simple} texts are simple registers");
+    }
+}
