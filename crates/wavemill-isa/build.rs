@@ -9,8 +9,11 @@ mod emit;
 mod forms;
 #[path = "src/gcn"]
 mod gcn {
+    pub mod codes;
     pub mod encoding;
     pub mod fields;
+    pub mod names;
+    pub mod operand;
     pub mod vocabulary;
 }
 #[path = "build/reasons.rs"]
@@ -19,6 +22,8 @@ mod reasons;
 mod table;
 #[path = "src/target.rs"]
 mod target;
+#[path = "build/windows.rs"]
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
@@ -59,6 +64,9 @@ fn main() {
     println!("cargo::rerun-if-changed=src/gcn/vocabulary.rs");
     println!("cargo::rerun-if-changed=src/gcn/encoding.rs");
     println!("cargo::rerun-if-changed=src/gcn/fields.rs");
+    println!("cargo::rerun-if-changed=src/gcn/codes.rs");
+    println!("cargo::rerun-if-changed=src/gcn/names.rs");
+    println!("cargo::rerun-if-changed=src/gcn/operand.rs");
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut rows = Vec::new();

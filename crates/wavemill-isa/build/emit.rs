@@ -2,9 +2,11 @@
 
 use crate::forms::SourceForm;
 use crate::gcn::encoding::Space;
+use crate::gcn::names::{EMPTY, SLOTS, first_slot};
 use crate::reasons::Reason;
 use crate::table::SourceRow;
 use crate::target::{Target, TargetSet};
+use crate::windows::{self, windows};
 use std::fmt::Write;
 
 /// `v_add_f32` as a variant name: `VAddF32`. An underscore between digits stays, so that `16x16x4_4b` is readable.
@@ -59,10 +61,15 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
     }
     line!("    ];\n}}\n");
 
+    let mut sets = Vec::new();
     line!("pub(super) static FORMS: [Form; {}] = [", forms.len());
     for form in forms {
+        let windows: Vec<String> = windows(&rows[form.row], form, &mut sets)
+            .iter()
+            .map(|window| format!("Window {{ lo: {}, set: {} }}", window.lo, window.set))
+            .collect();
         line!(
-            "    Form {{ op: Op::{}, encoding: Encoding::{}, code: {}, targets: {}, fixed: {:#x}, value: {:#x}, used: {:#x}, checks: {:#b} }},",
+            "    Form {{ op: Op::{}, encoding: Encoding::{}, code: {}, targets: {}, fixed: {:#x}, value: {:#x}, used: {:#x}, checks: {:#b}, windows: [{}] }},",
             variant(rows[form.row].name()),
             form.encoding.variant(),
             form.code,
@@ -70,11 +77,20 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
             form.fixed,
             form.value,
             form.used,
-            form.checks
+            form.checks,
+            windows.join(", ")
         );
     }
     line!("];\n");
 
+    line!("/// The bits that a window shows.");
+    line!("pub(super) const WINDOW_BITS: u32 = {};\n", windows::WIDTH);
+    line!("/// The sets that each operand code is in, one bit per set.");
+    line!("pub(super) static CODE_SETS: [u64; 1 << WINDOW_BITS] = {:?};\n", windows::sets_of_codes(&sets));
+
+    let most = rows.iter().map(|row| row.operands.len()).max().unwrap_or(0);
+    line!("/// The most operands that a row has.");
+    line!("pub(super) const MAX_OPERANDS: usize = {most};\n");
     line!("pub(super) static ROWS: [Row; {}] = [", rows.len());
     for (index, row) in rows.iter().enumerate() {
         let start = forms.partition_point(|form| form.row < index);
@@ -143,6 +159,26 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
         line!("    }},");
     }
     line!("];\n");
+
+    let names: Vec<(&str, &SourceRow)> =
+        rows.iter().flat_map(|row| row.names.iter().map(move |(_, name)| (&**name, row))).collect();
+    let mut slots = vec![EMPTY; SLOTS];
+    for (index, (name, _)) in names.iter().enumerate() {
+        let mut at = first_slot(name.as_bytes());
+        while slots[at] != EMPTY {
+            at = (at + 1) % SLOTS;
+        }
+        slots[at] = index as u16;
+    }
+    assert!(2 * names.len() < SLOTS, "the table of mnemonics has too few slots");
+    line!("/// Every mnemonic.");
+    line!("static NAMES: [(&str, Op); {}] = [", names.len());
+    for (name, row) in &names {
+        line!("    ({name:?}, Op::{}),", variant(row.name()));
+    }
+    line!("];\n");
+    line!("/// Indices into `NAMES`, or `EMPTY`, in the order that `first_slot` gives.");
+    line!("static NAME_SLOTS: [u16; SLOTS] = {slots:?};\n");
 
     line!("/// Per target and opcode space: index of the form of each opcode, or `NO_FORM`.");
     line!("pub(super) static OPCODES: [[&[u16]; {}]; {}] = [", Space::ALL.len(), Target::COUNT);

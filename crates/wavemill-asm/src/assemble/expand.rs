@@ -27,7 +27,7 @@ impl<'t> Frame<'t> {
         if self.rest.is_empty() {
             return None;
         }
-        let (line, rest) = match self.rest.as_bytes().iter().position(|byte| *byte == b'\n') {
+        let (line, rest) = match memchr::memchr(b'\n', self.rest.as_bytes()) {
             Some(end) => (self.rest.get(..end)?, self.rest.get(end + 1..)?),
             None => (self.rest, ""),
         };

@@ -14,6 +14,7 @@ mod section;
 mod symbol;
 mod symbols;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -330,6 +331,9 @@ impl<'a> Assembler<'a> {
                 }
                 cursor.go_to(start);
             }
+            if self.is_plain_instruction(&mut cursor) {
+                return self.instruction(text, start);
+            }
             if let Some(name) = self.label(&mut cursor)? {
                 self.define_label(&name, start..start + name.len())?;
                 continue;
@@ -361,18 +365,32 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Whether an instruction comes next: a name that is no directive, and neither label nor assignment. The cursor stays
+    /// where it is. Where this says no, it may still be one.
+    fn is_plain_instruction(&self, cursor: &mut Cursor<'_>) -> bool {
+        let name = cursor.peek_name();
+        if name.is_empty() || name.starts_with('.') || self.kernel.is_some() || !self.macros.is_empty() {
+            return false;
+        }
+        let start = cursor.at();
+        cursor.go_to(start + name.len());
+        let behind = cursor.peek();
+        cursor.go_to(start);
+        !matches!(behind, Some(b':' | b'='))
+    }
+
     fn tell_other(&mut self, text: &str) {
         (self.observer)(Event::Other { line: self.line, text });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
-    fn label(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<String>, Fail> {
+    fn label<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<Cow<'t, str>>, Fail> {
         let name = match cursor.peek() {
             Some(b'"') => {
                 let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
                 let at = cursor.at();
                 cursor.go_to(at + length);
-                String::from_utf8_lossy(&name).into_owned()
+                Cow::Owned(String::from_utf8_lossy(&name).into_owned())
             }
             Some(b'0'..=b'9') => {
                 let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
@@ -383,11 +401,11 @@ impl<'a> Assembler<'a> {
                     return Ok(None);
                 }
                 cursor.expect(":")?;
-                return Ok(number.map(|number| self.symbols.define_numeric(number)));
+                return Ok(number.map(|number| self.symbols.define_numeric(number).into()));
             }
             _ => match cursor.name() {
                 "" => return Ok(None),
-                name => name.to_owned(),
+                name => Cow::Borrowed(name),
             },
         };
         Ok(cursor.eat(":").then_some(name))

@@ -1,6 +1,8 @@
 //! Text of gfx9 instructions (Vega and the CDNA generations).
 
 pub mod explain;
+mod line;
+mod mnemonic;
 mod number;
 pub(crate) mod parse;
 mod print;

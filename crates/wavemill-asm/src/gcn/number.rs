@@ -3,9 +3,11 @@
 //! An inline constant is written by its value. A literal is written in hexadecimal; where the same value also exists as
 //! an inline constant the literal is wrapped in `lit(...)`, so that the text says which encoding it came from.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use wavemill_isa::gcn::{Elem, Format, InlineFloat, OperandSpec, Role, Row};
+
+use super::line::Line;
 
 /// How an operand reads a constant, which decides how the constant is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,18 +58,16 @@ fn is_inline_float(matches: impl Fn(InlineFloat) -> bool) -> bool {
 }
 
 /// Writes an inline float.
-pub(super) fn inline_float(out: &mut impl Write, float: InlineFloat, reading: Reading) -> fmt::Result {
+pub(super) fn inline_float(out: &mut Line<'_>, float: InlineFloat, reading: Reading) -> fmt::Result {
     match reading {
-        Reading::Int16 => write!(out, "{:#x}", float.f16_bits()),
-        Reading::Int64 | Reading::Float64 if float == InlineFloat::InvTwoPi => {
-            out.write_str(INVERSE_TWO_PI_64)
-        }
-        _ => out.write_str(float.name()),
+        Reading::Int16 => out.hexadecimal(float.f16_bits().into()),
+        Reading::Int64 | Reading::Float64 if float == InlineFloat::InvTwoPi => out.text(INVERSE_TWO_PI_64),
+        _ => out.text(float.name()),
     }
 }
 
 /// Writes the literal `value` of a source operand.
-pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt::Result {
+pub(super) fn literal(out: &mut Line<'_>, value: u32, reading: Reading) -> fmt::Result {
     let low = value as u16;
     let small = is_inline_int(i64::from(value as i32));
     let ambiguous = match reading {
@@ -84,61 +84,39 @@ pub(super) fn literal(out: &mut impl Write, value: u32, reading: Reading) -> fmt
                 return inline_float(out, float, reading);
             }
             if value == 0 {
-                return out.write_str("0");
+                return out.text("0");
             }
             false
         }
     };
     match reading {
-        _ if ambiguous => write!(out, "lit({value:#x})"),
+        _ if ambiguous => {
+            out.text("lit(")?;
+            out.hexadecimal(value)?;
+            out.text(")")
+        }
         // LLVM drops the half that the operand does not read.
-        Reading::Int16 | Reading::Float16 => write!(out, "{low:#x}"),
-        _ => write!(out, "{value:#x}"),
+        Reading::Int16 | Reading::Float16 => out.hexadecimal(low.into()),
+        _ => out.hexadecimal(value),
     }
 }
 
 /// Writes an immediate field as LLVM writes plain 32-bit immediates: by value where it is an inline constant's, else in
 /// hexadecimal.
-pub(super) fn immediate(out: &mut impl Write, value: u32) -> fmt::Result {
+pub(super) fn immediate(out: &mut Line<'_>, value: u32) -> fmt::Result {
     if is_inline_int(i64::from(value as i32)) {
-        return write!(out, "{}", value as i32);
+        return out.signed_decimal(value as i32);
     }
     match InlineFloat::ALL.iter().find(|float| float.f32_bits() == value) {
         Some(&float) => inline_float(out, float, Reading::Any32),
-        None => write!(out, "{value:#x}"),
+        None => out.hexadecimal(value),
     }
 }
 
 /// Writes a signed offset: `0x10`, `-0x10`.
-pub(super) fn signed_hex(out: &mut impl Write, value: i32) -> fmt::Result {
-    let sign = if value < 0 { "-" } else { "" };
-    write!(out, "{sign}{:#x}", value.unsigned_abs())
-}
-
-/// Writes a small number in decimal. Register numbers are most of a text's digits, and this takes a fraction of the time of
-/// the formatting machinery.
-pub(super) fn decimal(out: &mut impl Write, value: u16) -> fmt::Result {
-    let mut digits = [b'0'; 5];
-    let (mut start, mut rest) = (digits.len() - 1, value);
-    while rest >= 10 {
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        start -= 1;
+pub(super) fn signed_hex(out: &mut Line<'_>, value: i32) -> fmt::Result {
+    if value < 0 {
+        out.text("-")?;
     }
-    digits[start] = b'0' + rest as u8;
-    out.write_str(std::str::from_utf8(&digits[start..]).map_err(|_| fmt::Error)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::decimal;
-
-    #[test]
-    fn decimal_is_the_plain_number() {
-        for value in 0..=u16::MAX {
-            let mut text = String::new();
-            assert!(decimal(&mut text, value).is_ok());
-            assert_eq!(text, value.to_string());
-        }
-    }
+    out.hexadecimal(value.unsigned_abs())
 }

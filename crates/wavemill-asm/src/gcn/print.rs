@@ -11,6 +11,8 @@ use wavemill_isa::gcn::{
     Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row, Special,
 };
 
+use super::line::{Line, Short};
+use super::mnemonic::Suffix;
 use super::number::{self, reading};
 use super::special;
 
@@ -51,35 +53,25 @@ pub fn print(out: &mut impl Write, inst: &Inst) -> fmt::Result {
 /// # Errors
 /// Those of `out` and of `names`.
 pub fn print_with(out: &mut impl Write, inst: &Inst, names: &dyn BranchNames) -> fmt::Result {
-    Printer::new(out, inst, names).print()
+    let mut line = Line::new(out);
+    Printer::new(&mut line, inst, names).print()?;
+    line.flush()
 }
 
 /// An operand of `inst` as it stands in the text, without what modifiers do to it.
 pub(super) fn operand_text(inst: &Inst, spec: &OperandSpec, operand: Operand) -> String {
     let mut text = String::new();
-    let mut printer = Printer::new(&mut text, inst, &());
+    let mut line = Line::new(&mut text);
     // Writing to a string does not fail.
-    let _ = printer.value(spec, operand);
+    let _ = Printer::new(&mut line, inst, &()).value(spec, operand).and_then(|()| line.flush());
     text
 }
 
-/// The suffix that tells the encodings of a vector instruction apart, where it has a short and a long one.
-pub(super) fn encoding_suffix(row: &Row, target: Target, encoding: Encoding) -> &'static str {
-    let has = |encoding| row.form(target, encoding).is_some();
-    let long = || has(Encoding::Vop3a) || has(Encoding::Vop3b) || has(Encoding::Vop3Interp);
-    let short = || has(Encoding::Vop2) || has(Encoding::Vop1) || has(Encoding::Vopc) || has(Encoding::Vintrp);
-    match encoding {
-        Encoding::Vop2Sdwa | Encoding::Vop1Sdwa | Encoding::VopcSdwa => "_sdwa",
-        Encoding::Vop2Dpp | Encoding::Vop1Dpp => "_dpp",
-        Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc if long() => "_e32",
-        Encoding::Vintrp => "_e32",
-        Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3Interp if short() => "_e64",
-        _ => "",
-    }
-}
+const BLANK: Short = Short::new(" ");
+const COMMA: Short = Short::new(", ");
 
-struct Printer<'a, W> {
-    out: &'a mut W,
+struct Printer<'a, 'w> {
+    out: &'a mut Line<'w>,
     inst: &'a Inst,
     row: &'static Row,
     target: Target,
@@ -88,8 +80,8 @@ struct Printer<'a, W> {
     names: &'a dyn BranchNames,
 }
 
-impl<'a, W: Write> Printer<'a, W> {
-    fn new(out: &'a mut W, inst: &'a Inst, names: &'a dyn BranchNames) -> Self {
+impl<'a, 'w> Printer<'a, 'w> {
+    fn new(out: &'a mut Line<'w>, inst: &'a Inst, names: &'a dyn BranchNames) -> Self {
         Printer {
             out,
             inst,
@@ -102,20 +94,21 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 
     fn print(mut self) -> fmt::Result {
-        self.out.write_str(self.row.mnemonic(self.target))?;
-        let mut separator = " ";
+        self.out.text(self.row.mnemonic(self.target))?;
+        let mut separator = BLANK;
         let inst = self.inst;
         for (index, (spec, operand)) in inst.operands().enumerate() {
             if index == 0 {
-                self.out.write_str(encoding_suffix(self.row, self.target, self.encoding))?;
+                let suffix = Suffix::written(self.row, self.target, self.encoding);
+                self.out.short(suffix.map_or(Short::EMPTY, Suffix::short))?;
             }
             // `s_endpgm 0` is written `s_endpgm`.
             if operand == Operand::Imm(0) && self.has(Flag::Endpgm) {
                 continue;
             }
-            self.out.write_str(separator)?;
+            self.out.short(separator)?;
             self.operand(spec, operand)?;
-            separator = if spec.ty.elem == Elem::ExpTgt { " " } else { ", " };
+            separator = if spec.ty.elem == Elem::ExpTgt { BLANK } else { COMMA };
         }
         self.suffix_modifiers()
     }
@@ -153,17 +146,19 @@ impl<'a, W: Write> Printer<'a, W> {
             (float && bit(self.modifiers.neg), float && bit(self.modifiers.abs), bit(self.modifiers.sext));
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
+        const BAR: Short = Short::new("|");
+        const CLOSE: Short = Short::new(")");
         let (before, after) = match (neg, abs, sext) {
-            (_, _, true) => ("sext(", ")"),
-            (true, true, _) => ("-|", "|"),
-            (true, false, _) if constant => ("neg(", ")"),
-            (true, false, _) => ("-", ""),
-            (false, true, _) => ("|", "|"),
-            _ => ("", ""),
+            (_, _, true) => (const { Short::new("sext(") }, CLOSE),
+            (true, true, _) => (const { Short::new("-|") }, BAR),
+            (true, false, _) if constant => (const { Short::new("neg(") }, CLOSE),
+            (true, false, _) => (const { Short::new("-") }, Short::EMPTY),
+            (false, true, _) => (BAR, BAR),
+            _ => (Short::EMPTY, Short::EMPTY),
         };
-        self.out.write_str(before)?;
+        self.out.short(before)?;
         self.value(spec, operand)?;
-        self.out.write_str(after)
+        self.out.short(after)
     }
 
     /// A value of an export: `off` if its component is not enabled; compressed exports have two per register.
@@ -176,7 +171,7 @@ impl<'a, W: Write> Printer<'a, W> {
             _ => (3, Role::Vsrc1),
         };
         if export.en >> index & 1 == 0 {
-            return self.out.write_str("off");
+            return self.out.text("off");
         }
         let operand = if export.compr { self.inst.operand(half).unwrap_or(operand) } else { operand };
         self.register(operand)
@@ -184,12 +179,12 @@ impl<'a, W: Write> Printer<'a, W> {
 
     fn value(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
         match operand {
-            Operand::Int(value) => write!(self.out, "{value}"),
+            Operand::Int(value) => self.out.signed_decimal(value.into()),
             Operand::Float(float) => number::inline_float(self.out, float, reading(self.row, spec)),
             Operand::Literal(value) if spec.role == Role::Literal => match self.encoding {
                 // The value to write is an ordinary immediate; the constants of multiply-adds are bit patterns.
                 Encoding::SopkLiteral => number::immediate(self.out, value),
-                _ => write!(self.out, "{value:#x}"),
+                _ => self.out.hexadecimal(value),
             },
             Operand::Literal(value) => number::literal(self.out, value, reading(self.row, spec)),
             Operand::Imm(value) => self.immediate(spec, value),
@@ -203,37 +198,39 @@ impl<'a, W: Write> Printer<'a, W> {
 
     fn register(&mut self, operand: Operand) -> fmt::Result {
         let (name, first, dwords) = match operand {
-            Operand::Sgpr { first, dwords } => ("s", first, dwords),
-            Operand::Ttmp { first, dwords } => ("ttmp", first, dwords),
-            Operand::Vgpr { first, dwords } => ("v", first, dwords),
-            Operand::Agpr { first, dwords } => ("a", first, dwords),
-            Operand::Special { reg, dwords } => return self.out.write_str(special_name(reg, dwords)),
-            Operand::Off => return self.out.write_str("off"),
+            Operand::Sgpr { first, dwords } => (const { Short::new("s") }, first, dwords),
+            Operand::Ttmp { first, dwords } => (const { Short::new("ttmp") }, first, dwords),
+            Operand::Vgpr { first, dwords } => (const { Short::new("v") }, first, dwords),
+            Operand::Agpr { first, dwords } => (const { Short::new("a") }, first, dwords),
+            Operand::Special { reg, dwords } => return self.out.text(special_name(reg, dwords)),
+            Operand::Off => return self.out.text("off"),
             // Constants are not registers; `value` has written them.
             _ => return Ok(()),
         };
-        let first = u16::from(first);
-        self.out.write_str(name)?;
+        let first = u32::from(first);
+        self.out.short(name)?;
         if dwords == 1 {
-            return number::decimal(self.out, first);
+            return self.out.decimal(first);
         }
-        self.out.write_str("[")?;
-        number::decimal(self.out, first)?;
-        self.out.write_str(":")?;
-        number::decimal(self.out, first + u16::from(dwords).saturating_sub(1))?;
-        self.out.write_str("]")
+        self.out.short(const { Short::new("[") })?;
+        self.out.decimal(first)?;
+        self.out.text(":")?;
+        self.out.decimal(first + u32::from(dwords).saturating_sub(1))?;
+        self.out.text("]")
     }
 
     fn immediate(&mut self, spec: &OperandSpec, value: i32) -> fmt::Result {
         let half = value as u16;
         match spec.ty.elem {
             // The constants of SOPK are data and always hexadecimal.
-            Elem::Simm16 | Elem::Uimm16 if self.row.format == Format::Sopk => write!(self.out, "{half:#x}"),
-            Elem::Uimm16 if self.has(Flag::Endpgm) => write!(self.out, "{half}"),
+            Elem::Simm16 | Elem::Uimm16 if self.row.format == Format::Sopk => {
+                self.out.hexadecimal(half.into())
+            }
+            Elem::Uimm16 if self.has(Flag::Endpgm) => self.out.decimal(half.into()),
             Elem::Soffset => number::signed_hex(self.out, value),
             Elem::Branch => match self.names.write_name(self.out, value as i16)? {
                 true => Ok(()),
-                false => write!(self.out, "{half}"),
+                false => self.out.decimal(half.into()),
             },
             Elem::Waitcnt => special::wait_counts(self.out, half),
             Elem::Hwreg => special::hardware_register(self.out, half, self.target),
@@ -250,16 +247,29 @@ impl<'a, W: Write> Printer<'a, W> {
         if !bit {
             return Ok(());
         }
-        self.out.write_str(" ")?;
-        self.out.write_str(name)
+        self.out.text(" ")?;
+        self.out.text(name)
     }
 
     /// Writes ` name:value` in decimal if the value is not 0.
     fn count(&mut self, value: impl Into<i32>, name: &str) -> fmt::Result {
         match value.into() {
             0 => Ok(()),
-            value => write!(self.out, " {name}:{value}"),
+            value => {
+                self.out.text(" ")?;
+                self.out.text(name)?;
+                self.out.text(":")?;
+                self.out.signed_decimal(value)
+            }
         }
+    }
+
+    /// Writes ` name:value`.
+    fn word(&mut self, name: &str, value: &str) -> fmt::Result {
+        self.out.text(" ")?;
+        self.out.text(name)?;
+        self.out.text(":")?;
+        self.out.text(value)
     }
 
     /// Writes ` name:[1,0,...]`, `count` bits from the lowest up, unless all equal the bits of `default`.
@@ -268,11 +278,14 @@ impl<'a, W: Write> Printer<'a, W> {
         if bits & all == default & all {
             return Ok(());
         }
-        write!(self.out, " {name}:[")?;
+        self.out.text(" ")?;
+        self.out.text(name)?;
+        self.out.text(":[")?;
         for bit in 0..count {
-            write!(self.out, "{}{}", if bit == 0 { "" } else { "," }, bits >> bit & 1)?;
+            self.out.text(if bit == 0 { "" } else { "," })?;
+            self.out.text(if bits >> bit & 1 == 0 { "0" } else { "1" })?;
         }
-        self.out.write_str("]")
+        self.out.text("]")
     }
 
     fn suffix_modifiers(&mut self) -> fmt::Result {
@@ -304,7 +317,7 @@ impl<'a, W: Write> Printer<'a, W> {
 
     fn result_modifiers(&mut self) -> fmt::Result {
         self.bit(self.modifiers.clamp, "clamp")?;
-        self.out.write_str(["", " mul:2", " mul:4", " div:2"][usize::from(self.modifiers.omod & 3)])
+        self.out.text(["", " mul:2", " mul:4", " div:2"][usize::from(self.modifiers.omod & 3)])
     }
 
     fn long_vector_modifiers(&mut self) -> fmt::Result {
@@ -384,22 +397,26 @@ impl<'a, W: Write> Printer<'a, W> {
         self.result_modifiers()?;
         let selects = self.encoding != Encoding::VopcSdwa && !self.has(Flag::SdwaNodst);
         if selects && self.row.operand(Role::Vdst).is_some() {
-            write!(self.out, " dst_sel:{} dst_unused:{}", sdwa.dst_sel.name(), sdwa.dst_unused.name())?;
+            self.word("dst_sel", sdwa.dst_sel.name())?;
+            self.word("dst_unused", sdwa.dst_unused.name())?;
         }
         if self.row.operand(Role::Src0).is_some() {
-            write!(self.out, " src0_sel:{}", sdwa.src0_sel.name())?;
+            self.word("src0_sel", sdwa.src0_sel.name())?;
         }
         if self.row.operand(Role::Src1).is_some() {
-            write!(self.out, " src1_sel:{}", sdwa.src1_sel.name())?;
+            self.word("src1_sel", sdwa.src1_sel.name())?;
         }
         Ok(())
     }
 
     fn dpp_modifiers(&mut self) -> fmt::Result {
         let Some(dpp) = self.modifiers.dpp else { return Ok(()) };
-        self.out.write_str(" ")?;
+        self.out.text(" ")?;
         special::dpp_control(self.out, dpp.ctrl, self.target)?;
-        write!(self.out, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
+        self.out.text(" row_mask:")?;
+        self.out.hexadecimal(dpp.row_mask.into())?;
+        self.out.text(" bank_mask:")?;
+        self.out.hexadecimal(dpp.bank_mask.into())?;
         self.bit(dpp.bound_ctrl, "bound_ctrl:1")
     }
 
@@ -414,7 +431,7 @@ impl<'a, W: Write> Printer<'a, W> {
     fn scalar_memory_modifiers(&mut self) -> fmt::Result {
         let has_register = !matches!(self.inst.operand(Role::Offset), Some(Operand::Imm(_)) | None);
         if has_register && self.inst.field(FieldId::Imm) == Some(1) {
-            self.out.write_str(" offset:")?;
+            self.out.text(" offset:")?;
             number::signed_hex(self.out, self.modifiers.offset)?;
         }
         match self.row.memory.is_empty() {

@@ -15,8 +15,25 @@ const fn begins_name(byte: u8) -> bool {
 }
 
 /// Whether a name can go on with the byte. An `@` separates a symbol from its relocation.
-const fn continues_name(byte: u8) -> bool {
+pub(crate) const fn continues_name(byte: u8) -> bool {
     begins_name(byte) || byte.is_ascii_digit()
+}
+
+/// Which bytes a name can go on with.
+static CONTINUES_NAME: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = continues_name(byte as u8);
+        byte += 1;
+    }
+    all
+};
+
+/// How many of the first bytes a name can go on with.
+#[inline]
+fn name_length(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| !CONTINUES_NAME[usize::from(byte)]).unwrap_or(bytes.len())
 }
 
 impl<'a> Cursor<'a> {
@@ -30,6 +47,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place, with blanks skipped.
+    #[inline]
     pub(crate) fn at(&mut self) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\r' | b'\x0c' | b'\x0b') = bytes.get(self.at) {
@@ -39,6 +57,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place behind what was read last, blanks left out.
+    #[inline]
     pub(crate) fn end(&self) -> usize {
         let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
         read.iter()
@@ -47,33 +66,39 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes back, or on, to a place that was got from this cursor.
+    #[inline]
     pub(crate) fn go_to(&mut self, at: usize) {
         self.at = at;
     }
 
     /// The text that has not been read, with blanks skipped.
+    #[inline]
     pub(crate) fn rest(&mut self) -> &'a str {
         let at = self.at();
         self.text.get(at..).unwrap_or_default()
     }
 
     /// The next byte, if there is one.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let at = self.at();
         self.text.as_bytes().get(at).copied()
     }
 
     /// The byte right behind what was read last, blanks included.
+    #[inline]
     pub(crate) fn peek_raw(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     /// Whether everything has been read.
+    #[inline]
     pub(crate) fn is_done(&mut self) -> bool {
         self.peek().is_none()
     }
 
     /// Reads `symbol` if it comes next.
+    #[inline]
     pub(crate) fn eat(&mut self, symbol: &str) -> bool {
         let at = self.at();
         let found = self.text.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(symbol.as_bytes()));
@@ -84,19 +109,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// The name that comes next, without reading it; empty if there is none.
+    #[inline]
     pub(crate) fn peek_name(&mut self) -> &'a str {
         let at = self.at();
-        let rest = self.text.get(at..).unwrap_or_default();
-        match rest.as_bytes().first() {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        match rest.first() {
             Some(&first) if begins_name(first) => {
-                let length = rest.bytes().take_while(|&byte| continues_name(byte)).count();
-                rest.get(..length).unwrap_or_default()
+                self.text.get(at..at + name_length(rest)).unwrap_or_default()
             }
             _ => "",
         }
     }
 
     /// Reads a name; empty if there is none.
+    #[inline]
     pub(crate) fn name(&mut self) -> &'a str {
         let name = self.peek_name();
         self.at += name.len();
@@ -104,6 +130,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `word` if it is the next name, whole.
+    #[inline]
     pub(crate) fn eat_name(&mut self, word: &str) -> bool {
         let found = self.peek_name() == word;
         if found {
@@ -116,7 +143,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn token(&mut self) -> (Span, &'a str) {
         let at = self.at();
         let rest = self.text.get(at..).unwrap_or_default();
-        let length = rest.bytes().take_while(|&byte| continues_name(byte)).count();
+        let length = name_length(rest.as_bytes());
         let length = if length == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { length };
         (at..at + length, rest.get(..length).unwrap_or_default())
     }

@@ -80,6 +80,17 @@ const OPERATORS: [(&str, Binary, u8); 20] = [
     ("%", Binary::Remainder, 6),
 ];
 
+/// The bytes that operators begin with.
+static BEGINS_OPERATOR: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut index = 0;
+    while index < OPERATORS.len() {
+        all[OPERATORS[index].0.as_bytes()[0] as usize] = true;
+        index += 1;
+    }
+    all
+};
+
 /// An expression. What can be computed while parsing has been.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
@@ -165,6 +176,10 @@ impl Parser<'_, '_> {
         let start = self.cursor.at();
         let mut left = self.unary()?;
         loop {
+            // Most expressions are single numbers, with a comma or nothing behind them.
+            if !self.cursor.peek().is_some_and(|byte| BEGINS_OPERATOR[usize::from(byte)]) {
+                return Ok(left);
+            }
             let rest = self.cursor.rest();
             let found = OPERATORS.iter().find(|(text, ..)| rest.starts_with(text));
             let Some(&(text, operator, strength)) = found.filter(|(.., strength)| *strength > above) else {

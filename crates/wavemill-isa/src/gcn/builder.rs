@@ -3,19 +3,18 @@
 //! The builder writes fields, then has the decoder read the words back: what the decoder sees must be what was asked
 //! for. So there is one set of rules for what is legal, the decoder's.
 
-use super::decode::{DecodeError, decode_form};
+use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, sgpr_alignment};
+use super::decode::{DecodeError, decode_form, plain_form};
 use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
 use super::inst::Inst;
 use super::modifiers::Modifiers;
 use super::operand::{Operand, Special};
-use super::resolve::{sgpr_alignment, sign_extend};
-use super::row::{FORMS, Form, Op, OperandSpec};
+use super::resolve::sign_extend;
+use super::row::{FORMS, Form, MAX_OPERANDS, Op, OperandSpec};
+use super::rules::{BrokenRule, Operands};
 use super::vocabulary::{Elem, Format, Role};
 use crate::target::Target;
 use core::fmt;
-
-/// The most operands that a row has.
-const MAX_OPERANDS: usize = 6;
 
 /// What is wrong with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,13 +134,8 @@ impl Inst {
     ///
     /// [`BuildError::NoForm`] if the instruction does not exist on the target in this encoding.
     pub fn build(target: Target, op: Op, encoding: Encoding) -> Result<InstBuilder, BuildError> {
-        let first = FORMS.partition_point(|form| (form.op as u16) < op as u16);
-        let form = FORMS[first..]
-            .iter()
-            .take_while(|form| form.op == op)
-            .position(|form| form.encoding == encoding && form.targets.contains(target))
-            .ok_or(BuildError::NoForm { op, target, encoding })?;
-        let form = (first + form) as u16;
+        let form =
+            op.row().form_index(target, encoding).ok_or(BuildError::NoForm { op, target, encoding })?;
         Ok(InstBuilder {
             target,
             form,
@@ -168,6 +162,7 @@ impl InstBuilder {
 
     /// Sets an operand. The VCC operands of the 32-bit carry and compare forms may be given or left out.
     #[must_use]
+    #[inline]
     pub fn operand(mut self, role: Role, operand: Operand) -> InstBuilder {
         match self.specs().iter().position(|spec| spec.role == role).and_then(|i| self.operands.get_mut(i)) {
             Some(slot) => *slot = Some(operand),
@@ -178,6 +173,7 @@ impl InstBuilder {
 
     /// Sets all modifiers.
     #[must_use]
+    #[inline]
     pub fn modifiers(mut self, modifiers: Modifiers) -> InstBuilder {
         self.modifiers = modifiers;
         self
@@ -189,13 +185,36 @@ impl InstBuilder {
     ///
     /// [`BuildError`] says which operand or modifier is missing or illegal, and why.
     pub fn finish(self) -> Result<Inst, BuildError> {
+        self.encode().map(|(inst, _)| inst)
+    }
+
+    /// Encodes the instruction, and says which rule it then breaks: [`InstBuilder::finish`] and [`Inst::broken_rule`] in one,
+    /// for less than both cost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`InstBuilder::finish`]. A broken rule is none.
+    pub fn finish_with_rule(self) -> Result<(Inst, Option<BrokenRule>), BuildError> {
+        let (inst, operands) = self.encode()?;
+        Ok((inst, inst.rule_broken_with(&operands)))
+    }
+
+    /// The instance, and its operands as the decoder sees them.
+    fn encode(self) -> Result<(Inst, Operands), BuildError> {
         let form = self.form();
         let op = form.op;
         if let Some(role) = self.unknown {
             return Err(BuildError::NoOperand { op, role });
         }
         let mut writer = Writer { target: self.target, form, words: [0; 4], literal: None, illegal: None };
-        self.modifiers.write(form, |id, value| writer.modifier(id, value));
+        // The words are zero, and whatever an encoding lacks may be.
+        if self.modifiers != Modifiers::default() {
+            self.modifiers.write(form, |id, value| {
+                if value != 0 {
+                    writer.modifier(id, value);
+                }
+            });
+        }
         if let Some(field) = writer.illegal {
             return Err(BuildError::Modifier { op, field });
         }
@@ -226,21 +245,24 @@ impl InstBuilder {
     }
 
     /// Decodes the words and compares what they say with what was asked for.
-    fn read_back(&self, writer: &Writer) -> Result<Inst, BuildError> {
+    fn read_back(&self, writer: &Writer) -> Result<(Inst, Operands), BuildError> {
         let form = self.form();
         let op = form.op;
-        let mut bytes = [0u8; 20];
-        for (chunk, word) in bytes.chunks_exact_mut(4).zip(writer.words) {
-            chunk.copy_from_slice(&word.to_le_bytes());
-        }
-        let inst = decode_form(self.target, self.form, &bytes).map_err(|error| match error {
-            DecodeError::Illegal { field, .. } => self.blame(field),
-            _ => BuildError::Modifier { op, field: F::Encoding },
-        })?;
+        let [low, high, ..] = writer.words;
+        let inst = match plain_form(self.target, self.form, u64::from(high) << 32 | u64::from(low)) {
+            Some(inst) => inst,
+            None => self.decode(writer)?,
+        };
+        let view = inst.view();
+        let mut operands = Operands::default();
         for (index, spec) in self.specs().iter().enumerate() {
             let role = spec.role;
+            let found = view.operand(spec).ok().flatten();
+            if let Some(slot) = operands.get_mut(index) {
+                *slot = found;
+            }
             let implied = form.encoding.field_of(role).is_none();
-            match (self.operands.get(index).copied().flatten(), inst.operand(role)) {
+            match (self.operands.get(index).copied().flatten(), found) {
                 (Some(asked), Some(found)) if asked == found => {}
                 (Some(operand), found) => {
                     let fault = mismatch(operand, found);
@@ -254,7 +276,19 @@ impl InstBuilder {
                 (None, Some(_)) => return Err(BuildError::MissingOperand { op, role }),
             }
         }
-        Ok(inst)
+        Ok((inst, operands))
+    }
+
+    /// Decodes the words field by field.
+    fn decode(&self, writer: &Writer) -> Result<Inst, BuildError> {
+        let mut bytes = [0u8; 20];
+        for (chunk, word) in bytes.chunks_exact_mut(4).zip(writer.words) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        decode_form(self.target, self.form, &bytes).map_err(|error| match error {
+            DecodeError::Illegal { field, .. } => self.blame(field),
+            _ => BuildError::Modifier { op: self.form().op, field: F::Encoding },
+        })
     }
 
     /// The operand or modifier that a field at fault belongs to.
@@ -349,7 +383,7 @@ impl Writer {
             Operand::Sgpr { first, dwords } => tuple(first, dwords, 0, 102),
             Operand::Ttmp { first, dwords } => tuple(first, dwords, 108, 16),
             Operand::Special { reg, .. } => Ok(reg.code()),
-            Operand::Int(value @ 0..=64) => Ok(128 + value as u32),
+            Operand::Int(value @ 0..=64) => Ok(FIRST_CONSTANT + value as u32),
             Operand::Int(value @ -16..=-1) => Ok(192 + u32::from(value.unsigned_abs())),
             Operand::Int(_) => Err(OperandFault::Range),
             Operand::Float(value) => Ok(value.code()),
@@ -458,8 +492,11 @@ impl Writer {
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1 | F::Vsrc, _)
                 if encoding.field(self.target, id).is_some_and(|field| field.width == 9) =>
             {
-                let code =
-                    if vector { 256 + self.vector_code(spec, operand)? } else { self.scalar_code(operand)? };
+                let code = if vector {
+                    FIRST_VGPR + self.vector_code(spec, operand)?
+                } else {
+                    self.scalar_code(operand)?
+                };
                 self.field(id, code)
             }
             _ => {
@@ -475,7 +512,7 @@ impl Writer {
 
     fn off(&mut self, id: F) -> Result<(), OperandFault> {
         match id {
-            F::Saddr => self.field(id, 0x7F),
+            F::Saddr => self.field(id, SADDR_OFF),
             F::Vaddr => Ok(()),
             _ => Err(OperandFault::Kind),
         }

@@ -4,7 +4,7 @@ use super::encoding::{Encoding, FieldId, SRC_DPP, SRC_SDWA, Space};
 use super::inst::Inst;
 use super::operand::Operand;
 use super::resolve::Words;
-use super::row::{FORMS, NO_FORM, OPCODES, Op, OperandSpec};
+use super::row::{CODE_SETS, FORMS, NO_FORM, OPCODES, Op, OperandSpec, WINDOW_BITS};
 use super::vocabulary::{Elem, Role};
 use crate::target::Target;
 use core::fmt;
@@ -48,57 +48,145 @@ fn read_word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]))
 }
 
-/// The opcode space and opcode that the first dword names.
-fn classify(word: u32) -> Option<(Space, u32)> {
-    let field = |lo: u32, width: u32| word >> lo & ((1 << width) - 1);
-    if word >> 31 == 0 {
-        let src0 = field(0, 9);
-        let (plain, sdwa, dpp, code) = match field(25, 6) {
-            0x3F => (Space::Vop1, Space::Vop1Sdwa, Some(Space::Vop1Dpp), field(9, 8)),
-            0x3E => (Space::Vopc, Space::VopcSdwa, None, field(17, 8)),
-            code => (Space::Vop2, Space::Vop2Sdwa, Some(Space::Vop2Dpp), code),
-        };
-        return Some((
-            match src0 {
-                SRC_SDWA => sdwa,
-                SRC_DPP => dpp?,
-                _ => plain,
-            },
-            code,
-        ));
-    }
-    if word >> 30 == 0b10 {
-        return Some(match field(23, 7) {
-            0x7D => (Space::Sop1, field(8, 8)),
-            0x7E => (Space::Sopc, field(16, 7)),
-            0x7F => (Space::Sopp, field(16, 7)),
-            high if high >= 0x60 => (Space::Sopk, field(23, 5)),
-            code => (Space::Sop2, code),
-        });
-    }
-    Some(match field(26, 6) {
-        0b11_0000 => (Space::Smem, field(18, 8)),
-        0b11_0001 => (Space::Exp, 0),
-        0b11_0100 if field(23, 3) == 7 => (Space::Vop3p, field(16, 7)),
-        0b11_0100 => (Space::Vop3, field(16, 10)),
-        0b11_0101 => (Space::Vintrp, field(16, 2)),
-        0b11_0110 => (Space::Ds, field(17, 8)),
-        0b11_0111 => match field(14, 2) {
-            0 => (Space::Flat, field(18, 7)),
-            1 => (Space::Scratch, field(18, 7)),
-            2 => (Space::Global, field(18, 7)),
-            _ => return None,
-        },
-        0b11_1000 => (Space::Mubuf, field(18, 7)),
-        0b11_1010 => (Space::Mtbuf, field(15, 4)),
-        0b11_1100 => (Space::Mimg, field(18, 7)),
-        _ => return None,
-    })
+/// What the highest nine bits of the first dword say: the opcode space, the size in bytes unless what follows changes it,
+/// and where the opcode stands.
+#[derive(Clone, Copy)]
+struct Head {
+    space: Space,
+    size: u8,
+    lo: u8,
+    mask: u16,
 }
 
+/// By the highest nine bits of the first dword.
+static HEADS: [Option<Head>; 1 << HEAD_BITS] = heads();
+const HEAD_BITS: u32 = 9;
+
+const fn heads() -> [Option<Head>; 1 << HEAD_BITS] {
+    let mut all = [None; 1 << HEAD_BITS];
+    let mut high = 0;
+    while high < all.len() {
+        all[high] = head((high as u32) << (32 - HEAD_BITS));
+        high += 1;
+    }
+    all
+}
+
+const fn head(word: u32) -> Option<Head> {
+    const fn field(word: u32, lo: u32, width: u32) -> u32 {
+        word >> lo & ((1 << width) - 1)
+    }
+    /// The head of an encoding: its opcode field tells the rest.
+    const fn at(space: Space, encoding: Encoding) -> Option<Head> {
+        let fields = encoding.fields();
+        let mut head = Head { space, size: encoding.bytes(), lo: 0, mask: 0 };
+        let mut index = 0;
+        while index < fields.len() {
+            if matches!(fields[index].id, FieldId::Op) {
+                (head.lo, head.mask) = (fields[index].lo, (1 << fields[index].width) - 1);
+            }
+            index += 1;
+        }
+        Some(head)
+    }
+    use Encoding as E;
+    if word >> 31 == 0 {
+        return match field(word, 25, 6) {
+            0x3F => at(Space::Vop1, E::Vop1),
+            0x3E => at(Space::Vopc, E::Vopc),
+            _ => at(Space::Vop2, E::Vop2),
+        };
+    }
+    if word >> 30 == 0b10 {
+        return match field(word, 23, 7) {
+            0x7D => at(Space::Sop1, E::Sop1),
+            0x7E => at(Space::Sopc, E::Sopc),
+            0x7F => at(Space::Sopp, E::Sopp),
+            0x60.. => at(Space::Sopk, E::Sopk),
+            _ => at(Space::Sop2, E::Sop2),
+        };
+    }
+    match field(word, 26, 6) {
+        0b11_0000 => at(Space::Smem, E::Smem),
+        0b11_0001 => at(Space::Exp, E::Exp),
+        0b11_0100 if field(word, 23, 3) == 7 => at(Space::Vop3p, E::Vop3p),
+        0b11_0100 => at(Space::Vop3, E::Vop3a),
+        0b11_0101 => at(Space::Vintrp, E::Vintrp),
+        0b11_0110 => at(Space::Ds, E::Ds),
+        // Which of the three the segment tells.
+        0b11_0111 => at(Space::Flat, E::Flat),
+        0b11_1000 => at(Space::Mubuf, E::Mubuf),
+        0b11_1010 => at(Space::Mtbuf, E::Mtbuf),
+        0b11_1100 => at(Space::Mimg, E::Mimg),
+        _ => None,
+    }
+}
+
+/// The opcode space and opcode that the first dword names.
+#[inline(always)]
+fn classify(word: u32, head: Head) -> Option<(Space, u32)> {
+    let code = word >> head.lo & u32::from(head.mask);
+    let mut space = head.space;
+    if space == Space::Flat {
+        const SEGMENTS: [Option<Space>; 4] =
+            [Some(Space::Flat), Some(Space::Scratch), Some(Space::Global), None];
+        space = SEGMENTS[(word >> 14 & 3) as usize]?;
+    }
+    let src0 = word & 0x1FF;
+    if word >> 31 == 0 && matches!(src0, SRC_SDWA | SRC_DPP) {
+        space = match (space, src0) {
+            (Space::Vop1, SRC_SDWA) => Space::Vop1Sdwa,
+            (Space::Vopc, SRC_SDWA) => Space::VopcSdwa,
+            (_, SRC_SDWA) => Space::Vop2Sdwa,
+            (Space::Vop1, _) => Space::Vop1Dpp,
+            (Space::Vopc, _) => return None,
+            _ => Space::Vop2Dpp,
+        };
+    }
+    Some((space, code))
+}
+
+#[inline(always)]
 fn lookup(target: Target, space: Space, code: u32) -> Option<u16> {
     let table = OPCODES[target.index()][space as usize];
     table.get(code as usize).copied().filter(|&form| form != NO_FORM)
+}
+
+/// The head of the instruction that begins with `word`.
+#[inline(always)]
+fn head_of(word: u32) -> Option<Head> {
+    HEADS[(word >> (32 - HEAD_BITS)) as usize]
+}
+
+/// Decodes an instance that is seen to be legal at a glance and has no literal, as most are; `None` for all others, legal or
+/// not.
+#[inline(always)]
+fn decode_plain(target: Target, bytes: &[u8]) -> Option<Inst> {
+    let words = u64::from_le_bytes(*bytes.first_chunk()?);
+    let word = words as u32;
+    let head = head_of(word)?;
+    let (space, code) = classify(word, head)?;
+    let index = lookup(target, space, code)?;
+    let inst = plain_form(target, index, words)?;
+    // The size is taken from the head: it is known first, and the next instruction waits for it.
+    (inst.size == head.size && word >> 16 != SCALED).then_some(Inst { size: head.size, ..inst })
+}
+
+/// The instance of a form in these words, if it is seen to be legal at a glance and has no literal.
+#[inline(always)]
+pub(super) fn plain_form(target: Target, index: u16, words: u64) -> Option<Inst> {
+    let form = &FORMS[usize::from(index)];
+    let size = form.encoding.bytes();
+    let words = if size == 4 { words & u64::from(u32::MAX) } else { words };
+    let mut plain = words & form.fixed as u64 == form.value as u64;
+    for window in form.windows {
+        let shown = (words >> (window.lo & 63)) as usize & ((1 << WINDOW_BITS) - 1);
+        plain &= CODE_SETS[shown] >> (window.set & 63) & 1 != 0;
+    }
+    if !plain {
+        return None;
+    }
+    Some(Inst { words: [words as u32, (words >> 32) as u32, 0, 0], form: index, target, size })
 }
 
 /// Decodes the instruction at the start of `bytes`.
@@ -107,15 +195,29 @@ fn lookup(target: Target, space: Space, code: u32) -> Option<u16> {
 ///
 /// [`DecodeError`] tells bytes that end too early from words that are no instruction of the target and from
 /// instructions with an illegal field.
+#[inline]
 pub fn decode(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
+    match decode_plain(target, bytes) {
+        Some(inst) => Ok(inst),
+        None => decode_any(target, bytes),
+    }
+}
+
+/// The high half of the first dword of the scaled matrix pair.
+const SCALED: u32 = Encoding::MaiScaled.encoding_bits();
+
+/// Decodes any instance, field by field.
+#[cold]
+#[inline(never)]
+fn decode_any(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
     let word = read_word(bytes, 0).ok_or(DecodeError::Truncated { needed: 4 })?;
-    if word >> 16 == Encoding::MaiScaled.encoding_bits()
+    if word >> 16 == SCALED
         && let Some(scaled) = decode_scaled(target, bytes)
     {
         return Ok(scaled);
     }
     let unknown = DecodeError::Unknown { word };
-    let (space, code) = classify(word).ok_or(unknown)?;
+    let (space, code) = head_of(word).and_then(|head| classify(word, head)).ok_or(unknown)?;
     let result = match lookup(target, space, code) {
         Some(form) => decode_form(target, form, bytes),
         None => Err(unknown),
@@ -223,4 +325,51 @@ fn field_at(target: Target, encoding: Encoding, bits: u128) -> FieldId {
         .iter()
         .find(|field| field.targets.contains(target) && field.mask() & lowest != 0)
         .map_or(FieldId::Encoding, |field| field.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random, always the same.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            self.0 ^ self.0 >> 29
+        }
+    }
+
+    /// Every form with each code in each window, all else being anything: at a glance the decoder sees what it sees field by
+    /// field, and it sees most of what is legal.
+    #[test]
+    fn what_is_plain_at_a_glance_is_right() {
+        let mut numbers = Numbers(1);
+        let (mut legal, mut plain) = (0u32, 0u32);
+        for form in &FORMS {
+            let free = !form.fixed as u64;
+            for target in form.targets.iter() {
+                for window in form.windows {
+                    for code in 0..1u64 << WINDOW_BITS {
+                        let code_bits = ((1 << WINDOW_BITS) - 1) << window.lo;
+                        let mut bits = numbers.next() & !code_bits | code << window.lo;
+                        if code & 1 == 0 {
+                            // Operands from v0 on, so that the other windows are right more often.
+                            bits |= numbers.next() & 0x0101_0101_0101_0101;
+                        }
+                        let bits = bits & free | form.value as u64;
+                        let bytes = bits.to_le_bytes();
+                        let closely = decode_any(target, &bytes);
+                        legal += u32::from(closely.is_ok());
+                        if let Some(inst) = decode_plain(target, &bytes) {
+                            plain += 1;
+                            assert_eq!(closely, Ok(inst), "{bits:#018x} on {target}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(plain > legal / 2, "{plain} of {legal} legal instances are plain");
+    }
 }

@@ -71,13 +71,11 @@ words! {
     }
 }
 
-/// Per target, encoding and field name: the position in [`Encoding::fields`], or [`NO_FIELD`].
-static FIELD_INDEX: [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
+/// The field of each name, if the encoding has it on the target: per target, encoding and name.
+static FIELDS: [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
 
-const NO_FIELD: u8 = u8::MAX;
-
-const fn index_fields() -> [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
-    let mut index = [[[NO_FIELD; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT];
+const fn index_fields() -> [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
+    let mut index = [[[None; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT];
     let mut target = 0;
     while target < Target::COUNT {
         let mut encoding = 0;
@@ -86,13 +84,30 @@ const fn index_fields() -> [[[u8; FieldId::ALL.len()]; Encoding::ALL.len()]; Tar
             let mut i = 0;
             while i < fields.len() {
                 if fields[i].targets.contains(Target::ALL[target]) {
-                    index[target][encoding][fields[i].id as usize] = i as u8;
+                    index[target][encoding][fields[i].id as usize] = Some(fields[i]);
                 }
                 i += 1;
             }
             encoding += 1;
         }
         target += 1;
+    }
+    index
+}
+
+/// The field of each operand: per encoding and role.
+static FIELDS_OF: [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] = index_roles();
+
+const fn index_roles() -> [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] {
+    let mut index = [[None; Role::ALL.len()]; Encoding::ALL.len()];
+    let mut encoding = 0;
+    while encoding < Encoding::ALL.len() {
+        let mut role = 0;
+        while role < Role::ALL.len() {
+            index[encoding][role] = Encoding::ALL[encoding].find_field_of(Role::ALL[role]);
+            role += 1;
+        }
+        encoding += 1;
     }
     index
 }
@@ -134,13 +149,13 @@ impl Encoding {
     }
 
     /// The field `id` as `target` has it, if the encoding has one there.
+    #[inline]
     pub const fn field(self, target: Target, id: FieldId) -> Option<Field> {
-        let index = FIELD_INDEX[target as usize][self as usize][id as usize];
-        let fields = self.fields();
-        if (index as usize) < fields.len() { Some(fields[index as usize]) } else { None }
+        FIELDS[target as usize][self as usize][id as usize]
     }
 
     /// The size in bytes without a literal that a source operand may add.
+    #[inline]
     pub const fn bytes(self) -> u8 {
         use Encoding::*;
         match self {
@@ -189,7 +204,12 @@ impl Encoding {
     }
 
     /// The field that holds the operand `role`, if it stands in the word.
+    #[inline]
     pub const fn field_of(self, role: Role) -> Option<FieldId> {
+        FIELDS_OF[self as usize][role as usize]
+    }
+
+    const fn find_field_of(self, role: Role) -> Option<FieldId> {
         use Encoding::*;
         use FieldId as F;
         use Role as R;

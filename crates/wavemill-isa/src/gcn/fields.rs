@@ -208,6 +208,7 @@ pub struct Field {
 
 impl Field {
     /// The value of the field in `words`.
+    #[inline]
     pub const fn get(self, words: &[u32; 4]) -> u32 {
         let (index, shift) = (self.lo as usize / 32, self.lo as u32 % 32);
         let low = words[index] >> shift;
@@ -220,13 +221,14 @@ impl Field {
     }
 
     /// Sets the field in `words`; bits of `value` beyond the width are dropped.
+    #[inline]
     pub const fn set(self, words: &mut [u32; 4], value: u32) {
-        let mut bit = 0;
-        while bit < self.width as u32 {
-            let at = self.lo as u32 + bit;
-            let (index, shift) = (at as usize / 32, at % 32);
-            words[index] = words[index] & !(1 << shift) | (value >> bit & 1) << shift;
-            bit += 1;
+        let (index, shift) = (self.lo as usize / 32, self.lo as u32 % 32);
+        let mask = ((1u64 << self.width) - 1) << shift;
+        let value = (value as u64) << shift & mask;
+        words[index] = words[index] & !(mask as u32) | value as u32;
+        if mask >> 32 != 0 && index < 3 {
+            words[index + 1] = words[index + 1] & !((mask >> 32) as u32) | (value >> 32) as u32;
         }
     }
 

@@ -21,26 +21,31 @@ pub struct Inst {
 
 impl Inst {
     /// The target that it is for.
+    #[inline]
     pub const fn target(&self) -> Target {
         self.target
     }
 
     /// The form: instruction, encoding and opcode.
+    #[inline]
     pub fn form(&self) -> &'static Form {
         &FORMS[usize::from(self.form)]
     }
 
     /// The instruction.
+    #[inline]
     pub fn op(&self) -> Op {
         self.form().op
     }
 
     /// The row of the instruction.
+    #[inline]
     pub fn row(&self) -> &'static Row {
         self.op().row()
     }
 
     /// The encoding.
+    #[inline]
     pub fn encoding(&self) -> Encoding {
         self.form().encoding
     }
@@ -51,16 +56,19 @@ impl Inst {
     }
 
     /// The size in bytes, with a literal if there is one: 4, 8, 12 or 16.
+    #[inline]
     pub const fn size(&self) -> usize {
         self.size as usize
     }
 
     /// The machine words; those beyond the size are zero.
+    #[inline]
     pub const fn words(&self) -> &[u32; 4] {
         &self.words
     }
 
     /// The machine code: the first `size` bytes of the array.
+    #[inline]
     pub fn encode(&self) -> ([u8; 16], usize) {
         let mut bytes = [0; 16];
         for (chunk, word) in bytes.chunks_exact_mut(4).zip(self.words) {
@@ -91,6 +99,7 @@ impl Inst {
     }
 
     /// The raw value of a field, if the encoding has it on this target.
+    #[inline]
     pub fn field(&self, id: FieldId) -> Option<u32> {
         self.encoding().field(self.target, id).map(|field: Field| field.get(&self.words))
     }
@@ -107,6 +116,7 @@ impl Inst {
     ///
     /// Operands that the instance lacks (the data of a memory-to-LDS load, the result of an atomic without return) are
     /// left out; mask operands that the 32-bit forms imply are there as `vcc`.
+    #[inline]
     pub fn operands(&self) -> impl Iterator<Item = (&'static OperandSpec, Operand)> + '_ {
         let view = self.view();
         self.row().operands.iter().filter_map(move |spec| {
@@ -116,6 +126,7 @@ impl Inst {
     }
 
     /// The operand with this role, if the instance has it.
+    #[inline]
     pub fn operand(&self, role: Role) -> Option<Operand> {
         let spec = self.row().operand(role)?;
         self.view().operand(spec).ok().flatten()

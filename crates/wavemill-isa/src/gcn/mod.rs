@@ -6,6 +6,7 @@
 
 mod builder;
 mod code_builder;
+mod codes;
 mod decode;
 mod effects;
 mod encoding;
@@ -14,6 +15,7 @@ mod inst;
 mod instructions;
 mod matrix;
 mod modifiers;
+mod names;
 mod operand;
 mod resolve;
 mod row;

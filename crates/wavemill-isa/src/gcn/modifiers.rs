@@ -325,25 +325,97 @@ impl Modifiers {
 
     pub(super) fn read(view: &Words<'_>) -> Modifiers {
         use Encoding as E;
+        match view.form.encoding {
+            // Opcode and operands fill these.
+            E::Sop2 | E::Sop1 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp => Modifiers::default(),
+            E::Vop2 | E::Vop2Literal | E::Vop1 | E::Vopc | E::Vintrp => Modifiers::default(),
+            E::Vop3a | E::Vop3b | E::Vop3Interp | E::Vop3p | E::Mai | E::MaiScaled => {
+                Modifiers::read_vector(view)
+            }
+            E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp => {
+                Modifiers::read_parts_and_lanes(view)
+            }
+            E::Smem | E::Ds | E::Mubuf | E::Mtbuf | E::Mimg | E::Flat => Modifiers::read_memory(view),
+            E::Exp => Modifiers {
+                export: Some(Export {
+                    en: view.get(F::En) as u8,
+                    compr: view.bit(F::Compr),
+                    done: view.bit(F::Done),
+                    vm: view.bit(F::Vm),
+                }),
+                ..Modifiers::default()
+            },
+        }
+    }
+
+    /// 64-bit vector encodings.
+    fn read_vector(view: &Words<'_>) -> Modifiers {
         let row = view.form.op.row();
-        let encoding = view.form.encoding;
         let get = |id| view.get(id) as u8;
-        let bit = |id| view.bit(id);
         let mut m = Modifiers {
-            clamp: bit(F::Clamp),
+            clamp: view.bit(F::Clamp),
             omod: get(F::Omod),
-            abs: get(F::Abs) | get(F::Src0Abs) | get(F::Src1Abs) << 1,
-            neg: get(F::Neg) | get(F::Src0Neg) | get(F::Src1Neg) << 1,
+            abs: get(F::Abs),
+            neg: get(F::Neg),
             neg_hi: get(F::NegHi),
-            sext: get(F::Src0Sext) | get(F::Src1Sext) << 1,
             op_sel: get(F::OpSel),
             op_sel_hi: get(F::OpSelHi) | get(F::OpSelHi2) << 2,
             cbsz: get(F::Cbsz),
             abid: get(F::Abid),
             blgp: get(F::Blgp),
-            high: bit(F::High),
-            offen: bit(F::Offen),
-            idxen: bit(F::Idxen),
+            high: view.bit(F::High),
+            ..Modifiers::default()
+        };
+        if row.has(Flag::Mix, view.target) {
+            m.abs = m.neg_hi;
+            m.neg_hi = 0;
+        }
+        if row.has(Flag::Bitop3, view.target) && view.form.encoding == Encoding::Vop3a {
+            // OMOD, ABS and NEG from the highest bit down.
+            m.bitop3 = m.omod << 6 | m.abs << 3 | m.neg;
+            (m.omod, m.abs, m.neg) = (0, 0, 0);
+        }
+        m
+    }
+
+    /// SDWA and DPP.
+    fn read_parts_and_lanes(view: &Words<'_>) -> Modifiers {
+        use Encoding as E;
+        let encoding = view.form.encoding;
+        let get = |id| view.get(id) as u8;
+        let mut m = Modifiers {
+            clamp: view.bit(F::Clamp),
+            omod: get(F::Omod),
+            abs: get(F::Src0Abs) | get(F::Src1Abs) << 1,
+            neg: get(F::Src0Neg) | get(F::Src1Neg) << 1,
+            sext: get(F::Src0Sext) | get(F::Src1Sext) << 1,
+            ..Modifiers::default()
+        };
+        if matches!(encoding, E::Vop1Dpp | E::Vop2Dpp) {
+            m.dpp = Some(Dpp {
+                ctrl: view.get(F::DppCtrl) as u16,
+                row_mask: get(F::RowMask),
+                bank_mask: get(F::BankMask),
+                bound_ctrl: view.bit(F::BoundCtrl),
+            });
+        } else {
+            m.sdwa = Some(Sdwa {
+                dst_sel: if encoding == E::VopcSdwa { SdwaSel::Dword } else { sel(view.get(F::DstSel)) },
+                dst_unused: DstUnused::ALL[view.get(F::DstUnused) as usize & 3],
+                src0_sel: sel(view.get(F::Src0Sel)),
+                src1_sel: sel(view.get(F::Src1Sel)),
+                named_sdst: view.bit(F::SdstEnable),
+            });
+        }
+        m
+    }
+
+    fn read_memory(view: &Words<'_>) -> Modifiers {
+        use Encoding as E;
+        let row = view.form.op.row();
+        let get = |id| view.get(id) as u8;
+        let bit = |id| view.bit(id);
+        let mut m = Modifiers {
             glc: bit(F::Glc),
             slc: bit(F::Slc),
             scc: bit(F::Scc),
@@ -351,44 +423,24 @@ impl Modifiers {
             lds: bit(F::Lds),
             gds: bit(F::Gds),
             tfe: bit(F::Tfe),
-            dfmt: get(F::Dfmt),
-            nfmt: get(F::Nfmt),
-            dmask: get(F::Dmask),
-            unorm: bit(F::Unorm),
-            da: bit(F::Da),
-            a16: bit(F::A16),
-            lwe: bit(F::Lwe),
-            d16: bit(F::D16),
             ..Modifiers::default()
         };
-        if row.has(Flag::Mix, view.target) {
-            m.abs = m.neg_hi;
-            m.neg_hi = 0;
-        }
-        if row.has(Flag::Bitop3, view.target) && encoding == E::Vop3a {
-            // OMOD, ABS and NEG from the highest bit down.
-            m.bitop3 = m.omod << 6 | m.abs << 3 | m.neg;
-            (m.omod, m.abs, m.neg) = (0, 0, 0);
-        }
-        match encoding {
-            E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa => {
-                m.sdwa = Some(Sdwa {
-                    dst_sel: if encoding == E::VopcSdwa { SdwaSel::Dword } else { sel(view.get(F::DstSel)) },
-                    dst_unused: DstUnused::ALL[view.get(F::DstUnused) as usize & 3],
-                    src0_sel: sel(view.get(F::Src0Sel)),
-                    src1_sel: sel(view.get(F::Src1Sel)),
-                    named_sdst: bit(F::SdstEnable),
-                });
+        match view.form.encoding {
+            E::Mubuf | E::Mtbuf => {
+                m.offen = bit(F::Offen);
+                m.idxen = bit(F::Idxen);
+                m.dfmt = get(F::Dfmt);
+                m.nfmt = get(F::Nfmt);
+                m.offset = view.get(F::Offset) as i32;
             }
-            E::Vop1Dpp | E::Vop2Dpp => {
-                m.dpp = Some(Dpp {
-                    ctrl: view.get(F::DppCtrl) as u16,
-                    row_mask: get(F::RowMask),
-                    bank_mask: get(F::BankMask),
-                    bound_ctrl: bit(F::BoundCtrl),
-                });
+            E::Mimg => {
+                m.dmask = get(F::Dmask);
+                m.unorm = bit(F::Unorm);
+                m.da = bit(F::Da);
+                m.a16 = bit(F::A16);
+                m.lwe = bit(F::Lwe);
+                m.d16 = bit(F::D16);
             }
-            E::Mubuf | E::Mtbuf => m.offset = view.get(F::Offset) as i32,
             E::Smem => {
                 m.soffset_en = bit(F::SoffsetEn);
                 m.imm = bit(F::Imm);
@@ -405,7 +457,7 @@ impl Modifiers {
                     sign_extend(offset, 13)
                 };
             }
-            E::Ds => {
+            _ => {
                 if row.has(Flag::TwoOffsets, view.target) {
                     m.offset = view.get(F::Offset0) as i32;
                     m.offset1 = get(F::Offset1);
@@ -413,11 +465,6 @@ impl Modifiers {
                     m.offset = (view.get(F::Offset0) | view.get(F::Offset1) << 8) as i32;
                 }
             }
-            E::Exp => {
-                m.export =
-                    Some(Export { en: get(F::En), compr: bit(F::Compr), done: bit(F::Done), vm: bit(F::Vm) });
-            }
-            _ => {}
         }
         m
     }

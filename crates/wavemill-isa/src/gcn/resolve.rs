@@ -1,8 +1,9 @@
 //! From the bits of a word to an operand: the one place that knows what operand codes mean.
 
-use super::encoding::{Encoding, FieldId as F, SRC_LITERAL};
+use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, VGPRS, scalar_operand};
+use super::encoding::{Encoding, FieldId as F};
 use super::matrix::matrix_format;
-use super::operand::{InlineFloat, Operand, Special};
+use super::operand::{Operand, Special};
 use super::row::{Form, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, Role};
 use crate::target::Target;
@@ -14,9 +15,6 @@ pub(super) struct Words<'a> {
     pub(super) form: &'static Form,
     pub(super) words: &'a [u32; 4],
 }
-
-/// Number of addressable SGPRs (Vega ISA 5.2): 0 to 101, and two more that only tuples reach.
-const SGPRS: u32 = 102;
 
 impl Words<'_> {
     /// The value of a field; 0 if the encoding has none of that name on the target.
@@ -63,7 +61,7 @@ impl Words<'_> {
     }
 
     fn saddr_is_off(&self) -> bool {
-        self.get(F::Saddr) == 0x7F
+        self.get(F::Saddr) == SADDR_OFF
     }
 
     /// Registers of a memory address, as the addressing mode says.
@@ -113,14 +111,16 @@ impl Words<'_> {
         let written = matches!(spec.access, Access::Write | Access::ReadWrite);
         let scalar = |code| {
             // A constant is no destination, and only the 32-bit ALU encodings take literals (Vega ISA 6.2.1).
-            let legal =
-                !(written && code >= 128) && (code != SRC_LITERAL || literal_index(encoding).is_some());
-            scalar_operand(code, dwords, self.words, encoding).filter(|_| legal).ok_or(id)
+            let legal = !(written && code >= FIRST_CONSTANT);
+            let literal = literal_index(encoding).map(|index| self.words[index]);
+            scalar_operand(code, dwords, literal).filter(|_| legal).ok_or(id)
         };
         // The number of image data registers follows from DMASK, not from the opcode: no tuple is too long.
         let strict = spec.ty.elem != Elem::Texel;
-        let vector = |first, acc| vector_operand(first, dwords, acc, strict).ok_or(id);
-        let acc = spec.accvgpr || self.acc_bank(role);
+        let vector = |first| {
+            let acc = spec.accvgpr || self.acc_bank(role);
+            vector_operand(first, dwords, acc, strict).ok_or(id)
+        };
         Ok(Some(match (id, encoding) {
             (F::Offset, _) => return self.scalar_offset().map(Some),
             (F::Sdst, E::VopcSdwa) if !self.bit(F::SdstEnable) => {
@@ -139,19 +139,19 @@ impl Words<'_> {
                 sdwa_scalar(value, dwords).ok_or(id)?
             }
             (F::Src0 | F::Src1, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa | E::Vop1Dpp | E::Vop2Dpp) => {
-                vector(value, acc)?
+                vector(value)?
             }
-            (F::Src1, E::Vop2 | E::Vop2Literal | E::Vopc) => vector(value, acc)?,
+            (F::Src1, E::Vop2 | E::Vop2Literal | E::Vopc) => vector(value)?,
             (F::Src0 | F::Src1 | F::Src2 | F::Scale0 | F::Scale1, _) | (F::Vsrc, E::Vop3Interp) => {
-                if value >= 256 {
-                    vector(value - 256, acc)?
-                } else if self.takes_scalars(spec, value) {
+                if value >= FIRST_VGPR {
+                    vector(value - FIRST_VGPR)?
+                } else if self.takes_scalars(spec, value, dwords) {
                     scalar(value)?
                 } else {
                     return Err(id);
                 }
             }
-            _ => vector(value, acc)?,
+            _ => vector(value)?,
         }))
     }
 
@@ -178,13 +178,13 @@ impl Words<'_> {
     /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
     /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1). Nor do sources of more
     /// than 64 bits, for which scalar sources have no meaning (Vega ISA 6.2.1 knows 32 and 64 bits of them).
-    fn takes_scalars(&self, spec: &OperandSpec, code: u32) -> bool {
+    fn takes_scalars(&self, spec: &OperandSpec, code: u32, dwords: u8) -> bool {
         match self.form.encoding {
             Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
             Encoding::Mai | Encoding::MaiScaled => {
-                spec.role == Role::Src2 && !self.flag(Flag::Sparse) && code >= 128
+                spec.role == Role::Src2 && !self.flag(Flag::Sparse) && code >= FIRST_CONSTANT
             }
-            _ => !spec.accvgpr && self.dwords(spec) <= 2,
+            _ => !spec.accvgpr && dwords <= 2,
         }
     }
 
@@ -200,7 +200,7 @@ impl Words<'_> {
     /// constant as `offset` modifier.
     fn scalar_offset(&self) -> Result<Operand, F> {
         let offset = self.get(F::Offset);
-        let register = |code, id| scalar_operand(code, 1, self.words, Encoding::Smem).ok_or(id);
+        let register = |code, id| scalar_operand(code, 1, None).ok_or(id);
         match (self.bit(F::Imm), self.bit(F::SoffsetEn)) {
             (_, true) => register(self.get(F::Soffset), F::Soffset),
             (true, false) => Ok(Operand::Imm(sign_extend(offset, 21))),
@@ -218,20 +218,11 @@ pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
 /// one of a register out of range (Vega ISA 3.6.1). Where the opcode gives the length, tuples of accumulation VGPRs
 /// end within the file, as LLVM has it.
 fn vector_operand(first: u32, dwords: u8, acc: bool, strict: bool) -> Option<Operand> {
-    if acc && strict && first + u32::from(dwords) > 256 {
+    if acc && strict && first + u32::from(dwords) > VGPRS {
         return None;
     }
     let first = first as u8;
     Some(if acc { Operand::Agpr { first, dwords } } else { Operand::Vgpr { first, dwords } })
-}
-
-/// The registers that a tuple of `dwords` SGPRs must start at a multiple of.
-pub(super) const fn sgpr_alignment(dwords: u8) -> u32 {
-    match dwords {
-        0 | 1 => 1,
-        2 => 2,
-        _ => 4,
-    }
 }
 
 /// The index of the dword that a literal source reads: the one after the instruction, or the constant that the
@@ -251,48 +242,7 @@ impl Encoding {
     }
 }
 
-/// What an 8-bit scalar operand code means. A tuple that is not aligned is read from the aligned register below, as
-/// LLVM prints it.
-fn scalar_operand(code: u32, dwords: u8, words: &[u32; 4], encoding: Encoding) -> Option<Operand> {
-    let align = sgpr_alignment(dwords);
-    let width_exists = matches!(dwords, 1 | 2 | 3 | 4 | 8 | 16);
-    Some(match code {
-        0..SGPRS => {
-            let first = code - code % align;
-            // Aligned tuples of four and more reach into the two registers after s101.
-            let limit = if align == 4 { SGPRS + 2 } else { SGPRS };
-            if !width_exists || first + u32::from(dwords) > limit {
-                return None;
-            }
-            Operand::Sgpr { first: first as u8, dwords }
-        }
-        108..=123 => {
-            let first = (code - 108) - (code - 108) % align;
-            if !width_exists || first + u32::from(dwords) > 16 {
-                return None;
-            }
-            Operand::Ttmp { first: first as u8, dwords }
-        }
-        128..=192 => Operand::Int((code - 128) as i8),
-        193..=208 => Operand::Int(-((code - 192) as i8)),
-        240..=248 => Operand::Float(InlineFloat::from_code(code)?),
-        SRC_LITERAL => Operand::Literal(words[literal_index(encoding)?]),
-        _ => {
-            let reg = Special::from_code(code)?;
-            match dwords {
-                1 => Operand::Special { reg, dwords },
-                2 if reg.is_pair() => Operand::Special { reg, dwords },
-                3.. if reg == Special::Null && width_exists => Operand::Special { reg, dwords },
-                _ => return None,
-            }
-        }
-    })
-}
-
 /// Scalar sources of SDWA forms: SGPRs, TTMPs, constants and one-dword special registers, but no literal.
 fn sdwa_scalar(code: u32, dwords: u8) -> Option<Operand> {
-    if code == SRC_LITERAL {
-        return None;
-    }
-    scalar_operand(code, dwords, &[0; 4], Encoding::Vop2Sdwa)
+    scalar_operand(code, dwords, None)
 }

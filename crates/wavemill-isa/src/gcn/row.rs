@@ -1,6 +1,7 @@
 //! The rows: everything that is known about an instruction, whatever its encoding.
 
 use super::encoding::Encoding;
+use super::names::{EMPTY, SLOTS, first_slot};
 use super::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Takes, Type,
 };
@@ -26,7 +27,17 @@ pub struct OperandSpec {
     pub takes: Takes,
 }
 
+/// [`WINDOW_BITS`] bits of an instance from bit `lo` up, and the set (a bit of [`CODE_SETS`]) of the values that are right
+/// whatever stands elsewhere: a register or a constant that exists, and no literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) lo: u8,
+    pub(super) set: u8,
+}
+
 /// An instruction in one encoding: the opcode there and the bits that are not free.
+// One cache line each: the decoder reads all of it.
+#[repr(align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The instruction.
@@ -45,6 +56,8 @@ pub struct Form {
     pub used: u128,
     /// The operands (bit per position in the row) whose code the decoder must look at.
     pub(super) checks: u8,
+    /// An instance for which each of these shows a code of its set is legal and has no literal.
+    pub(super) windows: [Window; 4],
 }
 
 /// One instruction: everything that does not depend on an instance.
@@ -82,6 +95,7 @@ pub struct Row {
 
 impl Row {
     /// The mnemonic on `target`, without encoding suffix. Where the target lacks the instruction: the newest mnemonic.
+    #[inline]
     pub fn mnemonic(&self, target: Target) -> &'static str {
         self.names
             .iter()
@@ -100,12 +114,20 @@ impl Row {
     }
 
     /// Every form: encoding, opcode and targets. The first is the instruction's home format.
+    #[inline]
     pub fn forms(&self) -> &'static [Form] {
         let first = usize::from(self.first_form);
         &FORMS[first..first + usize::from(self.form_count)]
     }
 
+    /// The index into [`FORMS`] of the form on `target` in `encoding`.
+    pub(super) fn form_index(&self, target: Target, encoding: Encoding) -> Option<u16> {
+        let fits = |form: &Form| form.encoding == encoding && form.targets.contains(target);
+        (self.first_form..self.first_form + self.form_count).find(|&index| fits(&FORMS[usize::from(index)]))
+    }
+
     /// The form on `target` in `encoding`, if there is one.
+    #[inline]
     pub fn form(&self, target: Target, encoding: Encoding) -> Option<&'static Form> {
         self.forms().iter().find(|form| form.encoding == encoding && form.targets.contains(target))
     }
@@ -121,6 +143,7 @@ impl Row {
     }
 
     /// Whether the property `flag` holds on `target`.
+    #[inline]
     pub fn has(&self, flag: Flag, target: Target) -> bool {
         self.flags.contains(flag)
             && self
@@ -163,13 +186,26 @@ impl Row {
 
 impl Op {
     /// The row of the instruction.
+    #[inline]
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
 
     /// The instruction with this mnemonic (any target's spelling, no encoding suffix).
     pub fn from_name(name: &str) -> Option<Op> {
-        Op::ALL.iter().copied().find(|op| op.row().names.iter().any(|&(_, known)| known == name))
+        let mut at = first_slot(name.as_bytes());
+        loop {
+            let index = NAME_SLOTS[at];
+            if index == EMPTY {
+                return None;
+            }
+            let (known, op) = NAMES[usize::from(index)];
+            if known == name {
+                return Some(op);
+            }
+            // Most of the slots are empty, so this ends.
+            at = (at + 1) % SLOTS;
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::encoding::{Encoding, FieldId};
 use super::inst::Inst;
 use super::operand::{Operand, Special};
-use super::row::OperandSpec;
+use super::row::{MAX_OPERANDS, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
 use crate::target::Target;
 use core::fmt;
@@ -105,12 +105,27 @@ impl BrokenRule {
 /// How many different scalar values an instruction can read, with VCC and M0.
 const MOST_SCALARS: usize = 6;
 
+/// The operands of an instance, in the order of its row; `None` for those that it lacks.
+pub(super) type Operands = [Option<Operand>; MAX_OPERANDS];
+
 impl Inst {
     /// The first rule that the instruction breaks, if there is one.
     pub fn broken_rule(&self) -> Option<BrokenRule> {
-        self.operands()
-            .find_map(|(spec, operand)| self.operand_rule(spec, operand))
-            .or_else(|| self.constant_bus())
+        let view = self.view();
+        let mut operands = Operands::default();
+        for (slot, spec) in operands.iter_mut().zip(self.row().operands) {
+            // Decoder and builder let no reserved code through.
+            *slot = view.operand(spec).ok().flatten();
+        }
+        self.rule_broken_with(&operands)
+    }
+
+    /// As [`Inst::broken_rule`], where the operands are known already.
+    pub(super) fn rule_broken_with(&self, operands: &Operands) -> Option<BrokenRule> {
+        let specs = self.row().operands;
+        (specs.iter().zip(operands))
+            .find_map(|(spec, operand)| self.operand_rule(spec, (*operand)?))
+            .or_else(|| self.constant_bus(operands))
             .or_else(|| self.field_rule())
             .or_else(|| self.matrix_rule())
     }
@@ -155,9 +170,12 @@ impl Inst {
                 if u16::from(first) + u16::from(dwords) > 256 {
                     return broken(Rule::LastVectorRegister);
                 }
-                let tuple = dwords > 1 && !self.has(Flag::OddTuple)
-                    || self.has(Flag::GdsOnly) && self.is_wave_sync(spec);
-                if tuple && first % 2 != 0 && self.target().has_unified_vgprs() {
+                let odd = first % 2 != 0 && self.target().has_unified_vgprs();
+                let tuple = || {
+                    dwords > 1 && !self.has(Flag::OddTuple)
+                        || self.has(Flag::GdsOnly) && self.is_wave_sync(spec)
+                };
+                if odd && tuple() {
                     return broken(Rule::EvenVectorTuple);
                 }
             }
@@ -174,7 +192,7 @@ impl Inst {
             Takes::ScalarOrConstant if !(scalar || inline) => return broken(Rule::ScalarOrConstant),
             _ => {}
         }
-        if self.has(Flag::Acc) && spec.role == Role::Src0 && scalar && self.target() == Target::Gfx908 {
+        if self.target() == Target::Gfx908 && self.has(Flag::Acc) && spec.role == Role::Src0 && scalar {
             return broken(Rule::ScalarToAccumulator);
         }
         let exec = matches!(operand, Operand::Special { reg: Special::ExecLo | Special::ExecHi, .. });
@@ -206,7 +224,7 @@ impl Inst {
         encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
     }
 
-    fn constant_bus(&self) -> Option<BrokenRule> {
+    fn constant_bus(&self, operands: &Operands) -> Option<BrokenRule> {
         if !self.is_vector_alu() {
             return None;
         }
@@ -218,7 +236,8 @@ impl Inst {
             count = 1;
         }
         let mut literal = false;
-        for (spec, operand) in self.operands() {
+        for (spec, operand) in self.row().operands.iter().zip(operands) {
+            let &Some(operand) = operand else { continue };
             if !matches!(spec.access, Access::Read | Access::ReadWrite) {
                 continue;
             }
@@ -250,6 +269,11 @@ impl Inst {
     }
 
     fn field_rule(&self) -> Option<BrokenRule> {
+        use Encoding as E;
+        // The others have no such rules.
+        if !matches!(self.encoding(), E::Vop3p | E::Mubuf | E::Mtbuf | E::Smem | E::Mimg) {
+            return None;
+        }
         let modifiers = self.modifiers();
         let does = |op| self.row().memory.iter().any(|access| access.op == op);
         match self.encoding() {

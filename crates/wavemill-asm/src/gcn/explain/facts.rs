@@ -3,7 +3,7 @@
 use wavemill_isa::gcn::{Flag, Form, Inst, MatrixShape, Op, OperandSpec, Row};
 use wavemill_isa::{Target, TargetSet};
 
-use super::super::print::encoding_suffix;
+use super::super::mnemonic::Suffix;
 use super::fields::{self, FieldFacts};
 use super::mnemonic::Mnemonic;
 use super::modifiers::{self, ModifierFacts};
@@ -255,7 +255,10 @@ fn form_facts(row: &Row, form: &Form, target: Target) -> FormFacts {
     FormFacts {
         encoding: form.encoding.name(),
         encoding_description: form.encoding.description(),
-        mnemonic: format!("{}{}", row.mnemonic(target), encoding_suffix(row, target, form.encoding)),
+        mnemonic: match Suffix::written(row, target, form.encoding) {
+            Some(suffix) => format!("{}{}", row.mnemonic(target), suffix.text()),
+            None => row.mnemonic(target).to_owned(),
+        },
         opcode: form.code,
         bytes: form.encoding.bytes(),
         targets: vec![target.name()],

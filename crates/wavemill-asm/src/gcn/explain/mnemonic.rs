@@ -3,10 +3,7 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
 
-use super::super::print::encoding_suffix;
-
-/// The suffixes that tell encodings apart.
-const SUFFIXES: [&str; 4] = ["_e32", "_e64", "_sdwa", "_dpp"];
+use super::super::mnemonic::{Suffix, lookup};
 
 /// An instruction, and the encoding that its suffix names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +18,15 @@ impl Mnemonic {
     /// Reads a mnemonic of any target, in small or capital letters; `None` if there is no such instruction, or it has no
     /// encoding of this suffix on any target.
     pub fn parse(text: &str) -> Option<Mnemonic> {
-        let name = text.to_ascii_lowercase();
-        if let Some(op) = Op::from_name(&name) {
-            return Some(Mnemonic { op, suffix: "" });
-        }
-        let (suffix, base) =
-            SUFFIXES.iter().find_map(|suffix| Some((*suffix, name.strip_suffix(suffix)?)))?;
-        let row = Op::from_name(base)?.row();
+        let (op, suffix) = lookup(text)?;
+        let Some(suffix) = suffix else { return Some(Mnemonic { op, suffix: "" }) };
+        let row = op.row();
         let named = row.forms().iter().any(|form| {
-            form.targets.iter().any(|target: Target| encoding_suffix(row, target, form.encoding) == suffix)
+            form.targets
+                .iter()
+                .any(|target: Target| Suffix::written(row, target, form.encoding) == Some(suffix))
         });
-        named.then_some(Mnemonic { op: row.op, suffix })
+        named.then_some(Mnemonic { op, suffix: suffix.text() })
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn bind(
     mnemonic: Span,
 ) -> Result<Parsed, Fail> {
     let mut best: Option<(Rejection, &'static Form)> = None;
-    for form in named.forms(op, target) {
+    for form in named.forms(target) {
         let attempt = Attempt { target, form, arguments, modifiers, mnemonic: mnemonic.clone() };
         match attempt.bind() {
             Ok(parsed) => return Ok(parsed),
@@ -109,7 +109,7 @@ impl Attempt<'_> {
         if self.form.encoding == Encoding::Exp {
             builder = self.exports(builder, &mut all).map_err(at(AT_OPERANDS))?;
         }
-        let inst = builder.modifiers(all).finish().map_err(|error| {
+        let (inst, broken) = builder.modifiers(all).finish_with_rule().map_err(|error| {
             let progress = match &error {
                 BuildError::Operand { role, .. } => {
                     AT_OPERANDS + specs.iter().flatten().position(|spec| spec.role == *role).unwrap_or(0)
@@ -118,8 +118,8 @@ impl Attempt<'_> {
             };
             Rejection { progress, fail: report::build_error(self, specs, error) }
         })?;
-        if let Some(fail) = report::broken_rule(self, specs, &inst) {
-            return Err(Rejection { progress: AT_END, fail });
+        if let Some(broken) = broken {
+            return Err(Rejection { progress: AT_END, fail: report::broken_rule(self, specs, broken) });
         }
         Ok(Parsed { inst, fixup })
     }

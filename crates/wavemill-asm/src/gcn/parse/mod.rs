@@ -14,6 +14,7 @@ mod report;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, FieldId, Inst, OperandSpec};
 
+use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
 use mnemonic::Named;
@@ -127,12 +128,12 @@ impl Parser {
             return Err(report::not_on_target(self.target, word, named, span));
         };
         let row = op.row();
-        if named.suffix.is_some() && named.forms(op, self.target).next().is_none() {
+        if named.suffix.is_some() && named.forms(self.target).next().is_none() {
             return Err(report::no_such_form(self.target, word, op, named, span));
         }
         // Where `scc` is a modifier, it is no operand.
         let caches = self.target < Target::Gfx942
-            && named.forms(op, self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
+            && named.forms(self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
         self.operands(&mut cursor, row.operands, caches, symbols)?;
         bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)
     }
@@ -189,6 +190,6 @@ impl Parser {
 
 /// The mnemonics and suffix of `named`, for messages.
 fn written(named: &Named, word: &str) -> String {
-    let suffix = named.suffix.map_or("", mnemonic::Suffix::text);
+    let suffix = named.suffix.map_or("", Suffix::text);
     word.strip_suffix(suffix).unwrap_or(word).to_owned()
 }

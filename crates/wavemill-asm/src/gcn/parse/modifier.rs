@@ -88,7 +88,7 @@ enum Syntax {
 }
 
 /// Every modifier: its text, what it is, and what stands behind it.
-const MODIFIERS: [(&str, Name, Syntax); 60] = [
+static MODIFIERS: [(&str, Name, Syntax); 60] = [
     ("clamp", Name::Clamp, Syntax::Flag),
     ("mul", Name::Mul, Syntax::Number(1, 4)),
     ("div", Name::Div, Syntax::Number(1, 2)),
@@ -151,6 +151,31 @@ const MODIFIERS: [(&str, Name, Syntax); 60] = [
     ("vm", Name::Vm, Syntax::Flag),
 ];
 
+/// The modifiers that begin with each letter: a bit for each place in [`MODIFIERS`].
+static BY_LETTER: [u64; 26] = {
+    let mut all = [0; 26];
+    let mut index = 0;
+    while index < MODIFIERS.len() {
+        all[(MODIFIERS[index].0.as_bytes()[0] - b'a') as usize] |= 1 << index;
+        index += 1;
+    }
+    all
+};
+
+/// The modifier of this name.
+fn find(word: &str) -> Option<&'static (&'static str, Name, Syntax)> {
+    let letter = word.bytes().next()?.wrapping_sub(b'a');
+    let mut left = *BY_LETTER.get(usize::from(letter))?;
+    while left != 0 {
+        let found = MODIFIERS.get(left.trailing_zeros() as usize)?;
+        if found.0 == word {
+            return Some(found);
+        }
+        left &= left - 1;
+    }
+    None
+}
+
 /// `row_bcast:15` and `:31`, which follow no rule.
 const ROW_BCAST: i64 = 0x142;
 
@@ -185,7 +210,6 @@ pub(super) fn modifier(
     if word.is_empty() {
         return Ok(None);
     }
-    let find = |word: &str| MODIFIERS.iter().find(|(text, ..)| *text == word);
     let negated = || word.strip_prefix("no").and_then(find).filter(|(.., syntax)| *syntax == Syntax::Flag);
     let (found, on) = match find(word) {
         Some(found) => (found, 1),
@@ -283,9 +307,7 @@ pub(super) fn modifier(
 /// A word that is no modifier: an error if it looks like one.
 fn unknown(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<Modifier>, Fail> {
     let start = cursor.at();
-    cursor.name();
-    let looks_like_one = cursor.peek_raw() == Some(b':');
-    cursor.go_to(start);
+    let looks_like_one = cursor.text().as_bytes().get(start + word.len()) == Some(&b':');
     if !looks_like_one {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use wavemill_isa::gcn::{Elem, Operand, OperandSpec, Special};
 
 use super::super::special;
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Expression, Number, Symbols, expression, number};
+use crate::syntax::{Cursor, Expression, Number, Symbols, continues_name, expression, number};
 
 /// A number in an operand's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +109,9 @@ impl Reader<'_, '_> {
 
     /// An operand with or without a negation in front of it.
     fn signed(&mut self) -> Result<Argument, Fail> {
+        if let Some(register) = self.simple_register() {
+            return Ok(Value::Operand(register).into());
+        }
         if self.cursor.peek() == Some(b'-') {
             let start = self.cursor.at();
             self.cursor.go_to(start + 1);
@@ -144,6 +147,9 @@ impl Reader<'_, '_> {
 
     /// Reads `name(` if it comes next.
     fn function(&mut self, name: &str) -> bool {
+        if self.cursor.peek() != name.bytes().next() {
+            return false;
+        }
         let at = self.cursor.at();
         let found = self.cursor.eat_name(name) && self.cursor.eat("(");
         if !found {
@@ -225,6 +231,45 @@ impl Reader<'_, '_> {
             Err(_) if self.cursor.at() == start => Err(self.cursor.expected("an operand")),
             Err(fail) => Err(fail),
         }
+    }
+
+    /// Reads `v12` or `s[4:7]`, plain decimal numbers without blanks, as most operands are. `None`, with nothing read, if
+    /// anything else comes next, or a register that does not exist.
+    fn simple_register(&mut self) -> Option<Operand> {
+        let rest = self.cursor.rest();
+        let bytes = rest.as_bytes();
+        let file = match bytes.first()? {
+            b'v' => File::Vgpr,
+            b's' => File::Sgpr,
+            b'a' if self.target.has_accvgprs() => File::Agpr,
+            _ => return None,
+        };
+        // The digits from `at` on: their value, and the place behind them. A leading 0 may mean octal.
+        let number = |at: usize| {
+            let digits = bytes.get(at..)?;
+            let length = digits.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+            let plain = matches!((length, digits.first()), (1, _) | (2 | 3, Some(b'1'..=b'9')));
+            let value = digits.iter().take(length).fold(0, |all, digit| 10 * all + i64::from(digit - b'0'));
+            plain.then_some((value, at + length))
+        };
+        let (first, last, end) = if bytes.get(1) == Some(&b'[') {
+            let (first, at) = number(2)?;
+            let (last, at) = if bytes.get(at) == Some(&b':') { number(at + 1)? } else { (first, at) };
+            if bytes.get(at) != Some(&b']') || last < first {
+                return None;
+            }
+            (first, last, at + 1)
+        } else {
+            let (first, at) = number(1)?;
+            if bytes.get(at).is_some_and(|&byte| continues_name(byte)) {
+                return None;
+            }
+            (first, first, at)
+        };
+        let register = file.existing(first, last - first + 1)?;
+        let start = self.cursor.at();
+        self.cursor.go_to(start + end);
+        Some(register)
     }
 
     /// A register or a tuple of registers; `Ok(None)` if none comes next.
@@ -377,21 +422,33 @@ impl File {
             let message = format!("{target} has no accumulation registers");
             return Err(Diagnostic::new(span, message).note("gfx908 and later have them"));
         }
-        if first < 0 || first.saturating_add(dwords) > size {
-            let last = first.saturating_add(dwords).saturating_sub(1);
-            let found = if first < 0 { first } else { last };
-            let message = format!("expected {name}0 to {name}{}, found {name}{found}", size - 1);
-            return Err(Diagnostic::new(span, message));
+        match self.existing(first, dwords) {
+            Some(operand) => Ok(operand),
+            None => {
+                let last = first.saturating_add(dwords).saturating_sub(1);
+                let found = if first < 0 { first } else { last };
+                let message = format!("expected {name}0 to {name}{}, found {name}{found}", size - 1);
+                Err(Diagnostic::new(span, message))
+            }
         }
+    }
+
+    /// The tuple, if the file has all of it.
+    fn existing(self, first: i64, dwords: i64) -> Option<Operand> {
+        (first >= 0 && first.saturating_add(dwords) <= self.size()).then(|| self.operand(first, dwords))
+    }
+
+    /// A tuple that the file has.
+    fn operand(self, first: i64, dwords: i64) -> Operand {
         // Both fit: the files have at most 256 registers. A tuple of all of them is none that an instruction takes.
         let first = first as u8;
         let dwords = u8::try_from(dwords).unwrap_or(u8::MAX);
-        Ok(match self {
+        match self {
             File::Sgpr => Operand::Sgpr { first, dwords },
             File::Ttmp => Operand::Ttmp { first, dwords },
             File::Vgpr => Operand::Vgpr { first, dwords },
             File::Agpr => Operand::Agpr { first, dwords },
-        })
+        }
     }
 }
 
@@ -416,4 +473,50 @@ fn special_register(name: &str) -> Option<Operand> {
         _ => (Special::from_name(name)?, 1),
     };
     Some(Operand::Special { reg, dwords })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::NoSymbols;
+
+    /// What is read as a simple register is what is read otherwise, up to the same place.
+    #[test]
+    fn simple_registers_are_registers() {
+        let numbers =
+            ["", "0", "7", "00", "07", "08", "15", "101", "102", "103", "255", "256", "1000", "0x1"];
+        let mut texts = Vec::new();
+        for file in ["v", "s", "a", "acc", "ttmp", "x"] {
+            for first in numbers {
+                for behind in ["", ",", " , v1", ".l", "_x", "é", "|", ":"] {
+                    texts.push(format!(" {file}{first}{behind}"));
+                    texts.push(format!("{file}[{first}]{behind}"));
+                    texts.push(format!("{file} [{first}]{behind}"));
+                }
+                for last in numbers {
+                    texts.push(format!("{file}[{first}:{last}]"));
+                    texts.push(format!("{file}[{first}:{last}"));
+                    texts.push(format!("{file}[{first} :{last}], 1"));
+                }
+            }
+        }
+        let mut simple = 0;
+        for target in [Target::Gfx900, Target::Gfx942] {
+            for text in &texts {
+                let mut cursor = Cursor::new(text);
+                let mut reader = Reader { cursor: &mut cursor, target, symbols: &NoSymbols };
+                let Some(register) = reader.simple_register() else {
+                    assert_eq!(cursor.end(), 0, "{text}");
+                    continue;
+                };
+                simple += 1;
+                let end = cursor.end();
+                let mut cursor = Cursor::new(text);
+                let mut reader = Reader { cursor: &mut cursor, target, symbols: &NoSymbols };
+                assert_eq!(reader.register(), Ok(Some(register)), "{text}");
+                assert_eq!(cursor.end(), end, "{text}");
+            }
+        }
+        assert!(simple > 400, "{simple} texts are simple registers");
+    }
 }

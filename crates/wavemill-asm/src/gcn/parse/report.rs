@@ -1,10 +1,12 @@
 //! What is said of a text that no form takes.
 
 use wavemill_isa::gcn::{
-    BuildError, Elem, Encoding, FieldId, Form, Inst, Op, Operand, OperandFault, OperandSpec, Role, Special,
+    BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
+    Special,
 };
 use wavemill_isa::{Target, TargetSet};
 
+use super::super::mnemonic::Suffix;
 use super::bind::Attempt;
 use super::constant::Misfit;
 use super::mnemonic::{self, Named};
@@ -37,7 +39,7 @@ pub(super) fn unknown_mnemonic(target: Target, word: &str, span: Span) -> Fail {
 /// Other targets have the instruction.
 pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
-    let targets = named.ops.iter().fold(TargetSet::EMPTY, |all, op| all.union(op.row().targets));
+    let targets = named.op.row().targets;
     let fail = Diagnostic::new(span, format!("{target} has no `{plain}`")).note(
         format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
             " has it",
@@ -54,7 +56,7 @@ pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span
 /// The instruction has no encoding of the kind that the suffix names.
 pub(super) fn no_such_form(target: Target, word: &str, op: Op, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
-    let suffix = named.suffix.map_or("", mnemonic::Suffix::text);
+    let suffix = named.suffix.map_or("", Suffix::text);
     let encodings: Vec<&'static str> = op.row().encodings(target).map(|encoding| encoding.name()).collect();
     Diagnostic::new(span, format!("`{plain}` has no encoding `{suffix}` on {target}"))
         .note(format!("it has {}", encodings.join(", ")))
@@ -373,16 +375,15 @@ pub(super) fn no_source_modifier(attempt: &Attempt<'_>, spec: &OperandSpec, argu
 pub(super) fn broken_rule(
     attempt: &Attempt<'_>,
     specs: &[Option<&'static OperandSpec>],
-    inst: &Inst,
-) -> Option<Fail> {
-    let broken = inst.broken_rule()?;
+    broken: BrokenRule,
+) -> Fail {
     let argument =
         broken.role.and_then(|role| attempt.argument(specs, role)).map(|argument| argument.span.clone());
     let modifier = broken.field.and_then(|field| {
         attempt.modifiers.iter().find(|modifier| modifier::text(modifier.name) == field.name())
     });
     let span = argument.or_else(|| modifier.map(|modifier| modifier.span.clone()));
-    Some(Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string()))
+    Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string())
 }
 
 /// Adds where the text would be legal.

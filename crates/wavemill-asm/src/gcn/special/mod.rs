@@ -6,6 +6,8 @@ use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
 
+use super::line::Line;
+
 pub(super) use parse::{
     number, parse_attribute, parse_buffer_format, parse_export_target, parse_hardware_register,
     parse_index_mode, parse_interpolation_slot, parse_message, parse_swizzle, parse_wait_counts,
@@ -104,13 +106,17 @@ const INDEX_MODES: [&str; 4] = ["SRC0", "SRC1", "SRC2", "DST"];
 const WAIT_COUNTERS: [(&str, u16); 3] = [("vmcnt", 63), ("expcnt", 7), ("lgkmcnt", 15)];
 
 /// `s_waitcnt`: the counters that it waits for. A counter at its maximum is not waited for and not written, unless all are.
-pub(super) fn wait_counts(out: &mut impl Write, value: u16) -> fmt::Result {
+pub(super) fn wait_counts(out: &mut Line<'_>, value: u16) -> fmt::Result {
     let counts = [(value & 0xf) | ((value >> 10) & 0x30), (value >> 4) & 7, (value >> 8) & 0xf];
     let all = counts == WAIT_COUNTERS.map(|(_, maximum)| maximum);
     let mut separator = "";
     for ((name, maximum), count) in WAIT_COUNTERS.into_iter().zip(counts) {
         if all || count != maximum {
-            write!(out, "{separator}{name}({count})")?;
+            out.text(separator)?;
+            out.text(name)?;
+            out.text("(")?;
+            out.decimal(count.into())?;
+            out.text(")")?;
             separator = " ";
         }
     }
