@@ -2,7 +2,7 @@
 
 use wavemill_object::write::SectionFlags;
 
-use super::{Assembler, Pending, PendingKind, line};
+use super::{Assembler, Pending, PendingKind, leb128, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, Number, expression, number};
 
@@ -165,10 +165,13 @@ impl Assembler<'_> {
         }
         let unit = unit.get(..size as usize).unwrap_or_default();
         let same = unit.iter().all(|byte| unit.first() == Some(byte));
+        if total > 0 {
+            self.mark_line();
+        }
         let result = if same {
             self.emit_fill(total, unit.first().copied().unwrap_or(0))
         } else {
-            (0..count).try_for_each(|_| self.emit(unit))
+            (0..count).try_for_each(|_| self.append(unit))
         };
         result.map_err(|message| Diagnostic::new(span, message))
     }
@@ -202,29 +205,14 @@ impl Assembler<'_> {
     fn leb128(&mut self, cursor: &mut Cursor<'_>, signed: bool) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
-            let value = self.absolute(cursor)?;
+            let value = self.absolute(cursor).map_err(|fail| {
+                fail.note("how many bytes the number takes depends on it, so that it must be known when they are placed")
+            })?;
             let mut bytes = Vec::new();
             if signed {
-                let mut rest = value;
-                loop {
-                    let low = (rest & 0x7F) as u8;
-                    rest >>= 7;
-                    let last = rest == 0 && low & 0x40 == 0 || rest == -1 && low & 0x40 != 0;
-                    bytes.push(if last { low } else { low | 0x80 });
-                    if last {
-                        break;
-                    }
-                }
+                leb128::signed(&mut bytes, value);
             } else {
-                let mut rest = value as u64;
-                loop {
-                    let low = (rest & 0x7F) as u8;
-                    rest >>= 7;
-                    bytes.push(if rest == 0 { low } else { low | 0x80 });
-                    if rest == 0 {
-                        break;
-                    }
-                }
+                leb128::unsigned(&mut bytes, value as u64);
             }
             self.put(cursor, start, &bytes)?;
             if !cursor.eat(",") {
@@ -290,6 +278,6 @@ impl Assembler<'_> {
                 pattern.iter().copied().cycle().take(padding as usize).collect()
             }
         };
-        self.emit(&bytes).map_err(|message| Diagnostic::new(span, message))
+        self.append(&bytes).map_err(|message| Diagnostic::new(span, message))
     }
 }

@@ -7,9 +7,12 @@ mod conditional;
 mod data;
 mod expand;
 mod finish;
+mod frames;
 mod functions;
 mod kernel;
+mod leb128;
 mod line;
+mod lines;
 mod section;
 mod symbol;
 mod symbols;
@@ -27,7 +30,9 @@ use crate::gcn::parse::{FixupKind, Parser};
 use crate::syntax::{Cursor, Expression, expression};
 use conditional::Conditional;
 use expand::{Frame, Macro};
+use frames::Frames;
 use kernel::Kernel;
+use lines::Lines;
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -135,6 +140,8 @@ pub struct Assembled {
     pub module: Option<Module>,
     /// Everything that is wrong, in the order of the lines.
     pub reports: Vec<Report>,
+    /// What is accepted, and should be known all the same: what `.warning` and `.print` say, and what has been left out.
+    pub warnings: Vec<Report>,
 }
 
 impl Assembled {
@@ -210,6 +217,12 @@ struct Assembler<'a> {
     /// How many macros, repetitions and files are open.
     nesting: u32,
     reports: Vec<Report>,
+    warnings: Vec<Report>,
+    lines: Lines,
+    frames: Frames,
+    /// Whether the source has named itself with `.ident`, and symbols whose addresses matter.
+    identified: bool,
+    address_significant: Option<Vec<String>>,
     /// The line being read: its number and where it comes from.
     line: usize,
     origin: Option<String>,
@@ -249,6 +262,11 @@ impl<'a> Assembler<'a> {
             expansions: 0,
             nesting: 0,
             reports: Vec::new(),
+            warnings: Vec::new(),
+            lines: Lines::default(),
+            frames: Frames::default(),
+            identified: false,
+            address_significant: None,
             line: 0,
             origin: None,
             ended: false,
@@ -307,6 +325,23 @@ impl<'a> Assembler<'a> {
                 text: text.to_owned(),
                 diagnostic,
                 origin: self.origin.clone(),
+            });
+        }
+    }
+
+    /// Says something that is no mistake, of a line or, with 0, of the whole source.
+    fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
+        let place = Place { line, ..self.place(text, 0..0) };
+        self.warn_at(&place, diagnostic);
+    }
+
+    fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        if self.warnings.len() < MOST_REPORTS {
+            self.warnings.push(Report {
+                line: place.line,
+                text: place.text.clone(),
+                diagnostic,
+                origin: place.origin.clone(),
             });
         }
     }
@@ -485,6 +520,7 @@ impl<'a> Assembler<'a> {
             || self.section_directive(name, cursor)?
             || self.symbol_directive(name, start, cursor)?
             || self.expanding_directive(name, cursor, frame)?
+            || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
         if known {
             return Ok(());

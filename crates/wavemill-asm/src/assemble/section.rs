@@ -85,8 +85,40 @@ impl Assembler<'_> {
             .map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
     }
 
-    /// Appends bytes.
+    /// Appends what a statement says: bytes that a `.loc` before them is about.
     pub(super) fn emit(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if !bytes.is_empty() {
+            self.mark_line();
+        }
+        self.append(bytes)
+    }
+
+    /// What is appended next is what the last `.loc` is about.
+    pub(super) fn mark_line(&mut self) {
+        let here = self.offset();
+        self.lines.mark(self.current, here);
+    }
+
+    /// Appends what the assembler makes.
+    pub(super) fn append_generated(&mut self, bytes: &[u8]) {
+        if let Err(message) = self.append(bytes) {
+            self.report("", *Diagnostic::new(0..0, message));
+        }
+    }
+
+    /// The section of this name for strings that may be merged.
+    pub(super) fn string_section(&mut self, name: &str) -> usize {
+        let known = self.section_index.contains_key(name);
+        let index = self.section_named(name);
+        if let (false, Some(section)) = (known, self.sections.get_mut(index)) {
+            section.flags = SectionFlags::MERGE | SectionFlags::STRINGS;
+            section.entry_size = 1;
+        }
+        index
+    }
+
+    /// Appends bytes.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
         let room = LARGEST.saturating_sub(self.offset());
         let section = self.section();
         if bytes.len() as u64 > room {
@@ -278,6 +310,11 @@ impl Assembler<'_> {
 }
 
 impl SectionState {
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> u64 {
+        if self.zeros { self.size } else { self.bytes.len() as u64 }
+    }
+
     /// The section of the module that it becomes, still without relocations.
     pub(super) fn finish(self) -> Section {
         let mut section = Section::new(self.name, self.flags, self.align, self.bytes);

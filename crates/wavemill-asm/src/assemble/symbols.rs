@@ -151,10 +151,7 @@ impl Table {
     /// The expression with `.` as the place where it stands now.
     pub(super) fn anchor(&mut self, value: Expression, here: (usize, u64)) -> Expression {
         match value {
-            Expression::Here => {
-                let symbol = self.here(here);
-                Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
-            }
+            Expression::Here => self.place_of(here),
             Expression::Unary(operator, inner) => {
                 Expression::Unary(operator, Box::new(self.anchor(*inner, here)))
             }
@@ -168,6 +165,12 @@ impl Table {
             ),
             other => other,
         }
+    }
+
+    /// A place without name, as an expression.
+    pub(super) fn place_of(&mut self, here: (usize, u64)) -> Expression {
+        let symbol = self.here(here);
+        Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
     }
 
     /// A symbol for a place without name.

@@ -143,6 +143,15 @@ impl Binary {
 }
 
 impl Expression {
+    /// `name + number`.
+    pub(crate) fn sum(name: &str, number: u64) -> Expression {
+        let symbol = Expression::Symbol { name: name.into(), relocation: None };
+        match number {
+            0 => symbol,
+            number => Expression::Binary(Binary::Add, Box::new((symbol, Expression::Value(number as i64)))),
+        }
+    }
+
     /// The number, if the expression is one.
     pub(crate) fn value(&self) -> Option<i64> {
         if let Expression::Value(value) = self { Some(*value) } else { None }
