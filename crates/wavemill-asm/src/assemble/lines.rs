@@ -1,7 +1,7 @@
 //! `.file` and `.loc`: where code comes from. They become the line table (`.debug_line`; DWARF 5, section 6.2), of version 4,
 //! or 5 if the source has a file 0.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gimli::constants as dw;
 
@@ -27,11 +27,14 @@ pub(super) struct Lines {
     root: Option<(Vec<u8>, File)>,
     folders: Vec<Vec<u8>>,
     files: BTreeMap<u32, File>,
+    /// The line of the last `.file`.
+    named_at: usize,
     /// A `.loc` behind which no byte has come.
     waiting: Option<Row>,
     not_statement: bool,
-    /// The rows of each section, which have addresses in ascending order.
+    /// The rows of each section, which have addresses in ascending order; and where those of a section are.
     sequences: Vec<(usize, Vec<(u64, Row)>)>,
+    sequence_of: HashMap<usize, usize>,
     /// `.file` without a number.
     pub(super) names: Vec<String>,
 }
@@ -71,12 +74,20 @@ impl Lines {
         }) as u64
     }
 
+    /// What follows is in another section.
+    pub(super) fn leave_section(&mut self) {
+        self.waiting = None;
+    }
+
     /// A byte is about to be put at this place: it is what the last `.loc` is about.
     pub(super) fn mark(&mut self, section: usize, offset: u64) {
         let Some(row) = self.waiting.take() else { return };
-        match self.sequences.iter_mut().find(|(own, _)| *own == section) {
-            Some((_, rows)) => rows.push((offset, row)),
-            None => self.sequences.push((section, vec![(offset, row)])),
+        let index = *self.sequence_of.entry(section).or_insert_with(|| {
+            self.sequences.push((section, Vec::new()));
+            self.sequences.len() - 1
+        });
+        if let Some((_, rows)) = self.sequences.get_mut(index) {
+            rows.push((offset, row));
         }
     }
 }
@@ -124,6 +135,7 @@ impl Assembler<'_> {
             }
             _ => (folder, name),
         };
+        self.lines.named_at = self.line;
         let folder = self.lines.folder(folder);
         let file = File { name, folder, md5, source };
         match self.lines.files.insert(number, file.clone()) {
@@ -217,6 +229,7 @@ impl Assembler<'_> {
         if let Some(missing) = (1..=last).find(|number| !lines.files.contains_key(number)) {
             let message =
                 format!("file {last} has a name, and file {missing} has none: `.file` counts from 1");
+            self.line = lines.named_at;
             self.report("", *Diagnostic::new(0..0, message));
             return;
         }
@@ -300,7 +313,7 @@ struct Table {
 #[derive(Default)]
 struct Strings {
     bytes: Vec<u8>,
-    known: std::collections::HashMap<Vec<u8>, u64>,
+    known: HashMap<Vec<u8>, u64>,
 }
 
 impl Strings {

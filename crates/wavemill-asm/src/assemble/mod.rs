@@ -5,6 +5,7 @@
 
 mod conditional;
 mod data;
+mod directives;
 mod expand;
 mod finish;
 mod frames;
@@ -19,6 +20,7 @@ mod symbols;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -43,8 +45,8 @@ pub struct Options<'a> {
     pub target: Option<TargetId>,
     /// The version of the code object format, unless the source says another.
     pub version: CodeObjectVersion,
-    /// Finds the text of a file that the source includes; the error says why there is none.
-    pub include: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Finds the bytes of a file that the source includes (`.include`, `.incbin`); the error says why there are none.
+    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
 }
@@ -200,6 +202,8 @@ struct Assembler<'a> {
     parser: Parser,
     sections: Vec<SectionState>,
     section_index: HashMap<String, usize>,
+    /// Bytes in all sections.
+    bytes: u64,
     current: usize,
     previous: usize,
     stack: Vec<(usize, usize)>,
@@ -212,10 +216,13 @@ struct Assembler<'a> {
     metadata: Option<(usize, String)>,
     metadata_note: Option<Vec<u8>>,
     conditionals: Vec<Conditional>,
-    macros: HashMap<String, Macro>,
+    macros: HashMap<String, Rc<Macro>>,
     expansions: u64,
+    expanded_bytes: u64,
     /// How many macros, repetitions and files are open.
     nesting: u32,
+    /// Whether `.exitm` ends the innermost of them.
+    exiting: bool,
     reports: Vec<Report>,
     warnings: Vec<Report>,
     lines: Lines,
@@ -248,6 +255,7 @@ impl<'a> Assembler<'a> {
             parser: Parser::new(target),
             sections: Vec::new(),
             section_index: HashMap::new(),
+            bytes: 0,
             current: 0,
             previous: 0,
             stack: Vec::new(),
@@ -260,7 +268,9 @@ impl<'a> Assembler<'a> {
             conditionals: Vec::new(),
             macros: HashMap::new(),
             expansions: 0,
+            expanded_bytes: 0,
             nesting: 0,
+            exiting: false,
             reports: Vec::new(),
             warnings: Vec::new(),
             lines: Lines::default(),
@@ -301,7 +311,7 @@ impl<'a> Assembler<'a> {
     /// Reads the lines of a frame, and of the frames that they open.
     fn run(&mut self, mut frame: Frame<'_>) {
         while let Some(text) = frame.next_line() {
-            if self.ended {
+            if self.ended || self.exiting {
                 return;
             }
             if let Some(line) = frame.line() {
@@ -527,112 +537,14 @@ impl<'a> Assembler<'a> {
         }
         let span = start..start + name.len();
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
-        Err(match crate::gcn::parse::closest(name, DIRECTIVES).first() {
+        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,
         })
     }
 }
 
-/// The directives that suggestions are made from.
-const DIRECTIVES: &[&str] = &[
-    ".2byte",
-    ".4byte",
-    ".8byte",
-    ".addrsig",
-    ".addrsig_sym",
-    ".align",
-    ".amdgcn_target",
-    ".amdgpu_lds",
-    ".amdgpu_metadata",
-    ".amdhsa_code_object_version",
-    ".amdhsa_kernel",
-    ".ascii",
-    ".asciz",
-    ".balign",
-    ".bss",
-    ".byte",
-    ".comm",
-    ".data",
-    ".double",
-    ".else",
-    ".elseif",
-    ".end",
-    ".end_amdgpu_metadata",
-    ".end_amdhsa_kernel",
-    ".endif",
-    ".endm",
-    ".endr",
-    ".equ",
-    ".equiv",
-    ".err",
-    ".error",
-    ".fill",
-    ".float",
-    ".global",
-    ".globl",
-    ".hidden",
-    ".hword",
-    ".ident",
-    ".if",
-    ".ifdef",
-    ".ifndef",
-    ".include",
-    ".int",
-    ".internal",
-    ".irp",
-    ".irpc",
-    ".local",
-    ".long",
-    ".macro",
-    ".org",
-    ".p2align",
-    ".popsection",
-    ".previous",
-    ".print",
-    ".protected",
-    ".purgem",
-    ".pushsection",
-    ".quad",
-    ".rept",
-    ".section",
-    ".set",
-    ".short",
-    ".single",
-    ".size",
-    ".skip",
-    ".sleb128",
-    ".space",
-    ".string",
-    ".text",
-    ".type",
-    ".uleb128",
-    ".warning",
-    ".weak",
-    ".word",
-    ".zero",
-];
-
 /// The target whose rows an id's processor has.
 fn isa_target(id: &TargetId) -> Option<Target> {
     Target::from_name(&id.processor.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{DIRECTIVES, Options, assemble};
-
-    /// What is suggested must exist.
-    #[test]
-    fn every_directive_that_is_suggested_is_known() {
-        for directive in DIRECTIVES {
-            let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{directive}\n");
-            let Err(reports) = assemble(&source, &Options::default()) else { continue };
-            for report in reports {
-                let message = &report.diagnostic.message;
-                assert!(!message.contains("there is no directive"), "{directive}: {message}");
-            }
-        }
-        assert!(assemble(".no_such_directive", &Options::default()).is_err());
-    }
 }

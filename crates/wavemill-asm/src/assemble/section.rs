@@ -23,8 +23,9 @@ pub(super) struct SectionState {
     pub(super) group: Option<String>,
 }
 
-/// The most that a section may hold.
+/// The most that a section of zeros may hold, and that all sections may hold together otherwise.
 pub(super) const LARGEST: u64 = 1 << 32;
+const MOST_BYTES: u64 = 1 << 30;
 
 /// What a section of this name is, if the source does not say.
 fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
@@ -117,36 +118,48 @@ impl Assembler<'_> {
         index
     }
 
+    /// Takes room for so many more bytes in the current section.
+    fn grow(&mut self, count: u64) -> Result<(), String> {
+        let section = self.section();
+        if section.zeros {
+            return match section.size.checked_add(count).filter(|size| *size <= LARGEST) {
+                Some(size) => {
+                    section.size = size;
+                    Ok(())
+                }
+                None => Err(format!("section `{}` would grow beyond 4 GiB", section.name)),
+            };
+        }
+        if count > MOST_BYTES.saturating_sub(self.bytes) {
+            return Err("the sections would grow beyond 1 GiB together".to_owned());
+        }
+        self.bytes += count;
+        Ok(())
+    }
+
     /// Appends bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let room = LARGEST.saturating_sub(self.offset());
         let section = self.section();
-        if bytes.len() as u64 > room {
-            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        if section.zeros && bytes.iter().any(|byte| *byte != 0) {
+            return Err(format!("section `{}` takes zeros only", section.name));
         }
+        self.grow(bytes.len() as u64)?;
+        let section = self.section();
         if !section.zeros {
             section.bytes.extend_from_slice(bytes);
-        } else if bytes.iter().all(|byte| *byte == 0) {
-            section.size += bytes.len() as u64;
-        } else {
-            return Err(format!("section `{}` takes zeros only", section.name));
         }
         Ok(())
     }
 
     /// Appends `count` times `byte`.
     pub(super) fn emit_fill(&mut self, count: u64, byte: u8) -> Result<(), String> {
-        let room = LARGEST.saturating_sub(self.offset());
         let section = self.section();
-        if count > room {
-            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        if section.zeros && byte != 0 && count > 0 {
+            return Err(format!("section `{}` takes zeros only", section.name));
         }
-        if section.zeros {
-            if byte != 0 {
-                return Err(format!("section `{}` takes zeros only", section.name));
-            }
-            section.size += count;
-        } else {
+        self.grow(count)?;
+        let section = self.section();
+        if !section.zeros {
             let size = section.bytes.len() + usize::try_from(count).map_err(|error| error.to_string())?;
             section.bytes.resize(size, byte);
         }
@@ -155,6 +168,14 @@ impl Assembler<'_> {
 
     pub(super) fn switch_to(&mut self, section: usize) {
         self.previous = self.current;
+        self.go_to_section(section);
+    }
+
+    /// Goes on in another section, where a `.loc` of this one has nothing to say.
+    fn go_to_section(&mut self, section: usize) {
+        if section != self.current {
+            self.lines.leave_section();
+        }
         self.current = section;
     }
 
@@ -180,11 +201,12 @@ impl Assembler<'_> {
                 let Some((current, previous)) = self.stack.pop() else {
                     return Err(Diagnostic::new(at..at, "there is no `.pushsection` that this would end"));
                 };
-                (self.current, self.previous) = (current, previous);
+                self.go_to_section(current);
+                self.previous = previous;
                 self.end(cursor)?;
             }
             ".previous" => {
-                std::mem::swap(&mut self.current, &mut self.previous);
+                self.switch_to(self.previous);
                 self.end(cursor)?;
             }
             _ => return Ok(false),

@@ -99,6 +99,8 @@ pub(crate) enum Expression {
 
 /// How deep parentheses and signs may nest.
 const DEPTH: u32 = 100;
+/// How many operators an expression may have that cannot be computed at once.
+const MOST_OPERATORS: u32 = 200;
 
 impl Unary {
     pub(crate) fn apply(self, value: i64) -> i64 {
@@ -160,13 +162,14 @@ impl Expression {
 
 /// Reads an expression.
 pub(crate) fn expression(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Expression, Fail> {
-    Parser { cursor, symbols, depth: 0 }.binary(0)
+    Parser { cursor, symbols, depth: 0, operators: 0 }.binary(0)
 }
 
 struct Parser<'c, 't> {
     cursor: &'c mut Cursor<'t>,
     symbols: &'c dyn Symbols,
     depth: u32,
+    operators: u32,
 }
 
 impl Parser<'_, '_> {
@@ -186,7 +189,15 @@ impl Parser<'_, '_> {
                     Some(value) => Expression::Value(value),
                     None => return Err(Diagnostic::new(start..self.cursor.end(), "division by zero")),
                 },
-                pair => Expression::Binary(operator, Box::new(pair)),
+                pair => {
+                    self.operators += 1;
+                    if self.operators > MOST_OPERATORS {
+                        let message =
+                            format!("expressions have at most {MOST_OPERATORS} operators between symbols");
+                        return Err(Diagnostic::new(start..self.cursor.end(), message));
+                    }
+                    Expression::Binary(operator, Box::new(pair))
+                }
             };
         }
     }

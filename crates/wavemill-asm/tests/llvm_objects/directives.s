@@ -33,6 +33,20 @@ third = second * 2
 	v_mov_b32 v\digit, 1
 	.endr
 
+	.macro until x
+	s_nop 1
+	.if \x == 1
+	.exitm
+	.endif
+	s_nop 2
+	.endm
+	until 1
+	until 2
+	.rept 3
+	s_nop 3
+	.exitm
+	.endr
+
 	.if first == 3
 	s_nop 2
 	.if second > 4
@@ -82,6 +96,7 @@ table:
 	.long 1, 2+3*4, ~0, -(1<<4)
 	.int table_end-table
 	.quad 0x123456789abcdef0, -1
+	.octa 0x123456789abcdef0123456789abcdef, 5
 	.float 1.5, -0.25, 3
 	.double 3.141592653589793
 	.ascii "no zero", "\x41\102\t\\"
