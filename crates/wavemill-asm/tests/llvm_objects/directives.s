@@ -66,6 +66,11 @@ third = second * 2
 	s_nop 7
 	.endif
 
+	s_getreg_b32 s0, {id: first-2, offset: 4, size: 5}
+	s_getreg_b32 s0, {size: 7, id: 2}
+	s_setreg_b32 {}, s0
+	s_getreg_b32 s0, {offset: 1}
+
 	s_getpc_b64 s[0:1]
 	s_add_u32 s0, s0, table@rel32@lo+4
 	s_addc_u32 s1, s1, table@rel32@hi+12

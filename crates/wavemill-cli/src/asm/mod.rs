@@ -139,7 +139,8 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
             listing.event(&event);
         }
     });
-    render::reports(&name, &assembled.reports);
+    render::reports(&name, render::Level::Warning, &assembled.warnings);
+    render::reports(&name, render::Level::Error, &assembled.reports);
     let count = assembled.reports.len();
     let module = assembled.finished().map_err(|_| {
         let mistakes = if count == 1 { "mistake".to_owned() } else { format!("{count} mistakes") };
