@@ -28,9 +28,18 @@ fn stable(target: Target, source: &str) {
     assert_eq!(bytes(&inst), bytes(&again), "{target}: `{source}` prints as `{printed}`");
 }
 
+/// Whether a compressed export enables half of a register, which no text can say.
+fn halves_of_exports(inst: &Inst) -> bool {
+    let enabled = inst.words().first().map_or(0, |word| word & 0xF);
+    let compressed = text(inst).contains(" compr");
+    inst.mnemonic() == "exp"
+        && compressed
+        && [enabled & 3, enabled >> 2].iter().any(|pair| *pair != 0 && *pair != 3)
+}
+
 fuzz_target!(|data: &[u8]| {
     for target in Target::ALL {
-        if let Ok(inst) = decode(target, data) {
+        if let Some(inst) = decode(target, data).ok().filter(|inst| !halves_of_exports(inst)) {
             let printed = text(&inst);
             // Words that no text makes: fields that are not looked at, and what the manuals forbid.
             if let Ok(again) = parse(target, &printed) {
