@@ -18,6 +18,8 @@ pub(crate) enum Format {
     // Text for people.
     #[default]
     Human,
+    // One line for each mistake of a source, as compilers write for editors; the rest as for people.
+    Short,
     // One JSON object on a line of its own for each message.
     Json,
 }
@@ -95,11 +97,11 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
             merge(&mut fields, parts);
             json_line(kind.name(), fields);
         }
-        (Format::Human, Kind::Note) => {
+        (_, Kind::Note) => {
             let style = Style::new().bold();
             let _ = writeln!(anstream::stderr().lock(), "{style}note:{style:#} {}", Printable(text));
         }
-        (Format::Human, _) => {
+        _ => {
             let _ = writeln!(std::io::stderr().lock(), "{}", Printable(text));
         }
     }
@@ -117,7 +119,7 @@ pub(crate) fn error(failure: &Failure) {
             merge(&mut fields, failure.data.as_deref().unwrap_or(&Value::Null));
             json_line("error", fields);
         }
-        Format::Human => {
+        Format::Human | Format::Short => {
             let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
             let _ = writeln!(anstream::stderr().lock(), "{style}error:{style:#} {failure}");
         }

@@ -59,10 +59,11 @@ fn mistakes() {
     folder.file("nothing.s", "s_nop 0\n");
     folder.file("outside.s", "\t.text\n\ts_add_u32 s0, s0, outside@rel32@lo+4\n");
     let mut all = String::new();
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 12] = [
         &["asm"],
         &["asm", "bad.s", "--target", "gfx90a"],
         &["asm", "bad.s", "--target", "gfx90a", "--message-format", "json"],
+        &["asm", "bad.s", "--target", "gfx90a", "--message-format", "short"],
         &["asm", "bad.s", "--target", "gfx1030"],
         &["asm", "nothing.s"],
         &["asm", "bytes.s", "--target", "gfx906"],
@@ -100,4 +101,57 @@ fn objects_for_editors() {
     assert_eq!(lines[0], serde_json::json!({ "line": 1, "hex": "0102027e", "text": "v_mov_b32_e32 v1, s1" }));
     assert_eq!(lines[2]["hex"], "ffff82bf");
     assert_eq!(lines[3]["text"], "ds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pip\")");
+}
+
+#[test]
+fn undefined_symbols_and_warnings_for_editors() {
+    let folder = Folder::new("asm_undefined");
+    folder.file("lines.s", "s_add_u32 s0, s0, outside@rel32@lo+4\n.warning \"old\"\n.quad elsewhere\n");
+    let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
+    let lines: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3, "{output:?}");
+    assert_eq!(lines[1]["line"], 2);
+    assert_eq!(lines[1]["warnings"][0]["message"], "old");
+    assert_eq!(lines[2], serde_json::json!({ "undefined": ["outside", "elsewhere"] }));
+    let args = ["asm", "--target", "gfx90a", "lines.s", "--filetype", "obj", "-o", "lines.o"];
+    let output = folder.run(&[&args[..], &["--message-format", "short"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(text(&output.stderr), "lines.s:2:1: warning: old\n");
+}
+
+/// What `.loc` says is what a fault report shows.
+#[test]
+fn faults_name_lines_of_the_source() {
+    let folder = Folder::new("asm_lines");
+    let stored = "\tglobal_store_dword";
+    assert_eq!(SOURCE.matches(stored).count(), 1);
+    let source =
+        SOURCE.replace(stored, &format!("\t.file 1 \"sources\" \"twice.cl\"\n\t.loc 1 7 5\n{stored}"));
+    let load = "\tglobal_load_dword v[number], v[place], s[2:3]";
+    assert_eq!(source.matches(load).count(), 1);
+    let source = source.replace(load, "\tv_mov_b32 v[number], 1.0");
+    let debug = "
+        .section .debug_abbrev,\"\",@progbits
+        ; A unit without children: its table of lines, where it begins and how long it is.
+        .byte 1, 17, 0, 16, 23, 17, 1, 18, 6, 0, 0, 0
+        .section .debug_info,\"\",@progbits
+        .long .Linfo_end - .Linfo
+    .Linfo:
+        .short 4
+        .long .debug_abbrev
+        .byte 8, 1
+        .long .Lline_table
+        .quad twice
+        .long .Lend - twice
+    .Linfo_end:
+        .section .debug_line,\"\",@progbits
+    .Lline_table:
+    ";
+    folder.file("twice.s", format!("{source}{debug}"));
+    let output = folder.run(&["asm", "twice.s", "-o", "twice.co"]);
+    assert!(output.status.success(), "{output:?}");
+    let line = ["run", "twice.co", "--kernel", "twice", "--grid", "1", "--block", "64", "data:f32[8]=iota"];
+    let output = folder.run(&line);
+    assert!(text(&output.stderr).contains("  source       sources/twice.cl:7:5\n"), "{output:?}");
 }

@@ -8,8 +8,10 @@ use crate::syntax::Cursor;
 /// An open `.if`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditional {
-    /// Whether the lines are read now.
+    /// Whether the lines of the branch are to be read.
     active: bool,
+    /// Whether the lines around it are.
+    outside: bool,
     /// Whether one of its branches has been read.
     taken: bool,
     /// Whether `.else` has come.
@@ -21,7 +23,7 @@ pub(super) struct Conditional {
 impl Assembler<'_> {
     /// Handles conditionals, and lines that they leave out: true if there is nothing more to do.
     pub(super) fn skipped(&mut self, cursor: &mut Cursor<'_>, _frame: &mut Frame<'_>) -> Result<bool, Fail> {
-        let skipping = self.conditionals.iter().any(|conditional| !conditional.active);
+        let skipping = self.conditionals.last().is_some_and(|open| !(open.active && open.outside));
         let start = cursor.at();
         let name = cursor.name();
         let span = start..start + name.len();
@@ -32,20 +34,20 @@ impl Assembler<'_> {
                 let holds = !skipping && self.condition(name, cursor)?;
                 self.conditionals.push(Conditional {
                     active: holds,
+                    outside: !skipping,
                     taken: holds,
                     last: false,
                     line: self.line,
                 });
             }
             ".elseif" => {
-                let taken = match self.conditionals.last() {
+                let (taken, outside) = match self.conditionals.last() {
                     None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
                     Some(open) if open.last => {
                         return Err(Diagnostic::new(span, "`.elseif` stands behind `.else`"));
                     }
-                    Some(open) => open.taken,
+                    Some(open) => (open.taken, open.outside),
                 };
-                let outside = self.conditionals.iter().rev().skip(1).all(|conditional| conditional.active);
                 let holds = !taken && outside && self.condition(".if", cursor)?;
                 if let Some(open) = self.conditionals.last_mut() {
                     open.active = holds;

@@ -2,7 +2,7 @@
 
 use wavemill_object::write::SectionFlags;
 
-use super::{Assembler, Pending, PendingKind, line};
+use super::{Assembler, Pending, PendingKind, leb128, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, Number, expression, number};
 
@@ -17,6 +17,8 @@ impl Assembler<'_> {
             ".short" | ".hword" | ".2byte" | ".half" => self.integers(cursor, 2)?,
             ".long" | ".int" | ".4byte" | ".word" => self.integers(cursor, 4)?,
             ".quad" | ".8byte" => self.integers(cursor, 8)?,
+            ".octa" => self.octas(cursor)?,
+            ".incbin" => self.binary_file(cursor)?,
             ".float" | ".single" => self.floats(cursor, |value| {
                 let single = value as f32;
                 (single.is_finite() || !value.is_finite()).then(|| single.to_le_bytes().to_vec())
@@ -78,6 +80,47 @@ impl Assembler<'_> {
                 return self.end(cursor);
             }
         }
+    }
+
+    /// `.octa`: numbers of 16 bytes.
+    fn octas(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        loop {
+            let start = cursor.at();
+            let (span, text) = cursor.token();
+            let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+            let value = match hexadecimal {
+                Some(digits) => u128::from_str_radix(digits, 16).ok(),
+                None => text.parse().ok(),
+            };
+            let value = value.ok_or_else(|| cursor.expected("a number of 128 bits"))?;
+            cursor.go_to(span.end);
+            self.put(cursor, start, &value.to_le_bytes())?;
+            if !cursor.eat(",") {
+                return self.end(cursor);
+            }
+        }
+    }
+
+    /// `.incbin "file", skipped, count`.
+    fn binary_file(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let start = cursor.at();
+        let file = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+        let named = start..cursor.end();
+        let (mut skipped, mut count) = (0, None);
+        if cursor.eat(",") {
+            if cursor.peek() != Some(b',') {
+                skipped = self.count(cursor, "a number of bytes to skip")?;
+            }
+            if cursor.eat(",") {
+                count = Some(self.count(cursor, "a number of bytes")?);
+            }
+        }
+        self.end(cursor)?;
+        let bytes = (self.options.include)(&file).map_err(|message| Diagnostic::new(named, message))?;
+        let rest = usize::try_from(skipped).ok().and_then(|skipped| bytes.get(skipped..)).unwrap_or_default();
+        // What the file has not is not there, as for LLVM.
+        let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX).min(rest.len());
+        self.put(cursor, start, rest.get(..count).unwrap_or_default())
     }
 
     fn floats(
@@ -165,10 +208,13 @@ impl Assembler<'_> {
         }
         let unit = unit.get(..size as usize).unwrap_or_default();
         let same = unit.iter().all(|byte| unit.first() == Some(byte));
+        if total > 0 {
+            self.mark_line();
+        }
         let result = if same {
             self.emit_fill(total, unit.first().copied().unwrap_or(0))
         } else {
-            (0..count).try_for_each(|_| self.emit(unit))
+            (0..count).try_for_each(|_| self.append(unit))
         };
         result.map_err(|message| Diagnostic::new(span, message))
     }
@@ -202,29 +248,14 @@ impl Assembler<'_> {
     fn leb128(&mut self, cursor: &mut Cursor<'_>, signed: bool) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
-            let value = self.absolute(cursor)?;
+            let value = self.absolute(cursor).map_err(|fail| {
+                fail.note("how many bytes the number takes depends on it, so that it must be known when they are placed")
+            })?;
             let mut bytes = Vec::new();
             if signed {
-                let mut rest = value;
-                loop {
-                    let low = (rest & 0x7F) as u8;
-                    rest >>= 7;
-                    let last = rest == 0 && low & 0x40 == 0 || rest == -1 && low & 0x40 != 0;
-                    bytes.push(if last { low } else { low | 0x80 });
-                    if last {
-                        break;
-                    }
-                }
+                leb128::signed(&mut bytes, value);
             } else {
-                let mut rest = value as u64;
-                loop {
-                    let low = (rest & 0x7F) as u8;
-                    rest >>= 7;
-                    bytes.push(if rest == 0 { low } else { low | 0x80 });
-                    if rest == 0 {
-                        break;
-                    }
-                }
+                leb128::unsigned(&mut bytes, value as u64);
             }
             self.put(cursor, start, &bytes)?;
             if !cursor.eat(",") {
@@ -290,6 +321,6 @@ impl Assembler<'_> {
                 pattern.iter().copied().cycle().take(padding as usize).collect()
             }
         };
-        self.emit(&bytes).map_err(|message| Diagnostic::new(span, message))
+        self.append(&bytes).map_err(|message| Diagnostic::new(span, message))
     }
 }

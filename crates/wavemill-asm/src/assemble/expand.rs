@@ -1,5 +1,7 @@
 //! Lines that come from elsewhere: macros, repetitions, included files.
 
+use std::rc::Rc;
+
 use super::{Assembler, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Cursor;
@@ -61,10 +63,20 @@ struct Parameter {
     rest: bool,
 }
 
+/// How a macro or repetition has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// With its last line.
+    End,
+    /// By `.exitm`.
+    Exit,
+}
+
 /// How deep macros, repetitions and included files may nest.
 const DEPTH: u32 = 20;
-/// How many lines may be made in all.
-const MOST_LINES: u64 = 20_000_000;
+/// How many lines may be made in all, and how many bytes they may have.
+const MOST_LINES: u64 = 5_000_000;
+const MOST_BYTES: u64 = 1 << 27;
 
 impl Assembler<'_> {
     /// Directives that make lines; false for others.
@@ -94,7 +106,9 @@ impl Assembler<'_> {
                     )
                 })?;
                 for _ in 0..count {
-                    self.make(&body, None, start)?;
+                    if self.make(&body, None, start)? == After::Exit {
+                        break;
+                    }
                 }
             }
             ".irp" | ".irpc" => {
@@ -108,32 +122,57 @@ impl Assembler<'_> {
                 };
                 let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
                 for value in values {
-                    let made = substitute(&body, &[(parameter.clone(), value)], self.expansions);
-                    self.make(&made, None, start)?;
+                    let made = self.substitute(&body, &[(parameter.clone(), value)], start)?;
+                    if self.make(&made, None, start)? == After::Exit {
+                        break;
+                    }
                 }
             }
             ".endr" | ".endm" | ".endmacro" => {
                 return Err(cursor.expected(&format!("what `{name}` would end, before it")));
             }
-            ".exitm" => return Err(cursor.expected("nothing: `.exitm` is not implemented; use `.if`")),
+            ".exitm" => {
+                self.end(cursor)?;
+                if self.nesting == 0 {
+                    return Err(Diagnostic::new(
+                        0..cursor.end(),
+                        "there is no macro or repetition that this would end",
+                    ));
+                }
+                self.exiting = true;
+            }
             ".include" => {
                 let start = cursor.at();
                 let file = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
                 self.end(cursor)?;
                 let source = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
+                let source = String::from_utf8(source).map_err(|error| {
+                    let valid = error.utf8_error().valid_up_to();
+                    let message = format!("`{file}` is no text: byte {valid} is not UTF-8");
+                    Diagnostic::new(start..cursor.end(), message)
+                })?;
                 self.include(&file, &source, start)?;
             }
             ".end" => self.ended = true,
             ".err" => {
                 return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error"));
             }
-            ".error" => {
-                let message = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
-                return Err(Diagnostic::new(0..cursor.text().len(), message));
-            }
-            ".print" | ".warning" => {
-                self.text(cursor)?;
+            ".error" | ".warning" | ".print" => {
+                let message = if cursor.is_done() && name != ".print" {
+                    format!(
+                        "the source says that this is {}",
+                        if name == ".error" { "an error" } else { "doubtful" }
+                    )
+                } else {
+                    String::from_utf8_lossy(&self.text(cursor)?).into_owned()
+                };
+                self.end(cursor)?;
+                let diagnostic = Diagnostic::new(0..cursor.text().trim_end().len(), message);
+                if name == ".error" {
+                    return Err(diagnostic);
+                }
+                self.warn(self.line, cursor.text(), *diagnostic);
             }
             _ => return Ok(false),
         }
@@ -160,15 +199,22 @@ impl Assembler<'_> {
         Err(Diagnostic::new(0..0, format!("expected `{ends}`, found the end of the file")))
     }
 
-    /// Reads lines that the current one makes.
-    fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<(), Fail> {
-        self.expansions += 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-        if self.expansions > MOST_LINES {
-            return Err(Diagnostic::new(
-                start..start,
-                format!("macros and repetitions make more than {MOST_LINES} lines"),
-            ));
+    /// Counts what macros and repetitions make, which must end.
+    fn count_made(&mut self, lines: u64, bytes: u64, start: usize) -> Result<(), Fail> {
+        self.expansions += lines;
+        self.expanded_bytes += bytes;
+        if self.expansions > MOST_LINES || self.expanded_bytes > MOST_BYTES {
+            let message =
+                format!("macros and repetitions make more than {MOST_LINES} lines or {MOST_BYTES} bytes");
+            return Err(Diagnostic::new(start..start, message));
         }
+        Ok(())
+    }
+
+    /// Reads lines that the current one makes.
+    fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<After, Fail> {
+        let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        self.count_made(lines, text.len() as u64, start)?;
         let before = self.origin.clone();
         if self.depth() >= DEPTH {
             return Err(Diagnostic::new(
@@ -180,10 +226,16 @@ impl Assembler<'_> {
         if origin.is_some() {
             self.origin = origin;
         }
+        let open = self.conditionals.len();
         self.run(Frame::made(text));
         self.origin = before;
         self.nesting -= 1;
-        Ok(())
+        if std::mem::take(&mut self.exiting) {
+            // The blocks that it leaves end with it.
+            self.conditionals.truncate(open);
+            return Ok(After::Exit);
+        }
+        Ok(After::End)
     }
 
     fn depth(&self) -> u32 {
@@ -238,7 +290,7 @@ impl Assembler<'_> {
                 Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first")
             );
         }
-        self.macros.insert(name.clone(), Macro { name, parameters, body });
+        self.macros.insert(name.clone(), Rc::new(Macro { name, parameters, body }));
         Ok(())
     }
 
@@ -297,8 +349,54 @@ impl Assembler<'_> {
             );
             return Err(Diagnostic::new(start..cursor.text().trim_end().len(), message));
         }
-        let made = substitute(&definition.body, &values, self.expansions);
-        self.make(&made, Some(format!("macro {}", definition.name)), start)
+        let made = self.substitute(&definition.body, &values, start)?;
+        self.make(&made, Some(format!("macro {}", definition.name)), start).map(drop)
+    }
+
+    /// The body with `\name`, `\@` (a number of its own) and `\()` (nothing) replaced.
+    fn substitute(&mut self, body: &str, values: &[(String, String)], start: usize) -> Result<String, Fail> {
+        let number = self.expansions;
+        let mut made = String::with_capacity(body.len());
+        let mut rest = body;
+        while let Some(at) = rest.find('\\') {
+            made.push_str(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at + 1..).unwrap_or_default();
+            if let Some(behind) = rest.strip_prefix('@') {
+                made.push_str(&number.to_string());
+                rest = behind;
+                continue;
+            }
+            if let Some(behind) = rest.strip_prefix("()") {
+                rest = behind;
+                continue;
+            }
+            let length = rest
+                .bytes()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'))
+                .count();
+            let word = rest.get(..length).unwrap_or_default();
+            // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
+            let found = values
+                .iter()
+                .filter(|(name, _)| word.starts_with(name.as_str()))
+                .filter(|(name, _)| {
+                    !word
+                        .as_bytes()
+                        .get(name.len())
+                        .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+                })
+                .max_by_key(|(name, _)| name.len());
+            match found {
+                Some((name, value)) => {
+                    self.count_made(0, value.len() as u64, start)?;
+                    made.push_str(value);
+                    rest = rest.get(name.len()..).unwrap_or_default();
+                }
+                None => made.push('\\'),
+            }
+        }
+        made.push_str(rest);
+        Ok(made)
     }
 }
 
@@ -326,48 +424,4 @@ fn arguments(text: &str) -> Vec<String> {
     }
     all.push(current.trim().to_owned());
     all
-}
-
-/// The body with `\name`, `\@` (a number of its own) and `\()` (nothing) replaced.
-fn substitute(body: &str, values: &[(String, String)], number: u64) -> String {
-    let mut made = String::with_capacity(body.len());
-    let mut rest = body;
-    while let Some(at) = rest.find('\\') {
-        made.push_str(rest.get(..at).unwrap_or_default());
-        rest = rest.get(at + 1..).unwrap_or_default();
-        if let Some(behind) = rest.strip_prefix('@') {
-            made.push_str(&number.to_string());
-            rest = behind;
-            continue;
-        }
-        if let Some(behind) = rest.strip_prefix("()") {
-            rest = behind;
-            continue;
-        }
-        let length = rest
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'))
-            .count();
-        let word = rest.get(..length).unwrap_or_default();
-        // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
-        let found = values
-            .iter()
-            .filter(|(name, _)| word.starts_with(name.as_str()))
-            .filter(|(name, _)| {
-                !word
-                    .as_bytes()
-                    .get(name.len())
-                    .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-            })
-            .max_by_key(|(name, _)| name.len());
-        match found {
-            Some((name, value)) => {
-                made.push_str(value);
-                rest = rest.get(name.len()..).unwrap_or_default();
-            }
-            None => made.push('\\'),
-        }
-    }
-    made.push_str(rest);
-    made
 }

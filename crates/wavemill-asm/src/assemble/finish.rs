@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use wavemill_object::write::{
-    Definition, Group, GroupId, Module, Relocation, SectionFlags, SectionId, Symbol, SymbolId, SymbolType,
-    Visibility,
+    Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType, Symbol,
+    SymbolId, SymbolType, Visibility,
 };
 use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
 
 use super::kernel::Kernel;
 use super::symbols::{Linear, Meaning};
-use super::{Assembled, Assembler, Pending, PendingKind, Place, Report};
+use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
 use crate::syntax::{Binary, Expression};
@@ -27,6 +27,8 @@ struct Need {
 impl Assembler<'_> {
     pub(super) fn finish(mut self) -> Assembled {
         self.unclosed();
+        self.finish_frames();
+        self.finish_lines();
         let mut needs = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
             if let Err(fail) = self.fill_in(&pending, &mut needs) {
@@ -41,15 +43,16 @@ impl Assembler<'_> {
             if self.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
-            return Assembled { module: None, reports: self.reports };
+            return Assembled { module: None, reports: self.reports, warnings: self.warnings };
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
         self.reports.sort_by_key(|report| report.line);
-        Assembled { module: Some(module), reports: self.reports }
+        self.warnings.sort_by_key(|report| report.line);
+        Assembled { module: Some(module), reports: self.reports, warnings: self.warnings }
     }
 
-    fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+    pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
         self.reports.push(Report {
             line: place.line,
             text: place.text.clone(),
@@ -324,6 +327,16 @@ impl Assembler<'_> {
                 *flag = true;
             }
         }
+        for name in std::mem::take(&mut self.lines.names) {
+            module.add_symbol(Symbol {
+                name,
+                definition: Definition::Absolute(0),
+                size: 0,
+                kind: SymbolType::File,
+                binding: Binding::Local,
+                visibility: Visibility::Default,
+            });
+        }
         let mut numbers: HashMap<usize, SymbolId> = HashMap::new();
         for index in 0..self.symbols.all.len() {
             if let Some(symbol) = self.symbol(index, needed.get(index).copied().unwrap_or(false)) {
@@ -370,6 +383,24 @@ impl Assembler<'_> {
         {
             self.report("", *Diagnostic::new(0..0, error.to_string()));
         }
+        self.address_table(module, &numbers);
+    }
+
+    /// The table of symbols whose addresses matter (`.addrsig`): their numbers in the file.
+    fn address_table(&mut self, module: &mut Module, numbers: &HashMap<usize, SymbolId>) {
+        let Some(names) = self.address_significant.take() else { return };
+        let indices = module.symbol_indices();
+        let mut bytes = Vec::new();
+        for name in names {
+            // Symbols that are not in the file have no address that could matter.
+            let id = numbers.get(&self.symbols.id(&name));
+            if let Some(&index) = id.and_then(|id| indices.get(id.0)) {
+                leb128::unsigned(&mut bytes, index.into());
+            }
+        }
+        let mut table = Section::new(".llvm_addrsig", SectionFlags::EXCLUDE, 1, bytes);
+        table.kind = SectionType::ADDRESS_SIGNIFICANCE;
+        module.add_section(table);
     }
 
     /// The section and offset of what a relocation refers to, if the section's symbol takes the place of its own: that of
@@ -378,7 +409,9 @@ impl Assembler<'_> {
         let symbol = self.symbols.all.get(need.symbol)?;
         let local = symbol.binding.is_none_or(|binding| binding == Binding::Local);
         let (section, offset) = self.symbols.place(need.symbol)?;
-        let merged = module.sections.get(section)?.flags.has(SectionFlags::MERGE) && need.addend != 0;
+        let merged = module.sections.get(section)?.flags.has(SectionFlags::MERGE)
+            && need.addend != 0
+            && !symbol.is_section;
         (local && !merged).then_some((section, offset))
     }
 

@@ -104,11 +104,21 @@ impl Assembler<'_> {
             }
             // What compilers say of themselves, and of sources for debuggers.
             ".ident" => {
-                self.text(cursor)?;
+                let mut text = self.text(cursor)?;
                 self.end(cursor)?;
+                text.push(0);
+                if !std::mem::replace(&mut self.identified, true) {
+                    // A string of nothing comes first.
+                    text.insert(0, 0);
+                }
+                let before = self.current;
+                self.current = self.string_section(".comment");
+                let result = self.append(&text);
+                self.current = before;
+                result.map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
             }
-            ".file" | ".loc" | ".cfi_sections" | ".cfi_startproc" | ".cfi_endproc" => {}
-            _ if name.starts_with(".cfi_") => {}
+            ".file" => self.file(cursor)?,
+            ".loc" => self.location(cursor)?,
             _ => return Ok(false),
         }
         Ok(true)

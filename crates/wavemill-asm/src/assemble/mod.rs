@@ -5,11 +5,15 @@
 
 mod conditional;
 mod data;
+mod directives;
 mod expand;
 mod finish;
+mod frames;
 mod functions;
 mod kernel;
+mod leb128;
 mod line;
+mod lines;
 mod section;
 mod symbol;
 mod symbols;
@@ -17,6 +21,7 @@ mod symbols;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -28,7 +33,9 @@ use crate::gcn::parse::{FixupKind, Parser};
 use crate::syntax::{Cursor, Expression, expression};
 use conditional::Conditional;
 use expand::{Frame, Macro};
+use frames::Frames;
 use kernel::Kernel;
+use lines::Lines;
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -39,8 +46,8 @@ pub struct Options<'a> {
     pub target: Option<TargetId>,
     /// The version of the code object format, unless the source says another.
     pub version: CodeObjectVersion,
-    /// Finds the text of a file that the source includes; the error says why there is none.
-    pub include: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Finds the bytes of a file that the source includes (`.include`, `.incbin`); the error says why there are none.
+    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
 }
@@ -136,6 +143,8 @@ pub struct Assembled {
     pub module: Option<Module>,
     /// Everything that is wrong, in the order of the lines.
     pub reports: Vec<Report>,
+    /// What is accepted, and should be known all the same: what `.warning` and `.print` say, and what has been left out.
+    pub warnings: Vec<Report>,
 }
 
 impl Assembled {
@@ -194,6 +203,8 @@ struct Assembler<'a> {
     parser: Parser,
     sections: Vec<SectionState>,
     section_index: HashMap<String, usize>,
+    /// Bytes in all sections.
+    bytes: u64,
     current: usize,
     previous: usize,
     stack: Vec<(usize, usize)>,
@@ -206,11 +217,20 @@ struct Assembler<'a> {
     metadata: Option<(usize, String)>,
     metadata_note: Option<Vec<u8>>,
     conditionals: Vec<Conditional>,
-    macros: HashMap<String, Macro>,
+    macros: HashMap<String, Rc<Macro>>,
     expansions: u64,
+    expanded_bytes: u64,
     /// How many macros, repetitions and files are open.
     nesting: u32,
+    /// Whether `.exitm` ends the innermost of them.
+    exiting: bool,
     reports: Vec<Report>,
+    warnings: Vec<Report>,
+    lines: Lines,
+    frames: Frames,
+    /// Whether the source has named itself with `.ident`, and symbols whose addresses matter.
+    identified: bool,
+    address_significant: Option<Vec<String>>,
     /// The line being read: its number and where it comes from.
     line: usize,
     origin: Option<String>,
@@ -236,6 +256,7 @@ impl<'a> Assembler<'a> {
             parser: Parser::new(target),
             sections: Vec::new(),
             section_index: HashMap::new(),
+            bytes: 0,
             current: 0,
             previous: 0,
             stack: Vec::new(),
@@ -248,8 +269,15 @@ impl<'a> Assembler<'a> {
             conditionals: Vec::new(),
             macros: HashMap::new(),
             expansions: 0,
+            expanded_bytes: 0,
             nesting: 0,
+            exiting: false,
             reports: Vec::new(),
+            warnings: Vec::new(),
+            lines: Lines::default(),
+            frames: Frames::default(),
+            identified: false,
+            address_significant: None,
             line: 0,
             origin: None,
             ended: false,
@@ -284,7 +312,7 @@ impl<'a> Assembler<'a> {
     /// Reads the lines of a frame, and of the frames that they open.
     fn run(&mut self, mut frame: Frame<'_>) {
         while let Some(text) = frame.next_line() {
-            if self.ended {
+            if self.ended || self.exiting {
                 return;
             }
             if let Some(line) = frame.line() {
@@ -308,6 +336,23 @@ impl<'a> Assembler<'a> {
                 text: text.to_owned(),
                 diagnostic,
                 origin: self.origin.clone(),
+            });
+        }
+    }
+
+    /// Says something that is no mistake, of a line or, with 0, of the whole source.
+    fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
+        let place = Place { line, ..self.place(text, 0..0) };
+        self.warn_at(&place, diagnostic);
+    }
+
+    fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        if self.warnings.len() < MOST_REPORTS {
+            self.warnings.push(Report {
+                line: place.line,
+                text: place.text.clone(),
+                diagnostic,
+                origin: place.origin.clone(),
             });
         }
     }
@@ -503,118 +548,21 @@ impl<'a> Assembler<'a> {
             || self.section_directive(name, cursor)?
             || self.symbol_directive(name, start, cursor)?
             || self.expanding_directive(name, cursor, frame)?
+            || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
         if known {
             return Ok(());
         }
         let span = start..start + name.len();
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
-        Err(match crate::gcn::parse::closest(name, DIRECTIVES).first() {
+        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,
         })
     }
 }
 
-/// The directives that suggestions are made from.
-const DIRECTIVES: &[&str] = &[
-    ".2byte",
-    ".4byte",
-    ".8byte",
-    ".addrsig",
-    ".addrsig_sym",
-    ".align",
-    ".amdgcn_target",
-    ".amdgpu_lds",
-    ".amdgpu_metadata",
-    ".amdhsa_code_object_version",
-    ".amdhsa_kernel",
-    ".ascii",
-    ".asciz",
-    ".balign",
-    ".bss",
-    ".byte",
-    ".comm",
-    ".data",
-    ".double",
-    ".else",
-    ".elseif",
-    ".end",
-    ".end_amdgpu_metadata",
-    ".end_amdhsa_kernel",
-    ".endif",
-    ".endm",
-    ".endr",
-    ".equ",
-    ".equiv",
-    ".err",
-    ".error",
-    ".fill",
-    ".float",
-    ".global",
-    ".globl",
-    ".hidden",
-    ".hword",
-    ".ident",
-    ".if",
-    ".ifdef",
-    ".ifndef",
-    ".include",
-    ".int",
-    ".internal",
-    ".irp",
-    ".irpc",
-    ".local",
-    ".long",
-    ".macro",
-    ".org",
-    ".p2align",
-    ".popsection",
-    ".previous",
-    ".print",
-    ".protected",
-    ".purgem",
-    ".pushsection",
-    ".quad",
-    ".rept",
-    ".section",
-    ".set",
-    ".short",
-    ".single",
-    ".size",
-    ".skip",
-    ".sleb128",
-    ".space",
-    ".string",
-    ".text",
-    ".type",
-    ".uleb128",
-    ".warning",
-    ".weak",
-    ".word",
-    ".zero",
-];
-
 /// The target whose rows an id's processor has.
 fn isa_target(id: &TargetId) -> Option<Target> {
     Target::from_name(&id.processor.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{DIRECTIVES, Options, assemble};
-
-    /// What is suggested must exist.
-    #[test]
-    fn every_directive_that_is_suggested_is_known() {
-        for directive in DIRECTIVES {
-            let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{directive}\n");
-            let Err(reports) = assemble(&source, &Options::default()) else { continue };
-            for report in reports {
-                let message = &report.diagnostic.message;
-                assert!(!message.contains("there is no directive"), "{directive}: {message}");
-            }
-        }
-        assert!(assemble(".no_such_directive", &Options::default()).is_err());
-    }
 }

@@ -23,8 +23,9 @@ pub(super) struct SectionState {
     pub(super) group: Option<String>,
 }
 
-/// The most that a section may hold.
+/// The most that a section of zeros may hold, and that all sections may hold together otherwise.
 pub(super) const LARGEST: u64 = 1 << 32;
+const MOST_BYTES: u64 = 1 << 30;
 
 /// What a section of this name is, if the source does not say.
 fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
@@ -85,36 +86,80 @@ impl Assembler<'_> {
             .map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
     }
 
-    /// Appends bytes.
+    /// Appends what a statement says: bytes that a `.loc` before them is about.
     pub(super) fn emit(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let room = LARGEST.saturating_sub(self.offset());
-        let section = self.section();
-        if bytes.len() as u64 > room {
-            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        if !bytes.is_empty() {
+            self.mark_line();
         }
+        self.append(bytes)
+    }
+
+    /// What is appended next is what the last `.loc` is about.
+    pub(super) fn mark_line(&mut self) {
+        let here = self.offset();
+        self.lines.mark(self.current, here);
+    }
+
+    /// Appends what the assembler makes.
+    pub(super) fn append_generated(&mut self, bytes: &[u8]) {
+        if let Err(message) = self.append(bytes) {
+            self.report("", *Diagnostic::new(0..0, message));
+        }
+    }
+
+    /// The section of this name for strings that may be merged.
+    pub(super) fn string_section(&mut self, name: &str) -> usize {
+        let known = self.section_index.contains_key(name);
+        let index = self.section_named(name);
+        if let (false, Some(section)) = (known, self.sections.get_mut(index)) {
+            section.flags = SectionFlags::MERGE | SectionFlags::STRINGS;
+            section.entry_size = 1;
+        }
+        index
+    }
+
+    /// Takes room for so many more bytes in the current section.
+    fn grow(&mut self, count: u64) -> Result<(), String> {
+        let section = self.section();
+        if section.zeros {
+            return match section.size.checked_add(count).filter(|size| *size <= LARGEST) {
+                Some(size) => {
+                    section.size = size;
+                    Ok(())
+                }
+                None => Err(format!("section `{}` would grow beyond 4 GiB", section.name)),
+            };
+        }
+        if count > MOST_BYTES.saturating_sub(self.bytes) {
+            return Err("the sections would grow beyond 1 GiB together".to_owned());
+        }
+        self.bytes += count;
+        Ok(())
+    }
+
+    /// Appends bytes.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let section = self.section();
+        if section.zeros && bytes.iter().any(|byte| *byte != 0) {
+            return Err(format!("section `{}` takes zeros only", section.name));
+        }
+        self.grow(bytes.len() as u64)?;
+        let section = self.section();
         if !section.zeros {
             section.bytes.extend_from_slice(bytes);
-        } else if bytes.iter().all(|byte| *byte == 0) {
-            section.size += bytes.len() as u64;
-        } else {
-            return Err(format!("section `{}` takes zeros only", section.name));
         }
         Ok(())
     }
 
     /// Appends `count` times `byte`.
     pub(super) fn emit_fill(&mut self, count: u64, byte: u8) -> Result<(), String> {
-        let room = LARGEST.saturating_sub(self.offset());
         let section = self.section();
-        if count > room {
-            return Err(format!("section `{}` would grow beyond 4 GiB", section.name));
+        if section.zeros && byte != 0 && count > 0 {
+            return Err(format!("section `{}` takes zeros only", section.name));
         }
-        if section.zeros {
-            if byte != 0 {
-                return Err(format!("section `{}` takes zeros only", section.name));
-            }
-            section.size += count;
-        } else {
+        self.grow(count)?;
+        let section = self.section();
+        if !section.zeros {
             let size = section.bytes.len() + usize::try_from(count).map_err(|error| error.to_string())?;
             section.bytes.resize(size, byte);
         }
@@ -123,6 +168,14 @@ impl Assembler<'_> {
 
     pub(super) fn switch_to(&mut self, section: usize) {
         self.previous = self.current;
+        self.go_to_section(section);
+    }
+
+    /// Goes on in another section, where a `.loc` of this one has nothing to say.
+    fn go_to_section(&mut self, section: usize) {
+        if section != self.current {
+            self.lines.leave_section();
+        }
         self.current = section;
     }
 
@@ -148,11 +201,12 @@ impl Assembler<'_> {
                 let Some((current, previous)) = self.stack.pop() else {
                     return Err(Diagnostic::new(at..at, "there is no `.pushsection` that this would end"));
                 };
-                (self.current, self.previous) = (current, previous);
+                self.go_to_section(current);
+                self.previous = previous;
                 self.end(cursor)?;
             }
             ".previous" => {
-                std::mem::swap(&mut self.current, &mut self.previous);
+                self.switch_to(self.previous);
                 self.end(cursor)?;
             }
             _ => return Ok(false),
@@ -278,6 +332,11 @@ impl Assembler<'_> {
 }
 
 impl SectionState {
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> u64 {
+        if self.zeros { self.size } else { self.bytes.len() as u64 }
+    }
+
     /// The section of the module that it becomes, still without relocations.
     pub(super) fn finish(self) -> Section {
         let mut section = Section::new(self.name, self.flags, self.align, self.bytes);

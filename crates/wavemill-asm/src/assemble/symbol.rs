@@ -61,11 +61,14 @@ impl Assembler<'_> {
                 self.set(&symbol, at, cursor, name != ".equiv")?;
             }
             ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, start, cursor)?,
-            // Tables of what may be folded or thrown away, which no loader of code objects reads.
-            ".addrsig" => self.end(cursor)?,
-            ".addrsig_sym" => {
-                self.symbol_name(cursor)?;
+            ".addrsig" => {
                 self.end(cursor)?;
+                self.address_significant.get_or_insert_default();
+            }
+            ".addrsig_sym" => {
+                let symbol = self.symbol_name(cursor)?;
+                self.end(cursor)?;
+                self.address_significant.get_or_insert_default().push(symbol);
             }
             _ => return Ok(false),
         }

@@ -45,6 +45,8 @@ pub(super) struct Table {
     pub(super) all: Vec<Symbol>,
     /// How often each numeric label has been defined.
     numeric: HashMap<u64, u32>,
+    /// Steps that are left for evaluating expressions.
+    steps: u64,
 }
 
 impl Symbols for Table {
@@ -82,12 +84,15 @@ impl Linear {
     }
 }
 
-/// How deep symbols may be set to one another.
-const DEPTH: u32 = 64;
+/// How deep expressions may be, with those of the symbols in them.
+const DEPTH: u32 = 500;
+/// How many operators and symbols may be looked at in all: symbols that are set to several others each can make expressions
+/// that would never end.
+const MOST_STEPS: u64 = 20_000_000;
 
 impl Table {
     pub(super) fn new(target: Target) -> Table {
-        Table { target, index: HashMap::new(), all: Vec::new(), numeric: HashMap::new() }
+        Table { target, index: HashMap::new(), all: Vec::new(), numeric: HashMap::new(), steps: MOST_STEPS }
     }
 
     /// The functions of expressions depend on the target.
@@ -151,10 +156,7 @@ impl Table {
     /// The expression with `.` as the place where it stands now.
     pub(super) fn anchor(&mut self, value: Expression, here: (usize, u64)) -> Expression {
         match value {
-            Expression::Here => {
-                let symbol = self.here(here);
-                Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
-            }
+            Expression::Here => self.place_of(here),
             Expression::Unary(operator, inner) => {
                 Expression::Unary(operator, Box::new(self.anchor(*inner, here)))
             }
@@ -168,6 +170,12 @@ impl Table {
             ),
             other => other,
         }
+    }
+
+    /// A place without name, as an expression.
+    pub(super) fn place_of(&mut self, here: (usize, u64)) -> Expression {
+        let symbol = self.here(here);
+        Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
     }
 
     /// A symbol for a place without name.
@@ -196,8 +204,13 @@ impl Table {
     ) -> Result<Linear, Fail> {
         let wrong = |message: String| Diagnostic::new(span.clone(), message);
         let Some(deeper) = depth.checked_sub(1) else {
-            return Err(wrong("the symbols are set to one another in a circle".to_owned()));
+            let message = "the expression is too deep, or its symbols are set to one another in a circle";
+            return Err(wrong(message.to_owned()));
         };
+        self.steps = self.steps.saturating_sub(1);
+        if self.steps == 0 {
+            return Err(wrong(format!("the expressions of the source take more than {MOST_STEPS} steps")));
+        }
         match expression {
             Expression::Value(value) => Ok(Linear::number(*value)),
             Expression::Here => {

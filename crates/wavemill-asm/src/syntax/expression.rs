@@ -110,6 +110,8 @@ pub(crate) enum Expression {
 
 /// How deep parentheses and signs may nest.
 const DEPTH: u32 = 100;
+/// How many operators an expression may have that cannot be computed at once.
+const MOST_OPERATORS: u32 = 200;
 
 impl Unary {
     pub(crate) fn apply(self, value: i64) -> i64 {
@@ -154,6 +156,15 @@ impl Binary {
 }
 
 impl Expression {
+    /// `name + number`.
+    pub(crate) fn sum(name: &str, number: u64) -> Expression {
+        let symbol = Expression::Symbol { name: name.into(), relocation: None };
+        match number {
+            0 => symbol,
+            number => Expression::Binary(Binary::Add, Box::new((symbol, Expression::Value(number as i64)))),
+        }
+    }
+
     /// The number, if the expression is one.
     pub(crate) fn value(&self) -> Option<i64> {
         if let Expression::Value(value) = self { Some(*value) } else { None }
@@ -162,13 +173,14 @@ impl Expression {
 
 /// Reads an expression.
 pub(crate) fn expression(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Expression, Fail> {
-    Parser { cursor, symbols, depth: 0 }.binary(0)
+    Parser { cursor, symbols, depth: 0, operators: 0 }.binary(0)
 }
 
 struct Parser<'c, 't> {
     cursor: &'c mut Cursor<'t>,
     symbols: &'c dyn Symbols,
     depth: u32,
+    operators: u32,
 }
 
 impl Parser<'_, '_> {
@@ -192,7 +204,15 @@ impl Parser<'_, '_> {
                     Some(value) => Expression::Value(value),
                     None => return Err(Diagnostic::new(start..self.cursor.end(), "division by zero")),
                 },
-                pair => Expression::Binary(operator, Box::new(pair)),
+                pair => {
+                    self.operators += 1;
+                    if self.operators > MOST_OPERATORS {
+                        let message =
+                            format!("expressions have at most {MOST_OPERATORS} operators between symbols");
+                        return Err(Diagnostic::new(start..self.cursor.end(), message));
+                    }
+                    Expression::Binary(operator, Box::new(pair))
+                }
             };
         }
     }

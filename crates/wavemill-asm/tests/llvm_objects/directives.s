@@ -33,6 +33,20 @@ third = second * 2
 	v_mov_b32 v\digit, 1
 	.endr
 
+	.macro until x
+	s_nop 1
+	.if \x == 1
+	.exitm
+	.endif
+	s_nop 2
+	.endm
+	until 1
+	until 2
+	.rept 3
+	s_nop 3
+	.exitm
+	.endr
+
 	.if first == 3
 	s_nop 2
 	.if second > 4
@@ -51,6 +65,11 @@ third = second * 2
 	.ifndef nothing
 	s_nop 7
 	.endif
+
+	s_getreg_b32 s0, {id: first-2, offset: 4, size: 5}
+	s_getreg_b32 s0, {size: 7, id: 2}
+	s_setreg_b32 {}, s0
+	s_getreg_b32 s0, {offset: 1}
 
 	s_getpc_b64 s[0:1]
 	s_add_u32 s0, s0, table@rel32@lo+4
@@ -82,6 +101,7 @@ table:
 	.long 1, 2+3*4, ~0, -(1<<4)
 	.int table_end-table
 	.quad 0x123456789abcdef0, -1
+	.octa 0x123456789abcdef0123456789abcdef, 5
 	.float 1.5, -0.25, 3
 	.double 3.141592653589793
 	.ascii "no zero", "\x41\102\t\\"

@@ -37,3 +37,19 @@ kernel:						; wrong
 ---
 amdhsa.version: 1 # ; wrong
 	.end_amdgpu_metadata
+	.loc 1 2			; wrong
+	.file 1 "a.cl" md5 7			; wrong
+	.file 2 "b.cl"
+	.file 2 "c.cl"			; wrong
+	.loc 2 3 70000			; wrong
+	.loc 2 3 1 sometimes			; wrong
+	.cfi_undefined 16			; wrong
+	.cfi_startproc			; wrong
+	.cfi_startproc			; wrong
+	.cfi_personality 3			; wrong
+	.cfi_undefined v0			; wrong
+	.cfi_def_cfa 64, -8			; wrong
+	.octa one			; wrong
+	.exitm			; wrong
+	.error			; wrong
+	.warning "not shown here: no mistake"

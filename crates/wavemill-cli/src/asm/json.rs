@@ -1,4 +1,5 @@
-//! One JSON object for each instruction and each line with mistakes.
+//! One JSON object for each instruction and each line with mistakes; at the end one for each line with warnings, and one with
+//! the symbols that stay undefined.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use wavemill_asm::gcn::print;
 use wavemill_asm::{Event, Options, Report, assemble_with};
 use wavemill_isa::gcn::Inst;
+use wavemill_object::write::Definition;
 
 use super::listing::resolved;
 use crate::failure::Failure;
@@ -23,8 +25,12 @@ pub(super) fn write(source: &str, options: &Options<'_>) -> Result<(), Failure> 
         }
     });
     let mut mistakes: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+    let mut warnings: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
     for report in &assembled.reports {
         mistakes.entry(report.line).or_default().push(mistake(report));
+    }
+    for report in &assembled.warnings {
+        warnings.entry(report.line).or_default().push(mistake(report));
     }
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut text = String::new();
@@ -51,6 +57,17 @@ pub(super) fn write(source: &str, options: &Options<'_>) -> Result<(), Failure> 
     }
     for (line, errors) in mistakes {
         writeln!(out, "{}", json!({ "line": line, "errors": errors }))?;
+    }
+    for (line, warnings) in warnings {
+        writeln!(out, "{}", json!({ "line": line, "warnings": warnings }))?;
+    }
+    let symbols = assembled.module.iter().flat_map(|module| &module.symbols);
+    let undefined: Vec<&str> = symbols
+        .filter(|symbol| symbol.definition == Definition::Undefined)
+        .map(|symbol| symbol.name.as_str())
+        .collect();
+    if !undefined.is_empty() {
+        writeln!(out, "{}", json!({ "undefined": undefined }))?;
     }
     out.flush()?;
     Ok(())

@@ -110,7 +110,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let include = |file: &str| {
         let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
         let path = found.ok_or_else(|| format!("there is no file `{file}` in the folders of sources"))?;
-        std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+        std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
     };
     let symbols: Vec<(&str, i64)> = args.define.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let options = Options {
@@ -139,7 +139,8 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
             listing.event(&event);
         }
     });
-    render::reports(&name, &assembled.reports);
+    render::reports(&name, render::Level::Warning, &assembled.warnings);
+    render::reports(&name, render::Level::Error, &assembled.reports);
     let count = assembled.reports.len();
     let module = assembled.finished().map_err(|_| {
         let mistakes = if count == 1 { "mistake".to_owned() } else { format!("{count} mistakes") };

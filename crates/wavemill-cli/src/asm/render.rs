@@ -10,22 +10,65 @@ use super::json::mistake;
 use crate::failure::Printable;
 use crate::message::{self, Format};
 
-/// Tells everything that is wrong with the source called `name`.
-pub(super) fn reports(name: &str, reports: &[Report]) {
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Warning,
+    Error,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// Tells everything that is wrong, or doubtful, with the source called `name`.
+pub(super) fn reports(name: &str, level: Level, reports: &[Report]) {
     let mut out = anstream::stderr().lock();
     for report in reports {
-        if message::format() == Format::Json {
-            let fields = json!({ "file": name, "line": report.line, "mistake": mistake(report) });
-            let _ = writeln!(std::io::stderr().lock(), "{}", message::with_kind("mistake", fields));
-            continue;
-        }
         // If nobody can read it, there is nobody to tell.
-        let _ = write!(out, "{}", Shown { name, report });
+        let _ = match (message::format(), level) {
+            (Format::Json, _) => {
+                let kind = if level == Level::Error { "mistake" } else { "warning" };
+                let fields = json!({ "file": name, "line": report.line, kind: mistake(report) });
+                writeln!(out, "{}", message::with_kind(kind, fields))
+            }
+            (Format::Short, _) => writeln!(out, "{}", Short { name, level, report }),
+            (Format::Human, _) => write!(out, "{}", Shown { name, level, report }),
+        };
+    }
+}
+
+/// The column of a report, in characters from 1.
+fn column(report: &Report) -> usize {
+    report.text.get(..report.diagnostic.span.start).map_or(0, |before| before.chars().count()) + 1
+}
+
+/// `file:line:column: error: text`.
+struct Short<'a> {
+    name: &'a str,
+    level: Level,
+    report: &'a Report,
+}
+
+impl std::fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, level) = (self.name, self.level.name());
+        let text = self.report.diagnostic.to_string();
+        match self.report.line {
+            0 => write!(f, "{name}: {level}: {}", Printable(&text)),
+            line => write!(f, "{name}:{line}:{}: {level}: {}", column(self.report), Printable(&text)),
+        }
     }
 }
 
 struct Shown<'a> {
     name: &'a str,
+    level: Level,
     report: &'a Report,
 }
 
@@ -36,10 +79,13 @@ impl std::fmt::Display for Shown<'_> {
         let red = bold.fg_color(Some(AnsiColor::Red.into()));
         let blue = bold.fg_color(Some(AnsiColor::Blue.into()));
         let green = bold.fg_color(Some(AnsiColor::Green.into()));
-        let start = diagnostic.span.start;
-        let column = report.text.get(..start).map_or(0, |before| before.chars().count()) + 1;
+        let column = column(report);
+        let (red, level) = match self.level {
+            Level::Error => (red, self.level.name()),
+            Level::Warning => (bold.fg_color(Some(AnsiColor::Yellow.into())), self.level.name()),
+        };
         let origin = report.origin.as_deref().map_or(String::new(), |origin| format!(" ({origin})"));
-        writeln!(f, "{red}error{red:#}{bold}: {}{bold:#}", Printable(&diagnostic.message))?;
+        writeln!(f, "{red}{level}{red:#}{bold}: {}{bold:#}", Printable(&diagnostic.message))?;
         let gutter = report.line.to_string().len();
         match report.line {
             0 => writeln!(f, "{blue}-->{blue:#} {}", self.name)?,

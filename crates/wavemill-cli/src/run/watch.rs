@@ -47,7 +47,7 @@ impl Watch {
                 .and_then(|_| register(SIGQUIT, quit.clone()))
                 .map_err(|error| Failure::input(format!("cannot listen for Ctrl-\\: {error}")))?;
         }
-        let human = message::format() == Format::Human;
+        let human = message::format() != Format::Json;
         Ok(Watch {
             // A time that no clock reaches is none.
             deadline: job.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),

@@ -85,6 +85,11 @@ pub enum SectionType {
     Other(u32),
 }
 
+impl SectionType {
+    /// The numbers of symbols whose addresses matter (`.llvm_addrsig`), each as ULEB128.
+    pub const ADDRESS_SIGNIFICANCE: Self = SectionType::Other(0x6fff_4c03);
+}
+
 /// The bytes of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
@@ -310,6 +315,19 @@ impl Module {
     pub fn add_symbol(&mut self, symbol: Symbol) -> SymbolId {
         self.symbols.push(symbol);
         SymbolId(self.symbols.len() - 1)
+    }
+
+    /// The number of each symbol in the table of a relocatable file: local ones come first, behind the empty one.
+    pub fn symbol_indices(&self) -> Vec<u32> {
+        let local = |symbol: &Symbol| symbol.binding == Binding::Local;
+        let mut next_local = 1;
+        let mut next_other = 1 + self.symbols.iter().filter(|symbol| local(symbol)).count() as u32;
+        let next = |symbol| {
+            let next = if local(symbol) { &mut next_local } else { &mut next_other };
+            *next += 1;
+            *next - 1
+        };
+        self.symbols.iter().map(next).collect()
     }
 
     /// The first section called `name`.

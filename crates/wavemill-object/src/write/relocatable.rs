@@ -11,9 +11,6 @@ use super::strings::StringTable;
 use super::{encoder, file_header};
 use crate::elf::{Binding, RelocationKind};
 
-/// Indices of symbols whose addresses matter (`.addrsig`).
-const SHT_LLVM_ADDRSIG: u32 = 0x6fff_4c03;
-
 /// The number of a kind of section.
 pub(super) fn section_type(section: &Section) -> elf::SectionType {
     match (&section.contents, section.kind) {
@@ -91,11 +88,10 @@ struct Indices {
     strtab: u32,
 }
 
-/// Symbols in the order of the file: local ones first.
-fn order(module: &Module) -> Vec<usize> {
-    let local = |index: &usize| module.symbols[*index].binding == Binding::Local;
-    let (mut order, rest): (Vec<_>, Vec<_>) = (0..module.symbols.len()).partition(local);
-    order.extend(rest);
+/// Symbols in the order of the file.
+fn order(indices: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..indices.len()).collect();
+    order.sort_by_key(|&symbol| indices.get(symbol));
     order
 }
 
@@ -106,7 +102,7 @@ fn groups_before(module: &Module) -> Vec<(GroupId, usize)> {
     ids.map(|group| (group, first(group).unwrap_or(usize::MAX))).collect()
 }
 
-fn indices(module: &Module, order: &[usize]) -> Indices {
+fn indices(module: &Module) -> Indices {
     let before = groups_before(module);
     let groups_at = |wanted: usize| before.iter().filter(|&&(_, place)| place == wanted).count() as u32;
     let strtab = 1;
@@ -119,11 +115,7 @@ fn indices(module: &Module, order: &[usize]) -> Indices {
         next += if section.relocations.is_empty() { 1 } else { 2 };
     }
     let symtab = next + groups_at(usize::MAX);
-    let mut symbols = vec![0; module.symbols.len()];
-    for (at, &index) in order.iter().enumerate() {
-        symbols[index] = at as u32 + 1;
-    }
-    Indices { sections, symbols, symtab, strtab }
+    Indices { sections, symbols: module.symbol_indices(), symtab, strtab }
 }
 
 /// Writes a relocatable ELF file.
@@ -134,8 +126,8 @@ fn indices(module: &Module, order: &[usize]) -> Indices {
 /// [`WriteError`] for a module that contradicts itself, or that no file can hold.
 pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
     check(module)?;
-    let order = order(module);
-    let indices = indices(module, &order);
+    let indices = indices(module);
+    let order = order(&indices.symbols);
     let mut file = File { body: Vec::new(), headers: Vec::new(), names: StringTable::new() };
     let before = groups_before(module);
     let groups_at = |place: usize, file: &mut File| {
@@ -200,7 +192,7 @@ fn write_section(section: &Section, indices: &Indices, file: &mut File, index: u
         sh_addr: 0,
         sh_offset: 0,
         sh_size: section.contents.size(),
-        sh_link: if section.kind == SectionType::Other(SHT_LLVM_ADDRSIG) { indices.symtab } else { 0 },
+        sh_link: if section.kind == SectionType::ADDRESS_SIGNIFICANCE { indices.symtab } else { 0 },
         sh_info: 0,
         sh_addralign: section.align,
         sh_entsize: section.entry_size,

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wavemill_object::CodeObject;
 use wavemill_object::write::{LinkError, LinkOptions, Undefined, link_with, write_relocatable};
-use wavemill_oracle::{Failed, Suite, Tool};
+use wavemill_oracle::{Failed, Suite, Tool, same_linked, same_relocatable};
 
-mod compare;
 mod messages;
 mod read;
 
@@ -128,7 +127,7 @@ fn check(folder: &Path, object: &Path) -> Result<(), Failed> {
     let theirs = std::fs::read(object)?;
     let module = read::module(&theirs)?;
     let ours = write_relocatable(&module)?;
-    compare::relocatable(&theirs, &ours)?;
+    same_relocatable(&theirs, &ours)?;
 
     let (linked, linked_from_ours) = (folder.join("theirs.so"), folder.join("from-ours.so"));
     lld(object, &linked)?;
@@ -140,7 +139,7 @@ fn check(folder: &Path, object: &Path) -> Result<(), Failed> {
 
     let ours = link_with(&module, &KEEP)?;
     std::fs::write(folder.join("ours.so"), &ours)?;
-    compare::linked(&linked, &ours)?;
+    same_linked(&linked, &ours)?;
     let (theirs, ours) = (CodeObject::parse(&linked)?, CodeObject::parse(&ours)?);
     assert_eq!(theirs.kernels(), ours.kernels());
     assert_eq!(theirs.metadata(), ours.metadata());
@@ -209,7 +208,7 @@ fn refused() -> Result<(), Failed> {
         match ours {
             Ok(ours) => {
                 assert!(fine, "{what}");
-                compare::linked(&std::fs::read(&linked)?, &ours)?;
+                same_linked(&std::fs::read(&linked)?, &ours)?;
             }
             Err(LinkError::Problems(problems)) => {
                 assert!(!fine && problems.len() == 1, "{what}: {problems:?}")

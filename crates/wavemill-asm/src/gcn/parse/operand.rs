@@ -312,7 +312,7 @@ impl Reader<'_, '_> {
             let fixed = format!("{}[{last}:{first}]", file.name());
             return Err(Diagnostic::new(span, message).replace_with(fixed));
         }
-        file.tuple(first, last - first + 1, self.target, span)
+        file.tuple(first, last.saturating_sub(first).saturating_add(1), self.target, span)
     }
 
     fn index(&mut self) -> Result<i64, Fail> {

@@ -28,7 +28,9 @@ pub(in crate::gcn) fn number(
     match value {
         Some(value) if (low..=high).contains(&value) => Ok(value),
         Some(value) => {
-            Err(Diagnostic::new(span, format!("expected {what} from {low} to {high}, found {value}")))
+            let nearest = value.clamp(low, high);
+            let message = format!("expected {what} from {low} to {high}, found {value}");
+            Err(Diagnostic::new(span, message).replace_with(nearest.to_string()))
         }
         None => Err(Diagnostic::new(
             span,
@@ -137,6 +139,9 @@ pub(in crate::gcn) fn parse_hardware_register(
     target: Target,
     symbols: &dyn Symbols,
 ) -> Result<Option<i32>, Fail> {
+    if cursor.peek() == Some(b'{') {
+        return register_fields(cursor, symbols).map(Some);
+    }
     if !call(cursor, "hwreg") {
         return Ok(None);
     }
@@ -150,7 +155,44 @@ pub(in crate::gcn) fn parse_hardware_register(
         width = number(cursor, symbols, "a number of bits", (1, 32))?;
     }
     cursor.expect(")")?;
-    Ok(Some(i32::from(register) | (offset << 6) as i32 | ((width - 1) << 11) as i32))
+    Ok(Some(hardware_register_value(register.into(), offset, width)))
+}
+
+/// The field of an instruction for bits of a hardware register.
+fn hardware_register_value(register: i64, offset: i64, width: i64) -> i32 {
+    (register | offset << 6 | (width - 1) << 11) as i32
+}
+
+/// `{id: 1, offset: 0, size: 32}`, in any order; what is left out is the whole of register 0.
+fn register_fields(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<i32, Fail> {
+    const FIELDS: [(&str, &str, (i64, i64)); 3] = [
+        ("id", "the number of a hardware register", (0, 63)),
+        ("offset", "the lowest bit", (0, 31)),
+        ("size", "a number of bits", (1, 32)),
+    ];
+    let mut values: [Option<i64>; 3] = [None; 3];
+    cursor.expect("{")?;
+    if !cursor.eat("}") {
+        loop {
+            let (span, name) = cursor.token();
+            let found = FIELDS.iter().zip(&mut values).find(|((field, ..), _)| *field == name);
+            let Some(((_, what, range), value)) = found else {
+                return Err(cursor.expected("`id`, `offset` or `size`"));
+            };
+            if value.is_some() {
+                return Err(Diagnostic::new(span, format!("`{name}` is given a second time")));
+            }
+            cursor.name();
+            cursor.expect(":")?;
+            *value = Some(number(cursor, symbols, what, *range)?);
+            if !cursor.eat(",") {
+                break;
+            }
+        }
+        cursor.expect("}")?;
+    }
+    let [register, offset, width] = values;
+    Ok(hardware_register_value(register.unwrap_or(0), offset.unwrap_or(0), width.unwrap_or(32)))
 }
 
 /// `sendmsg(MSG_GS, GS_OP_EMIT, 0)`.

@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
             }
         };
         let format = job.format.unwrap_or(match message::format() {
-            message::Format::Human => Format::Text,
+            message::Format::Human | message::Format::Short => Format::Text,
             message::Format::Json => Format::Json,
         });
         Ok(Writer { job, format, sink })

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::Failed;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
-use wavemill_oracle::Failed;
 
 type Header = elf::FileHeader64<object::LittleEndian>;
 const LE: object::LittleEndian = object::LittleEndian;
@@ -107,8 +107,11 @@ fn file_header(header: &Header) -> String {
     format!("{:?} {:?} {:#x}", header.e_ident(), header.e_type(LE), header.e_flags(LE).0)
 }
 
-/// Two relocatable files say the same.
-pub(crate) fn relocatable(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
+/// Checks that two relocatable files say the same: header, sections with flags, bytes and relocations, symbols in their order.
+///
+/// # Errors
+/// The first lines in which they differ; a file that cannot be read.
+pub fn same_relocatable(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     let (left, right) = (Header::parse(theirs)?, Header::parse(ours)?);
     same("headers", &file_header(left), &file_header(right))?;
     let (left_table, right_table) = (left.sections(LE, theirs)?, right.sections(LE, ours)?);
@@ -117,8 +120,11 @@ pub(crate) fn relocatable(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     same("symbols", &symbols(theirs, &left_table, kind)?, &symbols(ours, &right_table, kind)?)
 }
 
-/// Two linked files say the same, at the same addresses.
-pub(crate) fn linked(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
+/// Checks that two linked files say the same, at the same addresses: header, segments, sections and symbols.
+///
+/// # Errors
+/// The first lines in which they differ; a file that cannot be read.
+pub fn same_linked(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     let (left, right) = (Header::parse(theirs)?, Header::parse(ours)?);
     same("headers", &file_header(left), &file_header(right))?;
     let (left_table, right_table) = (left.sections(LE, theirs)?, right.sections(LE, ours)?);

@@ -1,0 +1,32 @@
+//! Numbers of as many bytes as they need (DWARF 5, section 7.6).
+
+/// Appends a number without sign.
+pub(super) fn unsigned(out: &mut Vec<u8>, mut value: u64) {
+    loop {
+        let low = (value & 0x7F) as u8;
+        value >>= 7;
+        out.push(if value == 0 { low } else { low | 0x80 });
+        if value == 0 {
+            return;
+        }
+    }
+}
+
+/// Appends a number with sign.
+pub(super) fn signed(out: &mut Vec<u8>, mut value: i64) {
+    loop {
+        let low = (value & 0x7F) as u8;
+        value >>= 7;
+        // The sign of the last byte is that of the number.
+        let last = value == if low & 0x40 == 0 { 0 } else { -1 };
+        out.push(if last { low } else { low | 0x80 });
+        if last {
+            return;
+        }
+    }
+}
+
+/// Bytes that [`unsigned`] appends.
+pub(super) fn unsigned_size(value: u64) -> u64 {
+    u64::from((64 - (value | 1).leading_zeros()).div_ceil(7))
+}

@@ -1,0 +1,116 @@
+//! Sources that would never end, or fill the memory: they are refused, with a reason; and what is no mistake and told all the
+//! same.
+
+use wavemill_asm::{Options, assemble, assemble_with};
+
+/// The first message about a source for gfx90a.
+fn refused(source: &str) -> String {
+    let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{source}");
+    match assemble(&source, &Options::default()) {
+        Ok(_) => panic!("accepted: {source:.200}"),
+        Err(reports) => reports[0].diagnostic.to_string(),
+    }
+}
+
+#[test]
+fn repetitions_and_macros_end() {
+    let message = "macros and repetitions make more than 5000000 lines or 134217728 bytes";
+    assert_eq!(refused(".rept 100000000\n.endr"), message);
+    assert_eq!(refused(".rept 3000\n.rept 3000\n.set a, 1\n.endr\n.endr"), message);
+    // Each call makes a text that is ten times as long.
+    let bomb = ".macro more x:vararg\nmore \\x \\x \\x \\x \\x \\x \\x \\x \\x \\x\n.endm\nmore 12345678";
+    assert_eq!(refused(bomb), message);
+    assert_eq!(refused(".macro again\nagain\n.endm\nagain"), "macros and repetitions nest at most 20 deep");
+}
+
+#[test]
+fn sections_have_room_for_so_much() {
+    let message = "the sections would grow beyond 1 GiB together";
+    assert_eq!(refused(".zero 1<<40"), message);
+    assert_eq!(refused(".fill 1<<28, 8, 1"), message);
+    assert_eq!(refused(".org 1<<31"), message);
+    assert_eq!(refused(".data\n.byte 1\n.balign 1<<31"), message);
+    assert_eq!(refused(".fill 1<<60, 8"), "the section would grow beyond 4 GiB");
+    assert_eq!(refused(".bss\n.zero 1<<33"), "section `.bss` would grow beyond 4 GiB");
+}
+
+#[test]
+fn expressions_end() {
+    // Each symbol needs the one before it three times.
+    let mut source = String::from("a0 = outside\n");
+    for number in 1..60 {
+        source += &format!("a{number} = a{0} + (a{0} - a{0})\n", number - 1);
+    }
+    let message = refused(&format!("{source}.quad a59"));
+    assert!(message.contains("steps") || message.contains("too deep"), "{message}");
+    let long = format!(".quad outside{}", "+inside".repeat(100_000));
+    assert_eq!(refused(&long), "expressions have at most 200 operators between symbols");
+    let deep = format!(".quad {}1{}", "(".repeat(100_000), ")".repeat(100_000));
+    assert_eq!(refused(&deep), "expressions nest at most 100 deep");
+    let message = refused("a = b\nb = a\n.quad a");
+    assert_eq!(message, "the expression is too deep, or its symbols are set to one another in a circle");
+}
+
+#[test]
+fn many_blocks_are_read_once() {
+    let source = format!("{}{}", ".if 1\n".repeat(200_000), ".endif\n".repeat(200_000));
+    let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{source}");
+    assert!(assemble(&source, &Options::default()).is_ok());
+}
+
+#[test]
+fn what_is_doubtful_is_told() {
+    let source = "
+        .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
+        .warning \"old\"
+        .print \"here\"
+        .warning
+        .file 1 \"a.cl\" md5 0x12
+        .cfi_startproc
+        s_endpgm
+        .cfi_endproc
+    ";
+    let assembled = assemble_with(source, &Options::default(), &mut |_| {});
+    assert!(assembled.reports.is_empty());
+    let told: Vec<_> =
+        assembled.warnings.iter().map(|report| (report.line, report.diagnostic.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                0,
+                "MD5 sums and texts of files are left out: line tables without a file 0 have no place for them"
+            ),
+            (3, "old"),
+            (4, "here"),
+            (5, "the source says that this is doubtful"),
+            (7, "frames are not written for exceptions (`.eh_frame`), which code of GPUs cannot throw"),
+        ]
+    );
+}
+
+#[test]
+fn files_are_included_as_they_are() {
+    let include = |name: &str| match name {
+        "bytes" => Ok(vec![0xFF, 1, 2, 3, 4]),
+        "text" => Ok(b".byte 9\n".to_vec()),
+        _ => Err("there is none".to_owned()),
+    };
+    let options = Options { include: &include, ..Options::default() };
+    let source = "
+        .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
+        .data
+        .incbin \"bytes\"
+        .incbin \"bytes\", 3
+        .incbin \"bytes\", 1, 2
+        .incbin \"bytes\", 4, 100
+        .incbin \"bytes\", 7
+        .include \"text\"
+    ";
+    let module = assemble(source, &options).expect("nothing is wrong with it");
+    let data = module.section_named(".data").map(|id| &module.sections[id.0].contents);
+    let expected = vec![0xFF, 1, 2, 3, 4, 3, 4, 1, 2, 4, 9];
+    assert_eq!(data, Some(&wavemill_object::write::Contents::Bytes(expected)));
+    let wrong = assemble(&source.replace("\"text\"", "\"bytes\""), &options).expect_err("no text");
+    assert_eq!(wrong[0].diagnostic.message, "`bytes` is no text: byte 0 is not UTF-8");
+}

@@ -1,0 +1,98 @@
+"""Compiles the kernels of this folder with Triton, which needs no GPU for it.
+
+    python compile.py FOLDER [NAME...]
+    python compile.py --sample FOLDER [NAME...]
+
+FOLDER/gfx942/softmax_f32.s is Triton's assembly, .co beside it the code object that Triton makes of it. With --sample,
+both are compressed, and without names it is the kernels of SAMPLE.
+"""
+
+import gzip
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+# Nothing is to be taken from an earlier run; and what is a default in one version of Triton is said.
+os.environ["TRITON_ALWAYS_COMPILE"] = "1"
+os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+HERE = Path(__file__).resolve().parent
+TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
+FILES = ["elementwise", "rows", "memory", "matrix"]
+
+# What is committed for the tests: small, and without sources outside of this folder, whose places differ.
+SAMPLE = """
+atomics_i64 called_function histogram matmul_f16_small matmul_fp8_e4m3 matmul_fp8_e4m3_fnuz matmul_scaled_mxfp4
+matmul_scaled_mxfp8 rotary_f16 spin_lock vector_add_f32
+""".split()
+
+sys.path.insert(0, str(HERE))
+from variants import VARIANTS  # noqa: E402
+
+
+def load():
+    # Debug information has the names of sources: relative ones, so that they are the same everywhere.
+    os.chdir(HERE.parent.parent)
+    for name in FILES:
+        path = f"kernels/triton/{name}.py"
+        code = compile(Path(path).read_text(), path, "exec")
+        exec(code, {"__name__": name, "__file__": path})
+
+
+def write(path, contents, compress):
+    if compress:
+        # Without a date, so that the same contents are the same file.
+        path, contents = Path(f"{path}.gz"), gzip.compress(contents, 9, mtime=0)
+    path.write_bytes(contents)
+
+
+def build(number, target, folder, compress):
+    name, kernel, types, constants, warps, stages, only = VARIANTS[number]
+    names = kernel.arg_names
+    signature = dict(zip(names, types)) | {constant: "constexpr" for constant in constants}
+    # As the launcher does for tensors and sizes that are multiples of 16.
+    aligned = {(at,): [["tt.divisibility", 16]] for at, kind in enumerate(types) if kind.startswith("*")}
+    source = ASTSource(kernel, signature, constexprs=constants, attrs=aligned)
+    options = {"num_warps": warps, "num_stages": stages}
+    try:
+        made = triton.compile(source, target=GPUTarget("hip", target, 64), options=options)
+    except Exception as error:
+        return f"{target}/{name}: {type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
+    (folder / target).mkdir(parents=True, exist_ok=True)
+    write(folder / target / f"{name}.s", made.asm["amdgcn"].encode(), compress)
+    write(folder / target / f"{name}.co", made.asm["hsaco"], compress)
+    return None
+
+
+def main():
+    compress = sys.argv[1:2] == ["--sample"]
+    arguments = sys.argv[2:] if compress else sys.argv[1:]
+    if not arguments:
+        sys.exit(__doc__)
+    folder = Path(arguments[0]).resolve()
+    wanted = set(arguments[1:] or (SAMPLE if compress else []))
+    load()
+    unknown = wanted - {name for name, *_ in VARIANTS}
+    if unknown:
+        sys.exit(f"error: there is no variant {', '.join(sorted(unknown))}")
+    jobs = [
+        (number, target)
+        for number, (name, *_, only) in enumerate(VARIANTS)
+        for target in TARGETS
+        if (not wanted or name in wanted) and target in (only or TARGETS)
+    ]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(build, *zip(*jobs), [folder] * len(jobs), [compress] * len(jobs)))
+    wrong = [result for result in results if result]
+    print(f"{len(jobs) - len(wrong)} kernels compiled, {len(wrong)} refused")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
