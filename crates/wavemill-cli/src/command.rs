@@ -71,13 +71,8 @@ enum Command {
     /// Assemble a source into a code object, without LLVM
     #[command(after_help = crate::asm::HELP)]
     Asm(AsmArgs),
-    /// Disassemble kernels and functions
-    #[command(after_help = "\
-Examples:
-  wavemill dis vector_add.co
-  wavemill dis vector_add.co --kernel vector_add
-  wavemill dis librocrand.so.1.1 --target gfx90a
-  wavemill dis vector_add.co --format objdump | diff - <(llvm-objdump-22 -d vector_add.co)")]
+    /// Disassemble code objects, machine code and single instructions; the text can be assembled again
+    #[command(after_help = crate::dis::HELP)]
     Dis(DisArgs),
     /// Say what a file holds: targets, kernels, arguments, registers, memory
     #[command(after_help = "\

@@ -76,6 +76,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let name = self.names.of(id).to_owned();
+        self.written.functions += u64::from(symbol.kind == SymbolType::Function);
         // The directives of a descriptor protect the symbol of the code, but not their own if that is not protected.
         let own = self.descriptors.of_code(id).and_then(|descriptor| module.symbols.get(descriptor.0));
         let implied = own.is_some_and(|own| own.visibility == Visibility::Default);

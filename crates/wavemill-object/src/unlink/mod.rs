@@ -1,5 +1,7 @@
 //! From an ELF file back to the module that it was made of.
 
+mod differences;
+
 use std::collections::HashMap;
 
 use object::elf::{self, SHN_LORESERVE};
