@@ -31,7 +31,7 @@ Examples:
   wavemill dis vector_add.co --kernel vector_add --no-show-raw-insn
   wavemill dis librocrand.so.1.1 --target gfx90a
   wavemill dis vector_add.co --format objdump | diff - <(llvm-objdump-22 -d vector_add.co)
-  echo 0x01,0x00,0x02,0x7e | wavemill dis --target gfx90a -
+  echo 0x01,0x02,0x02,0x7e | wavemill dis --target gfx90a -
   wavemill dis --target gfx942 --json - < words.txt";
 
 /// Options of `wavemill dis`.
@@ -92,7 +92,8 @@ pub(crate) fn instruction_set(id: &TargetId) -> Option<Target> {
     Target::from_name(name)
 }
 
-fn unknown_target(id: &TargetId) -> Failure {
+/// There are no tables for the target.
+pub(crate) fn unknown_target(id: &TargetId) -> Failure {
     let known: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
     Failure::input(format!("the code is for {id}, whose instructions Wavemill does not know"))
         .help(format!("It knows those of {}.", known.join(", ")))
