@@ -480,7 +480,8 @@ impl Writer<'_> {
         }
         if self.options.addresses {
             let address = self.address(id, at);
-            write!(self.line, " {address:012X}:")?;
+            let colon = if bytes.is_empty() { "" } else { ":" };
+            write!(self.line, " {address:012X}{colon}")?;
             let (words, rest) = bytes.as_chunks::<4>();
             for word in words {
                 write!(self.line, " {:08X}", u32::from_le_bytes(*word))?;

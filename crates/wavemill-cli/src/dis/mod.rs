@@ -121,7 +121,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
             return Err(Failure::usage(format!("{file} is machine code alone: --format and --kernel are for code objects")));
         }
         let code = raw::unlinked(target, &bytes, args.raw).map_err(failed)?;
-        source::write(&mut out, &file, &code, &args.source_options())?;
+        source::write(&mut out, "", &code, &args.source_options())?;
         out.flush()?;
         return Ok(());
     }

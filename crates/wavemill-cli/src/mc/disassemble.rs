@@ -21,27 +21,37 @@ struct Disassembler<'a> {
     text: &'a [u8],
     target: Target,
     encodings: bool,
+    /// The digits are pairs without 0x.
+    hex: bool,
     out: String,
     right: bool,
 }
 
-/// Takes the bytes in a text apart; the text of the instructions, and whether everything was right.
-pub(super) fn all(file: &str, text: &[u8], target: Target, encodings: bool) -> (String, bool) {
-    let mut all = Disassembler { file, text, target, encodings, out: String::new(), right: true };
+/// Takes the bytes in a text apart, which are numbers or, with `hex`, pairs of digits; the text of the instructions, and whether everything was right.
+pub(super) fn all(file: &str, text: &[u8], target: Target, encodings: bool, hex: bool) -> (String, bool) {
+    let mut all = Disassembler { file, text, target, encodings, hex, out: String::new(), right: true };
     all.read();
     (all.out, all.right)
 }
 
-/// A token of digits: its bytes; `None` if it is none.
-fn token(text: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(text).ok()?;
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return Some(vec![u8::from_str_radix(digits, 16).ok()?]);
-    }
-    // Digits alone, two for each byte.
-    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
-    let pair = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    (odd.is_empty() && !pairs.is_empty()).then(|| pairs.iter().map(pair).collect()).flatten()
+/// The number that a token is, as C has numbers.
+fn number(text: &[u8]) -> Option<u8> {
+    let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x', ..] => (text.get(2..)?, 16),
+        [b'0', b'b', ..] => (text.get(2..)?, 2),
+        [b'0', b'o', ..] => (text.get(2..)?, 8),
+        [b'0', _, ..] => (text.get(1..)?, 8),
+        _ => (text.as_str(), 10),
+    };
+    u8::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// Pairs of digits.
+fn pairs(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    crate::dis::hex::line(text, &mut bytes).ok()?;
+    Some(bytes)
 }
 
 impl Disassembler<'_> {
@@ -73,10 +83,14 @@ impl Disassembler<'_> {
                 _ => {
                     let end = |byte: &u8| b" \t\r\n,#[]".contains(byte);
                     let length = text.iter().skip(at).take_while(|byte| !end(byte)).count();
-                    let Some(bytes) = token(text.get(at..at + length).unwrap_or_default()) else {
-                        // What has been read is printed before the mistake is told.
-                        self.block(&std::mem::take(&mut block), bracket.is_some());
-                        return self.wrong(at, "invalid input token");
+                    let token = text.get(at..at + length).unwrap_or_default();
+                    let bytes = if self.hex { pairs(token) } else { number(token).map(|byte| vec![byte]) };
+                    let Some(bytes) = bytes else {
+                        // What stands in front of it, and on its line behind it, counts no more.
+                        self.message(at, "error", "invalid input token");
+                        block = Bytes::default();
+                        at += text.iter().skip(at).take_while(|byte| **byte != b'\n').count();
+                        continue;
                     };
                     block.places.extend(bytes.iter().map(|_| at));
                     block.values.extend(bytes);

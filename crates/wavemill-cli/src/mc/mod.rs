@@ -57,7 +57,7 @@ pub(crate) struct McArgs {
     /// Assemble, as without it
     #[arg(long)]
     assemble: bool,
-    /// With -disassemble: the digits have no 0x, which is recognised anyway
+    /// With -disassemble: two digits for each byte, without 0x
     #[arg(long)]
     hex: bool,
     /// Set a symbol before the source is read
@@ -135,7 +135,8 @@ fn target(args: &McArgs) -> Result<(TargetId, Target), Failure> {
             .help(format!("Wavemill knows the instructions of {}.", names())));
     };
     let mut id = input::parse_target(name).map_err(|message| Failure::usage(format!("-mcpu: {message}")))?;
-    let target = crate::dis::instruction_set(&id).ok_or_else(|| crate::dis::unknown_target(&id))?;
+    let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
+    let target = crate::dis::instruction_set(&id).ok_or_else(unknown)?;
     for feature in args.mattr.iter().filter(|feature| !feature.is_empty()) {
         let (setting, name) = match feature.strip_prefix('-') {
             Some(name) => (Feature::Off, name),
@@ -172,7 +173,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     // What cannot be read is a mistake of the input to llvm-mc.
     let bytes = input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
-        let (text, right) = disassemble::all(&name, &bytes, target, args.show_encoding);
+        let (text, right) = disassemble::all(&name, &bytes, target, args.show_encoding, args.hex);
         if args.filetype != FileType::Null {
             write(args, text.as_bytes())?;
         }

@@ -7,14 +7,12 @@ use wavemill_asm::gcn::{print, print_with};
 use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
 use wavemill_object::TargetId;
 
-/// The column of comments, where tabs end at every eighth.
+/// The column of comments; the tab in front of an instruction does not count.
 const COMMENT_COLUMN: usize = 40;
-const TAB: usize = 8;
 
-/// Pads the text that begins at `start`, behind a tab, and appends the encoding.
+/// Pads the text that begins at `start`, and appends the encoding.
 pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
-    let width = TAB + out.len().saturating_sub(start);
-    let blanks = COMMENT_COLUMN.saturating_sub(width).max(1);
+    let blanks = COMMENT_COLUMN.saturating_sub(out.len().saturating_sub(start)).max(1);
     // A String takes any text.
     let _ = write!(out, "{:blanks$}; encoding: [{}]", "", bytes.join(","));
 }
@@ -57,7 +55,8 @@ impl<'a> Text<'a> {
                 self.instruction(inst, unresolved.then_some(statement));
             }
             Event::Other { line, text } => {
-                let blank = self.lines.get(line.wrapping_sub(1)).is_some_and(|line| line.trim().is_empty());
+                let is_blank = |line: &str| line.is_empty() || line.starts_with("/*") && line.ends_with("*/");
+                let blank = self.lines.get(line.wrapping_sub(1)).is_some_and(|line| is_blank(line.trim()));
                 if blank {
                     self.out.push('\n');
                 }
