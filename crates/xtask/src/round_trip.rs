@@ -86,7 +86,8 @@ fn object(
 /// What the source assembles and links to.
 fn again(source: &str) -> Result<Unlinked, Box<dyn Error>> {
     let module = assemble(source, &AssemblerOptions::default()).map_err(|reports| {
-        let lines = reports.iter().take(3).map(|report| format!("{} [{}]", report.diagnostic, report.text.trim()));
+        let lines =
+            reports.iter().take(3).map(|report| format!("{} [{}]", report.diagnostic, report.text.trim()));
         lines.collect::<Vec<_>>().join("; ")
     })?;
     Ok(unlink(&link_with(&module, &LinkOptions { undefined: Undefined::Keep })?)?)

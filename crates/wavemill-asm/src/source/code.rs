@@ -132,7 +132,8 @@ impl Writer<'_> {
         for at in 0..self.bounds.ends_at(id, offset).len() {
             let symbol = self.bounds.ends_at(id, offset).get(at).map(|(_, symbol)| *symbol);
             let Some(symbol) = symbol else { continue };
-            let start = offset.wrapping_sub(self.module.symbols.get(symbol.0).map_or(0, |symbol| symbol.size));
+            let start =
+                offset.wrapping_sub(self.module.symbols.get(symbol.0).map_or(0, |symbol| symbol.size));
             if !self.descriptors.is_implied(id, start, symbol) {
                 self.size(symbol, Some((id, offset)))?;
             }
@@ -146,7 +147,8 @@ impl Writer<'_> {
         let section_size = self.module.sections.get(id.0).map_or(0, |section| section.contents.size());
         for at in 0..self.bounds.symbols_at(id, offset).len() {
             let symbol = self.bounds.symbols_at(id, offset).get(at).map(|(_, symbol)| *symbol);
-            let Some(symbol) = symbol.filter(|symbol| !self.descriptors.is_implied(id, offset, *symbol)) else {
+            let Some(symbol) = symbol.filter(|symbol| !self.descriptors.is_implied(id, offset, *symbol))
+            else {
                 continue;
             };
             self.label(symbol)?;
@@ -164,7 +166,9 @@ impl Writer<'_> {
         for at in from..self.bounds.symbols(id).len() {
             if let Some((offset, symbol)) = self.bounds.symbols(id).get(at).copied() {
                 let name = self.names.of(symbol).to_owned();
-                self.remark(format_args!("{name} is left out: it is at {offset:#x} of a section of {size} bytes"))?;
+                self.remark(format_args!(
+                    "{name} is left out: it is at {offset:#x} of a section of {size} bytes"
+                ))?;
             }
         }
         Ok(())
@@ -244,9 +248,10 @@ impl Writer<'_> {
         targets.dedup();
         let functions = self.bounds.symbols(id);
         let is_function = |at: usize| {
-            functions.get(at).and_then(|(_, id)| self.module.symbols.get(id.0)).is_some_and(|symbol| {
-                symbol.kind == SymbolType::Function
-            })
+            functions
+                .get(at)
+                .and_then(|(_, id)| self.module.symbols.get(id.0))
+                .is_some_and(|symbol| symbol.kind == SymbolType::Function)
         };
         let (mut function, mut number, mut next) = (0, 0, 0);
         for target in targets {
@@ -289,8 +294,10 @@ impl Writer<'_> {
         let Contents::Bytes(bytes) = &section.contents else { return Ok(()) };
         let first = section.relocations.partition_point(|relocation| relocation.offset < piece.start);
         let mut relocations = section.relocations.get(first..).unwrap_or_default();
-        let mut literals =
-            plan.literals.get(plan.literals.partition_point(|literal| literal.0 < piece.start)..).unwrap_or_default();
+        let mut literals = plan
+            .literals
+            .get(plan.literals.partition_point(|literal| literal.0 < piece.start)..)
+            .unwrap_or_default();
         let mut at = piece.start;
         while at < piece.end {
             if let Some(label) = plan.label(at) {
@@ -314,10 +321,12 @@ impl Writer<'_> {
                         ([], Some((place, base, kind, addend))) => {
                             let text = match base {
                                 Base::Got(name) => Some(names::sum(name, kind, *addend)),
-                                Base::Symbol(name, rest) => Some(names::sum(name, kind, addend.wrapping_add(*rest))),
-                                Base::Own(offset) => {
-                                    plan.label(*offset).map(|label| names::sum(&label.to_string(), kind, *addend))
+                                Base::Symbol(name, rest) => {
+                                    Some(names::sum(name, kind, addend.wrapping_add(*rest)))
                                 }
+                                Base::Own(offset) => plan
+                                    .label(*offset)
+                                    .map(|label| names::sum(&label.to_string(), kind, *addend)),
                             };
                             text.map(|text| (*place, text))
                         }
@@ -402,7 +411,14 @@ impl Writer<'_> {
     }
 
     /// An instruction without anything that a linker decides.
-    fn plain_instruction(&mut self, id: SectionId, at: u64, bytes: &[u8], inst: &Inst, plan: &Plan) -> fmt::Result {
+    fn plain_instruction(
+        &mut self,
+        id: SectionId,
+        at: u64,
+        bytes: &[u8],
+        inst: &Inst,
+        plan: &Plan,
+    ) -> fmt::Result {
         let next = at + bytes.len() as u64;
         let target = distance(inst).map(|distance| destination(next, distance));
         if let Some(label) = target.and_then(|target| plan.label(target)) {

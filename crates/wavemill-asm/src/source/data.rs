@@ -86,7 +86,8 @@ impl Writer<'_> {
             let count = zeros(rest);
             let size = if count >= MANY_ZEROS || count == rest.len() && count > 4 {
                 // Words that are not zero begin where words begin.
-                let count = if count == rest.len() { count } else { count - ((at as usize + count) & 3).min(count) };
+                let count =
+                    if count == rest.len() { count } else { count - ((at as usize + count) & 3).min(count) };
                 write!(self.line, "\t.zero\t{count}")?;
                 count
             } else if let Some(text) = text(rest) {

@@ -38,14 +38,16 @@ impl Descriptors {
         let mut found = Descriptors { by_place: HashMap::new(), by_code: HashMap::new() };
         for (index, symbol) in module.symbols.iter().enumerate() {
             let id = SymbolId(index);
-            let Some(code) = symbol.name.strip_suffix(".kd").and_then(|name| defined.get(name)) else { continue };
+            let Some(code) = symbol.name.strip_suffix(".kd").and_then(|name| defined.get(name)) else {
+                continue;
+            };
             let Definition::Section { section, offset } = symbol.definition else { continue };
             let is_descriptor = symbol.kind == SymbolType::Object
                 && symbol.size == KernelDescriptor::SIZE
                 && offset.is_multiple_of(KernelDescriptor::SIZE)
                 && !names.is_changed(id)
                 && !names.is_changed(*code)
-                && !bounds.divides(section, offset, offset + KernelDescriptor::SIZE);
+                && !bounds.divides(section, offset, offset.saturating_add(KernelDescriptor::SIZE));
             if !is_descriptor || found.by_place.contains_key(&(section, offset)) {
                 continue;
             }
@@ -94,10 +96,10 @@ fn leads_to(unlinked: &Unlinked, section: SectionId, offset: u64, bytes: &[u8; 6
     };
     let Some((code_section, code_offset)) = module.symbols.get(code.0).and_then(place) else { return false };
     let Some(own) = module.sections.get(section.0) else { return false };
-    let mut inside = own
-        .relocations
-        .iter()
-        .filter(|relocation| (offset..offset + KernelDescriptor::SIZE).contains(&relocation.offset));
+    let end = offset.saturating_add(KernelDescriptor::SIZE);
+    let first = own.relocations.partition_point(|relocation| relocation.offset < offset);
+    let rest = own.relocations.get(first..).unwrap_or_default();
+    let mut inside = rest.iter().take_while(|relocation| relocation.offset < end);
     if unlinked.linked {
         let address = |section: SectionId| unlinked.addresses.get(section.0).copied().unwrap_or(0);
         let distance = KernelDescriptor::from_bytes(bytes).entry_offset;

@@ -219,7 +219,8 @@ impl Writer<'_> {
         let contents = bytes.get(20..)?.get(..u32::from_le_bytes(*size) as usize)?;
         let mut made = Module::new(self.module.target.clone(), self.module.version);
         made.add_metadata(contents).ok()?;
-        if made.sections.first().map(|made| (&made.contents, &made.name)) != Some((&section.contents, &section.name))
+        if made.sections.first().map(|made| (&made.contents, &made.name))
+            != Some((&section.contents, &section.name))
         {
             return Some(Err("it is not one note of this name alone"));
         }
@@ -269,7 +270,9 @@ impl Writer<'_> {
             ".bss" => Some((loaded | SectionFlags::WRITE, true)),
             _ => None,
         };
-        if usual == Some((section.flags, zeros)) && section.kind == SectionType::Program && section.group.is_none()
+        if usual == Some((section.flags, zeros))
+            && section.kind == SectionType::Program
+            && section.group.is_none()
         {
             return self.statement(format_args!("{}", section.name));
         }

@@ -1,6 +1,6 @@
 //! How symbols and sections are written.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use wavemill_object::Unlinked;
@@ -57,6 +57,8 @@ impl Names {
     pub(super) fn new(unlinked: &Unlinked) -> Names {
         let module = &unlinked.module;
         let mut taken: HashSet<String> = HashSet::new();
+        // How many others of a name there have been.
+        let mut numbers: HashMap<String, u64> = HashMap::new();
         let (mut all, mut changed) = (Vec::new(), Vec::new());
         // Those that others see keep their names.
         let mut order: Vec<usize> = (0..module.symbols.len()).collect();
@@ -81,9 +83,9 @@ impl Names {
             let usable = |c: char| !c.is_control() && c != '"' && c != '\\';
             let base: String = symbol.name.chars().map(|c| if usable(c) { c } else { '_' }).collect();
             let mut name = base.clone();
-            let mut number = 0u32;
             while !taken.insert(name.clone()) {
-                number += 1;
+                let number = numbers.entry(base.clone()).or_default();
+                *number += 1;
                 name = format!("{base}.{number}");
             }
             changed[index] = name != symbol.name;

@@ -7,7 +7,7 @@ use super::Writer;
 
 /// `s_nop 0`: what code is aligned with.
 pub(super) const NOP: u32 = 0xBF80_0000;
-/// So many equal words outside of functions are written as one.
+/// So many of them outside of functions are written as their number.
 const LONG_RUN: usize = 4;
 /// Bytes of the `amd_kernel_code_t` in front of the code of a kernel of code object v2.
 const LEGACY_DESCRIPTOR: u64 = 256;
@@ -62,11 +62,14 @@ impl Bounds {
             .collect();
         for (index, symbol) in module.symbols.iter().enumerate() {
             let Definition::Section { section, offset } = symbol.definition else { continue };
-            let Some(bounds) = sections.get_mut(section.0).filter(|_| symbol.kind != SymbolType::Section) else {
+            let Some(bounds) = sections.get_mut(section.0).filter(|_| symbol.kind != SymbolType::Section)
+            else {
                 continue;
             };
             bounds.starts.push((offset, SymbolId(index)));
-            if let Some(end) = offset.checked_add(symbol.size).filter(|&end| symbol.size != 0 && end <= bounds.size) {
+            if let Some(end) =
+                offset.checked_add(symbol.size).filter(|&end| symbol.size != 0 && end <= bounds.size)
+            {
                 bounds.ends.push((end, SymbolId(index)));
             }
         }
@@ -201,7 +204,8 @@ impl Writer<'_> {
             let word = u32::from_le_bytes(*word);
             let run = words.iter().skip(at).take_while(|other| u32::from_le_bytes(**other) == word).count();
             let last = at + run == words.len() && rest.is_empty() && run > 1;
-            if matches!(word, 0 | NOP) && (run >= LONG_RUN || last) {
+            // A word of zeros is no instruction that assembles.
+            if word == 0 || word == NOP && (run >= LONG_RUN || last) {
                 let (first, behind) = (start + 4 * at as u64, start + 4 * (at + run) as u64);
                 code(from, first, pieces);
                 pieces.push(Piece { start: first, end: behind, kind: Kind::Run(word) });

@@ -159,9 +159,10 @@ impl Writer<'_> {
                 },
             )
         };
-        let (id, section, offset) = ranges()
-            .find(|(_, section, offset)| *offset < section.contents.size())
-            .or_else(|| ranges().find(|(_, section, offset)| *offset == section.contents.size()))?;
+        let (id, section, offset) =
+            ranges()
+                .find(|(_, section, offset)| *offset < section.contents.size())
+                .or_else(|| ranges().find(|(_, section, offset)| *offset == section.contents.size()))?;
         let symbols = self.bounds.symbols(id);
         let behind = symbols.partition_point(|(at, _)| *at <= offset);
         // The last ones before it; what is far may contain it too, but then another name will do.

@@ -118,7 +118,9 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         && (args.raw || raw::is_raw(&bytes))
     {
         if args.format != ListingFormat::Asm || args.kernel.is_some() {
-            return Err(Failure::usage(format!("{file} is machine code alone: --format and --kernel are for code objects")));
+            return Err(Failure::usage(format!(
+                "{file} is machine code alone: --format and --kernel are for code objects"
+            )));
         }
         let code = raw::unlinked(target, &bytes, args.raw).map_err(failed)?;
         source::write(&mut out, "", &code, &args.source_options())?;
@@ -149,7 +151,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
                 }
             }
             ListingFormat::Objdump => {
-                objdump::write_object_with(&mut out, &name, object, args.symbolize_operands)?;
+                objdump::write_object(&mut out, &name, object, args.symbolize_operands)?;
             }
         }
         Ok(())

@@ -16,25 +16,12 @@ const COMMENT_COLUMN: usize = 60;
 /// Fewer zero bytes than this are an instruction.
 const SKIPPED_ZEROS: usize = 8;
 
-/// Writes the listing of a code object. `name` is what the first line calls the file.
+/// Writes the listing of a code object. `name` is what the first line calls the file; with `labels`, as
+/// `--symbolize-operands` asks for, the places that branches go to have names.
 ///
 /// # Errors
 /// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
-pub fn write_object(out: &mut impl Write, name: &str, object: &[u8]) -> Result<(), Failure> {
-    write_object_with(out, name, object, false)
-}
-
-/// Writes the listing as [`write_object`] does; with `labels`, as `--symbolize-operands` asks for, the places that branches
-/// go to have names.
-///
-/// # Errors
-/// Those of [`write_object`].
-pub(crate) fn write_object_with(
-    out: &mut impl Write,
-    name: &str,
-    object: &[u8],
-    labels: bool,
-) -> Result<(), Failure> {
+pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: bool) -> Result<(), Failure> {
     let (target, _) = target_of(object)?;
     let mut sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
     let names: Vec<Vec<(u64, String)>> = match labels {

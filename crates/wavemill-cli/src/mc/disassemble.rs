@@ -114,7 +114,8 @@ impl Disassembler<'_> {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        let end = self.text.iter().skip(at).position(|byte| *byte == b'\n').map_or(self.text.len(), |n| at + n);
+        let end =
+            self.text.iter().skip(at).position(|byte| *byte == b'\n').map_or(self.text.len(), |n| at + n);
         let source = String::from_utf8_lossy(self.text.get(start..end).unwrap_or_default());
         super::message(self.file, line, at - start, kind, text, &source);
     }

@@ -94,12 +94,14 @@ pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
     let takes_value = ["--color", "--message-format", "--log-file"];
     let in_front = args.get(1..at).unwrap_or_default();
     let only_options = in_front.iter().enumerate().all(|(index, arg)| {
-        let value = index.checked_sub(1).and_then(|before| in_front.get(before)).is_some_and(|before| {
-            takes_value.iter().any(|option| before == option)
-        });
+        let value = index
+            .checked_sub(1)
+            .and_then(|before| in_front.get(before))
+            .is_some_and(|before| takes_value.iter().any(|option| before == option));
         value || arg.to_str().is_some_and(|arg| arg.starts_with("--"))
     });
-    let value_itself = at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
+    let value_itself =
+        at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
     if !only_options || value_itself {
         return args;
     }
@@ -164,14 +166,17 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         return Ok(true);
     }
     if args.show_inst {
-        return Err(Failure::usage("-show-inst shows LLVM's own names of instructions, which are not known here"));
+        return Err(Failure::usage(
+            "-show-inst shows LLVM's own names of instructions, which are not known here",
+        ));
     }
     let (id, target) = target(args)?;
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
     let name = input::shown(path);
     // What cannot be read is a mistake of the input to llvm-mc.
-    let bytes = input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
+    let bytes =
+        input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
         let (text, right) = disassemble::all(&name, &bytes, target, args.show_encoding, args.hex);
         if args.filetype != FileType::Null {

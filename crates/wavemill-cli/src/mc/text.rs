@@ -79,7 +79,9 @@ impl<'a> Text<'a> {
                 None => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
             };
             let (name, behind) = rest.split_at(length);
-            let Some(behind) = behind.trim_start().strip_prefix(':').filter(|_| !name.is_empty()) else { break };
+            let Some(behind) = behind.trim_start().strip_prefix(':').filter(|_| !name.is_empty()) else {
+                break;
+            };
             if self.labelled != line {
                 self.out.push_str(name);
                 self.out.push_str(":\n");
@@ -190,15 +192,16 @@ struct Symbolic {
 /// The operand of this index in the text of an instruction.
 fn operand(statement: &str, index: usize) -> Option<String> {
     let (_, operands) = statement.trim().split_once(char::is_whitespace)?;
-    let operands = ["//", ";"].iter().fold(operands, |text, comment| text.split(comment).next().unwrap_or(text));
+    let operands =
+        ["//", ";"].iter().fold(operands, |text, comment| text.split(comment).next().unwrap_or(text));
     let found = operands.split(',').nth(index)?;
     Some(found.chars().filter(|c| !c.is_whitespace()).collect())
 }
 
 fn symbolic(inst: &Inst, statement: &str) -> Option<Symbolic> {
-    let branch = inst.operands().position(|(spec, operand)| {
-        spec.ty.elem == Elem::Branch && matches!(operand, Operand::Imm(_))
-    });
+    let branch = inst
+        .operands()
+        .position(|(spec, operand)| spec.ty.elem == Elem::Branch && matches!(operand, Operand::Imm(_)));
     let mut text = String::new();
     if let Some(index) = branch {
         let expression = operand(statement, index)?;

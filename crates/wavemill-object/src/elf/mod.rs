@@ -13,12 +13,12 @@ pub use image::{Image, Segment};
 pub use kernel::Kernel;
 pub use names::may_define;
 pub(crate) use note::METADATA as NT_AMDGPU_METADATA;
-pub(crate) use object_file::{is_gpu_elf, version_and_target};
 pub use object_file::{CodeObject, CodeObjectVersion};
+pub(crate) use object_file::{is_gpu_elf, version_and_target};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
 pub use section::Section;
-pub(crate) use symbol::{SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL};
 pub use symbol::{Binding, Symbol, SymbolKind, SymbolPlace};
+pub(crate) use symbol::{SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL};
 
 use std::borrow::Cow;
 

@@ -247,7 +247,8 @@ pub(crate) fn version_and_target(data: &[u8]) -> Result<(CodeObjectVersion, Targ
     let target = match version {
         CodeObjectVersion::V2 => {
             let at = header.e_shoff(LE);
-            let program_headers = header.program_headers(LE, data).map_err(elf_error("program headers", at))?;
+            let program_headers =
+                header.program_headers(LE, data).map_err(elf_error("program headers", at))?;
             let sections = header.sections(LE, data).map_err(elf_error("section headers", at))?;
             target_v2(&read_notes(data, program_headers, &sections)?, flags)?
         }

@@ -20,7 +20,8 @@ impl Unlinked {
         }
         for (index, section) in own.sections.iter().enumerate().filter(|(_, own)| own.contents.size() != 0) {
             let name = &section.name;
-            let found = others.sections.iter().position(|other| other.name == *name && other.contents.size() != 0);
+            let found =
+                others.sections.iter().position(|other| other.name == *name && other.contents.size() != 0);
             let Some((found, there)) = found.and_then(|at| Some((at, others.sections.get(at)?))) else {
                 out.push(format!("only one has {name}"));
                 continue;

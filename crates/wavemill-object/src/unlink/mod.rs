@@ -82,7 +82,8 @@ pub fn unlink(data: &[u8]) -> Result<Unlinked> {
         legacy_kernels: Vec::new(),
         left_out: Vec::new(),
     };
-    let mut reader = Reader { data, at, table, unlinked, places: Vec::new(), symbols: Vec::new() };
+    let budget = Budget { bytes: data.len() as u64, names: data.len().saturating_mul(4) as u64 };
+    let mut reader = Reader { data, at, table, unlinked, places: Vec::new(), symbols: Vec::new(), budget };
     reader.sections()?;
     reader.all_symbols()?;
     match linked {
@@ -105,6 +106,32 @@ struct Reader<'a> {
     places: Vec<Option<SectionId>>,
     /// For each symbol of the file, the symbol of the module.
     symbols: Vec<Option<SymbolId>>,
+    budget: Budget,
+}
+
+/// How much may still be copied: what lies on top of one another could be read again and again.
+struct Budget {
+    /// Bytes of sections and tables.
+    bytes: u64,
+    /// Bytes of names, which may end alike and share their ends.
+    names: u64,
+}
+
+impl Budget {
+    fn spend_bytes(&mut self, what: &'static str, offset: u64, size: u64) -> Result<()> {
+        self.bytes = self.bytes.checked_sub(size).ok_or_else(|| {
+            Error::malformed(what, offset, "there are more of them than the file has bytes")
+        })?;
+        Ok(())
+    }
+
+    fn spend_name(&mut self, offset: u64, name: &str) -> Result<()> {
+        self.names = self
+            .names
+            .checked_sub(name.len() as u64)
+            .ok_or_else(|| Error::malformed("names", offset, "they take more bytes than the file has"))?;
+        Ok(())
+    }
 }
 
 /// Whether a section of a linked file is one that linkers make.
@@ -138,6 +165,7 @@ impl Reader<'_> {
             let (kind, contents) = match kind {
                 elf::SHT_NOBITS => (SectionType::Program, Contents::Zeros(size)),
                 _ => {
+                    self.budget.spend_bytes("sections", self.at, size)?;
                     let bytes = header.data(LE, self.data).map_err(elf_error("section", self.at))?;
                     let kind = match kind {
                         elf::SHT_PROGBITS => SectionType::Program,
@@ -188,8 +216,10 @@ impl Reader<'_> {
         let full = self.symbol_table(elf::SHT_SYMTAB)?;
         let table = if full.is_empty() { self.symbol_table(elf::SHT_DYNSYM)? } else { full };
         let mut found = Vec::with_capacity(table.len());
+        let mut names = Budget { bytes: 0, names: self.budget.names };
         for entry in table.iter() {
             let name = name(table.symbol_name(LE, entry).unwrap_or_default(), "name of a symbol")?;
+            names.spend_name(self.at, &name)?;
             let index = entry.st_shndx.get(LE).0;
             let value = entry.st_value.get(LE);
             let definition = match index {
@@ -250,11 +280,16 @@ impl Reader<'_> {
             let section = self.places.get(header.sh_info(LE) as usize).copied().flatten();
             let Some(section) = section else { continue };
             let at = header.sh_offset(LE);
+            self.budget.spend_bytes("relocations", at, header.sh_size(LE))?;
             let entries = header.rela(LE, self.data).map_err(elf_error("relocations", at))?;
             for entry in entries.map_or(&[][..], |(entries, _)| entries) {
                 let index = entry.r_sym(LE, false);
                 let symbol = self.symbols.get(index as usize).copied().flatten().ok_or_else(|| {
-                    Error::malformed("relocations", at, format!("one refers to the symbol {index}, which has no place"))
+                    Error::malformed(
+                        "relocations",
+                        at,
+                        format!("one refers to the symbol {index}, which has no place"),
+                    )
                 })?;
                 let relocation = Relocation {
                     offset: entry.r_offset.get(LE),
@@ -280,6 +315,7 @@ impl Reader<'_> {
     fn groups(&mut self) -> Result<()> {
         for header in self.table.iter().filter(|header| header.sh_type(LE) == elf::SHT_GROUP) {
             let at = header.sh_offset(LE);
+            self.budget.spend_bytes("section groups", at, header.sh_size(LE))?;
             let group = header.group(LE, self.data).map_err(elf_error("section group", at))?;
             let Some((flags, members)) = group else { continue };
             let signature = self.symbols.get(header.sh_info(LE) as usize).copied().flatten();
@@ -299,9 +335,10 @@ impl Reader<'_> {
 
     /// The words of a linked file that the loader fills in.
     fn dynamic_relocations(&mut self) -> Result<()> {
-        let got = self.table.iter().find(|header| {
-            self.table.section_name(LE, header).is_ok_and(|name| name == b".got")
-        });
+        let got = self
+            .table
+            .iter()
+            .find(|header| self.table.section_name(LE, header).is_ok_and(|name| name == b".got"));
         let got = got.map_or(0..0, |got| got.sh_addr(LE)..got.sh_addr(LE).saturating_add(got.sh_size(LE)));
         let by_name: HashMap<&str, usize> = (self.unlinked.module.symbols.iter().enumerate())
             .filter(|(_, symbol)| symbol.binding != Binding::Local)
@@ -315,6 +352,7 @@ impl Reader<'_> {
                 continue;
             }
             let at = header.sh_offset(LE);
+            self.budget.spend_bytes("relocations", at, header.sh_size(LE))?;
             let entries = header.rela(LE, self.data).map_err(elf_error("relocations", at))?;
             for entry in entries.map_or(&[][..], |(entries, _)| entries) {
                 let kind = RelocationKind::from_number(entry.r_type(LE, false).0);
@@ -327,7 +365,11 @@ impl Reader<'_> {
                         let id = by_name.get(&*String::from_utf8_lossy(name)).copied();
                         Some(id.map(SymbolId).ok_or_else(|| {
                             let name = String::from_utf8_lossy(name).into_owned();
-                            Error::malformed("relocations", at, format!("the symbol `{name}` is not in the symbol table"))
+                            Error::malformed(
+                                "relocations",
+                                at,
+                                format!("the symbol `{name}` is not in the symbol table"),
+                            )
                         })?)
                     }
                 };
