@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     suite.test("instructions are counted, not measured", instructions_are_counted_not_measured);
     suite.test("every target has the kernels", every_target_has_the_kernels);
     suite.test("the table has a row for each kernel", the_table_has_a_row_for_each_kernel);
+    suite.test("one thread is timed beside all", one_thread_is_timed_beside_all);
     suite.test("the list names what can be asked for", the_list_names_what_can_be_asked_for);
     suite.test("without pocl there is no comparison", without_pocl_there_is_no_comparison);
     suite.oracle_test("pocl gives the same results", &POCL, pocl_gives_the_same_results);
@@ -70,6 +71,32 @@ fn json_has_every_kernel_with_its_runs() -> Result<(), Failed> {
         same("no comparison", &row.get("pocl"), &None)?;
     }
     Ok(())
+}
+
+fn one_thread_is_timed_beside_all() -> Result<(), Failed> {
+    let args = ["--kernel", "sgemm", "--threads", "2", "--scaling"];
+    let report = json(&args)?;
+    same("scaling", &report["scaling"], &Value::from(true))?;
+    same("threads", &report["threads"], &Value::from(2))?;
+    let row = &rows(&report)?[0];
+    let alone: Vec<u64> = serde_json::from_value(row["one_thread"]["times_ns"].clone())?;
+    same("runs on one thread", &alone.len(), &3)?;
+    let medians = [&row["one_thread"]["time_ns"], &row["time_ns"]].map(|ns| ns.as_f64().unwrap_or_default());
+    let ratio = row["one_thread"]["ratio"].as_f64().unwrap_or_default();
+    if (ratio * medians[1] / medians[0] - 1.0).abs() > 1e-9 {
+        return Err(format!("ratio {ratio} of {medians:?}").into());
+    }
+    let table = success(&command(&args).output()?)?;
+    if !table.contains("| times faster |") {
+        return Err(format!("no column in {table}").into());
+    }
+    let refused = command(&["--threads", "1", "--scaling"]).output()?;
+    same("exit code for one thread", &refused.status.code(), &Some(2))?;
+    let message = String::from_utf8(refused.stderr)?;
+    match message.contains("--scaling compares one thread with more") && message.contains("--threads") {
+        true => Ok(()),
+        false => Err(message.into()),
+    }
 }
 
 fn instructions_are_counted_not_measured() -> Result<(), Failed> {

@@ -11,7 +11,7 @@ mod stuck;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit};
 
@@ -46,6 +46,11 @@ enum Outcome {
     Fault(Box<Fault>),
 }
 
+/// What threads write to often, apart from what all of them read: a cache line that one of them writes to is lost to the
+/// others. Processors fetch lines in pairs.
+#[repr(align(128))]
+struct Apart<T>(T);
+
 struct Shared {
     next: u64,
     queue: VecDeque<Group>,
@@ -54,6 +59,8 @@ struct Shared {
     /// Slots below this one have been used.
     used_slots: u32,
     running: usize,
+    /// Threads that wait for a workgroup. Waking is a system call even if nobody waits.
+    waiting: usize,
     fault: Option<Box<Fault>>,
     /// What quanta have cost since a workgroup ended, or since it was looked whether the grid is stuck.
     fruitless: u64,
@@ -72,13 +79,13 @@ struct Shared {
 struct Run<'a> {
     grid: &'a Grid<'a>,
     total: u64,
-    shared: Mutex<Shared>,
+    shared: Apart<Mutex<Shared>>,
     wake: Condvar,
     stop: AtomicBool,
     /// Number of the first workgroup that has faulted, `u64::MAX` if none has.
     faulted: AtomicU64,
     /// Instructions left until the limit.
-    left: AtomicI64,
+    left: Apart<AtomicI64>,
     limit: Option<u64>,
     control: Option<&'a RunControl>,
     deterministic: bool,
@@ -145,13 +152,14 @@ fn run_grid(
     let run = Run {
         grid,
         total,
-        shared: Mutex::new(Shared {
+        shared: Apart(Mutex::new(Shared {
             next: 0,
             queue: VecDeque::new(),
             idle: Vec::new(),
             slots: (0..resident).rev().collect(),
             used_slots: 0,
             running: 0,
+            waiting: 0,
             fault: None,
             fruitless: 0,
             grace: ALL_GRACE,
@@ -168,13 +176,13 @@ fn run_grid(
                 blocks: 0,
                 block_counts: Vec::new(),
             },
-        }),
+        })),
         wake: Condvar::new(),
         stop: AtomicBool::new(false),
         faulted: AtomicU64::new(u64::MAX),
-        left: AtomicI64::new(
+        left: Apart(AtomicI64::new(
             options.max_instructions.map_or(i64::MAX, |n| i64::try_from(n).unwrap_or(i64::MAX)),
-        ),
+        )),
         limit: options.max_instructions,
         control: options.control.as_deref(),
         deterministic: options.deterministic,
@@ -204,7 +212,7 @@ fn run_grid(
     let mut unfinished = std::mem::take(&mut run.lock().unfinished);
     let live = run.live(&mut unfinished);
     let stopped = run.is_stopped();
-    let shared = run.shared.into_inner().unwrap_or_else(|e| e.into_inner());
+    let shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
     if let Some(fault) = shared.fault {
         return Err(RunError::Fault(fault));
     }
@@ -232,11 +240,15 @@ impl Run<'_> {
             interests,
         });
         let mut retired = 0;
-        while let Some(mut group) = self.take(watch.as_mut()) {
+        let mut shared = self.lock();
+        while let Some(mut group) = self.take(shared, watch.as_mut()) {
             let before = group.retired();
             let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
             retired += group.retired() - before;
-            self.give_back(group, outcome, cost);
+            shared = self.lock();
+            // Nobody else comes between this and the next one, which finds the registers and private memory of the
+            // one that ended in this thread's cache.
+            self.give_back(&mut shared, group, outcome, cost);
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
@@ -256,8 +268,8 @@ impl Run<'_> {
         Interpreter::new(self.tier, self.grid.registers, source, counting).strict(self.strict)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(|e| e.into_inner())
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// Whether somebody outside has ended the run.
@@ -267,8 +279,11 @@ impl Run<'_> {
 
     /// The next workgroup to run: a new one while there is room, else the one that has waited longest. `None` when
     /// there is nothing left to do.
-    fn take(&self, mut watch: Option<&mut Watch<'_>>) -> Option<Group> {
-        let mut shared = self.lock();
+    fn take<'s>(
+        &'s self,
+        mut shared: MutexGuard<'s, Shared>,
+        mut watch: Option<&mut Watch<'_>>,
+    ) -> Option<Group> {
         loop {
             if self.stop.load(Relaxed) {
                 return None;
@@ -276,9 +291,9 @@ impl Run<'_> {
             if shared.look {
                 if shared.running == 0 {
                     self.look(&mut shared, watch.as_deref_mut());
-                    self.wake.notify_all();
+                    self.wake(&shared);
                 } else {
-                    shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+                    shared = self.wait(shared);
                 }
                 continue;
             }
@@ -305,16 +320,15 @@ impl Run<'_> {
                 return Some(group);
             }
             if shared.running == 0 {
-                self.wake.notify_all();
+                self.wake(&shared);
                 return None;
             }
-            shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+            shared = self.wait(shared);
         }
     }
 
     /// Takes back a workgroup after a quantum that cost so much.
-    fn give_back(&self, mut group: Group, outcome: Outcome, cost: u64) {
-        let mut shared = self.lock();
+    fn give_back(&self, shared: &mut Shared, mut group: Group, outcome: Outcome, cost: u64) {
         shared.running -= 1;
         match outcome {
             Outcome::Done => {
@@ -341,13 +355,28 @@ impl Run<'_> {
                 let full = shared.next == self.total || shared.slots.is_empty() || faulted < u64::MAX;
                 shared.look |= self.detect_stalls && full && shared.fruitless >= shared.suspicious;
             }
-            Outcome::Fault(fault) => self.faulted(&mut shared, group.linear, fault),
+            Outcome::Fault(fault) => self.faulted(shared, group.linear, fault),
         }
         if self.stop.load(Relaxed) {
             let waiting = std::mem::take(&mut shared.queue);
             shared.unfinished.extend(waiting);
         }
-        self.wake.notify_all();
+        self.wake(shared);
+    }
+
+    /// Lets others go on until there may be something to do.
+    fn wait<'s>(&self, mut shared: MutexGuard<'s, Shared>) -> MutexGuard<'s, Shared> {
+        shared.waiting += 1;
+        let mut shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+        shared.waiting -= 1;
+        shared
+    }
+
+    /// Wakes those that wait.
+    fn wake(&self, shared: &Shared) {
+        if shared.waiting > 0 {
+            self.wake.notify_all();
+        }
     }
 
     /// Notes a fault of the workgroup with that number.
@@ -387,7 +416,7 @@ impl Run<'_> {
                 let watched = group.events(n, watch.as_deref_mut());
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
-                let slice = SLICE.min(self.left.load(Relaxed).max(1) as u64);
+                let slice = SLICE.min(self.left.0.load(Relaxed).max(1) as u64);
                 let exit = match watched {
                     Some(watch) => watch.interp.run(wave, around, slice, Some(&mut watch.events)),
                     None => interp.run(wave, around, slice, None),
@@ -397,7 +426,7 @@ impl Run<'_> {
                     host.poll();
                 }
                 let spent = (wave.retired - before) as i64;
-                let over = self.limit.is_some() && self.left.fetch_sub(spent, Relaxed) - spent <= 0;
+                let over = self.limit.is_some() && self.left.0.fetch_sub(spent, Relaxed) - spent <= 0;
                 match group.settle(n, exit, watch.as_deref_mut()) {
                     Ok(yielded) => yields &= yielded,
                     Err(fault) => return (Outcome::Fault(fault), cost),

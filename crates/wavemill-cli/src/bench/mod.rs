@@ -16,12 +16,13 @@ use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 use crate::failure::Failure;
 use crate::run::text::closest;
 pub use launch::{Measurement, launch, launch_object};
-use report::{Host, Instructions, Ours, Report, Row, Theirs, median};
+use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
 pub(crate) const HELP: &str = "\
 Each kernel is launched once to warm up and to count its instructions, then --runs times. A
 time is that of the launch: without loading the code and filling the buffers. Rates are of
-wave instructions; one of them is 64 lanes of work for the vector ALU.
+wave instructions; one of them is 64 lanes of work for the vector ALU. With --scaling, runs on
+one thread and on all of them take turns, so that a machine that gets slower slows both.
 
 Without --kernel, all kernels are timed but those that wait in loops for one another, whose
 work depends on the timing itself.
@@ -30,6 +31,7 @@ Examples:
   wavemill bench
   wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
   wavemill bench --against pocl --json >bench.json
+  wavemill bench --scaling --runs 9
 
 Exit codes:
   0 fine   1 a result is wrong   2 usage   3 pocl is not there
@@ -73,6 +75,9 @@ pub(crate) struct BenchArgs {
     /// Run the same sources by other means too, with as many threads, and compare
     #[arg(long, value_name = "WHAT")]
     against: Option<Against>,
+    /// Time each kernel on one thread, too, and print how many times faster all threads are
+    #[arg(long)]
+    scaling: bool,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -123,6 +128,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let host = Host::this();
     let cpus = NonZeroUsize::new(host.cpus).unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or(cpus);
+    if args.scaling && threads.get() == 1 {
+        let failure =
+            Failure::usage("--scaling compares one thread with more, but kernels run on one anyway");
+        return Err(failure.help("Give a greater number with --threads."));
+    }
     let against = args.against.map(|Against::Pocl| pocl::find(threads)).transpose()?;
     let mut report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -134,6 +144,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         checked: args.check,
         small: args.small,
         access_checks: CHECKS_ACCESSES,
+        scaling: args.scaling,
         against,
         kernels: Vec::new(),
     };
@@ -179,7 +190,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             pocl,
         };
         if !args.json {
-            report::line(&mut out, &row)?;
+            report::line(&mut out, &row, args.scaling)?;
         }
         report.kernels.push(row);
     }
@@ -203,14 +214,21 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
 fn time(case: &Case, target: Target, options: &RunOptions, args: &BenchArgs) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
     let mix = launch(case, target, &counting, args.check)?.mix;
-    let mut times_ns = Vec::new();
+    let alone = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
+    let timed = |options: &RunOptions| -> Result<u64, Failure> {
+        Ok(launch(case, target, options, false)?.time.as_nanos() as u64)
+    };
+    let (mut times, mut times_alone) = (Vec::new(), Vec::new());
     for _ in 0..args.runs.get() {
-        times_ns.push(launch(case, target, options, false)?.time.as_nanos() as u64);
+        if args.scaling {
+            times_alone.push(timed(&alone)?);
+        }
+        times.push(timed(options)?);
     }
-    times_ns.sort_unstable();
+    let times = Times::new(times);
     Ok(Ours::Ran {
-        time_ns: median(&times_ns),
-        times_ns,
+        one_thread: args.scaling.then(|| OneThread::new(Times::new(times_alone), &times)),
+        times,
         instructions: Instructions {
             all: mix.total(),
             valu: mix.valu,

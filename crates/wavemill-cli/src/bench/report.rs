@@ -27,6 +27,8 @@ pub(super) struct Report {
     pub(super) small: bool,
     /// Whether kernels' accesses to memory were checked.
     pub(super) access_checks: bool,
+    /// Whether kernels ran on one thread, too.
+    pub(super) scaling: bool,
     /// What is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) against: Option<Peer>,
@@ -76,10 +78,12 @@ pub(super) struct Row {
 pub(super) enum Ours {
     /// It ran.
     Ran {
-        /// The median.
-        time_ns: u64,
-        /// All timed runs, sorted.
-        times_ns: Vec<u64>,
+        /// On as many threads as the report says.
+        #[serde(flatten)]
+        times: Times,
+        /// On one thread, if that was asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        one_thread: Option<OneThread>,
         /// Wave instructions.
         instructions: Instructions,
     },
@@ -88,6 +92,41 @@ pub(super) enum Ours {
         /// The message.
         error: String,
     },
+}
+
+/// Timed runs.
+#[derive(Serialize)]
+pub(super) struct Times {
+    /// The median.
+    pub(super) time_ns: u64,
+    /// All of them, sorted.
+    times_ns: Vec<u64>,
+}
+
+impl Times {
+    /// Of runs in any order.
+    pub(super) fn new(mut times_ns: Vec<u64>) -> Times {
+        times_ns.sort_unstable();
+        Times { time_ns: median(&times_ns), times_ns }
+    }
+}
+
+/// Runs on one thread.
+#[derive(Serialize)]
+pub(super) struct OneThread {
+    #[serde(flatten)]
+    times: Times,
+    /// This median over that on all threads.
+    ratio: f64,
+}
+
+impl OneThread {
+    /// Puts them beside those on all threads.
+    pub(super) fn new(times: Times, all: &Times) -> OneThread {
+        // A launch takes some time, but a clock may be coarse.
+        let ratio = times.time_ns as f64 / all.time_ns.max(1) as f64;
+        OneThread { times, ratio }
+    }
 }
 
 /// Wave instructions of one run, by kind.
@@ -124,8 +163,8 @@ impl Theirs {
     pub(super) fn new(outcome: Outcome, ours: &Ours) -> Theirs {
         let time_ns = outcome.times().map(median);
         let ratio = match (ours, time_ns) {
-            (Ours::Ran { time_ns: ours, .. }, Some(theirs)) if theirs > 0 => {
-                Some(*ours as f64 / theirs as f64)
+            (Ours::Ran { times: ours, .. }, Some(theirs)) if theirs > 0 => {
+                Some(ours.time_ns as f64 / theirs as f64)
             }
             _ => None,
         };
@@ -187,36 +226,49 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         "| {:NAME$} | work-items |       time | ns per item | wave-instr/s | VALU lane-ops/s | scalar instr/s |",
         "kernel"
     )?;
+    if report.scaling {
+        write!(out, "   1 thread | times faster |")?;
+    }
     if report.against.is_some() {
         write!(out, "       pocl | Wavemill / pocl |")?;
     }
     write!(out, "\n|{}|-----------:|-----------:|------------:|-------------:|", "-".repeat(NAME + 2))?;
     write!(out, "----------------:|---------------:|")?;
+    if report.scaling {
+        write!(out, "-----------:|-------------:|")?;
+    }
     if report.against.is_some() {
         write!(out, "-----------:|----------------:|")?;
     }
     writeln!(out)
 }
 
-/// Writes a line of the table.
-pub(super) fn line(out: &mut dyn Write, row: &Row) -> io::Result<()> {
+/// Writes a line of the table, with the columns for one thread if `scaling` is set.
+pub(super) fn line(out: &mut dyn Write, row: &Row, scaling: bool) -> io::Result<()> {
     write!(out, "| {:NAME$} | {:>10} | ", row.kernel, row.work_items)?;
     match &row.wavemill {
-        Ours::Ran { time_ns, instructions, .. } => {
+        Ours::Ran { times, one_thread, instructions } => {
+            let time_ns = times.time_ns;
             // A launch takes some time, but a clock may be coarse.
-            let seconds = (*time_ns).max(1) as f64 / 1e9;
+            let seconds = time_ns.max(1) as f64 / 1e9;
             write!(
                 out,
                 "{:>10} | {:>11.2} | {:>12} | {:>15} | {:>14} |",
-                milliseconds(*time_ns),
-                *time_ns as f64 / row.work_items.max(1) as f64,
+                milliseconds(time_ns),
+                time_ns as f64 / row.work_items.max(1) as f64,
                 rate(instructions.all as f64 / seconds),
                 rate(64.0 * instructions.valu as f64 / seconds),
                 rate(instructions.scalar as f64 / seconds),
             )?;
+            if let Some(one) = one_thread {
+                write!(out, " {:>10} | {:>12.2} |", milliseconds(one.times.time_ns), one.ratio)?;
+            }
         }
         Ours::Failed { error } => {
             write!(out, "{:>10} | {:>11} | {} | | |", "failed", "", short(error))?;
+            if scaling {
+                write!(out, " {:>10} | {:>12} |", "", "")?;
+            }
         }
     }
     if let Some(theirs) = &row.pocl {
@@ -252,12 +304,12 @@ mod tests {
 
     fn ran(time_ns: u64) -> Ours {
         let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000 };
-        Ours::Ran { time_ns, times_ns: vec![time_ns], instructions }
+        Ours::Ran { times: Times::new(vec![time_ns]), one_thread: None, instructions }
     }
 
     fn written(row: &Row) -> String {
         let mut out = Vec::new();
-        line(&mut out, row).expect("memory takes everything");
+        line(&mut out, row, false).expect("memory takes everything");
         String::from_utf8(out).expect("text")
     }
 
@@ -303,6 +355,32 @@ mod tests {
         // A wrong result has times, but they are no comparison.
         let wrong = Outcome::Differs { times_ns: vec![1], message: "y[0] is 1".to_owned() };
         assert_eq!(Theirs::new(wrong, &ran(1000)).ratio, None);
+    }
+
+    #[test]
+    fn one_thread_stands_beside_all_threads() {
+        let all = Times::new(vec![12_000_000, 9_000_000, 10_000_000]);
+        let alone = Times::new(vec![30_000_000, 19_000_000, 18_000_000]);
+        let one_thread = Some(OneThread::new(alone, &all));
+        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000 };
+        let wavemill = Ours::Ran { times: all, one_thread, instructions };
+        let mut row = Row { kernel: "k", work_items: 1000, workgroups: 4, wavemill, pocl: None };
+        let text = |row: &Row| {
+            let mut out = Vec::new();
+            line(&mut out, row, true).expect("memory takes everything");
+            String::from_utf8(out).expect("text")
+        };
+        assert!(text(&row).ends_with("|   19.00 ms |         1.90 |\n"), "{}", text(&row));
+        let json = serde_json::to_value(&row).expect("JSON");
+        assert_eq!(
+            (&json["time_ns"], &json["one_thread"]["time_ns"]),
+            (&10_000_000.into(), &19_000_000.into())
+        );
+        assert_eq!(json["one_thread"]["times_ns"][2], 30_000_000);
+        assert_eq!(json["one_thread"]["ratio"], 1.9);
+        let columns = text(&row).matches('|').count();
+        row.wavemill = Ours::Failed { error: "k: illegal load".to_owned() };
+        assert_eq!(text(&row).matches('|').count(), columns, "{}", text(&row));
     }
 
     #[test]

@@ -96,7 +96,8 @@ impl Run<'_> {
         let ran = shared.queue.iter().map(Group::retired).sum::<u64>() - before;
         shared.stats.instructions += ran;
         let ran = ran as i64;
-        let over = self.limit.is_some() && self.left.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped();
+        let over =
+            self.limit.is_some() && self.left.0.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped();
         match moved {
             None => {
                 shared.queue.clear();

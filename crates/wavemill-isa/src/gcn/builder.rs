@@ -161,6 +161,11 @@ impl InstBuilder {
         self.form().op.row().operands
     }
 
+    /// The instruction.
+    pub fn op(&self) -> Op {
+        self.form().op
+    }
+
     /// Sets an operand. The VCC operands of the 32-bit carry and compare forms may be given or left out.
     #[must_use]
     pub fn operand(mut self, role: Role, operand: Operand) -> InstBuilder {

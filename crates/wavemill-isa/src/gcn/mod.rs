@@ -1,14 +1,17 @@
 //! GCN as gfx9 has it: Vega and the CDNA generations.
 //!
 //! Start with [`decode`]: it turns bytes into an [`Inst`], whose [`Inst::operands`] and [`Inst::modifiers`] say what the
-//! instance means and whose [`Inst::row`] says everything that is known about the instruction.
+//! instance means and whose [`Inst::row`] says everything that is known about the instruction. [`instructions`] goes through
+//! code, [`Inst::build`] makes an instruction, and [`CodeBuilder`] code with branches.
 
 mod builder;
+mod code_builder;
 mod decode;
 mod effects;
 mod encoding;
 mod fields;
 mod inst;
+mod instructions;
 mod matrix;
 mod modifiers;
 mod operand;
@@ -18,10 +21,12 @@ mod rules;
 mod vocabulary;
 
 pub use builder::{BuildError, InstBuilder, OperandFault};
+pub use code_builder::{CodeBuilder, CodeError, Label};
 pub use decode::{DecodeError, decode};
 pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
 pub use inst::Inst;
+pub use instructions::{Instructions, instructions};
 pub use matrix::{
     Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace, MatrixShape, matrix_format,
 };
