@@ -145,7 +145,7 @@ fn is_table(kind: elf::SectionType) -> bool {
     [elf::SHT_NULL, elf::SHT_SYMTAB, elf::SHT_STRTAB, elf::SHT_RELA, elf::SHT_GROUP].contains(&kind)
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn sections(&mut self) -> Result<()> {
         for header in self.table.iter() {
             let kind = header.sh_type(LE);
@@ -208,7 +208,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn symbol_table(&self, kind: elf::SectionType) -> Result<SymbolTable<'_, Header>> {
+    fn symbol_table(&self, kind: elf::SectionType) -> Result<SymbolTable<'a, Header>> {
         self.table.symbols(LE, self.data, kind).map_err(elf_error("symbol table", self.at))
     }
 
