@@ -23,9 +23,12 @@ fn with_input(folder: &Folder, args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Whoever refuses its arguments does not read.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
+    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
+    // From a thread of its own, so that neither side waits on a full pipe. Whoever refuses its arguments does not read.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
 }
 
 fn succeed(output: Output) -> String {

@@ -234,7 +234,11 @@ impl Writer<'_> {
                 };
                 plan.mark(at);
                 let next = at + inst.size() as u64;
-                targets.extend(distance(&inst).map(|distance| destination(next, distance)));
+                // Where the linker decides, the number means nothing.
+                let decided = section.relocations.binary_search_by_key(&at, |relocation| relocation.offset);
+                if decided.is_err() {
+                    targets.extend(distance(&inst).map(|distance| destination(next, distance)));
+                }
                 if self.unlinked.linked
                     && let Some(computed) = tracker.step(self.target, &inst, at)
                 {

@@ -124,6 +124,8 @@ impl Writer<'_> {
         let name = self.names.of(descriptor.code).to_owned();
         match descriptor.settings {
             Ok(settings) => {
+                // LLVM gives the symbol of the descriptor what has been said of that of the code before.
+                self.attributes_once(descriptor.code)?;
                 self.attributes_of_descriptor(descriptor.symbol, descriptor.code)?;
                 self.statement(format_args!(".amdhsa_kernel {name}"))?;
                 for setting in settings.iter().filter(|setting| !setting.is_default(&self.module.target)) {

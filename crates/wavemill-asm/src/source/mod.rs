@@ -11,6 +11,7 @@ mod pieces;
 mod relative;
 mod symbols;
 
+use std::collections::HashSet;
 use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
@@ -117,6 +118,7 @@ pub fn write_source(
         bounds,
         names,
         parser: Parser::new(target),
+        said: HashSet::new(),
         line: String::with_capacity(256),
         text: String::with_capacity(256),
         written: Written::default(),
@@ -138,6 +140,8 @@ struct Writer<'a> {
     bounds: Bounds,
     names: Names,
     parser: Parser,
+    /// Symbols whose binding and visibility have been written.
+    said: HashSet<SymbolId>,
     /// The line that is being made.
     line: String,
     /// The instruction that is being made.

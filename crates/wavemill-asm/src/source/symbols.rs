@@ -68,6 +68,21 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Binding and visibility of a symbol in a section, unless they have been said.
+    pub(super) fn attributes_once(&mut self, id: SymbolId) -> fmt::Result {
+        let module = self.module;
+        let Some(symbol) = module.symbols.get(id.0).filter(|_| self.said.insert(id)) else { return Ok(()) };
+        // The directives of a descriptor protect the symbol of the code, but not their own if that is not protected.
+        let own = self.descriptors.of_code(id).and_then(|descriptor| module.symbols.get(descriptor.0));
+        let implied = own.is_some_and(|own| own.visibility == Visibility::Default);
+        let seen = match symbol.visibility {
+            Visibility::Protected if implied => Visibility::Default,
+            seen => seen,
+        };
+        let name = self.names.of(id).to_owned();
+        self.attributes(&name, symbol, seen)
+    }
+
     /// The label of a symbol, with what there is to say of it.
     pub(super) fn label(&mut self, id: SymbolId) -> fmt::Result {
         let module = self.module;
@@ -77,17 +92,10 @@ impl Writer<'_> {
         }
         let name = self.names.of(id).to_owned();
         self.written.functions += u64::from(symbol.kind == SymbolType::Function);
-        // The directives of a descriptor protect the symbol of the code, but not their own if that is not protected.
-        let own = self.descriptors.of_code(id).and_then(|descriptor| module.symbols.get(descriptor.0));
-        let implied = own.is_some_and(|own| own.visibility == Visibility::Default);
-        let seen = match symbol.visibility {
-            Visibility::Protected if implied => Visibility::Default,
-            seen => seen,
-        };
         if self.names.is_changed(id) {
             self.remark(format_args!("called {:?} in the file", symbol.name))?;
         }
-        self.attributes(&name, symbol, seen)?;
+        self.attributes_once(id)?;
         self.kind(&name, symbol.kind)?;
         if self.unlinked.legacy_kernels.contains(&id) {
             self.remark(format_args!(

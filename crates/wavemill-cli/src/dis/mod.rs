@@ -55,7 +55,7 @@ pub(crate) struct DisArgs {
     /// No addresses and machine code behind the lines of a source
     #[arg(long)]
     no_show_raw_insn: bool,
-    /// With --format objdump: names for the places that branches go to, which sources and listings have anyway
+    /// Names for the places that branches go to, as LLVM's tool has them; sources and listings have names anyway
     #[arg(long)]
     symbolize_operands: bool,
     /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it

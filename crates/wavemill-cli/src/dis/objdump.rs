@@ -29,6 +29,11 @@ pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: boo
         false => Vec::new(),
     };
     for (section, names) in sections.list.iter_mut().zip(&names) {
+        // A name for the start takes the place of the section's own.
+        if names.iter().any(|(address, _)| *address == section.address) {
+            let (start, own) = (section.address, section.name);
+            section.symbols.retain(|symbol| (symbol.address, symbol.name, symbol.size) != (start, own, 0));
+        }
         section.symbols.extend(names.iter().map(|(address, name)| Symbol {
             address: *address,
             kind: STT_NOTYPE,

@@ -200,6 +200,9 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     };
     let options = Options { target: Some(id.clone()), version, include: &include, symbols: &symbols };
     let mut writer = text::Text::new(&source, args.show_encoding);
+    for (name, value) in &symbols {
+        writer.define(name, *value);
+    }
     let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
     if hsa {
         writer.target(&id);

@@ -37,6 +37,12 @@ impl<'a> Text<'a> {
         Text { lines: source.lines().collect(), encodings, out: String::new(), labelled: 0, temporaries: 0 }
     }
 
+    /// A symbol that the command line sets.
+    pub(super) fn define(&mut self, name: &str, value: i64) {
+        // A String takes any text.
+        let _ = writeln!(self.out, ".set {name}, {value}");
+    }
+
     /// What stands first for the AMD HSA platform.
     pub(super) fn target(&mut self, id: &TargetId) {
         // A String takes any text.
