@@ -204,8 +204,8 @@ impl Writer<'_> {
             let word = u32::from_le_bytes(*word);
             let run = words.iter().skip(at).take_while(|other| u32::from_le_bytes(**other) == word).count();
             let last = at + run == words.len() && rest.is_empty() && run > 1;
-            // A word of zeros is no instruction that assembles.
-            if word == 0 || word == NOP && (run >= LONG_RUN || last) {
+            // A single word of zeros may be the end of an instruction.
+            if matches!(word, 0 | NOP) && (run >= LONG_RUN || last) {
                 let (first, behind) = (start + 4 * at as u64, start + 4 * (at + run) as u64);
                 code(from, first, pieces);
                 pieces.push(Piece { start: first, end: behind, kind: Kind::Run(word) });
