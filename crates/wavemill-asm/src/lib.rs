@@ -2,14 +2,17 @@
 //!
 //! [`gcn::print()`] writes a decoded instruction as `llvm-mc -disassemble` and `llvm-objdump` do; it allocates nothing.
 //! [`gcn::parse()`] reads one. Both work from the rows of `wavemill-isa` alone. [`assemble()`] turns a source, with its
-//! directives, into a module that `wavemill-object` writes as an ELF file. [`gcn::explain`] takes instructions apart for
+//! directives, into a module that `wavemill-object` writes as an ELF file; [`write_source`]
+//! goes the other way. [`gcn::explain`] takes instructions apart for
 //! people and as data, [`gcn::reference`] writes pages about all of them.
 
 mod assemble;
 mod diagnostic;
 pub mod gcn;
+mod source;
 mod syntax;
 
 pub use assemble::{Assembled, Event, Options, Report, assemble, assemble_with};
 pub use diagnostic::{Diagnostic, Fix, Span};
+pub use source::{SourceError, SourceOptions, Written, write_source};
 pub use syntax::{NoSymbols, Symbols};

@@ -14,6 +14,7 @@ use crate::failure::Exit;
 use crate::info::InfoArgs;
 use crate::isa::IsaArgs;
 use crate::logging;
+use crate::mc::McArgs;
 use crate::message::{self, Format};
 use crate::shell::{CompletionsArgs, ManArgs};
 
@@ -21,7 +22,8 @@ use crate::shell::{CompletionsArgs, ManArgs};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    everything went well
-  1    an expectation (--expect) did not hold
+  1    an expectation (--expect) did not hold, or the input of `wavemill mc`
+       has mistakes
   2    the command line or launch file makes no sense
   3    a file cannot be read or written, or is not what it should be (code for
        another target, for example)
@@ -71,14 +73,12 @@ enum Command {
     /// Assemble a source into a code object, without LLVM
     #[command(after_help = crate::asm::HELP)]
     Asm(AsmArgs),
-    /// Disassemble kernels and functions
-    #[command(after_help = "\
-Examples:
-  wavemill dis vector_add.co
-  wavemill dis vector_add.co --kernel vector_add
-  wavemill dis librocrand.so.1.1 --target gfx90a
-  wavemill dis vector_add.co --format objdump | diff - <(llvm-objdump-22 -d vector_add.co)")]
+    /// Disassemble code objects, machine code and single instructions; the text can be assembled again
+    #[command(after_help = crate::dis::HELP)]
     Dis(DisArgs),
+    /// Assemble or disassemble as llvm-mc does, with its options and its output
+    #[command(after_help = crate::mc::HELP)]
+    Mc(McArgs),
     /// Say what a file holds: targets, kernels, arguments, registers, memory
     #[command(after_help = "\
 Examples:
@@ -147,7 +147,7 @@ fn set_color(choice: ColorChoice) {
 
 /// Reads the command line, does what it says, and tells how it went.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
+    let args = crate::mc::with_two_dashes(std::env::args_os().collect());
     let (color, format) = early(&args);
     set_color(color);
     message::set_format(format);
@@ -166,7 +166,13 @@ pub fn main() -> ExitCode {
         (Some(log), Command::Run(args)) => crate::run::files::check_log(log, args),
         _ => Ok(()),
     };
+    // Mistakes that have been told, so that nothing is left but to say so.
+    let mut right = true;
     let result = checked.and_then(|()| logging::start(log_file)).and_then(|()| match &cli.command {
+        Command::Mc(args) => {
+            right = crate::mc::mc(args)?;
+            Ok(())
+        }
         Command::Run(args) => crate::run::run(args),
         Command::Asm(args) => crate::asm::asm(args),
         Command::Dis(args) => crate::dis::dis(args),
@@ -179,7 +185,8 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => crate::bench::bench(args),
     });
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) if right => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(Exit::Expectation as u8),
         Err(failure) => {
             message::error(&failure);
             ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })

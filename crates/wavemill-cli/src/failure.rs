@@ -7,7 +7,7 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// An expectation did not hold.
+    /// An expectation did not hold, or the input of `wavemill mc` has mistakes.
     Expectation = 1,
     /// The command line makes no sense (the code that clap uses, too).
     Usage = 2,

@@ -67,6 +67,29 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
     Ok(FileBytes::Read(bytes))
 }
 
+/// Opens a file for reading, or reads the standard input, which `-` stands for.
+///
+/// # Errors
+/// Those of [`open`].
+pub(crate) fn open_or_stdin(path: &Path) -> Result<FileBytes, Failure> {
+    if path.as_os_str() != "-" {
+        return open(path);
+    }
+    let failed = |error| Failure::input(format!("cannot read the standard input: {error}"));
+    let mut bytes = Vec::new();
+    let limited = std::io::Read::take(std::io::stdin().lock(), MAX_READ + 1);
+    std::io::Read::read_to_end(&mut { limited }, &mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_READ {
+        return Err(Failure::input(format!("the standard input goes on behind {MAX_READ} bytes")));
+    }
+    Ok(FileBytes::Read(bytes))
+}
+
+/// What messages call a file.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
+}
+
 /// Bytes of what cannot be mapped.
 const MAX_READ: u64 = 4 << 30;
 

@@ -10,6 +10,7 @@ mod info;
 mod input;
 mod isa;
 mod logging;
+mod mc;
 mod message;
 mod run;
 mod shell;

@@ -364,6 +364,7 @@ fn there_is_a_man_page_for_every_command() {
         "-info",
         "-isa",
         "-man",
+        "-mc",
         "-run",
         "-targets",
     ]

@@ -32,10 +32,17 @@ fn main() -> ExitCode {
 
 /// Compares the listings of a file.
 fn compare(path: &Path) -> Result<(), Failed> {
-    let theirs = objdump(path, &["-d"])?;
-    let mut ours = Vec::new();
     let object = std::fs::read(path)?;
-    wavemill_cli::write_objdump(&mut ours, &path.display().to_string(), &object)?;
+    for (labels, options) in [(false, &["-d"][..]), (true, &["-d", "--symbolize-operands"])] {
+        let theirs = objdump(path, options)?;
+        let mut ours = Vec::new();
+        wavemill_cli::write_objdump(&mut ours, &path.display().to_string(), &object, labels)?;
+        same_listing(path, ours, &theirs)?;
+    }
+    Ok(())
+}
+
+fn same_listing(path: &Path, ours: Vec<u8>, theirs: &str) -> Result<(), Failed> {
     let ours = String::from_utf8(ours)?;
     for (number, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
         if ours != theirs {

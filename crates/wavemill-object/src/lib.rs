@@ -12,6 +12,7 @@
 //! - [`DescriptorBuilder`] makes descriptors from the directives of an assembler,
 //!   [`express`] the directives from a descriptor; [`assemble_metadata`] and
 //!   [`disassemble_metadata`] do that for metadata.
+//! - [`unlink`] goes back from a file to the [`Module`](write::Module) that it was made of.
 //! - [`write`](mod@write) makes relocatable files and code objects that can be loaded.
 //! - [`report`] describes a file for people.
 //!
@@ -46,6 +47,7 @@ mod metadata;
 pub mod report;
 mod sniff;
 mod target;
+mod unlink;
 pub mod write;
 
 pub use container::Container;
@@ -66,3 +68,4 @@ pub use metadata::{
     assemble_metadata, disassemble_metadata,
 };
 pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};
+pub use unlink::{GotEntry, LeftOut, Unlinked, unlink};

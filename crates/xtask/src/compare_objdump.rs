@@ -88,7 +88,7 @@ impl Comparison<'_> {
             Command::new(Tool::LlvmObjdump.path()?).arg("-d").arg(&file).stdout(Stdio::piped()).spawn()?;
         let theirs = child.stdout.take().ok_or("llvm-objdump-22 has no output")?;
         let mut ours = Vec::new();
-        wavemill_cli::write_objdump(&mut ours, &file.display().to_string(), object)?;
+        wavemill_cli::write_objdump(&mut ours, &file.display().to_string(), object, false)?;
         let sums = self.sums.entry(target).or_default();
         sums.objects += 1;
         let mut shown = 0;

@@ -6,6 +6,7 @@ mod coverage;
 mod files;
 mod histogram;
 mod operations;
+mod round_trip;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ enum Chore {
     Histogram(histogram::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
+    /// Write the sources of all code objects in files and folders, assemble and link them, and compare the code objects
+    RoundTrip(round_trip::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Chore::Coverage(options) => coverage::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
         Chore::Operations(options) => operations::run(&options),
+        Chore::RoundTrip(options) => round_trip::run(&options),
     };
     match result {
         Ok(code) => code,

@@ -61,7 +61,8 @@ enum FileType {
     Co,
 }
 
-fn parse_definition(text: &str) -> Result<(String, i64), String> {
+/// Reads `NAME=NUMBER`, for clap.
+pub(crate) fn parse_definition(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let digits = value.strip_prefix('-').unwrap_or(value);
     let number = match digits.strip_prefix("0x") {

@@ -1,24 +1,44 @@
 //! `wavemill dis`: machine code as text.
 
+pub(crate) mod hex;
 mod listing;
 pub(crate) mod objdump;
+mod raw;
 mod sections;
+mod source;
+mod stream;
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use wavemill_asm::SourceOptions;
 use wavemill_isa::Target;
 use wavemill_object::container::ContainerKind;
-use wavemill_object::{CodeObject, Container, Limits, TargetId, may_define};
+use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
 use crate::failure::Failure;
 use crate::input;
 use crate::message::{self, Kind};
 
+/// What the help page ends with.
+pub(crate) const HELP: &str = "\
+Without --format, the text is a source: `wavemill asm` makes the same code, kernel
+descriptors, metadata and data of it again. Code objects of a bundle follow one another;
+--target chooses one.
+
+Examples:
+  wavemill dis vector_add.co > vector_add.s && wavemill asm vector_add.s -o again.co
+  wavemill dis vector_add.co --kernel vector_add --no-show-raw-insn
+  wavemill dis librocrand.so.1.1 --target gfx90a
+  wavemill dis vector_add.co --format objdump | diff - <(llvm-objdump-22 -d vector_add.co)
+  echo 0x01,0x02,0x02,0x7e | wavemill dis --target gfx90a -
+  wavemill dis --target gfx942 --json - < words.txt";
+
 /// Options of `wavemill dis`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct DisArgs {
-    /// Code object, offload bundle, or host program or library with GPU code in it
+    /// Code object, relocatable file, offload bundle, host program or library with GPU code in it, or with --target
+    /// machine code alone: as it is, or in hexadecimal digits, with or without 0x and commas; `-` for the standard input
     file: PathBuf,
     /// Only this kernel or function, by its name in the symbol table or in the source
     #[arg(long, value_name = "NAME")]
@@ -27,15 +47,29 @@ pub(crate) struct DisArgs {
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
     /// How to print it
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<ListingFormat>,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "asm", hide_default_value = true)]
+    format: ListingFormat,
+    /// The file is machine code and nothing else, whatever it looks like
+    #[arg(long, requires = "target")]
+    raw: bool,
+    /// No addresses and machine code behind the lines of a source
+    #[arg(long)]
+    no_show_raw_insn: bool,
+    /// Names for the places that branches go to, as LLVM's tool has them; sources and listings have names anyway
+    #[arg(long)]
+    symbolize_operands: bool,
+    /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it
+    #[arg(long, requires = "target", conflicts_with_all = ["kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
+    json: bool,
 }
 
 /// Formats of listings.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum ListingFormat {
-    /// Addresses, encodings, and labels where branches go (default)
-    Wavemill,
+    /// A source that assembles to the same again (default)
+    Asm,
+    /// Addresses, encodings, and labels where branches go
+    Listing,
     /// Line for line what `llvm-objdump -d` prints
     Objdump,
 }
@@ -58,20 +92,41 @@ pub(crate) fn instruction_set(id: &TargetId) -> Option<Target> {
     Target::from_name(name)
 }
 
-fn unknown_target(id: &TargetId) -> Failure {
+/// There are no tables for the target.
+pub(crate) fn unknown_target(id: &TargetId) -> Failure {
     let known: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
     Failure::input(format!("the code is for {id}, whose instructions Wavemill does not know"))
         .help(format!("It knows those of {}.", known.join(", ")))
 }
 
-/// Prints the listing.
+/// Prints the source or listing.
 pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
-    if args.kernel.is_some() && args.format == Some(ListingFormat::Objdump) {
+    if args.kernel.is_some() && args.format == ListingFormat::Objdump {
         return Err(Failure::usage("--format objdump prints whole files; leave --kernel or the format out"));
     }
-    let bytes = input::open(&args.file)?;
-    let file = args.file.display();
+    if args.no_show_raw_insn && args.format == ListingFormat::Listing {
+        return Err(Failure::usage("--no-show-raw-insn is for sources; leave it or --format listing out"));
+    }
+    if let (true, Some(target)) = (args.json, &args.target) {
+        return stream::answer(&args.file, instruction_set(target).ok_or_else(|| unknown_target(target))?);
+    }
+    let bytes = input::open_or_stdin(&args.file)?;
+    let file = input::shown(&args.file);
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let failed = |failure: Failure| if failure.quiet { failure } else { failure.within(&file) };
+    if let Some(target) = &args.target
+        && (args.raw || raw::is_raw(&bytes))
+    {
+        if args.format != ListingFormat::Asm || args.kernel.is_some() {
+            return Err(Failure::usage(format!(
+                "{file} is machine code alone: --format and --kernel are for code objects"
+            )));
+        }
+        let code = raw::unlinked(target, &bytes, args.raw).map_err(failed)?;
+        source::write(&mut out, "", &code, &args.source_options())?;
+        out.flush()?;
+        return Ok(());
+    }
     let mut found = false;
     each_object(&bytes, args.target.as_ref(), |id, object| {
         // Of a library with hundreds of code objects only those are read that can have it.
@@ -80,21 +135,28 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         }
         let name = match id {
             Some(id) => format!("{file}({id})"),
-            None => file.to_string(),
+            None => file.clone(),
         };
-        match args.format.unwrap_or(ListingFormat::Wavemill) {
-            ListingFormat::Wavemill => {
+        match args.format {
+            ListingFormat::Asm => {
+                let unlinked = unlink(object).map_err(|error| Failure::input(error.to_string()))?;
+                found |= source::write(&mut out, &name, &unlinked, &args.source_options())?;
+                out.flush()?;
+            }
+            ListingFormat::Listing => {
                 if listing::write_object(&mut out, &name, object, args.kernel.as_deref())? {
                     found = true;
                     // The rest of the file may take longer than what was asked for.
                     out.flush()?;
                 }
             }
-            ListingFormat::Objdump => objdump::write_object(&mut out, &name, object)?,
+            ListingFormat::Objdump => {
+                objdump::write_object(&mut out, &name, object, args.symbolize_operands)?;
+            }
         }
         Ok(())
     })
-    .map_err(|failure| if failure.quiet { failure } else { failure.within(&file) })?;
+    .map_err(failed)?;
     if let Some(name) = &args.kernel
         && !found
     {
@@ -103,6 +165,16 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     }
     out.flush()?;
     Ok(())
+}
+
+impl DisArgs {
+    fn source_options(&self) -> SourceOptions<'_> {
+        SourceOptions {
+            addresses: !self.no_show_raw_insn,
+            only: self.kernel.as_deref(),
+            ..SourceOptions::default()
+        }
+    }
 }
 
 /// Calls `each` for every code object of a file whose instructions are known, or for those that fit the target best;
@@ -114,10 +186,14 @@ fn each_object(
 ) -> Result<(), Failure> {
     let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
     let limits = Limits::default();
-    let container = Container::parse(bytes).map_err(failed)?;
+    let container = Container::parse(bytes).map_err(|error| match (&error, target) {
+        (Error::Foreign { .. }, None) => failed(error)
+            .help("Machine code without a file around it needs --target, which says what it is for."),
+        _ => failed(error),
+    })?;
     if *container.kind() == ContainerKind::CodeObject {
         if let Some(wanted) = target {
-            let found = CodeObject::parse(bytes).map_err(failed)?.target().clone();
+            let found = unlink(bytes).map_err(failed)?.module.target;
             if found.fit(wanted).is_none() {
                 return Err(Failure::input(format!("the code object is for {found}, not for {wanted}")));
             }

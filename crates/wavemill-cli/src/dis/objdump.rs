@@ -7,7 +7,7 @@ use wavemill_asm::gcn::print_with;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Format, Inst, Operand, decode};
 
-use super::sections::{STT_COMMON, STT_NOTYPE, STT_OBJECT, Section, Sections};
+use super::sections::{STT_COMMON, STT_NOTYPE, STT_OBJECT, Section, Sections, Symbol};
 use super::target_of;
 use crate::failure::Failure;
 
@@ -16,19 +16,64 @@ const COMMENT_COLUMN: usize = 60;
 /// Fewer zero bytes than this are an instruction.
 const SKIPPED_ZEROS: usize = 8;
 
-/// Writes the listing of a code object. `name` is what the first line calls the file.
+/// Writes the listing of a code object. `name` is what the first line calls the file; with `labels`, as
+/// `--symbolize-operands` asks for, the places that branches go to have names.
 ///
 /// # Errors
 /// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
-pub fn write_object(out: &mut impl Write, name: &str, object: &[u8]) -> Result<(), Failure> {
+pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: bool) -> Result<(), Failure> {
     let (target, _) = target_of(object)?;
-    let sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
+    let mut sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
+    let names: Vec<Vec<(u64, String)>> = match labels {
+        true => sections.list.iter().map(|section| unnamed_targets(target, section)).collect(),
+        false => Vec::new(),
+    };
+    for (section, names) in sections.list.iter_mut().zip(&names) {
+        // A name for the start takes the place of the section's own.
+        if names.iter().any(|(address, _)| *address == section.address) {
+            let (start, own) = (section.address, section.name);
+            section.symbols.retain(|symbol| (symbol.address, symbol.name, symbol.size) != (start, own, 0));
+        }
+        section.symbols.extend(names.iter().map(|(address, name)| Symbol {
+            address: *address,
+            kind: STT_NOTYPE,
+            name: name.as_bytes(),
+            size: 0,
+        }));
+        section.symbols.sort();
+    }
     writeln!(out, "\n{name}:\tfile format elf64-amdgpu")?;
     let mut writer = Writer { out, target, sections: &sections, line: String::with_capacity(256) };
     for section in sections.list.iter().filter(|section| section.code && section.size != 0) {
         writer.section(section)?;
     }
     Ok(())
+}
+
+/// The places that branches of a section go to and that no label names, with names for them.
+fn unnamed_targets(target: Target, section: &Section<'_>) -> Vec<(u64, String)> {
+    let mut targets = Vec::new();
+    let mut at = 0;
+    while section.code && at < section.bytes.len() {
+        let Ok(inst) = decode(target, &section.bytes[at..]) else {
+            at += 4;
+            continue;
+        };
+        at += inst.size();
+        let next = section.address.wrapping_add(at as u64);
+        targets.extend(inst.operands().filter_map(|(spec, operand)| match operand {
+            Operand::Imm(distance) if spec.ty.elem == Elem::Branch => {
+                Some(branch_target(next, distance as i16))
+            }
+            _ => None,
+        }));
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    targets.retain(|target| {
+        !section.symbols.iter().any(|symbol| symbol.address == *target && symbol.kind == STT_NOTYPE)
+    });
+    targets.into_iter().enumerate().map(|(number, target)| (target, format!("L{number}"))).collect()
 }
 
 struct Writer<'a, W> {

@@ -13,22 +13,22 @@ pub use image::{Image, Segment};
 pub use kernel::Kernel;
 pub use names::may_define;
 pub(crate) use note::METADATA as NT_AMDGPU_METADATA;
-pub(crate) use object_file::is_gpu_elf;
 pub use object_file::{CodeObject, CodeObjectVersion};
+pub(crate) use object_file::{is_gpu_elf, version_and_target};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
 pub use section::Section;
-pub(crate) use symbol::SHN_AMDGPU_LDS;
 pub use symbol::{Binding, Symbol, SymbolKind, SymbolPlace};
+pub(crate) use symbol::{SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL};
 
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 
 /// The ELF structures of a code object: 64 bits, little-endian, read at any alignment.
-type Header = object::elf::FileHeader64<object::LittleEndian>;
+pub(crate) type Header = object::elf::FileHeader64<object::LittleEndian>;
 
 /// The one byte order of code objects.
-const LE: object::LittleEndian = object::LittleEndian;
+pub(crate) const LE: object::LittleEndian = object::LittleEndian;
 
 /// Longest name of a symbol or section that is read, in bytes; names of C++
 /// templates in shipped libraries reach some kilobytes.
@@ -38,7 +38,7 @@ const LONGEST_NAME: usize = 64 << 10;
 ///
 /// Without a bound, many names that overlap in one table would take memory out
 /// of proportion to the file.
-fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, str>> {
+pub(crate) fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, str>> {
     if bytes.len() > LONGEST_NAME {
         let size = bytes.len() as u64;
         return Err(Error::TooLarge { what, size, limit: LONGEST_NAME as u64 });
@@ -47,6 +47,6 @@ fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, str>> {
 }
 
 /// Adds to an error of the ELF reader what was being read and where.
-fn elf_error(what: &'static str, offset: u64) -> impl Fn(object::read::Error) -> Error {
+pub(crate) fn elf_error(what: &'static str, offset: u64) -> impl Fn(object::read::Error) -> Error {
     move |source| Error::malformed(what, offset, source.to_string())
 }

@@ -239,6 +239,25 @@ pub(crate) fn is_gpu_elf(data: &[u8]) -> bool {
         && crate::bytes::u16(data, 18, "ELF header").is_ok_and(|machine| machine == EM_AMDGPU)
 }
 
+/// The format's version and the target of an ELF file for AMD GPUs, linked or not.
+pub(crate) fn version_and_target(data: &[u8]) -> Result<(CodeObjectVersion, TargetId)> {
+    let version = check_header(data)?;
+    let header = Header::parse(data).map_err(elf_error("ELF header", 0))?;
+    let flags = header.e_flags(LE).0;
+    let target = match version {
+        CodeObjectVersion::V2 => {
+            let at = header.e_shoff(LE);
+            let program_headers =
+                header.program_headers(LE, data).map_err(elf_error("program headers", at))?;
+            let sections = header.sections(LE, data).map_err(elf_error("section headers", at))?;
+            target_v2(&read_notes(data, program_headers, &sections)?, flags)?
+        }
+        CodeObjectVersion::V3 => TargetId::from_flags_v3(flags),
+        _ => TargetId::from_flags_v4(flags),
+    };
+    Ok((version, target))
+}
+
 /// Refuses what is not a code object, in words, and tells its version.
 fn check_header(data: &[u8]) -> Result<CodeObjectVersion> {
     const EXPECTED: &str = "an AMD GPU code object (64-bit ELF)";

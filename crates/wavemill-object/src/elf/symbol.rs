@@ -9,11 +9,11 @@ use super::{Header, LE, name};
 use crate::error::Result;
 
 /// Symbol type of a kernel in code object v2 (`STT_AMDGPU_HSA_KERNEL`).
-const STT_AMDGPU_HSA_KERNEL: u8 = 10;
+pub(crate) const STT_AMDGPU_HSA_KERNEL: u8 = 10;
 /// Section index of variables in local memory (`SHN_AMDGPU_LDS`).
 pub(crate) const SHN_AMDGPU_LDS: u16 = 0xff00;
-const SHN_ABS: u16 = 0xfff1;
-const SHN_COMMON: u16 = 0xfff2;
+pub(crate) const SHN_ABS: u16 = 0xfff1;
+pub(crate) const SHN_COMMON: u16 = 0xfff2;
 
 /// What a symbol names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

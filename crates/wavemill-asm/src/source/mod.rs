@@ -1,0 +1,334 @@
+//! Sources from modules: the assembler backwards.
+//!
+//! What is written assembles to the same bytes again. Branches go to labels, and what code and data say of addresses
+//! is said of symbols, so that the source can be changed, too.
+
+mod code;
+mod data;
+mod descriptor;
+mod names;
+mod pieces;
+mod relative;
+mod symbols;
+
+use std::collections::HashSet;
+use std::fmt::{self, Write};
+
+use wavemill_isa::Target;
+use wavemill_object::write::{Contents, Module, SectionFlags, SectionId, SectionType, SymbolId};
+use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, disassemble_metadata};
+
+use crate::gcn::parse::Parser;
+use descriptor::Descriptors;
+use names::Names;
+use pieces::Bounds;
+
+/// How a source is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SourceOptions<'a> {
+    /// What the first line calls the file; nothing if it is empty.
+    pub title: &'a str,
+    /// The instruction set, where the file is for a processor that stands for several; the processor's own if `None`.
+    pub target: Option<Target>,
+    /// Write addresses and machine code behind each line. What cannot be said by directives is remarked on in any case.
+    pub addresses: bool,
+    /// Write only this function or kernel: its name in the symbol table or in the source.
+    pub only: Option<&'a str>,
+}
+
+/// Why no source can be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// There are no rows for the processor.
+    Target(TargetId),
+    /// The text cannot be written.
+    Write(fmt::Error),
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceError::Target(id) => write!(f, "the tables have no instructions of {id}"),
+            SourceError::Write(_) => f.write_str("the text cannot be written"),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+impl From<fmt::Error> for SourceError {
+    fn from(error: fmt::Error) -> Self {
+        SourceError::Write(error)
+    }
+}
+
+/// What has been written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Functions and kernels.
+    pub functions: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Words where an instruction should be that are none, or none that a text gives back: written as data.
+    pub words: u64,
+    /// Relocations that no text stands for. They are left out, with a remark each.
+    pub lost_relocations: u64,
+}
+
+/// Writes the source of a file that has been taken apart: assembled, and linked again if the file was, it has the same
+/// code, kernel descriptors, metadata and data.
+///
+/// That of a linked file has them at the same addresses as long as the linker is like `ld.lld`. References between
+/// sections that code makes with `s_getpc_b64` are written with symbols, so that they are right even where it is not.
+///
+/// # Errors
+/// [`SourceError`].
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use wavemill_asm::{Options, SourceOptions, assemble, write_source};
+/// use wavemill_object::{unlink, write::link};
+///
+/// let file = std::fs::read("kernels.co")?;
+/// let mut source = String::new();
+/// write_source(&mut source, &unlink(&file)?, &SourceOptions::default())?;
+/// let again = link(&assemble(&source, &Options::default()).map_err(|reports| format!("{reports:?}"))?)?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_source(
+    out: &mut dyn Write,
+    unlinked: &Unlinked,
+    options: &SourceOptions<'_>,
+) -> Result<Written, SourceError> {
+    let id = &unlinked.module.target;
+    let target = options.target.or_else(|| Target::from_name(&id.processor.name()));
+    let target = target.ok_or_else(|| SourceError::Target(id.clone()))?;
+    let names = Names::new(unlinked);
+    let bounds = Bounds::new(unlinked);
+    let mut writer = Writer {
+        out,
+        options,
+        unlinked,
+        module: &unlinked.module,
+        target,
+        descriptors: Descriptors::find(unlinked, &names, &bounds),
+        bounds,
+        names,
+        parser: Parser::new(target),
+        said: HashSet::new(),
+        line: String::with_capacity(256),
+        text: String::with_capacity(256),
+        written: Written::default(),
+    };
+    writer.all()?;
+    Ok(writer.written)
+}
+
+/// Where comments begin.
+const COMMENT_COLUMN: usize = 60;
+
+struct Writer<'a> {
+    out: &'a mut dyn Write,
+    options: &'a SourceOptions<'a>,
+    unlinked: &'a Unlinked,
+    module: &'a Module,
+    target: Target,
+    descriptors: Descriptors,
+    bounds: Bounds,
+    names: Names,
+    parser: Parser,
+    /// Symbols whose binding and visibility have been written.
+    said: HashSet<SymbolId>,
+    /// The line that is being made.
+    line: String,
+    /// The instruction that is being made.
+    text: String,
+    written: Written,
+}
+
+impl Writer<'_> {
+    fn all(&mut self) -> fmt::Result {
+        self.heading()?;
+        if self.options.only.is_none() {
+            self.placeless_symbols()?;
+        }
+        for index in 0..self.module.sections.len() {
+            self.section(SectionId(index))?;
+        }
+        Ok(())
+    }
+
+    /// A line of the source: a statement, indented.
+    fn statement(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
+        self.line.clear();
+        self.line.push('\t');
+        self.line.write_fmt(text)?;
+        self.line.push('\n');
+        self.out.write_str(&self.line)
+    }
+
+    /// A comment on a line of its own.
+    fn remark(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
+        self.line.clear();
+        self.line.write_fmt(text)?;
+        self.out.write_str("// ")?;
+        // Names out of files may have anything in them.
+        let plain: String =
+            self.line.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+        self.out.write_str(&plain)?;
+        self.out.write_char('\n')
+    }
+
+    /// The address of a byte of a section; its offset if the file is not linked.
+    fn address(&self, section: SectionId, offset: u64) -> u64 {
+        self.unlinked.addresses.get(section.0).copied().unwrap_or(0).wrapping_add(offset)
+    }
+
+    fn heading(&mut self) -> fmt::Result {
+        let (id, version) = (&self.module.target, self.module.version);
+        let kind = if self.unlinked.linked { "code object" } else { "relocatable file, code object" };
+        if !self.options.title.is_empty() {
+            self.remark(format_args!("{}: {id}, {kind} {version}", self.options.title))?;
+        }
+        for left_out in &self.unlinked.left_out {
+            let (name, size) = (&left_out.name, left_out.size);
+            self.remark(format_args!("left out: section {name} ({size} bytes), which is not loaded"))?;
+        }
+        self.statement(format_args!(".amdgcn_target \"amdgcn-amd-amdhsa--{id}\""))?;
+        let number = match version {
+            CodeObjectVersion::V6 => 6,
+            CodeObjectVersion::V5 => 5,
+            CodeObjectVersion::V4 => 4,
+            CodeObjectVersion::V2 | CodeObjectVersion::V3 => {
+                self.remark(format_args!(
+                    "Assemblers write code objects from v4 on; this one is {version}: loaders will find it different"
+                ))?;
+                4
+            }
+        };
+        self.statement(format_args!(".amdhsa_code_object_version {number}"))
+    }
+
+    /// Whether a section is the note that `.amdgpu_metadata` makes; its text.
+    fn metadata(&self, section: SectionId) -> Option<Result<String, &'static str>> {
+        let section = self.module.sections.get(section.0)?;
+        let Contents::Bytes(bytes) = &section.contents else { return None };
+        if section.kind != SectionType::Note || !section.relocations.is_empty() {
+            return None;
+        }
+        let size = bytes.get(4..8)?.first_chunk::<4>()?;
+        let contents = bytes.get(20..)?.get(..u32::from_le_bytes(*size) as usize)?;
+        let mut made = Module::new(self.module.target.clone(), self.module.version);
+        made.add_metadata(contents).ok()?;
+        if made.sections.first().map(|made| (&made.contents, &made.name))
+            != Some((&section.contents, &section.name))
+        {
+            return Some(Err("it is not one note of this name alone"));
+        }
+        Some(disassemble_metadata(contents).ok_or("no text stands for exactly these bytes"))
+    }
+
+    fn section(&mut self, id: SectionId) -> fmt::Result {
+        let module = self.module;
+        let Some(section) = module.sections.get(id.0) else { return Ok(()) };
+        if self.options.only.is_some() {
+            return self.wanted_parts(id);
+        }
+        match self.metadata(id) {
+            Some(Ok(text)) => {
+                writeln!(self.out, "\n\t.amdgpu_metadata\n{}\n\t.end_amdgpu_metadata", text.trim_end())?;
+                return Ok(());
+            }
+            Some(Err(reason)) => {
+                self.out.write_char('\n')?;
+                self.remark(format_args!("The metadata is written as data: {reason}"))?;
+            }
+            None => self.out.write_char('\n')?,
+        }
+        self.section_header(id)?;
+        let align = section.align.max(1);
+        if align > 1 {
+            self.statement(format_args!(".p2align\t{}", align.trailing_zeros()))?;
+        }
+        self.contents(id)
+    }
+
+    fn section_header(&mut self, id: SectionId) -> fmt::Result {
+        let Some(section) = self.module.sections.get(id.0) else { return Ok(()) };
+        let zeros = matches!(section.contents, Contents::Zeros(_));
+        let size = section.contents.size();
+        if self.unlinked.linked {
+            self.remark(format_args!(
+                "{} at {:#x}, {size} bytes",
+                section.name,
+                self.unlinked.addresses.get(id.0).copied().unwrap_or(0)
+            ))?;
+        }
+        let loaded = SectionFlags::ALLOC;
+        let usual = match section.name.as_str() {
+            ".text" => Some((loaded | SectionFlags::EXECUTE, false)),
+            ".data" => Some((loaded | SectionFlags::WRITE, false)),
+            ".bss" => Some((loaded | SectionFlags::WRITE, true)),
+            _ => None,
+        };
+        if usual == Some((section.flags, zeros))
+            && section.kind == SectionType::Program
+            && section.group.is_none()
+        {
+            return self.statement(format_args!("{}", section.name));
+        }
+        let mut flags = String::new();
+        let mut rest = section.flags.0;
+        for (letter, flag) in [
+            ('a', SectionFlags::ALLOC.0),
+            ('w', SectionFlags::WRITE.0),
+            ('x', SectionFlags::EXECUTE.0),
+            ('M', SectionFlags::MERGE.0),
+            ('S', SectionFlags::STRINGS.0),
+            ('e', SectionFlags::EXCLUDE.0),
+            ('R', 0x20_0000),
+        ] {
+            if rest & flag != 0 {
+                flags.push(letter);
+                rest &= !flag;
+            }
+        }
+        let group = section.group.and_then(|group| module_group(self.module, group.0));
+        if group.is_some() {
+            flags.push('G');
+        }
+        let kind = match section.kind {
+            SectionType::Program if zeros => "@nobits".to_owned(),
+            SectionType::Note => "@note".to_owned(),
+            SectionType::InitArray => "@init_array".to_owned(),
+            SectionType::FiniArray => "@fini_array".to_owned(),
+            SectionType::PreinitArray => "@preinit_array".to_owned(),
+            SectionType::Other(number) => format!("@{number:#x}"),
+            _ => "@progbits".to_owned(),
+        };
+        let name = names::section(&section.name);
+        let merged = section.flags.has(SectionFlags::MERGE);
+        let entries = if merged { format!(",{}", section.entry_size) } else { String::new() };
+        let group = group.map_or(String::new(), |signature| format!(",{},comdat", self.names.of(signature)));
+        self.statement(format_args!(".section\t{name},\"{flags}\",{kind}{entries}{group}"))?;
+        if rest != 0 {
+            self.remark(format_args!("flags that no letter stands for: {rest:#x}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The symbol that names a group.
+fn module_group(module: &Module, group: usize) -> Option<SymbolId> {
+    module.groups.get(group).map(|group| group.signature)
+}
+
+/// Whether a symbol in a linked file may be replaced by that of another module, so that its distance is not known.
+fn is_preemptible(symbol: &wavemill_object::write::Symbol) -> bool {
+    use wavemill_object::Binding;
+    use wavemill_object::write::Visibility;
+    symbol.binding != Binding::Local && symbol.visibility == Visibility::Default
+}

@@ -1,0 +1,217 @@
+//! Sources of code objects assemble to the same code objects again.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use support::{examples, text};
+use wavemill_asm::gcn::parse;
+use wavemill_asm::{Options, SourceOptions, Written, assemble, write_source};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::Op;
+use wavemill_object::write::{Module, Section, SectionFlags, link, write_relocatable};
+use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, unlink};
+use wavemill_oracle::SplitMix64;
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files with the extension under a folder.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn source(unlinked: &Unlinked, addresses: bool) -> (String, Written) {
+    let mut text = String::new();
+    let options = SourceOptions { title: "a.co", addresses, ..SourceOptions::default() };
+    let written = write_source(&mut text, unlinked, &options).unwrap();
+    (text, written)
+}
+
+fn module(source: &str) -> Module {
+    assemble(source, &Options::default()).unwrap_or_else(|reports| {
+        let lines = reports
+            .iter()
+            .take(10)
+            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
+        panic!("{}", lines.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// Fails unless two files have the same in their sections.
+fn compare(name: &str, first: &Unlinked, second: &Unlinked) {
+    let differences = first.differences(second);
+    assert!(differences.is_empty(), "{name}: {differences:#?}");
+}
+
+/// Takes the kernels of a target through a source, linked and not.
+fn kernels_of(target: &str) {
+    let folder = repository().join("kernels/bin").join(target);
+    let all = files(&folder, "co");
+    assert!(all.len() > 100, "{}", all.len());
+    for path in &all {
+        let name = path.display().to_string();
+        let first = unlink(&std::fs::read(path).unwrap()).unwrap();
+        let (text, written) = source(&first, false);
+        // Some kernels that fault run into words that are no instructions; and LLVM prints nothing of what distinguishes
+        // this instruction from itself.
+        let words: Vec<&str> = text.lines().filter(|line| line.starts_with("\t.long 0x")).collect();
+        assert_eq!(words.len() as u64, written.words, "{name}");
+        let explained = |line: &&str| line.contains("`buffer_wbl2`, which assembles to other bytes");
+        assert!(name.contains("/faults/") || words.iter().all(explained), "{name}: {words:#?}");
+        assert_eq!(written.lost_relocations, 0, "{name}");
+        let module = module(&text);
+        compare(&name, &first, &unlink(&link(&module).unwrap()).unwrap());
+        if path.parent() == Some(&folder) {
+            // With comments, and as a file that has not been linked.
+            let object = write_relocatable(&module).unwrap();
+            let first = unlink(&object).unwrap();
+            let (text, written) = source(&first, true);
+            assert_eq!(written.lost_relocations, 0, "{name}");
+            compare(&name, &first, &unlink(&write_relocatable(&self::module(&text)).unwrap()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_gfx906() {
+    kernels_of("gfx906");
+}
+
+#[test]
+fn every_kernel_of_gfx90a() {
+    kernels_of("gfx90a");
+}
+
+#[test]
+fn every_kernel_of_gfx942() {
+    kernels_of("gfx942");
+}
+
+#[test]
+fn every_kernel_of_gfx950() {
+    kernels_of("gfx950");
+}
+
+/// Code as if it had been assembled.
+fn code(target: Target, bytes: Vec<u8>) -> Unlinked {
+    let id: TargetId = target.name().parse().unwrap();
+    let mut module = Module::new(id, CodeObjectVersion::V6);
+    let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
+    module.add_section(Section::new(".text", flags, 4, bytes));
+    Unlinked {
+        module,
+        linked: false,
+        addresses: vec![0],
+        got: Vec::new(),
+        legacy_kernels: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
+/// Fillings of each form.
+const FILLINGS: usize = 12;
+
+/// Whatever the words are, the source has them all: as instructions, or as data where no text gives them back.
+#[test]
+fn any_words() {
+    for target in Target::ALL {
+        let mut bytes = Vec::new();
+        for form in Op::ALL.iter().flat_map(|op| op.row().forms()) {
+            if !form.targets.contains(target) {
+                continue;
+            }
+            for inst in examples(form, target).take(FILLINGS) {
+                let (words, size) = inst.encode();
+                bytes.extend_from_slice(&words[..size]);
+            }
+        }
+        let mut random = SplitMix64::new(7);
+        bytes.extend((0..20_000).flat_map(|_| random.next_u64().to_le_bytes()));
+        // An end in the middle of a word.
+        bytes.extend([1, 2, 3]);
+        let first = code(target, bytes);
+        let (text, written) = source(&first, false);
+        assert!(written.instructions > 10_000 && written.words > 1000, "{written:?}");
+        compare(target.name(), &first, &unlink(&write_relocatable(&module(&text)).unwrap()).unwrap());
+    }
+}
+
+/// Damaged files are refused or become a source; nothing else happens.
+#[test]
+fn damaged_files() {
+    let folder = repository().join("kernels/bin");
+    let mut random = SplitMix64::new(3);
+    let (mut refused, mut written) = (0, 0);
+    for name in ["gfx90a/function_pointers.co", "gfx942/hip/hip_assert.co", "gfx906/vector_add.co"] {
+        let whole = std::fs::read(folder.join(name)).unwrap();
+        let object = write_relocatable(&module(&source(&unlink(&whole).unwrap(), false).0)).unwrap();
+        for file in [whole, object] {
+            for _ in 0..300 {
+                let mut file = file.clone();
+                // Headers and tables are at the ends.
+                for _ in 0..=random.below(4) {
+                    let size = file.len() as u64;
+                    let at = match random.below(3) {
+                        0 => random.below(size.min(0x200)),
+                        1 => size - 1 - random.below(size.min(0x800)),
+                        _ => random.below(size),
+                    };
+                    file[at as usize] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5) as usize];
+                }
+                if random.below(8) == 0 {
+                    file.truncate(random.below(file.len() as u64) as usize);
+                }
+                let Ok(unlinked) = unlink(&file) else {
+                    refused += 1;
+                    continue;
+                };
+                let mut text = String::new();
+                for only in [None, Some("vector_add")] {
+                    let options = SourceOptions { only, addresses: true, ..SourceOptions::default() };
+                    written += u32::from(write_source(&mut text, &unlinked, &options).is_ok());
+                }
+            }
+        }
+    }
+    assert!(refused > 100 && written > 100, "{refused} {written}");
+}
+
+/// Where a text does not assemble to the instruction that it was printed from, it stands for several of them, of which the
+/// assembler takes another one that is printed alike; or the instruction breaks a rule, or what it says is nowhere in the
+/// text. All such instructions are in the list.
+#[test]
+fn texts_that_do_not_come_back() {
+    let mut list: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for form in Op::ALL.iter().flat_map(|op| op.row().forms()) {
+        for target in form.targets.iter() {
+            for inst in examples(form, target).take(FILLINGS) {
+                let text = text(&inst);
+                let why = match parse(target, &text) {
+                    Ok(again) if again.encode() == inst.encode() => continue,
+                    Ok(again) if self::text(&again) == text => continue,
+                    Err(_) if inst.broken_rule().is_some() => continue,
+                    Ok(_) => "other text",
+                    Err(_) => "no instruction",
+                };
+                list.entry(why).or_default().insert(form.op.row().name());
+            }
+        }
+    }
+    let lines: Vec<String> = (list.iter())
+        .map(|(why, names)| format!("{why}\n  {}", names.iter().copied().collect::<Vec<_>>().join("\n  ")))
+        .collect();
+    insta::assert_snapshot!("texts_that_do_not_come_back", lines.join("\n"));
+}

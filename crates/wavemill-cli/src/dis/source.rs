@@ -1,0 +1,62 @@
+//! Code objects as sources.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use wavemill_asm::{SourceError, SourceOptions, write_source};
+use wavemill_object::Unlinked;
+
+use super::{instruction_set, unknown_target};
+use crate::failure::Failure;
+
+/// Text that goes to a writer of bytes, whose error is kept.
+struct Text<'a, W> {
+    out: &'a mut W,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> fmt::Write for Text<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
+    }
+}
+
+/// Writes the source of a file that is called `name`. True if there was something to write.
+///
+/// # Errors
+/// [`Failure`] if there are no instructions of its target, or the output cannot be written.
+pub(super) fn write(
+    out: &mut impl Write,
+    name: &str,
+    unlinked: &Unlinked,
+    options: &SourceOptions<'_>,
+) -> Result<bool, Failure> {
+    let id = &unlinked.module.target;
+    let target = instruction_set(id).ok_or_else(|| unknown_target(id))?;
+    let mut text = String::new();
+    if let Some(only) = options.only {
+        // Whether the function is there is known only behind the heading.
+        let only = SourceOptions { title: name, target: Some(target), only: Some(only), ..*options };
+        let written = write_source(&mut text, unlinked, &only).map_err(|error| failed(&error, None))?;
+        if written.functions != 0 {
+            out.write_all(text.as_bytes())?;
+        }
+        return Ok(written.functions != 0);
+    }
+    let all = SourceOptions { title: name, target: Some(target), ..*options };
+    let mut text = Text { out, error: None };
+    let written = write_source(&mut text, unlinked, &all);
+    let error = text.error.take();
+    written.map_err(|failure| failed(&failure, error))?;
+    Ok(true)
+}
+
+fn failed(failure: &SourceError, error: Option<io::Error>) -> Failure {
+    match error {
+        Some(error) => error.into(),
+        None => Failure::input(failure.to_string()),
+    }
+}

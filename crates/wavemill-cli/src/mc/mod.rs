@@ -1,0 +1,289 @@
+//! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
+
+mod disassemble;
+mod text;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use wavemill_asm::{Options, Report, assemble_with};
+use wavemill_isa::Target;
+use wavemill_object::write::write_relocatable;
+use wavemill_object::{CodeObjectVersion, Feature, TargetId};
+
+use crate::failure::{Exit, Failure, Printable};
+use crate::input;
+
+/// What the help page ends with.
+pub(crate) const HELP: &str = "\
+Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
+mistakes, as llvm-mc's is.
+
+Examples:
+  wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
+  wavemill mc -triple=amdgcn-amd-amdhsa -mcpu=gfx942 -filetype=obj kernel.s -o kernel.o
+  echo '0x01,0x02,0x02,0x7e' | wavemill mc -triple=amdgcn -mcpu=gfx906 -disassemble -show-encoding";
+
+/// Options of `wavemill mc`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct McArgs {
+    /// Source, or machine code in hexadecimal digits with -disassemble; the standard input if left out or `-`
+    file: Option<PathBuf>,
+    /// Architecture, vendor and platform: amdgcn, amdgcn-amd-amdhsa
+    #[arg(long, value_name = "TRIPLE", value_parser = parse_triple)]
+    triple: Option<String>,
+    /// Architecture
+    #[arg(long, value_name = "ARCH", value_parser = parse_triple)]
+    arch: Option<String>,
+    /// Processor, such as gfx942
+    #[arg(long, value_name = "CPU")]
+    mcpu: Option<String>,
+    /// Features: +xnack and -xnack, +sramecc and -sramecc; others change nothing here
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    mattr: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, value_name = "TYPE", default_value = "asm")]
+    filetype: FileType,
+    /// Where to write it; the standard output if left out or `-`
+    #[arg(short = 'o', value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the machine code behind each instruction
+    #[arg(long)]
+    show_encoding: bool,
+    /// Take machine code apart
+    #[arg(long, conflicts_with = "assemble")]
+    disassemble: bool,
+    /// Assemble, as without it
+    #[arg(long)]
+    assemble: bool,
+    /// With -disassemble: two digits for each byte, without 0x
+    #[arg(long)]
+    hex: bool,
+    /// Set a symbol before the source is read
+    #[arg(long, value_name = "NAME=VALUE", value_parser = crate::asm::parse_definition)]
+    defsym: Vec<(String, i64)>,
+    /// Folder in which included files are looked for
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+    /// Version of the code object format
+    #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(4..=6), default_value = "6")]
+    amdhsa_code_object_version: u8,
+    /// Say that LLVM's own names of instructions are not known here
+    #[arg(long, hide = true)]
+    show_inst: bool,
+    /// Print the version
+    #[arg(long)]
+    version: bool,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum FileType {
+    /// Text
+    Asm,
+    /// A relocatable file
+    Obj,
+    /// Nothing: only mistakes are told
+    Null,
+}
+
+/// The options with one dash become those with two, which the reader of the command line knows.
+pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
+    // Options of all commands may stand in front.
+    let Some(at) = args.iter().skip(1).position(|arg| arg == "mc").map(|at| at + 1) else { return args };
+    let takes_value = ["--color", "--message-format", "--log-file"];
+    let in_front = args.get(1..at).unwrap_or_default();
+    let only_options = in_front.iter().enumerate().all(|(index, arg)| {
+        let value = index
+            .checked_sub(1)
+            .and_then(|before| in_front.get(before))
+            .is_some_and(|before| takes_value.iter().any(|option| before == option));
+        value || arg.to_str().is_some_and(|arg| arg.starts_with("--"))
+    });
+    let value_itself =
+        at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
+    if !only_options || value_itself {
+        return args;
+    }
+    let mut behind = false;
+    let rewrite = |(index, arg): (usize, OsString)| {
+        behind |= arg == "--";
+        let text = arg.to_str().unwrap_or_default();
+        let long = text.len() > 2 && text.starts_with('-') && !text.starts_with("--");
+        // A number, or a folder or file right behind its letter.
+        let other = text.starts_with("-I") || text.starts_with("-o") && text.as_bytes().get(2) != Some(&b'u');
+        if index <= at || behind || !long || other {
+            return arg;
+        }
+        OsString::from(format!("-{text}"))
+    };
+    args.into_iter().enumerate().map(rewrite).collect()
+}
+
+fn parse_triple(text: &str) -> Result<String, String> {
+    let arch = text.split('-').next().unwrap_or_default();
+    match arch {
+        "amdgcn" | "amdgpu" => Ok(text.to_owned()),
+        "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
+        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{text}`")),
+    }
+}
+
+/// The processor with its features.
+fn target(args: &McArgs) -> Result<(TargetId, Target), Failure> {
+    let names = || Target::ALL.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
+    let Some(name) = &args.mcpu else {
+        return Err(Failure::usage("the processor is missing: name it with -mcpu")
+            .help(format!("Wavemill knows the instructions of {}.", names())));
+    };
+    let mut id = input::parse_target(name).map_err(|message| Failure::usage(format!("-mcpu: {message}")))?;
+    let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
+    let target = crate::dis::instruction_set(&id).ok_or_else(unknown)?;
+    for feature in args.mattr.iter().filter(|feature| !feature.is_empty()) {
+        let (setting, name) = match feature.strip_prefix('-') {
+            Some(name) => (Feature::Off, name),
+            None => (Feature::On, feature.strip_prefix('+').unwrap_or(feature)),
+        };
+        let field = match name {
+            "xnack" => &mut id.xnack,
+            "sramecc" => &mut id.sramecc,
+            _ => continue,
+        };
+        if *field != Feature::Unsupported {
+            *field = setting;
+        }
+    }
+    Ok((id, target))
+}
+
+/// Does what `llvm-mc` does. False if the input has mistakes, which have been told.
+///
+/// # Errors
+/// [`Failure`] if the command line makes no sense, or a file cannot be read or written.
+pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
+    if args.version {
+        println!("wavemill {} as llvm-mc, for amdgcn", env!("CARGO_PKG_VERSION"));
+        return Ok(true);
+    }
+    if args.show_inst {
+        return Err(Failure::usage(
+            "-show-inst shows LLVM's own names of instructions, which are not known here",
+        ));
+    }
+    let (id, target) = target(args)?;
+    let stdin = PathBuf::from("-");
+    let path = args.file.as_ref().unwrap_or(&stdin);
+    let name = input::shown(path);
+    // What cannot be read is a mistake of the input to llvm-mc.
+    let bytes =
+        input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
+    if args.disassemble {
+        let (text, right) = disassemble::all(&name, &bytes, target, args.show_encoding, args.hex);
+        if args.filetype != FileType::Null {
+            write(args, text.as_bytes())?;
+        }
+        return Ok(right);
+    }
+    let source = String::from_utf8_lossy(&bytes).into_owned();
+    let folder = path.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+    let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
+    let include = |file: &str| {
+        let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
+        let path = found.ok_or_else(|| format!("Could not find include file '{file}'"))?;
+        std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    };
+    let symbols: Vec<(&str, i64)> = args.defsym.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let version = match args.amdhsa_code_object_version {
+        4 => CodeObjectVersion::V4,
+        5 => CodeObjectVersion::V5,
+        _ => CodeObjectVersion::V6,
+    };
+    let options = Options { target: Some(id.clone()), version, include: &include, symbols: &symbols };
+    let mut writer = text::Text::new(&source, args.show_encoding);
+    for (name, value) in &symbols {
+        writer.define(name, *value);
+    }
+    let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
+    if hsa {
+        writer.target(&id);
+    }
+    let assembled = assemble_with(&source, &options, &mut |event| {
+        if args.filetype == FileType::Asm {
+            writer.event(&event);
+        }
+    });
+    let right = assembled.reports.is_empty();
+    for report in &assembled.reports {
+        tell(&name, report);
+    }
+    match (args.filetype, assembled.module) {
+        (FileType::Asm, _) => write(args, writer.finish().as_bytes())?,
+        (FileType::Obj, Some(module)) if right => {
+            let object = write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?;
+            write(args, &object)?;
+        }
+        _ => {}
+    }
+    Ok(right)
+}
+
+/// Writes the result.
+fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
+    match &args.out {
+        Some(out) if out.as_os_str() != "-" => std::fs::write(out, bytes)
+            .map_err(|error| Failure::output(&format!("`{}`", out.display()), &error)),
+        _ if args.filetype == FileType::Obj && std::io::stdout().is_terminal() => {
+            Err(Failure::usage("machine code is not for the terminal: name a file with -o"))
+        }
+        _ => Ok(std::io::stdout().lock().write_all(bytes)?),
+    }
+}
+
+/// A message with its place, the line and a mark below it.
+fn message(file: &str, line: usize, column: usize, kind: &str, text: &str, source: &str) {
+    // If nobody can read it, there is nobody to tell.
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{}:{line}:{}: {kind}: {}\n{}\n{}^",
+        Printable(file),
+        column + 1,
+        Printable(text),
+        Printable(source),
+        source.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>()
+    );
+}
+
+fn tell(file: &str, report: &Report) {
+    let diagnostic = &report.diagnostic;
+    let column = report.text.get(..diagnostic.span.start).map_or(0, |before| before.chars().count());
+    message(file, report.line, column, "error", &diagnostic.message, &report.text);
+    for note in &diagnostic.notes {
+        message(file, report.line, column, "note", note, &report.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::with_two_dashes;
+
+    #[test]
+    fn one_dash_is_two() {
+        let rewritten = |line: &str| {
+            let args = with_two_dashes(line.split(' ').map(OsString::from).collect());
+            args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        for (line, wanted) in [
+            ("wavemill mc -mcpu=gfx906 -show-encoding -", "wavemill mc --mcpu=gfx906 --show-encoding -"),
+            ("wavemill mc --mcpu gfx906 -o a.o a.s", "wavemill mc --mcpu gfx906 -o a.o a.s"),
+            ("wavemill mc -Ifolder -oa.o -- -name", "wavemill mc -Ifolder -oa.o -- -name"),
+            ("wavemill --color never mc -arch=amdgcn", "wavemill --color never mc --arch=amdgcn"),
+            ("wavemill run -mc mc", "wavemill run -mc mc"),
+            ("wavemill --log-file mc dis -x", "wavemill --log-file mc dis -x"),
+            ("wavemill info mc -x", "wavemill info mc -x"),
+        ] {
+            assert_eq!(rewritten(line), wanted);
+        }
+    }
+}

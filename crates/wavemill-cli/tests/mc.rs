@@ -1,0 +1,231 @@
+//! `wavemill mc` against `llvm-mc-22`: the same output for the same command; and LLVM assembles the sources that
+//! `wavemill dis` writes to the same code objects.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
+use wavemill_object::unlink;
+use wavemill_oracle::{Failed, Suite, Tool};
+
+fn main() -> ExitCode {
+    let mut suite = Suite::from_args();
+    suite.test("options", options);
+    suite.oracle_test("statements and messages", &[Tool::LlvmMc], statements);
+    suite.oracle_test("machine code", &[Tool::LlvmMc], machine_code);
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        suite.oracle_test(format!("kernels of {target}"), &[Tool::LlvmMc], move || kernels(target));
+        let tools = [Tool::LlvmMc, Tool::Program("ld.lld-22")];
+        suite.oracle_test(format!("sources of {target} with LLVM"), &tools, move || sources(target));
+    }
+    suite.run()
+}
+
+fn wavemill(args: &[&str]) -> Result<Output, Failed> {
+    Ok(Command::new(env!("CARGO_BIN_EXE_wavemill")).args(args).output()?)
+}
+
+fn folder(name: &str) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mc_{name}"));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// The objects of a target that stand directly in its folder.
+fn objects(target: &str) -> Result<Vec<PathBuf>, Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin").join(target);
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        all.push(entry?.path());
+    }
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "co"));
+    all.sort();
+    assert!(all.len() > 40);
+    Ok(all)
+}
+
+/// Fails unless both write the same and end alike. Messages may differ in words, so only those of `messages` are compared.
+fn same(args: &[&str], messages: bool) -> Result<(), Failed> {
+    let ours = wavemill(&[&["mc"], args].concat())?;
+    let theirs = Command::new(Tool::LlvmMc.path()?).args(args).output()?;
+    let differ = |what: &str, ours: &[u8], theirs: &[u8]| -> Result<(), Failed> {
+        let [ours, theirs] = [ours, theirs].map(|text| String::from_utf8_lossy(text).into_owned());
+        for (number, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+            if ours != theirs {
+                let place = format!("{args:?}, {what}, line {}", number + 1);
+                return Err(format!("{place}:\n ours   {ours}\n theirs {theirs}").into());
+            }
+        }
+        match ours == theirs {
+            true => Ok(()),
+            false => Err(format!("{args:?}, {what}: one is longer\n{ours}\n{theirs}").into()),
+        }
+    };
+    differ("standard output", &ours.stdout, &theirs.stdout)?;
+    if messages {
+        differ("messages", &ours.stderr, &theirs.stderr)?;
+    }
+    match ours.status.code() == theirs.status.code() {
+        true => Ok(()),
+        false => Err(format!("{args:?}: {} and {}", ours.status, theirs.status).into()),
+    }
+}
+
+const STATEMENTS: &str = "\
+// A test as LLVM has them: v_add_f32 v0, v1, v2
+; RUN: llvm-mc -triple=amdgcn -mcpu=gfx90a -show-encoding %s
+
+v_add_f32 v0, v1, v2 // a comment
+start: s_branch start
+\ts_cbranch_scc1 12
+\ts_add_u32 s0, s0, outside@rel32@lo+4
+  s_mov_b32 s1, (start - other) + 4
+other:
+v_mov_b32 v1, outside
+s_mov_b32 s1, outside@abs32@hi
+.set x, 3
+s_mov_b32 s1, x
+.long 1, 2,0x10
+.globl outside
+.p2align 8
+.type start,@function
+.size start, .-start
+.hidden start
+.text
+buffer_load_dword v0, off, s[0:3], 0 offset:4095
+v_fma_mixlo_f16 v0, abs(v1), v2, v3 op_sel:[0,0,0] op_sel_hi:[1,0,0] clamp
+.if 1
+s_nop 4
+.endif
+";
+
+fn statements() -> Result<(), Failed> {
+    let folder = folder("statements")?;
+    let file = folder.join("statements.s");
+    let name = file.to_str().ok_or("no name")?;
+    std::fs::write(&file, STATEMENTS)?;
+    for args in [
+        &["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding"][..],
+        &["--arch=amdgcn", "--mcpu=gfx90a"],
+        &["-triple", "amdgcn", "-mcpu", "gfx942", "--show-encoding", "-defsym=y=2"],
+        &["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-mattr=-xnack,+sramecc"],
+        &["-triple=amdgcn", "-mcpu=gfx90a", "-filetype=null"],
+    ] {
+        same(&[args, &[name]].concat(), true)?;
+    }
+    // What is right is printed although something is wrong.
+    std::fs::write(&file, "s_nop 0\nv_no_such v0\ns_nop 1\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx906", "-show-encoding", name], false)?;
+    let ours = wavemill(&["mc", "-triple=amdgcn", "-mcpu=gfx906", name])?;
+    let message = String::from_utf8_lossy(&ours.stderr).into_owned();
+    assert!(message.starts_with(&format!("{name}:2:1: error: ")), "{message}");
+    assert!(message.contains("\nv_no_such v0\n^\n"), "{message}");
+    let absent = folder.join("absent.s");
+    same(&["-triple=amdgcn", "-mcpu=gfx906", absent.to_str().ok_or("no name")?], false)
+}
+
+fn machine_code() -> Result<(), Failed> {
+    let file = folder("machine_code")?.join("code.txt");
+    let name = file.to_str().ok_or("no name")?;
+    for text in [
+        "0x01,0x02,0x02,0x7e\n[0x00,0x00,0x81,0xbf] # a comment\n0xff,0xff,0xff,0xff\n0x01,0x02,0x02,0x7e\n",
+        "0xff,0xff,0xff,0xff\n0x01,0x02,0x02,0x7e\n0x00 0x00 0x80\n",
+        "[0xff,0xff,0xff,0xff,0x01,0x02,0x02,0x7e]\n[0x01,0x02,0x02,0x7e]\n# only a comment\n",
+        "0x01,0x02,0x02,0x7e\n0x1ff\n0x01,0x02,0x02,0x7e\n",
+        "1 2 2 126 0x0, 0x0 129 191\n",
+        "",
+    ] {
+        std::fs::write(&file, text)?;
+        for args in [&[][..], &["-show-encoding"]] {
+            let command = [&["-triple=amdgcn", "-mcpu=gfx90a", "-disassemble"], args, &[name]].concat();
+            same(&command, true)?;
+        }
+    }
+    std::fs::write(&file, "0102027e 000081bf\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-disassemble", "-hex", name], true)
+}
+
+/// The instructions of the kernels, assembled and taken apart.
+fn kernels(target: &str) -> Result<(), Failed> {
+    let folder = folder(target)?;
+    let (cpu, file) = (format!("-mcpu={target}"), folder.join("kernel.s"));
+    let name = file.to_str().ok_or("no name")?;
+    for object in objects(target)?.iter().step_by(4) {
+        let source = wavemill(&["dis", "--no-show-raw-insn", object.to_str().ok_or("no name")?])?.stdout;
+        let source = String::from_utf8(source)?;
+        let code = |line: &&str| {
+            line.starts_with(".LBB")
+                || line.starts_with('\t') && !line.starts_with("\t.") && !line.starts_with("\t\t")
+        };
+        let lines: Vec<&str> = source.lines().filter(code).collect();
+        assert!(lines.len() > 20, "{}", object.display());
+        std::fs::write(&file, lines.join("\n") + "\n")?;
+        same(&["-triple=amdgcn", &cpu, "-show-encoding", name], true)?;
+        let output = wavemill(&["mc", "-triple=amdgcn", &cpu, "-show-encoding", name])?.stdout;
+        let output = String::from_utf8(output)?;
+        let encodings =
+            output.lines().filter_map(|line| Some(line.split_once("; encoding: [")?.1.trim_end_matches(']')));
+        let bytes: Vec<&str> = encodings.filter(|list| !list.contains('A')).collect();
+        std::fs::write(&file, bytes.join("\n") + "\n")?;
+        same(&["-triple=amdgcn", &cpu, "-disassemble", name], true)?;
+    }
+    Ok(())
+}
+
+/// Sources that `wavemill dis` writes, assembled and linked by LLVM.
+fn sources(target: &str) -> Result<(), Failed> {
+    let folder = folder(&format!("sources_{target}"))?;
+    let [source, object, linked] = ["kernel.s", "kernel.o", "kernel.co"].map(|name| folder.join(name));
+    for path in objects(target)?.iter().step_by(2) {
+        let output = wavemill(&["dis", path.to_str().ok_or("no name")?])?;
+        std::fs::write(&source, output.stdout)?;
+        let run = |command: &mut Command| -> Result<(), Failed> {
+            let output = command.output()?;
+            match output.status.success() {
+                true => Ok(()),
+                false => {
+                    Err(format!("{}: {}", path.display(), String::from_utf8_lossy(&output.stderr)).into())
+                }
+            }
+        };
+        run(Command::new(Tool::LlvmMc.path()?)
+            .args(["-triple=amdgcn-amd-amdhsa", "-filetype=obj", &format!("-mcpu={target}")])
+            .arg(&source)
+            .arg("-o")
+            .arg(&object))?;
+        run(Command::new(Tool::Program("ld.lld-22").path()?)
+            .arg("-shared")
+            .arg(&object)
+            .arg("-o")
+            .arg(&linked))?;
+        let (first, second) = (unlink(&std::fs::read(path)?)?, unlink(&std::fs::read(&linked)?)?);
+        let differences = first.differences(&second);
+        if !differences.is_empty() {
+            return Err(format!("{}: {differences:#?}", path.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn options() -> Result<(), Failed> {
+    let message = |args: &[&str], code: i32| -> Result<String, Failed> {
+        let output = wavemill(args)?;
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+        Ok(String::from_utf8(output.stderr)?)
+    };
+    let text = message(&["mc", "-mcpu=gfx906", "-show-encodin"], 2)?;
+    assert!(
+        text.contains("unexpected argument '--show-encodin'") && text.contains("'--show-encoding'"),
+        "{text}"
+    );
+    let text = message(&["mc", "-triple=x86_64", "-mcpu=gfx906"], 2)?;
+    assert!(text.contains("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `x86_64`"), "{text}");
+    let text = message(&["mc", "-triple=amdgcn", "-"], 2)?;
+    assert!(text.contains("the processor is missing: name it with -mcpu"), "{text}");
+    assert!(message(&["mc", "-mcpu=gfx1030", "-"], 2)?.contains("gfx1030"));
+    assert!(message(&["mc", "-mcpu=gfx906", "-show-inst", "-"], 2)?.contains("-show-inst"));
+    assert!(message(&["mc", "-mcpu=gfx906", "no_such_file.s"], 1)?.contains("there is no file"));
+    let version = wavemill(&["mc", "-version"])?;
+    assert!(version.status.success() && String::from_utf8(version.stdout)?.starts_with("wavemill "));
+    Ok(())
+}

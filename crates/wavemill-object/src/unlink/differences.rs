@@ -1,0 +1,109 @@
+//! What two files differ in.
+
+use std::collections::BTreeSet;
+
+use super::Unlinked;
+use crate::write::{Contents, Definition, SectionId, SymbolType};
+
+/// Differences of one kind beyond these are counted only.
+const SHOWN: usize = 5;
+
+impl Unlinked {
+    /// What differs from another file, in words: sections by their names, with contents, addresses, flags and relocations,
+    /// and symbols. Nothing if both are the same to whoever loads them; sections that are empty are not looked for, and
+    /// neither are the names of symbols that only linkers see.
+    pub fn differences(&self, other: &Unlinked) -> Vec<String> {
+        let mut out = Vec::new();
+        let (own, others) = (&self.module, &other.module);
+        if (&own.target, own.version) != (&others.target, others.version) {
+            out.push(format!("{} {} and {} {}", own.target, own.version, others.target, others.version));
+        }
+        for (index, section) in own.sections.iter().enumerate().filter(|(_, own)| own.contents.size() != 0) {
+            let name = &section.name;
+            let found =
+                others.sections.iter().position(|other| other.name == *name && other.contents.size() != 0);
+            let Some((found, there)) = found.and_then(|at| Some((at, others.sections.get(at)?))) else {
+                out.push(format!("only one has {name}"));
+                continue;
+            };
+            match (&section.contents, &there.contents) {
+                (Contents::Bytes(bytes), Contents::Bytes(theirs)) if bytes.len() == theirs.len() => {
+                    let differing = bytes.iter().zip(theirs).filter(|(a, b)| a != b).count();
+                    if let Some(at) = bytes.iter().zip(theirs).position(|(a, b)| a != b) {
+                        out.push(format!("{differing} bytes of {name} differ, first at {at:#x}"));
+                    }
+                }
+                (bytes, theirs) if bytes != theirs => {
+                    out.push(format!("{name} has {} bytes and {}", bytes.size(), theirs.size()));
+                }
+                _ => {}
+            }
+            let form = |section: &crate::write::Section| (section.kind, section.flags, section.align);
+            if form(section) != form(there) {
+                out.push(format!("{name} is {:?} and {:?}", form(section), form(there)));
+            }
+            let (address, theirs) = (self.addresses.get(index), other.addresses.get(found));
+            if address != theirs {
+                out.push(format!(
+                    "{name} is at {:#x} and {:#x}",
+                    address.unwrap_or(&0),
+                    theirs.unwrap_or(&0)
+                ));
+            }
+            only(name, &self.relocations(index), &other.relocations(found), &mut out);
+        }
+        only("the symbol table", &self.symbols(), &other.symbols(), &mut out);
+        out
+    }
+
+    fn place(&self, section: SectionId, offset: u64) -> String {
+        let name = self.module.sections.get(section.0).map_or("", |section| &section.name);
+        format!("{name}+{offset:#x}")
+    }
+
+    /// Relocations, with places in sections for symbols that are defined.
+    fn relocations(&self, section: usize) -> BTreeSet<String> {
+        let relocations = self.module.sections.get(section).map_or(&[][..], |section| &section.relocations);
+        let describe = |relocation: &crate::write::Relocation| {
+            let symbol = self.module.symbols.get(relocation.symbol.0);
+            let target = match symbol.map(|symbol| symbol.definition) {
+                Some(Definition::Section { section, offset }) => {
+                    self.place(section, offset.wrapping_add_signed(relocation.addend))
+                }
+                _ => format!("{}+{:#x}", symbol.map_or("", |symbol| &symbol.name), relocation.addend),
+            };
+            format!("{} at {:#x} to {target}", relocation.kind, relocation.offset)
+        };
+        relocations.iter().map(describe).collect()
+    }
+
+    fn symbols(&self) -> BTreeSet<String> {
+        let shown = |symbol: &&crate::write::Symbol| {
+            // Assemblers keep no names that begin so.
+            symbol.kind != SymbolType::Section && !symbol.name.starts_with(".L")
+        };
+        (self.module.symbols.iter().filter(shown))
+            .map(|symbol| {
+                let at = match symbol.definition {
+                    Definition::Section { section, offset } => self.place(section, offset),
+                    other => format!("{other:?}"),
+                };
+                let (name, size, kind) = (&symbol.name, symbol.size, symbol.kind);
+                format!("{name}: {at}, {size} bytes, {kind:?}, {:?}, {:?}", symbol.binding, symbol.visibility)
+            })
+            .collect()
+    }
+}
+
+/// Tells what only one of two sets has.
+fn only(what: &str, own: &BTreeSet<String>, others: &BTreeSet<String>, out: &mut Vec<String>) {
+    for (side, left, right) in [("the first", own, others), ("the second", others, own)] {
+        let missing: Vec<&String> = left.difference(right).collect();
+        for line in missing.iter().take(SHOWN) {
+            out.push(format!("{what}: only {side} has {line}"));
+        }
+        if missing.len() > SHOWN {
+            out.push(format!("{what}: only {side} has {} more", missing.len() - SHOWN));
+        }
+    }
+}
