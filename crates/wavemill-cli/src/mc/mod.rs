@@ -190,7 +190,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let include = |file: &str| {
         let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
         let path = found.ok_or_else(|| format!("Could not find include file '{file}'"))?;
-        std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+        std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
     };
     let symbols: Vec<(&str, i64)> = args.defsym.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let version = match args.amdhsa_code_object_version {
