@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +11,7 @@ use crate::asm::AsmArgs;
 use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
 use crate::explain::ExplainArgs;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::info::InfoArgs;
 use crate::isa::IsaArgs;
 use crate::logging;
@@ -145,6 +146,17 @@ fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
+/// Tells how it went.
+fn end(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            message::error(&failure);
+            ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
+        }
+    }
+}
+
 /// Reads the command line, does what it says, and tells how it went.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -159,14 +171,14 @@ pub fn main() -> ExitCode {
             message::usage_error(&error);
             return ExitCode::from(Exit::Usage as u8);
         }
-        Err(error) => error.exit(),
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help) => {
+            let shown = help.print().and_then(|()| std::io::stdout().flush());
+            return end(shown.map_err(Failure::from));
+        }
     };
     let log_file = cli.log_file.as_deref();
-    let checked = match (log_file, &cli.command) {
-        (Some(log), Command::Run(args)) => crate::run::files::check_log(log, args),
-        _ => Ok(()),
-    };
-    let result = checked.and_then(|()| logging::start(log_file)).and_then(|()| match &cli.command {
+    let result = logging::start(log_file).and_then(|()| match &cli.command {
         Command::Run(args) => crate::run::run(args),
         Command::Asm(args) => crate::asm::asm(args),
         Command::Dis(args) => crate::dis::dis(args),
@@ -178,13 +190,10 @@ pub fn main() -> ExitCode {
         Command::Man(args) => crate::shell::man(args, Cli::command()),
         Command::Bench(args) => crate::bench::bench(args),
     });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            message::error(&failure);
-            ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
-        }
-    }
+    // What could not be written must not look as if it had been.
+    let result = result.and_then(|()| Ok(std::io::stdout().flush()?));
+    let logged = logging::finish(result.is_ok());
+    end(result.and(logged))
 }
 
 #[cfg(test)]

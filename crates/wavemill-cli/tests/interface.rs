@@ -179,7 +179,8 @@ fn the_log_tells_what_is_done() {
     let logged = std::fs::read_to_string(folder.0.join("run.log")).unwrap();
     assert!(all_in(&logged), "{logged}");
     expect(0, command(&folder, &with_file).env("WAVEMILL_LOG", "warn"));
-    assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), "");
+    let title = format!("# log of wavemill {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), title);
     let json = [&ADD[..], &["--message-format", "json"]].concat();
     let all = messages(&err(&expect(0, command(&folder, &json).env("WAVEMILL_LOG", "info"))));
     assert!(all.iter().any(|message| message["kind"] == "log" && message["level"] == "info"));

@@ -6,7 +6,7 @@ mod details;
 mod element;
 mod elements;
 mod expect;
-pub(crate) mod files;
+mod files;
 mod fill;
 mod geometry;
 mod launch_file;

@@ -91,16 +91,10 @@ impl<'a> Checks<'a> {
                 prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")));
             checks.printed.push(printed?);
         }
-        for (index, output) in wanted.out.iter().enumerate() {
+        for output in &wanted.out {
             let buffer = find(&output.buffer)
                 .and_then(|buffer| output.check(shape(buffer)).map(|()| buffer))
                 .map_err(|failure| failure.within("--out"))?;
-            if let Some(other) = wanted.out[..index].iter().find(|other| other.file() == output.file()) {
-                return Err(Failure::usage(format!(
-                    "--out: `{}` and `{}` name the same file",
-                    other.text, output.text
-                )));
-            }
             checks.outputs.push((buffer, output));
         }
         for expectation in &wanted.expect {

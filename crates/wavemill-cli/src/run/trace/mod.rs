@@ -16,6 +16,7 @@ pub(in crate::run) use text::access_name;
 
 use super::text::closest;
 use crate::failure::Failure;
+use crate::files;
 use crate::message;
 
 /// How the lines of a trace are written.
@@ -121,7 +122,8 @@ impl PcRange {
 /// Where the lines go.
 #[derive(Debug)]
 enum Sink {
-    Stderr,
+    /// The standard error, and the first error that it had.
+    Stderr(Mutex<io::Result<()>>),
     /// A file, and the first error that it had.
     File(Mutex<(BufWriter<File>, io::Result<()>)>),
 }
@@ -138,9 +140,9 @@ impl<'a> Writer<'a> {
     /// Opens the file, if there is one.
     pub(crate) fn open(job: &'a TraceJob) -> Result<Self, Failure> {
         let sink = match &job.file {
-            None => Sink::Stderr,
+            None => Sink::Stderr(Mutex::new(Ok(()))),
             Some(path) => {
-                let file = File::create(path).map_err(|error| Failure::output(&name(path), &error))?;
+                let file = files::create(path)?;
                 Sink::File(Mutex::new((BufWriter::new(file), Ok(()))))
             }
         };
@@ -159,8 +161,12 @@ impl<'a> Writer<'a> {
 
     fn write(&self, line: &str) {
         match &self.sink {
-            // Nobody can be told that the standard error is closed.
-            Sink::Stderr => drop(io::stderr().lock().write_all(line.as_bytes())),
+            Sink::Stderr(result) => {
+                let result = &mut *result.lock().unwrap_or_else(PoisonError::into_inner);
+                if result.is_ok() {
+                    *result = io::stderr().lock().write_all(line.as_bytes());
+                }
+            }
             Sink::File(file) => {
                 let (file, result) = &mut *file.lock().unwrap_or_else(PoisonError::into_inner);
                 if result.is_ok() {
@@ -177,7 +183,12 @@ impl<'a> Writer<'a> {
                 let (mut file, result) = file.into_inner().unwrap_or_else(PoisonError::into_inner);
                 result.and_then(|()| file.flush()).map_err(|error| Failure::output(&name(path), &error))
             }
-            _ => Ok(()),
+            (Sink::Stderr(result), _) => {
+                let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+                result.map_err(|error| Failure::output("the trace to the standard error", &error))
+            }
+            // A trace into a file has its name.
+            (Sink::File(_), None) => Ok(()),
         }
     }
 }
