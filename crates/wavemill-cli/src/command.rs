@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::asm::AsmArgs;
@@ -159,13 +160,21 @@ fn end(result: Result<(), Failure>) -> ExitCode {
 
 /// Reads the command line, does what it says, and tells how it went.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let (color, format) = early(&args);
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let (color, format) = early(&given);
     set_color(color);
     message::set_format(format);
-    let parsed = Cli::command().color(color).try_get_matches_from(args);
+    let parsed = Cli::command().color(color).try_get_matches_from(&given);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            let foreign = given.iter().filter(|arg| arg.to_str().is_none());
+            let foreign: Vec<String> = foreign.map(|arg| format!("`{}`", arg.display())).collect();
+            let failure = Failure::usage(format!("expected text in UTF-8, found {}", foreign.join(", ")));
+            return end(Err(
+                failure.help("Only paths that are arguments of their own may be something else.")
+            ));
+        }
         // Help and the version are results.
         Err(error) if format == Format::Json && error.use_stderr() => {
             message::usage_error(&error);

@@ -109,7 +109,7 @@ fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
-            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them"
+            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once"
         );
     }
     let lower = name.to_ascii_lowercase();

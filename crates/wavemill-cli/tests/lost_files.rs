@@ -69,8 +69,9 @@ fn a_log_replaces_logs_only() {
     for command in commands {
         for file in KEPT {
             let message = expect(&folder, 2, &[command, &["--log-file", file]].concat());
-            let wanted =
-                format!("error: --log-file: `{file}` is there already and is no log, so it is not overwritten\n");
+            let wanted = format!(
+                "error: --log-file: `{file}` is there already and is no log, so it is not overwritten\n"
+            );
             assert!(message.starts_with(&wanted), "{message}");
             assert_eq!(contents(&folder), before, "{command:?} {file}");
         }
@@ -124,7 +125,8 @@ fn a_log_is_not_what_the_command_writes() {
         std::os::unix::fs::symlink("three.npy", folder.0.join("link")).unwrap();
         both(&[&RUN[..], &["--out", "c=three.npy"]].concat(), "link");
         let log = std::fs::File::create(folder.0.join("out.log")).unwrap();
-        let output = folder.command().args(["targets", "--log-file", "out.log"]).stdout(log).output().unwrap();
+        let output =
+            folder.command().args(["targets", "--log-file", "out.log"]).stdout(log).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", err(&output));
         assert!(err(&output).contains("`out.log` is the standard output, too"), "{}", err(&output));
     }
@@ -160,9 +162,11 @@ fn no_two_results_go_to_one_file() {
         assert!(message.contains("`link.npy` is written more than once"), "{message}");
     }
     let head = "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a:f32[64]', 'b:f32[64]', 'c:f32[64]', 'n=64']\n";
-    for (above, first, second) in
-        [("", "a=o.npy", "a=o.npy"), ("", "a=o.npy", "c=./o.npy"), ("out = ['c=o.npy']\n", "b=p.npy", "a=o.npy")]
-    {
+    for (above, first, second) in [
+        ("", "a=o.npy", "a=o.npy"),
+        ("", "a=o.npy", "c=./o.npy"),
+        ("out = ['c=o.npy']\n", "b=p.npy", "a=o.npy"),
+    ] {
         let tables = [first, second].map(|out| format!("[[launch]]\nout = ['{out}']\n")).concat();
         folder.file("two.toml", format!("{head}{above}{tables}"));
         let message = expect(&folder, 2, &["run", "two.toml"]);

@@ -62,9 +62,8 @@ impl LogFile {
     /// # Errors
     /// It cannot be written, or has something else in it.
     pub(super) fn open(path: &Path, as_json: bool) -> Result<LogFile, Failure> {
-        let failed = |error: io::Error| {
-            Failure::output(&format!("`{}`", path.display()), &error).within("--log-file")
-        };
+        let failed =
+            |error: io::Error| Failure::output(&format!("`{}`", path.display()), &error).within("--log-file");
         // Nothing is emptied here, and what is there is found before anything is created.
         let (file, created) = match OpenOptions::new().append(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

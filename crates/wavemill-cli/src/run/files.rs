@@ -74,7 +74,11 @@ impl Job {
             arguments(&launch.args, &mut files);
         }
         let trace = self.trace.as_ref().and_then(|trace| trace.file.as_deref());
-        let rest = [("--coverage", self.coverage.as_deref()), ("--trace-file", trace), ("--log-file", logging::path())];
+        let rest = [
+            ("--coverage", self.coverage.as_deref()),
+            ("--trace-file", trace),
+            ("--log-file", logging::path()),
+        ];
         for (option, path) in rest {
             path.map_or(Ok(()), |path| files.write(option, path))?;
         }
