@@ -35,7 +35,7 @@ const XNACK: &str = "\
 k:
   s_endpgm
 .size k, .-k
-.rodata
+.section .rodata,\"a\",@progbits
 .p2align 6
 .amdhsa_kernel k
   .amdhsa_next_free_vgpr 1
