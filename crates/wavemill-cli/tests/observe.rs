@@ -146,7 +146,7 @@ fn ranges_of_instructions_are_traced() {
             .starts_with("error: --trace-pc: `0x40..0x10` is no range of instructions: its end, ")
     );
     let output = expect(&folder, 3, &with(&["--trace", "--trace-file", "no/such/folder"]));
-    assert!(err(&output).starts_with("error: cannot write no/such/folder: "), "{}", err(&output));
+    assert!(err(&output).starts_with("error: cannot write `no/such/folder`: "), "{}", err(&output));
 }
 
 /// What six waves of `c[i] = a[i] + b[i]` access.
