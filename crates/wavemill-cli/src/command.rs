@@ -1,16 +1,18 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::asm::AsmArgs;
 use crate::bench::BenchArgs;
 use crate::dis::DisArgs;
 use crate::explain::ExplainArgs;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::info::InfoArgs;
 use crate::isa::IsaArgs;
 use crate::logging;
@@ -145,30 +147,49 @@ fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
+/// Tells how it went.
+fn end(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            message::error(&failure);
+            ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
+        }
+    }
+}
+
 /// Reads the command line, does what it says, and tells how it went.
 pub fn main() -> ExitCode {
-    let args = crate::mc::with_two_dashes(std::env::args_os().collect());
-    let (color, format) = early(&args);
+    let given = crate::mc::with_two_dashes(std::env::args_os().collect());
+    let (color, format) = early(&given);
     set_color(color);
     message::set_format(format);
-    let parsed = Cli::command().color(color).try_get_matches_from(args);
+    let parsed = Cli::command().color(color).try_get_matches_from(&given);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            let foreign = given.iter().filter(|arg| arg.to_str().is_none());
+            let foreign: Vec<String> = foreign.map(|arg| format!("`{}`", arg.display())).collect();
+            let failure = Failure::usage(format!("expected text in UTF-8, found {}", foreign.join(", ")));
+            return end(Err(
+                failure.help("Only paths that are arguments of their own may be something else.")
+            ));
+        }
         // Help and the version are results.
         Err(error) if format == Format::Json && error.use_stderr() => {
             message::usage_error(&error);
             return ExitCode::from(Exit::Usage as u8);
         }
-        Err(error) => error.exit(),
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help) => {
+            let shown = help.print().and_then(|()| std::io::stdout().flush());
+            return end(shown.map_err(Failure::from));
+        }
     };
     let log_file = cli.log_file.as_deref();
-    let checked = match (log_file, &cli.command) {
-        (Some(log), Command::Run(args)) => crate::run::files::check_log(log, args),
-        _ => Ok(()),
-    };
     // Mistakes that have been told, so that nothing is left but to say so.
     let mut right = true;
-    let result = checked.and_then(|()| logging::start(log_file)).and_then(|()| match &cli.command {
+    let result = logging::start(log_file).and_then(|()| match &cli.command {
         Command::Mc(args) => {
             right = crate::mc::mc(args)?;
             Ok(())
@@ -184,13 +205,12 @@ pub fn main() -> ExitCode {
         Command::Man(args) => crate::shell::man(args, Cli::command()),
         Command::Bench(args) => crate::bench::bench(args),
     });
-    match result {
-        Ok(()) if right => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::from(Exit::Expectation as u8),
-        Err(failure) => {
-            message::error(&failure);
-            ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
-        }
+    // What could not be written must not look as if it had been.
+    let result = result.and_then(|()| Ok(std::io::stdout().flush()?));
+    let logged = logging::finish(result.is_ok());
+    match end(result.and(logged)) {
+        ExitCode::SUCCESS if !right => ExitCode::from(Exit::Expectation as u8),
+        code => code,
     }
 }
 

@@ -8,6 +8,7 @@ use wavemill_object::{Limits, TargetId};
 
 use crate::failure::Failure;
 use crate::input;
+use crate::run::text::Plural;
 
 /// Options of `wavemill info`.
 #[derive(clap::Args, Debug)]
@@ -39,5 +40,16 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     write!(out, "{report}")?;
     out.flush()?;
-    Ok(())
+    let unreadable = report.bundles.iter().flat_map(|bundle| {
+        bundle.error.iter().chain(bundle.entries.iter().filter_map(|entry| entry.error.as_ref()))
+    });
+    let unreadable: Vec<&str> = unreadable.map(String::as_str).collect();
+    match unreadable.first() {
+        None => Ok(()),
+        Some(first) => {
+            let parts = Plural(unreadable.len() as u64, "part");
+            let message = format!("{parts} of it cannot be read: {first}");
+            Err(Failure::input(message).within(args.file.display()))
+        }
+    }
 }

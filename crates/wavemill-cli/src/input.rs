@@ -8,6 +8,7 @@ use wavemill::{PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
+use crate::logging;
 use crate::run::text::closest;
 
 /// The bytes of a file: mapped, so that only what is used is read.
@@ -38,6 +39,7 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
         std::io::ErrorKind::NotFound => Failure::input(format!("there is no file `{}`", path.display())),
         _ => Failure::input(format!("cannot read `{}`: {error}", path.display())),
     };
+    logging::refuse(path)?;
     let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     if metadata.is_dir() {
@@ -130,7 +132,7 @@ fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
-            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them"
+            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once"
         );
     }
     let lower = name.to_ascii_lowercase();

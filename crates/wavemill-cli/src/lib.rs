@@ -6,6 +6,7 @@ mod command;
 mod dis;
 mod explain;
 mod failure;
+mod files;
 mod info;
 mod input;
 mod isa;

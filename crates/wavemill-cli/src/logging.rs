@@ -1,8 +1,10 @@
 //! The log: what the command does, step by step, for those who ask for it.
 
-use std::fs::File;
+mod file;
+
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use env_logger::{Builder, Target, WriteStyle};
@@ -10,10 +12,15 @@ use log::LevelFilter;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Printable};
+use crate::files::identity;
 use crate::message::{self, Format};
+use file::{LogFile, Shared};
 
 /// The variable that says how much is logged.
 pub(crate) const VARIABLE: &str = "WAVEMILL_LOG";
+
+/// The file of `--log-file`.
+static FILE: OnceLock<Shared> = OnceLock::new();
 
 /// What `WAVEMILL_LOG` asks for; nothing if it is not set.
 fn level(value: Option<&str>) -> Result<Option<LevelFilter>, Failure> {
@@ -28,23 +35,22 @@ fn level(value: Option<&str>) -> Result<Option<LevelFilter>, Failure> {
     })
 }
 
-/// Begins to log: to the file, or else to the standard error if the variable is set.
+/// Begins to log: to the file, or else to the standard error if the variable is set. The file stays as it is until there
+/// is something to log.
 ///
 /// # Errors
-/// A level that is none, a file that cannot be written.
-pub(crate) fn start(file: Option<&Path>) -> Result<(), Failure> {
+/// A level that is none; a file that cannot be written, or that has something else than a log in it.
+pub(crate) fn start(path: Option<&Path>) -> Result<(), Failure> {
     let wanted = level(std::env::var(VARIABLE).ok().as_deref())?;
-    let Some(level) = wanted.or(file.map(|_| LevelFilter::Info)) else { return Ok(()) };
+    let Some(level) = wanted.or(path.map(|_| LevelFilter::Info)) else { return Ok(()) };
     let mut builder = Builder::new();
     builder.filter_level(level).write_style(WriteStyle::Never);
-    if let Some(path) = file {
-        let out = File::create(path).map_err(|error| {
-            Failure::output(&format!("`{}`", path.display()), &error).within("--log-file")
-        })?;
-        builder.target(Target::Pipe(Box::new(out)));
+    let as_json = message::format() == Format::Json;
+    if let Some(path) = path {
+        let shared = Shared::new(LogFile::open(path, as_json)?);
+        builder.target(Target::Pipe(Box::new(FILE.get_or_init(|| shared).clone())));
     }
     let start = Instant::now();
-    let as_json = message::format() == Format::Json;
     builder.format(move |out, record| {
         let (seconds, level) = (start.elapsed().as_secs_f64(), record.level());
         let text = record.args().to_string();
@@ -60,6 +66,32 @@ pub(crate) fn start(file: Option<&Path>) -> Result<(), Failure> {
     // Only `main` starts a log.
     let _ = builder.try_init();
     Ok(())
+}
+
+/// The file that is logged to, as the user wrote it.
+pub(crate) fn path() -> Option<&'static Path> {
+    FILE.get().map(Shared::path)
+}
+
+/// Refuses to read or write the file that is logged to.
+///
+/// # Errors
+/// The path leads to it.
+pub(crate) fn refuse(other: &Path) -> Result<(), Failure> {
+    let Some(log) = path() else { return Ok(()) };
+    match identity(log).filter(|log| identity(other).as_ref() == Some(log)) {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(format!("--log-file: `{}` is used otherwise, too", log.display()))
+            .help("Give the log a file of its own.")),
+    }
+}
+
+/// Ends the log of a command that went so.
+///
+/// # Errors
+/// The first error of writing it.
+pub(crate) fn finish(well: bool) -> Result<(), Failure> {
+    FILE.get().map_or(Ok(()), |shared| shared.finish(well))
 }
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     Stats,
     /// Something to know.
     Note,
+    /// An assertion of a kernel that failed.
+    Assertion,
 }
 
 impl Kind {
@@ -57,6 +59,7 @@ impl Kind {
             Kind::Output => "output",
             Kind::Stats => "stats",
             Kind::Note => "note",
+            Kind::Assertion => "assertion",
         }
     }
 }

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::failure::Failure;
+use crate::files;
 use crate::run::text::closest;
 
 /// Options of `wavemill completions`.
@@ -84,7 +85,7 @@ fn write(folder: &Path, pages: &[(Option<String>, Page)]) -> Result<(), Failure>
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (_, page) in pages {
         let path = folder.join(&page.file);
-        std::fs::write(&path, &page.text).map_err(|error| failed(&path, error))?;
+        files::write(&path, &page.text)?;
     }
     Ok(())
 }

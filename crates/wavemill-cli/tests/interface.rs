@@ -179,7 +179,8 @@ fn the_log_tells_what_is_done() {
     let logged = std::fs::read_to_string(folder.0.join("run.log")).unwrap();
     assert!(all_in(&logged), "{logged}");
     expect(0, command(&folder, &with_file).env("WAVEMILL_LOG", "warn"));
-    assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), "");
+    let title = format!("# log of wavemill {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), title);
     let json = [&ADD[..], &["--message-format", "json"]].concat();
     let all = messages(&err(&expect(0, command(&folder, &json).env("WAVEMILL_LOG", "info"))));
     assert!(all.iter().any(|message| message["kind"] == "log" && message["level"] == "info"));
@@ -240,11 +241,11 @@ fn products_are_targets() {
 fn time_is_limited() {
     let folder = folder("timeout");
     let start = Instant::now();
-    let line = [&ENDLESS[..], &["--threads", "1", "--timeout", "0.2"]].concat();
+    let line = [&ENDLESS[..], &["--threads", "1", "--timeout", "2"]].concat();
     let message = err(&expect(124, &mut command(&folder, &line)));
     // The kernel would take hours.
     assert!(start.elapsed() < Duration::from_secs(60));
-    let wanted = "error: --timeout: 0.2 s are over: `mandelbrot` was stopped after ";
+    let wanted = "error: --timeout: 2 s are over: `mandelbrot` was stopped after ";
     assert!(message.contains(wanted), "{message}");
     let waves = "\n  30 waves, from workgroup (0, 0, 0), wave 0 to workgroup (29, 0, 0), wave 0: each runs at mandelbrot + 0x";
     assert!(message.contains(waves), "{message}");
@@ -252,18 +253,18 @@ fn time_is_limited() {
     expect(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
     folder.file(
         "k.toml",
-        "timeout = 0.1\nobject = 'mandelbrot.co'\ngrid = 1\nblock = 64\n\
+        "timeout = 2\nobject = 'mandelbrot.co'\ngrid = 1\nblock = 64\n\
          args = ['steps:u32[64]', 'width=64', 'height=1', 'left=0', 'top=0', 'step=0']\n\
          [[launch]]\nargs = ['limit=1']\n[[launch]]\nrepeat = 2\nargs = ['limit=0xffffffff']\n",
     );
     let message = err(&expect(124, &mut command(&folder, &["run", "k.toml"])));
-    assert!(message.contains("error: launch 2 (`mandelbrot`): --timeout: 0.1 s are over: "), "{message}");
+    assert!(message.contains("error: launch 2 (`mandelbrot`): --timeout: 2 s are over: "), "{message}");
     for (text, why) in [
         ("0", "0 seconds are no time"),
         ("-1", "-1 seconds are no time"),
         ("nan", "NaN seconds are no time"),
         ("inf", "inf seconds are no time"),
-        ("1e-12", "0.000000000001 seconds are no time"),
+        ("1e-12", "1e-12 seconds are no time"),
         ("soon", "expected a number of seconds"),
     ] {
         let message =
@@ -272,6 +273,59 @@ fn time_is_limited() {
     }
     let message = err(&expect(2, &mut command(&folder, &[&ADD[..], &["--repeat", "0"]].concat())));
     assert!(message.contains("expected a number of 1 or more"), "{message}");
+}
+
+/// What takes long before the first launch is bounded, too.
+const FILLING: [&str; 10] = [
+    "run",
+    "vector_add.co",
+    "--grid",
+    "1",
+    "--block",
+    "64",
+    "a:f32[200000000]=random(1)",
+    "b[64]",
+    "c[64]",
+    "n=64",
+];
+
+#[test]
+fn time_is_limited_while_buffers_are_filled() {
+    let folder = folder("timeout_filling");
+    for (more, why) in [
+        (&["--timeout", "0.3"][..], "filled buffer `a`, before the first launch"),
+        (&["--timeout", "1e-9"], "loaded `vector_add.co`"),
+    ] {
+        let message = err(&expect(124, &mut command(&folder, &[&FILLING[..], more].concat())));
+        assert!(message.starts_with("error: --timeout: "), "{message}");
+        assert!(
+            message.ends_with(&format!(" s are over: the run was stopped while it {why}\n")),
+            "{message}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_backslash_ends_filling() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let folder = folder("quit_filling");
+    let mut command = command(&folder, &FILLING);
+    command.env("WAVEMILL_LOG", "info").stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("loaded 1 kernel") {
+        line.clear();
+        assert!(messages.read_line(&mut line).unwrap() > 0, "nothing was loaded");
+    }
+    let killed = Command::new("sh").args(["-c", &format!("kill -QUIT {}", child.id())]).status().unwrap();
+    assert!(killed.success());
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(124), "{rest}");
+    let wanted = "error: Ctrl-\\: the run was stopped while it filled buffer `a`, before the first launch\n";
+    assert!(rest.ends_with(wanted), "{rest}");
 }
 
 #[cfg(unix)]

@@ -49,9 +49,9 @@ fn the_example_runs_on_every_target() {
              launch 2 (`scan_groups`): 1x1x1 workgroups x 256 = 256 work-items\n\
              launch 3 (`scan_add`): 977x1x1 workgroups x 256 = 250,112 work-items\n"
         );
-        let wanted = "y: 1 element as expected\ntotals: 2 elements as expected\nsums: 2 elements as expected\n\
+        let wanted = "y[1023]: 1 element as expected\ntotals[:2]: 2 elements as expected\nsums[:2]: 2 elements as expected\n\
                       total: 1 element as expected\ny[:4] = [1, 4, 9, 16]\ny[-1] = 3567587328\n\
-                      y: 1 element as expected\ny: 1 element as expected\ny: 1 element as expected\n";
+                      y[999]: 1 element as expected\ny[65534]: 1 element as expected\ny[-1]: 1 element as expected\n";
         assert_eq!(out(&output), wanted);
     }
     // The command line changes what is above the launches, and what comes at the end.

@@ -130,7 +130,6 @@ fn ranges_of_instructions_are_traced() {
     let json = lines(&["--trace-format", "json", "--trace-pc", &range]);
     let pc = objects(&json.join("\n"))[1]["pc"].as_str().unwrap().to_owned();
     assert_eq!(lines(&["--trace-pc", &pc]), all[3..4]);
-    assert_eq!(lines(&["--trace-pc", "0x10..0x20"]), [""; 0]);
 
     let wrong = |range: &str| {
         let message = err(&expect(&folder, 2, &with(&["--trace", "--trace-pc", range])));
@@ -144,10 +143,10 @@ fn ranges_of_instructions_are_traced() {
     assert!(wrong("vector_add+0x10000").ends_with("so that there is nothing at +0x10000"));
     assert!(
         wrong("0x40..0x10")
-            .starts_with("error: --trace-pc: `0x40..0x10` is no range of instructions; expected")
+            .starts_with("error: --trace-pc: `0x40..0x10` is no range of instructions: its end, ")
     );
     let output = expect(&folder, 3, &with(&["--trace", "--trace-file", "no/such/folder"]));
-    assert!(err(&output).starts_with("error: cannot write no/such/folder: "), "{}", err(&output));
+    assert!(err(&output).starts_with("error: cannot write `no/such/folder`: "), "{}", err(&output));
 }
 
 /// What six waves of `c[i] = a[i] + b[i]` access.

@@ -272,7 +272,7 @@ fn written_launch_files_run() {
     insta::assert_snapshot!("launch_file_with_options", shown);
     std::fs::write(folder.0.join("options.toml"), &shown).unwrap();
     let output = expect(&folder, 0, &["run", "options.toml"]);
-    assert_eq!(out(&output), "c[3] = 3.0\nc: 1 element as expected\n");
+    assert_eq!(out(&output), "c[3] = 3.0\nc[0]: 1 element as expected\n");
     let again = expect(&folder, 2, &["run", "vector_add.co", "--init=add.toml"]);
     assert!(err(&again).contains("is there already"), "{}", err(&again));
 }
@@ -523,7 +523,7 @@ fn what_makes_no_sense_is_refused() {
         (&["c[2]=,1,2"], 2, "there is no number 0 between the commas"),
         (&["c[64]", "=5"], 2, "there is nothing in front of the `=`"),
         (&["c:f32[10]=@/dev/zero"], 3, "`/dev/zero` is a device, not a file"),
-        (&["c[64]", "--out", "c=x.bin", "--out", "a=x.bin"], 2, "name the same file"),
+        (&["c[64]", "--out", "c=x.bin", "--out", "a=x.bin"], 2, "--out: `x.bin` is written more than once"),
         (&["c[64]", "--deterministic", "--threads", "2"], 2, "--deterministic runs on one thread"),
         (&["c[64]", "--expect", "c=[1,2]"], 2, "--expect c=[1,2]: 2 numbers given for 64 elements"),
     ] {
@@ -555,7 +555,10 @@ fn what_is_written_is_not_what_is_read() {
         (&trace("a.bin"), "--trace-file: `a.bin` is a file with the contents of an argument, too"),
         (&["--coverage", "vector_add.co"], "--coverage: `vector_add.co` is the file to run, too"),
         (&["--coverage", "c.npy", "--out", "c=c.npy"], "--coverage: `c.npy` is --out, too"),
-        (&["--log-file", "vector_add.co"], "--log-file: `vector_add.co` is the file to run, too"),
+        (
+            &["--log-file", "vector_add.co"],
+            "--log-file: `vector_add.co` is there already and is no log, so it is not overwritten",
+        ),
         (&["--coverage", "l", "--log-file", "./l"], "--log-file: `./l` is --coverage, too"),
     ];
     for (options, message) in cases {

@@ -74,6 +74,26 @@ fn a_full_printf_buffer_is_told() {
     ));
 }
 
+/// Two items are over the limit.
+const ASSERT: [&str; 3] = ["u32*[128]=iota", "u32=128", "u32=126"];
+
+#[test]
+fn failed_assertions_are_messages_in_json() {
+    let folder = Folder::new("services_assert_json");
+    hip(&folder, "gfx942", "hip_assert");
+    let line = "run hip_assert.co --grid 2 --block 64 --threads 1 --message-format json";
+    let shown = |more: &[&str]| folder.run(&[&line.split(' ').collect::<Vec<_>>()[..], more].concat());
+    let output = shown(&ASSERT);
+    let text = String::from_utf8(output.stderr).unwrap();
+    let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let all: Vec<serde_json::Value> = text.lines().map(read).collect();
+    let failed: Vec<&str> =
+        all.iter().filter(|m| m["kind"] == "assertion").filter_map(|m| m["message"].as_str()).collect();
+    assert_eq!(failed.len(), 2, "{text}");
+    assert!(failed.iter().all(|message| message.contains("Device-side assertion `")), "{text}");
+    assert_eq!(output.status.code(), Some(4));
+}
+
 #[test]
 fn a_failed_assertion_is_a_fault() {
     let folder = Folder::new("services_assert");

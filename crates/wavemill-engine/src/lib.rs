@@ -28,7 +28,9 @@ pub use observe::{
     Piece, Place, RowChange, Several, Watcher, WaveId,
 };
 pub use regs::{RegisterCounts, Registers};
-pub use schedule::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit, run, run_with};
+pub use schedule::{
+    Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,
+};
 pub use stall::Spin;
 
 pub(crate) use wavemill_ir::LANES;

@@ -35,7 +35,7 @@ const SUSPICIOUS: u64 = 1 << 24;
 /// What waiting for faults of lower workgroups may cost altogether: they may be many.
 const ALL_GRACE: u64 = 1 << 27;
 /// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
-const MAX_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 /// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
 const TURN: u64 = 256;
 

@@ -56,9 +56,7 @@ pub enum Error {
         detail: String,
     },
     /// Reading on would use more memory than the limits allow.
-    #[error(
-        "{what} of {size} bytes is over the limit of {limit} bytes; raise the limit if the file is trusted"
-    )]
+    #[error("{what} of {size} bytes is over the limit of {limit} bytes, as only a damaged file should be")]
     TooLarge {
         /// What would be too large.
         what: &'static str,

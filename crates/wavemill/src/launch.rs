@@ -257,7 +257,8 @@ impl<'a> Launch<'a> {
     }
 
     /// Bytes of the buffer that OpenCL's `printf` fills during the launch (16 MiB if nothing is said): what does not fit
-    /// is lost, and an [`Output::Note`] says so.
+    /// is lost, and an [`Output::Note`] says so. A launch that prints refuses a size that is not one of
+    /// [`PRINTF_BUFFER_SIZES`](crate::PRINTF_BUFFER_SIZES).
     #[must_use]
     pub fn printf_buffer(mut self, bytes: u64) -> Self {
         self.printf_buffer = bytes;

@@ -57,13 +57,13 @@ pub use observe::trace::{TraceAccess, TraceStep, Tracer};
 pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
 pub use product::{PRODUCTS, Product, TargetChoice};
 pub use report::{FaultReport, InlinedCall, SourceLocation};
-pub use services::Output;
+pub use services::{Output, PRINTF_BUFFER_SIZES};
 pub use stall::StallReport;
 pub use wavemill_engine::{
     Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
-    FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Nearest, Neighbour,
-    Neighbours, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions, RunStats, Spin, Strict,
-    Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
+    FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MAX_THREADS, MemoryAccess, MemoryKind,
+    Nearest, Neighbour, Neighbours, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions,
+    RunStats, Spin, Strict, Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
 };
 pub use wavemill_ir as ir;
 pub use wavemill_isa::gcn::{Fidelity, Format};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use wavemill_isa::gcn::decode;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
@@ -353,6 +354,36 @@ impl Kernel {
         let region = self.module.device.code.region(self.entry());
         let functions = region.map(|region| region.functions).unwrap_or_default();
         functions.iter().map(|(start, end, name)| (name.clone(), *start..*end)).collect()
+    }
+
+    /// Whether an instruction begins in a range of guest addresses: those of [`Kernel::functions`] are decoded from their
+    /// starts. Code outside of functions is not known well enough to be refused.
+    #[must_use]
+    pub fn has_instruction_in(&self, range: &Range<u64>) -> bool {
+        let device = &self.module.device;
+        let Some(region) = device.code.region(self.entry()) else { return false };
+        if range.start >= region.end || range.end <= region.start {
+            return false;
+        }
+        let within: Vec<_> = region
+            .functions
+            .iter()
+            .filter(|(start, end, _)| *start < range.end && range.start < *end)
+            .collect();
+        let map = device.memory.snapshot();
+        let begins = |(start, end, _): &&(u64, u64, String)| {
+            let mut at = *start;
+            while at < range.end.min(*end) {
+                if at >= range.start {
+                    return true;
+                }
+                let (bytes, n) = device.code.fetch(&map, at);
+                // What is no instruction is skipped as the dword that it is.
+                at += decode(device.target, &bytes[..n]).map_or(4, |inst| inst.size() as u64);
+            }
+            false
+        };
+        within.is_empty() || within.iter().any(begins)
     }
 
     /// Guest address of the kernel's descriptor.

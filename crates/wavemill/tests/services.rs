@@ -159,11 +159,15 @@ fn a_full_printf_buffer_is_told() {
     let expected: String = (0..10u32).map(|i| format!("item {i}: {}\n", i * i)).collect();
     assert_eq!(heard.stdout, expected);
     assert_eq!(heard.notes, ["the printf buffer of 136 bytes is full: output may have been lost"]);
-    // One of the wrong size for everything.
-    let (heard, result) = loaded.run_with("printf_items", 16, &args, 1, |launch| launch.printf_buffer(0));
-    result.unwrap();
-    assert_eq!(heard.stdout.lines().count(), 4);
-    assert_eq!(heard.notes.len(), 1);
+    // Sizes that make no sense are refused, and not replaced by others.
+    for size in [0, 63, 1 << 32] {
+        let (heard, result) =
+            loaded.run_with("printf_items", 16, &args, 1, |launch| launch.printf_buffer(size));
+        let message = result.unwrap_err().to_string();
+        let wanted = format!("cannot launch `printf_items`: a printf buffer of {size} bytes cannot be");
+        assert!(message.starts_with(&wanted), "{message}");
+        assert!(heard.stdout.is_empty(), "{}", heard.stdout);
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use wavemill_object::write::{LinkError, Module, link, write_relocatable};
 use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::failure::Failure;
+use crate::files;
 use crate::input;
 
 /// What the help page ends with.
@@ -156,8 +157,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         FileType::Co => linked(&module)?,
     };
     match &args.out {
-        Some(out) => std::fs::write(out, bytes)
-            .map_err(|error| Failure::output(&format!("`{}`", out.display()), &error)),
+        Some(out) => files::write(out, bytes),
         None if filetype != FileType::Asm && std::io::stdout().is_terminal() => {
             Err(Failure::usage("machine code is not for the terminal: name a file with --out"))
         }

@@ -6,15 +6,15 @@ mod pocl;
 mod report;
 
 use std::io::{BufWriter, Write};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use wavemill::{CHECKS_ACCESSES, RunOptions, Tier};
+use wavemill::{CHECKS_ACCESSES, MAX_THREADS, RunOptions, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::failure::Failure;
-use crate::run::text::closest;
+use crate::run::{amount, text::closest};
 pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
@@ -24,8 +24,8 @@ time is that of the launch: without loading the code and filling the buffers. Ra
 wave instructions; one of them is 64 lanes of work for the vector ALU. With --scaling, runs on
 one thread and on all of them take turns, so that a machine that gets slower slows both.
 
-Without --kernel, all kernels are timed but those that wait in loops for one another, whose
-work depends on the timing itself.
+Without --kernel, all kernels are timed but those whose work depends on the timing itself: they
+wait in loops for one another, repeat atomic operations until these succeed, or print.
 
 Examples:
   wavemill bench
@@ -57,15 +57,15 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "TARGET", default_value = "gfx942")]
     #[arg(value_parser = PossibleValuesParser::new(Target::ALL.map(Target::name)))]
     target: String,
-    /// Host threads; all cores by default
-    #[arg(long, value_name = "N", value_parser = crate::run::options::threads)]
+    /// Host threads, 1024 at most; all cores by default
+    #[arg(long, value_name = "N", value_parser = amount::threads)]
     threads: Option<NonZeroUsize>,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER")]
     tier: Option<String>,
     /// Timed runs of each kernel, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(4))]
-    runs: NonZeroUsize,
+    #[arg(long, value_name = "N", default_value = "5", value_parser = amount::times)]
+    runs: NonZeroU32,
     /// Compare the results with references computed by the processor
     #[arg(long)]
     check: bool,
@@ -113,7 +113,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let chosen = named(&args.kernel)?;
     if args.opencl_worker {
         let case = chosen.first().map(|kernel| kernel.make(args.size()));
-        return pocl::work(case.as_ref(), args.runs.get());
+        return pocl::work(case.as_ref(), args.runs.get() as usize);
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.list {
@@ -127,7 +127,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("--target: there is no code for `{}`", args.target)))?;
     let host = Host::this();
     let cpus = NonZeroUsize::new(host.cpus).unwrap_or(NonZeroUsize::MIN);
-    let threads = args.threads.unwrap_or(cpus);
+    // What is said of the runs is what they had.
+    let threads = args.threads.unwrap_or(cpus).min(NonZeroUsize::new(MAX_THREADS).unwrap_or(cpus));
     if args.scaling && threads.get() == 1 {
         let failure =
             Failure::usage("--scaling compares one thread with more, but kernels run on one anyway");
@@ -140,7 +141,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         target: target.name(),
         threads: threads.get(),
         tier: tier.unwrap_or_else(Tier::detect).to_string(),
-        runs: args.runs.get(),
+        runs: args.runs.get() as usize,
         checked: args.check,
         small: args.small,
         access_checks: CHECKS_ACCESSES,
@@ -174,7 +175,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             let outcome = match case.together {
                 1 => pocl::measure(
                     threads,
-                    &pocl::Task { kernel: kernel.name, small: args.small, runs: args.runs.get() },
+                    &pocl::Task { kernel: kernel.name, small: args.small, runs: args.runs.get() as usize },
                 ),
                 _ => pocl::Outcome::NotRun {
                     message: "its workgroups wait for one another, which pocl runs one by one".to_owned(),
@@ -219,7 +220,7 @@ fn time(case: &Case, target: Target, options: &RunOptions, args: &BenchArgs) -> 
         Ok(launch(case, target, options, false)?.time.as_nanos() as u64)
     };
     let (mut times, mut times_alone) = (Vec::new(), Vec::new());
-    for _ in 0..args.runs.get() {
+    for _ in 0..args.runs.get() as usize {
         if args.scaling {
             times_alone.push(timed(&alone)?);
         }

@@ -153,9 +153,10 @@ pub(super) struct Theirs {
 /// Room for the name of a kernel.
 const NAME: usize = 25;
 
-/// The middle of sorted times; 0 if there are none.
+/// The middle of sorted times, or the mean of the two in the middle; 0 if there are none.
 pub(super) fn median(sorted: &[u64]) -> u64 {
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
+    at(sorted.len().saturating_sub(1) / 2).midpoint(at(sorted.len() / 2))
 }
 
 impl Theirs {
@@ -316,6 +317,7 @@ mod tests {
     #[test]
     fn medians_are_in_the_middle() {
         assert_eq!((median(&[]), median(&[7]), median(&[1, 2, 9])), (0, 7, 2));
+        assert_eq!((median(&[2, 5]), median(&[1, 2, 4, 9]), median(&[u64::MAX; 2])), (3, 3, u64::MAX));
     }
 
     #[test]

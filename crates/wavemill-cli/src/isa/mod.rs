@@ -8,6 +8,7 @@ use wavemill_asm::gcn::reference::{FOLDERS, PageFormat, pages};
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
+use crate::files;
 use crate::input;
 use crate::message::{self, Kind};
 
@@ -49,7 +50,7 @@ pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
     let mut count = 0;
     for page in pages(format, args.target) {
         let path = args.out.join(&page.path);
-        fs::write(&path, &page.contents).map_err(|error| failed(&path, error))?;
+        files::write(&path, &page.contents)?;
         count += 1;
     }
     let first = args.out.join(format!("index.{}", format.extension()));

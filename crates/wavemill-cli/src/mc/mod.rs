@@ -214,7 +214,10 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     });
     let right = assembled.reports.is_empty();
     for report in &assembled.reports {
-        tell(&name, report);
+        tell(&name, "error", report);
+    }
+    for report in &assembled.warnings {
+        tell(&name, "warning", report);
     }
     match (args.filetype, assembled.module) {
         (FileType::Asm, _) => write(args, writer.finish().as_bytes())?,
@@ -253,10 +256,10 @@ fn message(file: &str, line: usize, column: usize, kind: &str, text: &str, sourc
     );
 }
 
-fn tell(file: &str, report: &Report) {
+fn tell(file: &str, kind: &str, report: &Report) {
     let diagnostic = &report.diagnostic;
     let column = report.text.get(..diagnostic.span.start).map_or(0, |before| before.chars().count());
-    message(file, report.line, column, "error", &diagnostic.message, &report.text);
+    message(file, report.line, column, kind, &diagnostic.message, &report.text);
     for note in &diagnostic.notes {
         message(file, report.line, column, "note", note, &report.text);
     }

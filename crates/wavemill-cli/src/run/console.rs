@@ -1,37 +1,60 @@
 //! What kernels print.
 
-use std::io::{self, Write};
-use std::sync::Mutex;
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Mutex, PoisonError};
 
 use wavemill::Output;
 
+use super::watch::Watch;
 use crate::failure::Failure;
-use crate::message::{self, Kind};
+use crate::message::{self, Format, Kind};
 
 /// Passes what a kernel prints on to the command's own outputs.
-#[derive(Debug, Default)]
-pub(crate) struct Console {
+#[derive(Debug)]
+pub(super) struct Console<'a> {
+    /// Who shows how far the launch is.
+    watch: &'a Watch,
+    /// Whether the standard output is a terminal.
+    terminal: bool,
     /// The first thing that went wrong.
-    failed: Mutex<Option<io::Error>>,
+    failed: Mutex<Option<Failure>>,
 }
 
-impl Console {
+impl<'a> Console<'a> {
+    pub(super) fn new(watch: &'a Watch) -> Self {
+        Console { watch, terminal: io::stdout().is_terminal(), failed: Mutex::new(None) }
+    }
+
     /// Prints. It must not stop the kernel, so what goes wrong is kept for [`Console::check`].
-    pub(crate) fn print(&self, output: Output<'_>) {
+    pub(super) fn print(&self, output: Output<'_>) {
         let result = match output {
-            Output::Stdout(text) => {
+            Output::Stdout(text) => self.watch.beside(self.terminal, text, || {
                 let mut out = io::stdout().lock();
-                out.write_all(text).and_then(|()| out.flush())
-            }
-            Output::Stderr(text) => io::stderr().lock().write_all(text),
+                out.write_all(text).and_then(|()| out.flush()).map_err(Failure::from)
+            }),
+            Output::Stderr(text) => self.watch.beside(true, text, || Self::assertion(text)),
             Output::Note(text) => {
-                message::say(Kind::Note, text);
+                self.watch.beside(true, b"\n", || message::say(Kind::Note, text));
                 Ok(())
             }
             _ => Ok(()),
         };
-        if let Err(error) = result {
-            self.failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+        if let Err(failure) = result {
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        }
+    }
+
+    /// What an assertion says that failed: as the kernel wrote it, or as a message.
+    fn assertion(text: &[u8]) -> Result<(), Failure> {
+        match message::format() {
+            Format::Human | Format::Short => {
+                let written = io::stderr().lock().write_all(text);
+                written.map_err(|error| Failure::output("the standard error", &error))
+            }
+            Format::Json => {
+                message::say(Kind::Assertion, String::from_utf8_lossy(text).trim_end());
+                Ok(())
+            }
         }
     }
 
@@ -39,43 +62,7 @@ impl Console {
     ///
     /// # Errors
     /// What went wrong first.
-    pub(crate) fn check(self) -> Result<(), Failure> {
-        match self.failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            Some(error) => Err(error.into()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Reads a number of bytes such as `4096`, `64K`, `16M` or `1G`, for clap.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => Some(1u64),
-        "K" => Some(1 << 10),
-        "M" => Some(1 << 20),
-        "G" => Some(1 << 30),
-        _ => None,
-    };
-    let number = digits.replace('_', "").parse::<u64>().ok();
-    let size = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    size.filter(|size| *size > 0)
-        .ok_or_else(|| "expected a number of bytes such as 65536, 64K, 16M or 1G".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        for (text, size) in
-            [("1", 1), ("65_536", 65_536), ("64K", 65_536), ("16m", 16 << 20), ("3G", 3 << 30)]
-        {
-            assert_eq!(bytes(text), Ok(size), "{text}");
-        }
-        for text in ["", "0", "K", "-1", "1T", "1.5M", "99999999999G", "1 K", "1\u{e4}"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
+    pub(super) fn check(self) -> Result<(), Failure> {
+        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

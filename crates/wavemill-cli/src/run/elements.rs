@@ -61,6 +61,9 @@ impl Elements {
                 match (low, high) {
                     (Number::Int(low), Number::Int(high)) if low <= high => false,
                     (Number::Float(low), Number::Float(high)) if low <= high => !(high - low).is_finite(),
+                    (Number::Float(low), Number::Float(high)) if low.is_nan() || high.is_nan() => {
+                        return Err(Failure::usage("an end of the range of `random` is no number"));
+                    }
                     _ => {
                         return Err(Failure::usage(
                             "the range of `random` is empty: its low end is above its high end",

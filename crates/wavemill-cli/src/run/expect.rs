@@ -113,13 +113,17 @@ impl Expectation {
     pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
         let expected = self.contents.elements(shape.element, view.count())?;
-        Ok(Prepared { shape: shape.clone(), view, expected, tolerance: self.tolerance })
+        let slice = self.slice.as_ref().map_or(String::new(), |slice| format!("[{slice}]"));
+        let what = format!("{}{slice}", self.buffer);
+        Ok(Prepared { what, shape: shape.clone(), view, expected, tolerance: self.tolerance })
     }
 }
 
 /// An expectation with its numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
+    /// What is compared, as it was asked for: `y`, `y[:4]`.
+    what: String,
     shape: Shape,
     view: View,
     expected: Elements,
@@ -160,7 +164,7 @@ impl Prepared {
         })?;
         let (name, all) = (&self.shape.name, self.view.count());
         if count == 0 {
-            return Ok(Ok(format!("{name}: {} as expected", Plural(all, "element"))));
+            return Ok(Ok(format!("{}: {} as expected", self.what, Plural(all, "element"))));
         }
         let verb = if count == 1 { "is" } else { "are" };
         let mut message = format!("{name}: {} of {} {verb} wrong", Grouped(count), Plural(all, "element"));
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_the_slice_counts() {
-        assert_eq!(check("y[:2]=iota", "", &[0.0, 1.0, 7.0]), Ok("y: 2 elements as expected".to_owned()));
+        assert_eq!(check("y[:2]=iota", "", &[0.0, 1.0, 7.0]), Ok("y[:2]: 2 elements as expected".to_owned()));
         let message = check("y=iota", "", &[0.0, 2.0, 7.0]).unwrap_err();
         assert!(
             message.starts_with("y: 2 of 3 elements are wrong\n  y[1]: expected 1.0, found 2.0 ("),

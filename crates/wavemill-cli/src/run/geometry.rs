@@ -7,7 +7,7 @@ use wavemill::Kernel;
 
 use super::options::LaunchJob;
 use super::text::{Extent, Grouped};
-use crate::failure::Failure;
+use crate::failure::{Failure, escaped};
 
 /// A size in one to three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl Geometry {
             (Some(block), Some(required)) if block.n != required.n => {
                 return Err(Failure::usage(format!(
                     "a workgroup of {block} work-items was asked for, but `{}` was compiled for {required} only",
-                    kernel.name()
+                    escaped(kernel.name())
                 ))
                 .help(format!("Leave --block out, or say --block {required}.")));
             }
@@ -142,7 +142,7 @@ impl Geometry {
             let has = u64::try_from(items).map_or_else(|_| "too many".to_owned(), |n| Grouped(n).to_string());
             return Err(Failure::usage(format!(
                 "a workgroup of {block} has {has} work-items, but `{}` takes {max} at most",
-                kernel.name()
+                escaped(kernel.name())
             )));
         }
         let geometry = Geometry { grid, block };

@@ -1,10 +1,10 @@
 //! Launch files: what `wavemill run` is told, as TOML.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::amount::{BytesText, SecondsText, Whole};
 use super::geometry::Size;
 use crate::failure::Failure;
 use crate::input;
@@ -25,25 +25,25 @@ pub(crate) struct LaunchFile {
     pub grid: Option<SizeText>,
     pub block: Option<SizeText>,
     pub offset: Option<SizeText>,
-    pub dynamic_lds: Option<u32>,
+    pub dynamic_lds: Option<Whole>,
     pub args: Vec<String>,
     pub print: Vec<String>,
     pub out: Vec<String>,
     pub expect: Vec<ExpectText>,
     pub tolerance: Option<String>,
-    pub repeat: Option<NonZeroU32>,
+    pub repeat: Option<Whole>,
     pub launch: Option<Vec<LaunchTable>>,
     pub stats: Option<StatsText>,
-    pub threads: Option<usize>,
+    pub threads: Option<Whole>,
     pub tier: Option<String>,
-    pub max_instructions: Option<u64>,
-    pub timeout: Option<f64>,
+    pub max_instructions: Option<Whole>,
+    pub timeout: Option<SecondsText>,
     pub deterministic: bool,
     pub poison: Option<PoisonText>,
     pub strict: Option<StrictText>,
     pub cooperative: bool,
-    pub printf_buffer: Option<u64>,
-    pub heap: Option<u64>,
+    pub printf_buffer: Option<BytesText>,
+    pub heap: Option<BytesText>,
     pub address_mode: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct LaunchTable {
     pub grid: Option<SizeText>,
     pub block: Option<SizeText>,
     pub offset: Option<SizeText>,
-    pub dynamic_lds: Option<u32>,
+    pub dynamic_lds: Option<Whole>,
     pub cooperative: Option<bool>,
     pub args: Vec<String>,
     pub print: Vec<String>,
@@ -65,7 +65,7 @@ pub(crate) struct LaunchTable {
     pub expect: Vec<ExpectText>,
     pub tolerance: Option<String>,
     /// How often it runs, one time after the other, on the same buffers.
-    pub repeat: Option<NonZeroU32>,
+    pub repeat: Option<Whole>,
 }
 
 /// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
@@ -269,16 +269,17 @@ mod tests {
             poison = 0xfffafffa
             cooperative = true
             printf-buffer = 4096
-            heap = 65536
+            heap = "64K"
         "#;
         let file: LaunchFile = toml::from_str(text).unwrap();
         assert_eq!(file.grid.unwrap().size().unwrap(), Size { n: [4, 2, 1], dims: 2 });
         assert_eq!(file.block.unwrap().size().unwrap(), Size { n: [16, 16, 1], dims: 2 });
         assert_eq!(file.poison, Some(PoisonText::Word(0xfffa_fffa)));
         assert!(matches!(&file.expect[1], ExpectText::WithTolerance { that, .. } if that == "y[0]=0"));
-        assert_eq!((file.repeat.map(NonZeroU32::get), file.timeout), (Some(3), Some(2.5)));
+        assert_eq!((file.repeat.map(Whole::get), file.timeout.map(SecondsText::get)), (Some(3), Some(2.5)));
         for bad in [
-            "repeat = 0",
+            "repeat = -1",
+            "heap = true",
             "launch = 1",
             "[[launch]]\nthreads = 1",
             "kernal = 'k'",

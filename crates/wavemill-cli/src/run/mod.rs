@@ -1,12 +1,13 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
+pub(crate) mod amount;
 mod console;
 mod coverage;
 mod details;
 mod element;
 mod elements;
 mod expect;
-pub(crate) mod files;
+mod files;
 mod fill;
 mod geometry;
 mod launch_file;
@@ -14,6 +15,7 @@ mod npy;
 pub(crate) mod options;
 mod output;
 mod plan;
+mod progress;
 mod session;
 mod shared_file;
 mod signature;
@@ -44,6 +46,7 @@ use plan::{Buffers, Known};
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
 use text::{Plural, closest};
+use watch::Watch;
 
 /// Kernels that a message lists.
 const LISTED: usize = 20;
@@ -75,7 +78,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             "this build does not check what kernels access, and is for `wavemill bench` only",
         ));
     }
-    prepare(&Job::of(args)?, args.init.as_deref(), |session, buffers| session.run(buffers))
+    let job = Job::of(args)?;
+    // Loading and filling take time, too.
+    let watch = Watch::start(&job)?;
+    prepare(&job, args.init.as_deref(), Some(&watch), |session, buffers| session.run(buffers, &watch))
 }
 
 /// Finds out whether a launch file makes sense: reads it, loads its code objects, and plans all of its launches, but
@@ -86,19 +92,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 pub fn check_launch_file(contents: &[u8], path: &Path) -> Result<(), Failure> {
     let args = RunArgs { file: path.to_owned(), ..RunArgs::default() };
     let job = Job::with(&args, Some(LaunchFile::parse(contents, path)?))?;
-    prepare(&job, None, |session, buffers| session.check(&buffers))
+    prepare(&job, None, None, |session, buffers| session.check(&buffers))
 }
 
-/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`.
+/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`. `watch` says
+/// whether there is time for it.
 fn prepare(
     job: &Job,
     init_file: Option<&Path>,
+    watch: Option<&Watch>,
     then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut loader = Loader { job, files: Vec::new(), device: None, modules: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
     for (index, launch) in job.launches.iter().enumerate() {
         let named = |failure| name_launch(job, index, launch.kernel.as_deref(), failure);
+        if let Some(watch) = watch {
+            watch.check(|| format!("loaded `{}`", launch.object.display()))?;
+        }
         kernels.push(loader.load(launch).map_err(named)?);
     }
     let Some(device) = loader.device.take() else { return Ok(()) };
@@ -218,11 +229,13 @@ impl Loader<'_> {
 fn fits(code: &TargetId) -> String {
     let mut fitting = Vec::new();
     for target in Target::ALL {
-        let id = TargetId::new(Processor::from_name(target.name()));
+        // With the settings that the code needs.
+        let processor = Processor::from_name(target.name());
+        let id = TargetId { xnack: code.xnack, sramecc: code.sramecc, ..TargetId::new(processor) };
         if code.fit(&id).is_some() {
             let products = PRODUCTS.iter().filter(|product| product.target == target);
             let products: Vec<&str> = products.map(|product| product.name).collect();
-            fitting.push(format!("{target} ({})", products.join(", ")));
+            fitting.push(format!("{id} ({})", products.join(", ")));
         }
     }
     fitting.join(" or ")

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wavemill::{AddressMode, RunOptions, Strict, TargetChoice, Tier};
 
-use super::console;
+use super::amount::{self, BytesText, Whole};
 use super::expect::{Expectation, Tolerance};
 use super::geometry::Size;
 use super::launch_file::{
@@ -16,7 +16,7 @@ use super::launch_file::{
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
 use super::trace::{self, PcRange, TraceJob};
-use crate::failure::Failure;
+use crate::failure::{Failure, escaped};
 use crate::input;
 
 pub(crate) const HELP: &str = "\
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub coverage: Option<PathBuf>,
     /// Host threads, 1024 at most; all cores by default
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = amount::threads)]
     pub threads: Option<NonZeroUsize>,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER")]
@@ -114,10 +114,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
     /// Stop after that many seconds, and tell where every wave is
-    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    #[arg(long, value_name = "SECONDS", value_parser = amount::timeout)]
     pub timeout: Option<Duration>,
     /// Launch that often, one time after the other, on the same buffers
-    #[arg(long, value_name = "N", value_parser = repeat)]
+    #[arg(long, value_name = "N", value_parser = amount::times)]
     pub repeat: Option<NonZeroU32>,
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long)]
@@ -134,10 +134,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub cooperative: bool,
     /// Bytes of what the kernel can print by OpenCL's printf, such as 64M; 16M by default
-    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = amount::printf_buffer)]
     pub printf_buffer: Option<u64>,
     /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
-    #[arg(long, value_name = "BYTES", value_parser = console::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = amount::heap)]
     pub heap: Option<u64>,
     /// What addresses of kernels are: sandbox, the same in every run, or identity, those of this process; sandbox by default
     #[arg(long, value_name = "MODE", value_parser = address_mode)]
@@ -250,7 +250,7 @@ impl Wanted {
 /// How messages call a launch of several: ``launch 2 (`scale`)``.
 pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => format!("launch {} (`{kernel}`)", index + 1),
+        Some(kernel) => format!("launch {} (`{}`)", index + 1, escaped(kernel)),
         None => format!("launch {}", index + 1),
     }
 }
@@ -278,21 +278,11 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     }
 }
 
-/// Reads the number of `--threads`, for clap.
-pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
-}
-
 /// Reads the mode of `--address-mode`, for clap.
 fn address_mode(text: &str) -> Result<AddressMode, String> {
     let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
     let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");
     found.ok_or_else(|| format!("expected {}, found `{text}`", expected()))
-}
-
-/// Reads the number of `--repeat`, for clap.
-fn repeat(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| "expected a number of 1 or more".to_owned())
 }
 
 /// Reads the word of `--poison`.
@@ -327,21 +317,6 @@ pub(crate) fn strict_text(strict: Strict) -> String {
     let has = |rule: Strict| (rule.lds && strict.lds) || (rule.buffers && strict.buffers);
     let names: Vec<&str> = STRICT.iter().filter(|(_, rule)| has(*rule)).map(|(name, _)| *name).collect();
     names.join(",")
-}
-
-/// Reads the seconds of `--timeout`, for clap.
-fn timeout(text: &str) -> Result<Duration, String> {
-    let seconds: f64 =
-        text.parse().map_err(|_| "expected a number of seconds such as 10 or 0.5".to_owned())?;
-    seconds_to_run(seconds)
-}
-
-/// A number of seconds after which a run is stopped.
-fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(format!("{seconds} seconds are no time; expected a number above 0, such as 10 or 0.5")),
-    }
 }
 
 impl Job {
@@ -484,8 +459,15 @@ impl Job {
             Some(StatsText::Flag(true)) => Some(StatsLevel::Basic),
             Some(StatsText::Level(level)) => Some(level),
         });
-        self.printf_buffer = self.printf_buffer.or(file.printf_buffer);
-        self.heap = self.heap.or(file.heap);
+        let size = |key: &str, text: &Option<BytesText>, read: fn(&str) -> Result<u64, String>| {
+            let read = text.as_ref().map(|text| read(&text.text())).transpose();
+            read.map_err(|why| Failure::usage(format!("{key}: {why}")))
+        };
+        // What the command line replaces must make sense, too.
+        let printf_buffer = size("printf-buffer", &file.printf_buffer, amount::printf_buffer)?;
+        let heap = size("heap", &file.heap, amount::heap)?;
+        self.printf_buffer = self.printf_buffer.or(printf_buffer);
+        self.heap = self.heap.or(heap);
         if let (None, Some(mode)) = (self.address_mode, &file.address_mode) {
             let mode = address_mode(mode).map_err(|why| Failure::usage(format!("address-mode: {why}")))?;
             self.address_mode = Some(mode);
@@ -508,15 +490,16 @@ impl Job {
             };
         }
         if self.options.threads.is_none() {
-            let zero = || Failure::usage("threads: expected 1 or more");
-            self.options.threads = file.threads.map(|n| NonZeroUsize::new(n).ok_or_else(zero)).transpose()?;
+            let threads = file.threads.map(|n| amount::threads(&n.get().to_string())).transpose();
+            self.options.threads = threads.map_err(|why| Failure::usage(format!("threads: {why}")))?;
         }
         if self.options.tier.is_none() {
             self.options.tier = tier(file.tier.as_ref())?;
         }
-        self.options.max_instructions = self.options.max_instructions.or(file.max_instructions);
+        self.options.max_instructions =
+            self.options.max_instructions.or(file.max_instructions.map(Whole::get));
         if self.timeout.is_none() {
-            let seconds = file.timeout.map(seconds_to_run).transpose();
+            let seconds = file.timeout.map(|time| amount::seconds_to_run(time.get())).transpose();
             self.timeout = seconds.map_err(|why| Failure::usage(format!("timeout: {why}")))?;
         }
         Ok(())
@@ -618,10 +601,15 @@ impl LaunchJob {
             self.offset = offset.offset()?;
         }
         if args.dynamic_lds.is_none() {
-            self.dynamic_lds = table.dynamic_lds.unwrap_or(0);
+            let bytes = table.dynamic_lds.map_or(0, Whole::get);
+            self.dynamic_lds = u32::try_from(bytes).map_err(|_| {
+                Failure::usage(format!("dynamic-lds: {bytes} bytes are more than 32 bits can count"))
+            })?;
         }
         self.cooperative |= table.cooperative.unwrap_or(false);
-        self.repeat = self.repeat.or(table.repeat);
+        let repeat = table.repeat.map(|n| amount::times(&n.get().to_string())).transpose();
+        let repeat = repeat.map_err(|why| Failure::usage(format!("repeat: {why}")))?;
+        self.repeat = self.repeat.or(repeat);
         self.merge_arguments(&table.args, base)?;
         let wanted = (&table.print[..], &table.out[..], &table.expect[..]);
         self.wanted.add(wanted, base, tolerance, table.tolerance.as_ref())?;

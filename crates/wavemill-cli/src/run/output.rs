@@ -1,6 +1,5 @@
 //! Results in files.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,6 +10,7 @@ use super::element::Number;
 use super::npy;
 use super::view::{self, Shape, View};
 use crate::failure::Failure;
+use crate::files;
 
 /// A result to be written to a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,7 +181,7 @@ impl Output {
         let view = View::parse(shape, self.slice.as_deref())?;
         let path = self.file.display().to_string();
         let failed = |error| Failure::output(&format!("`{path}`"), &error);
-        let mut file = BufWriter::new(File::create(&self.file).map_err(failed)?);
+        let mut file = BufWriter::new(files::create(&self.file)?);
         if self.kind == Kind::Png {
             self.picture(shape, &view, read, &mut file)?;
         } else {

@@ -91,16 +91,10 @@ impl<'a> Checks<'a> {
                 prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")));
             checks.printed.push(printed?);
         }
-        for (index, output) in wanted.out.iter().enumerate() {
+        for output in &wanted.out {
             let buffer = find(&output.buffer)
                 .and_then(|buffer| output.check(shape(buffer)).map(|()| buffer))
                 .map_err(|failure| failure.within("--out"))?;
-            if let Some(other) = wanted.out[..index].iter().find(|other| other.file() == output.file()) {
-                return Err(Failure::usage(format!(
-                    "--out: `{}` and `{}` name the same file",
-                    other.text, output.text
-                )));
-            }
             checks.outputs.push((buffer, output));
         }
         for expectation in &wanted.expect {
@@ -246,20 +240,19 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(super) fn run(&self, buffers: Buffers<'_>) -> Result<(), Failure> {
+    pub(super) fn run(&self, buffers: Buffers<'_>, watch: &Watch) -> Result<(), Failure> {
         // Of several launches one has what is to be traced.
         let traced: Vec<_> = self.launches.iter().map(|prepared| prepared.check_trace(self.job)).collect();
         if traced.iter().all(Result::is_err) {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
-        let buffers = self.allocate(buffers)?;
+        let buffers = self.allocate(buffers, watch)?;
         let launches = self.build(&buffers)?;
         let named = |index: usize, failure: Failure| self.named(index, failure);
         let writer = self.job.trace.as_ref().map(trace::Writer::open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
         let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
-        let watch = Watch::start(self.job)?;
-        let console = Console::default();
+        let console = Console::new(watch);
         let print = |output: wavemill::Output<'_>| console.print(output);
         let mut out = Results::new();
         let mut wrong = Vec::new();
@@ -276,7 +269,7 @@ impl Session<'_> {
             let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
             let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
             let done = self
-                .launch(index, prepared, launch, &watch, coverage.as_mut())
+                .launch(index, prepared, launch, watch, coverage.as_mut())
                 .map_err(|failure| named(index, failure))
                 .and_then(|()| prepared.checks.apply(&buffers, &mut out, &mut wrong, label));
             done.map_err(|failure| also(failure, &wrong))?;
@@ -396,12 +389,16 @@ impl Session<'_> {
     }
 
     /// Allocates and fills the buffers.
-    fn allocate(&self, planned: Buffers<'_>) -> Result<Vec<(Shape, Buffer)>, Failure> {
+    fn allocate(&self, planned: Buffers<'_>, watch: &Watch) -> Result<Vec<(Shape, Buffer)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, contents, .. } in planned.list {
             let size = size_of(&shape)?;
+            let in_time =
+                || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name));
+            in_time()?;
+            // What it says names the buffer.
+            let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
             let fill = || {
-                let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
                 match &contents {
                     Contents::Fresh => {}
                     // Fresh memory holds zeros.
@@ -410,16 +407,20 @@ impl Session<'_> {
                     Contents::Made(elements) => {
                         let mut at = 0;
                         elements.each_piece(|piece| {
+                            in_time()?;
                             buffer.write_bytes(at, piece).map_err(|error| failure(&error))?;
                             at += piece.len() as u64;
                             Ok(())
                         })?;
                     }
                 }
-                Ok(buffer)
+                Ok(())
             };
-            let buffer =
-                fill().map_err(|failure: Failure| failure.within(format_args!("buffer `{}`", shape.name)))?;
+            fill().map_err(|failure: Failure| match failure.exit {
+                // It says so itself.
+                Exit::Limit => failure,
+                _ => failure.within(format_args!("buffer `{}`", shape.name)),
+            })?;
             log::info!(
                 "buffer `{}`: {}, {size} bytes at {:#x}",
                 shape.name,

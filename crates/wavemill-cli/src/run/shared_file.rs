@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use same_file::Handle;
 
-/// Links to links that are followed, as many as Linux does.
-const LINKS: usize = 40;
+use crate::files::behind_links;
 
 /// A file, whether it is there yet or not, that was found to be one that can be replaced.
 #[derive(Debug)]
@@ -26,19 +25,6 @@ pub(super) struct Turn<'a> {
     next: File,
     /// Whether `next` is the file by now.
     replaced: bool,
-}
-
-/// What is at the end of a chain of symbolic links; nothing need be there.
-pub(super) fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        match fs::read_link(&path) {
-            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
-            // It is no link, or is not there.
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 impl SharedFile {

@@ -1,24 +1,21 @@
 //! Keeps an eye on launches while they run: the time that they may take, Ctrl-\, and how far they are.
 
-use std::fmt::Write;
 use std::io::IsTerminal as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 use wavemill::RunControl;
 
 use super::options::Job;
-use super::text::Grouped;
-use crate::failure::Failure;
+use super::progress::Progress;
+use crate::failure::{Exit, Failure};
 use crate::message::{self, Format};
 
 /// How often it looks.
 const TICK: Duration = Duration::from_millis(50);
-/// A launch that is over by then needs no progress bar.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The eye.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub(super) struct Watch {
     quit: Arc<AtomicBool>,
     /// Whether somebody sees a progress bar.
     bar: bool,
+    /// How far the launch is that runs.
+    progress: Mutex<Option<Progress>>,
 }
 
 impl Watch {
@@ -53,7 +52,31 @@ impl Watch {
             deadline: job.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             quit,
             bar: human && job.trace.is_none() && std::io::stderr().is_terminal(),
+            progress: Mutex::new(None),
         })
+    }
+
+    /// Whether the run may go on with something that is no launch, said in a few words.
+    ///
+    /// # Errors
+    /// The time is over, or Ctrl-\\ came.
+    pub(super) fn check(&self, what: impl FnOnce() -> String) -> Result<(), Failure> {
+        match self.verdict() {
+            None => Ok(()),
+            Some(why) => {
+                Err(Failure::new(Exit::Limit, format!("{why}: the run was stopped while it {}", what())))
+            }
+        }
+    }
+
+    /// Prints something that is `text` in the end: the progress bar makes room if both are on the terminal.
+    pub(super) fn beside<T>(&self, on_terminal: bool, text: &[u8], print: impl FnOnce() -> T) -> T {
+        // It is held until all is printed, so that the bar does not come back meanwhile.
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(progress) = progress.as_mut().filter(|_| on_terminal) {
+            progress.make_room(text);
+        }
+        print()
     }
 
     /// Why the run has to end now, if it has.
@@ -79,8 +102,8 @@ impl Watch {
             return (run(), why);
         }
         let (over, wait) = channel::<()>();
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(Progress::new(workgroups));
         let watch = move || {
-            let mut progress = Progress::new(workgroups);
             loop {
                 let left =
                     self.deadline.map_or(TICK, |(end, _)| end.saturating_duration_since(Instant::now()));
@@ -93,7 +116,10 @@ impl Watch {
                     return Some(why);
                 }
                 if self.bar {
-                    progress.show(control.workgroups_done(), ProgressDrawTarget::stderr);
+                    let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(progress) = &mut *progress {
+                        progress.show(control.workgroups_done(), ProgressDrawTarget::stderr);
+                    }
                 }
             }
         };
@@ -106,65 +132,20 @@ impl Watch {
                 // A host without a thread to spare runs the launch without an eye on it.
                 Err(error) => log::warn!("cannot watch the launch: {error}"),
             }
+            // The bar goes.
+            self.progress.lock().unwrap_or_else(PoisonError::into_inner).take();
             (result, why)
         })
     }
 }
 
-/// A progress bar that comes late, and goes when it is dropped.
-struct Progress {
-    started: Instant,
-    /// It learns the rate from the beginning, but is not seen.
-    bar: ProgressBar,
-    shown: bool,
-}
-
-impl Progress {
-    fn new(workgroups: u64) -> Progress {
-        let bar = ProgressBar::with_draw_target(Some(workgroups), ProgressDrawTarget::hidden());
-        let template =
-            "{elapsed_precise} [{bar:30}] {human_pos} of {human_len} workgroups, {rate}, {eta} left";
-        let rate = |state: &ProgressState, out: &mut dyn Write| {
-            let rate = state.per_sec();
-            // Nobody can be told that there is no room for it.
-            let _ = match rate < 10.0 {
-                true => write!(out, "{rate:.1} per second"),
-                false => write!(out, "{} per second", Grouped(rate as u64)),
-            };
-        };
-        // The template is ours, and a test reads what it makes.
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
-        }
-        Progress { started: Instant::now(), bar, shown: false }
-    }
-
-    /// Notes how many workgroups are done, and shows it.
-    fn show(&mut self, done: u64, target: impl FnOnce() -> ProgressDrawTarget) {
-        if !self.shown && self.started.elapsed() >= PATIENCE {
-            self.bar.set_draw_target(target());
-            self.shown = true;
-        }
-        self.bar.set_position(done);
-        self.bar.tick();
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use indicatif::InMemoryTerm;
-
     use super::*;
 
     fn watch(deadline: Option<Duration>) -> Watch {
         let deadline = deadline.map(|time| (Instant::now() + time, time));
-        Watch { deadline, quit: Arc::default(), bar: false }
+        Watch { deadline, quit: Arc::default(), bar: false, progress: Mutex::default() }
     }
 
     #[test]
@@ -192,23 +173,5 @@ mod tests {
         let control = RunControl::default();
         assert_eq!(watch(Some(Duration::from_secs(1000))).during(&control, 1, || 7), (7, None));
         assert!(!control.is_stopped());
-    }
-
-    #[test]
-    fn the_bar_comes_after_a_second_and_goes() {
-        let term = InMemoryTerm::new(4, 120);
-        let target = || ProgressDrawTarget::term_like(Box::new(term.clone()));
-        let mut progress = Progress::new(2000);
-        progress.show(1, target);
-        assert_eq!(term.contents(), "");
-        let Some(earlier) = Instant::now().checked_sub(PATIENCE) else { return };
-        progress.started = earlier;
-        progress.show(500, target);
-        let shown = term.contents();
-        assert!(shown.starts_with("00:00:00 [=======>   "), "{shown}");
-        assert!(shown.contains("] 500 of 2,000 workgroups, "), "{shown}");
-        assert!(shown.contains(" per second, ") && shown.ends_with(" left"), "{shown}");
-        drop(progress);
-        assert_eq!(term.contents(), "");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::host_block::HostBlock;
-use super::{LDS_APERTURE, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE};
+use super::{LDS_APERTURE, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
 use crate::fault::Access;
 use crate::raw;
 
@@ -194,6 +194,8 @@ impl MemoryMap {
             _ => {}
         }
         let Neighbours { holds, below, above } = self.neighbours(address);
+        let near =
+            below.iter().map(|b| address - b.end()).chain(above.iter().map(|a| a.start - address)).min();
         match (holds, below, above) {
             (Some(Neighbour { name, start, freed: true, .. }), ..) => {
                 Nearest::Freed { name, offset: address - start }
@@ -201,6 +203,7 @@ impl MemoryMap {
             (Some(Neighbour { name, start, size, .. }), ..) => {
                 Nearest::Inside { name, offset: address - start, size }
             }
+            (None, ..) if near.is_some_and(|distance| distance > SPACING) => Nearest::Far,
             (None, Some(b), a) if a.as_ref().is_none_or(|a| address - b.end() <= a.start - address) => {
                 Nearest::After { distance: address - b.end(), name: b.name, freed: b.freed }
             }

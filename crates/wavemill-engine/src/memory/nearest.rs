@@ -7,6 +7,9 @@ use std::fmt;
 pub enum Nearest {
     /// There is no allocation at all.
     Nothing,
+    /// Further from all of them than they are from each other ([`SPACING`](super::SPACING)): no wrong index on one of
+    /// them, but something else that was taken for an address.
+    Far,
     /// In the first page, where nothing ever is: a null pointer, or an index on one.
     Null,
     /// Inside it: the access runs out of it or is not allowed.
@@ -68,6 +71,7 @@ impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Nearest::Nothing => f.write_str("nothing is allocated"),
+            Nearest::Far => f.write_str("no buffer is near"),
             Nearest::Null => f.write_str("a null pointer"),
             Nearest::Inside { name, offset, size } => {
                 write!(f, "byte {offset} of `{name}`, which has {size}")

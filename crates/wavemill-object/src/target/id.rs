@@ -150,7 +150,7 @@ impl TargetId {
                 Some(name) => (name, Feature::On),
                 None => (part.strip_suffix('-')?, Feature::Off),
             };
-            *target.feature_mut(name)? = setting;
+            target.set(name, setting)?;
         }
         Some(target)
     }
@@ -160,9 +160,16 @@ impl TargetId {
         let mut parts = id.split('+');
         let mut target = TargetId::new(Processor::from_name(parts.next()?));
         for name in parts {
-            *target.feature_mut(name)? = Feature::On;
+            target.set(name, Feature::On)?;
         }
         Some(target)
+    }
+
+    /// Sets a feature that has not been set; `None` if it has, or there is none of that name.
+    fn set(&mut self, name: &str, setting: Feature) -> Option<()> {
+        let feature = self.feature_mut(name).filter(|feature| **feature == Feature::Any)?;
+        *feature = setting;
+        Some(())
     }
 
     fn feature_mut(&mut self, name: &str) -> Option<&mut Feature> {
@@ -271,6 +278,19 @@ mod tests {
         }
         assert_eq!(TargetId::from_flags_v3(0x12f).to_string(), "gfx906:sramecc-:xnack+");
         assert_eq!(TargetId::from_flags_v3(0x36), id("gfx1030"));
+    }
+
+    #[test]
+    fn features_are_set_once() {
+        for twice in [
+            "gfx90a:xnack+:xnack-",
+            "gfx90a:xnack+:xnack+",
+            "gfx90a:sramecc+:xnack-:sramecc-",
+            "gfx908+xnack+xnack",
+        ] {
+            assert_eq!(TargetId::parse(twice), None, "{twice}");
+        }
+        assert!(TargetId::parse("gfx90a:xnack+:sramecc-").is_some());
     }
 
     #[test]

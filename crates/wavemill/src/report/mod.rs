@@ -193,7 +193,7 @@ impl FaultReport {
 
 /// Whether allocations around an address can tell something about it.
 fn is_somewhere(nearest: &Nearest) -> bool {
-    !matches!(nearest, Nearest::Null | Nearest::Lds { .. } | Nearest::Private { .. })
+    !matches!(nearest, Nearest::Null | Nearest::Far | Nearest::Lds { .. } | Nearest::Private { .. })
 }
 
 /// Code around a PC.

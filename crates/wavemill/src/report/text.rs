@@ -43,14 +43,27 @@ impl fmt::Display for Count {
     }
 }
 
+/// A name out of a file, which must not break the layout: control characters are escaped.
+struct OnOneLine<'a>(&'a str);
+
+impl fmt::Display for OnOneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c.is_control() {
+            true => write!(f, "{}", c.escape_default()),
+            false => f.write_char(c),
+        })
+    }
+}
+
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = &self.fault;
         self.what(f)?;
-        write!(f, "  kernel       {}", self.kernel)?;
+        write!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
         if let Some((name, offset)) = &self.function {
             if *name != self.kernel {
-                write!(f, ", in {name}")?;
+                let full = wavemill_object::demangle(name);
+                write!(f, ", in {}", OnOneLine(full.as_ref().unwrap_or(name)))?;
             }
             write!(f, " + {offset:#x}")?;
         }
@@ -155,11 +168,11 @@ impl FaultReport {
         if self.source.is_none() && self.inlined.is_empty() {
             return Ok(());
         }
-        write!(f, "  source       {}", place(&self.source))?;
+        write!(f, "  source       {}", OnOneLine(&place(&self.source)))?;
         for call in &self.inlined {
             let name = wavemill_object::demangle(&call.function).unwrap_or_else(|| call.function.clone());
             let name = if name.is_empty() { unknown() } else { name };
-            write!(f, ", in {name}\n    inlined at {}", place(&call.at))?;
+            write!(f, ", in {}\n    inlined at {}", OnOneLine(&name), OnOneLine(&place(&call.at)))?;
         }
         writeln!(f)
     }
@@ -220,7 +233,7 @@ impl FaultReport {
                 "  {title:12} {:#x}..{:#x} `{}`, {}{freed}, {}",
                 one.start,
                 one.end(),
-                one.name,
+                OnOneLine(&one.name),
                 bytes(one.size),
                 relation(one)
             )?;

@@ -6,15 +6,16 @@ mod hostcall;
 mod printf;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use wavemill_engine::{Host, MemoryMap};
 use wavemill_object::ValueKind;
 
-use crate::Result;
 use crate::buffer::Buffer;
 use crate::device::DeviceInner;
 use crate::module::Kernel;
+use crate::{Error, Result};
 pub(crate) use heap::Heap;
 use hostcall::Hostcalls;
 pub(crate) use printf::Formats;
@@ -22,6 +23,9 @@ use printf::PrintfBuffer;
 
 /// Bytes of a launch's printf buffer, if nothing else is said.
 pub(crate) const PRINTF_BUFFER: u64 = 16 << 20;
+/// Bytes that a launch's printf buffer can have ([`Launch::printf_buffer`](crate::Launch::printf_buffer)): its size is
+/// counted in 32 bits, and less than one record makes no sense.
+pub const PRINTF_BUFFER_SIZES: RangeInclusive<u64> = 64..=0xffff_ffff;
 /// Bytes of a device's heap, if nothing else is said.
 const HEAP: u64 = 256 << 20;
 
@@ -81,8 +85,15 @@ impl<'a> Services<'a> {
         let wants = |kind: ValueKind| metadata.is_some_and(|m| m.args.iter().any(|a| a.value_kind == kind));
         let printf = match wants(ValueKind::HiddenPrintfBuffer) {
             true => {
-                let size = printf_buffer.clamp(64, u64::from(u32::MAX));
-                let buffer = PrintfBuffer::new(Buffer::internal(device, "printf buffer", size, 256)?)?;
+                if !PRINTF_BUFFER_SIZES.contains(&printf_buffer) {
+                    let (least, most) = PRINTF_BUFFER_SIZES.into_inner();
+                    let problem = format!(
+                        "a printf buffer of {printf_buffer} bytes cannot be; it has {least} to {most}"
+                    );
+                    return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+                }
+                let buffer =
+                    PrintfBuffer::new(Buffer::internal(device, "printf buffer", printf_buffer, 256)?)?;
                 Some((buffer, kernel.module.printf.clone()))
             }
             false => None,

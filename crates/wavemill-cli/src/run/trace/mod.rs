@@ -6,7 +6,7 @@ mod text;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use wavemill::{Kernel, TraceStep, Tracer};
@@ -15,7 +15,8 @@ use wavemill_object::is_called;
 pub(in crate::run) use text::access_name;
 
 use super::text::closest;
-use crate::failure::Failure;
+use crate::failure::{Failure, escaped};
+use crate::files;
 use crate::message;
 
 /// How the lines of a trace are written.
@@ -72,6 +73,14 @@ impl PcRange {
     pub(crate) fn parse(text: &str) -> Result<PcRange, Failure> {
         let digits = text.starts_with(|first: char| first.is_ascii_digit());
         let addresses = range(text);
+        let ends = text.rsplit_once('+').map_or(text, |(_, offsets)| offsets).split_once("..");
+        if let Some((first, end)) = ends.and_then(|(first, end)| number(first).zip(number(end)))
+            && first >= end
+        {
+            return Err(Failure::usage(format!(
+                "`{text}` is no range of instructions: its end, {end:#x}, is not behind its beginning, {first:#x}"
+            )));
+        }
         if text.is_empty() || (digits && addresses.is_none()) {
             return Err(Failure::usage(format!(
                 "`{text}` is no range of instructions; expected addresses (0x1000..0x1040, 0x1000), a function, or offsets \
@@ -83,8 +92,23 @@ impl PcRange {
         Ok(PcRange { text: text.to_owned(), parts, addresses: addresses.filter(|_| digits) })
     }
 
-    /// The guest addresses that are meant, in the module of a kernel.
+    /// The guest addresses that are meant, in the module of a kernel, with an instruction among them.
     fn resolve(&self, kernel: &Kernel) -> Result<Range<u64>, Failure> {
+        let range = self.addresses_in(kernel)?;
+        match kernel.has_instruction_in(&range) {
+            true => Ok(range),
+            false => Err(Failure::usage(format!(
+                "--trace-pc: no instruction of the code of `{}` begins in `{}`, {:#x}..{:#x}",
+                escaped(kernel.name()),
+                self.text,
+                range.start,
+                range.end
+            ))
+            .help("`wavemill dis` tells where instructions begin.")),
+        }
+    }
+
+    fn addresses_in(&self, kernel: &Kernel) -> Result<Range<u64>, Failure> {
         if let Some(addresses) = &self.addresses {
             return Ok(addresses.clone());
         }
@@ -121,7 +145,8 @@ impl PcRange {
 /// Where the lines go.
 #[derive(Debug)]
 enum Sink {
-    Stderr,
+    /// The standard error, and the first error that it had.
+    Stderr(Mutex<io::Result<()>>),
     /// A file, and the first error that it had.
     File(Mutex<(BufWriter<File>, io::Result<()>)>),
 }
@@ -138,9 +163,9 @@ impl<'a> Writer<'a> {
     /// Opens the file, if there is one.
     pub(crate) fn open(job: &'a TraceJob) -> Result<Self, Failure> {
         let sink = match &job.file {
-            None => Sink::Stderr,
+            None => Sink::Stderr(Mutex::new(Ok(()))),
             Some(path) => {
-                let file = File::create(path).map_err(|error| Failure::output(&name(path), &error))?;
+                let file = files::create(path)?;
                 Sink::File(Mutex::new((BufWriter::new(file), Ok(()))))
             }
         };
@@ -159,8 +184,12 @@ impl<'a> Writer<'a> {
 
     fn write(&self, line: &str) {
         match &self.sink {
-            // Nobody can be told that the standard error is closed.
-            Sink::Stderr => drop(io::stderr().lock().write_all(line.as_bytes())),
+            Sink::Stderr(result) => {
+                let result = &mut *result.lock().unwrap_or_else(PoisonError::into_inner);
+                if result.is_ok() {
+                    *result = io::stderr().lock().write_all(line.as_bytes());
+                }
+            }
             Sink::File(file) => {
                 let (file, result) = &mut *file.lock().unwrap_or_else(PoisonError::into_inner);
                 if result.is_ok() {
@@ -175,15 +204,18 @@ impl<'a> Writer<'a> {
         match (self.sink, &self.job.file) {
             (Sink::File(file), Some(path)) => {
                 let (mut file, result) = file.into_inner().unwrap_or_else(PoisonError::into_inner);
-                result.and_then(|()| file.flush()).map_err(|error| Failure::output(&name(path), &error))
+                result
+                    .and_then(|()| file.flush())
+                    .map_err(|error| Failure::output(&format!("`{}`", path.display()), &error))
             }
-            _ => Ok(()),
+            (Sink::Stderr(result), _) => {
+                let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+                result.map_err(|error| Failure::output("the trace to the standard error", &error))
+            }
+            // A trace into a file has its name.
+            (Sink::File(_), None) => Ok(()),
         }
     }
-}
-
-fn name(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// Writes a line for each instruction of a launch that was asked for.

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use wavemill::ir::Uni;
 use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 
+use crate::failure::escaped;
+
 /// Column at which the changes begin.
 const CHANGES: usize = 88;
 /// Lanes of a vector register or an access that a line shows.
@@ -63,7 +65,7 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
     let mut line = format!("({x},{y},{z}) wave {}  ", step.wave);
     // Writing to a string does not fail.
     let _ = match step.function {
-        Some((name, offset)) => write!(line, "{name}+{offset:#06x}  {}", step.text),
+        Some((name, offset)) => write!(line, "{}+{offset:#06x}  {}", escaped(name), step.text),
         None => write!(line, "{:#014x}  {}", step.pc, step.text),
     };
     let mut behind = registers(&scalars(step), &step.changes);

@@ -1,0 +1,76 @@
+//! Files that commands write: none is the log, and which path is which file, however it is spelt.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::logging;
+
+/// Links to links that are followed, as many as Linux does.
+const LINKS: usize = 40;
+
+/// Which file a path leads to: paths with the same identity are one file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Identity {
+    /// A file that is there: its device and number, which hard links share.
+    #[cfg(unix)]
+    There(u64, u64),
+    /// Where there is nothing yet, or where files have no numbers: the path without links.
+    Path(PathBuf),
+}
+
+/// What is at the end of a chain of symbolic links; nothing need be there.
+///
+/// # Errors
+/// Links that lead around in a circle.
+pub(crate) fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            // It is no link, or is not there.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Which file a path is; `None` for devices and pipes, which may be written by several, and for folders.
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return None,
+        #[cfg(unix)]
+        Ok(metadata) => {
+            use std::os::unix::fs::MetadataExt as _;
+            return Some(Identity::There(metadata.dev(), metadata.ino()));
+        }
+        _ => {}
+    }
+    // A link may lead to where nothing is yet.
+    let end = behind_links(path).ok();
+    let path = end.as_deref().unwrap_or(path);
+    let absent = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(folder.canonicalize().ok()?.join(path.file_name()?))
+    };
+    Some(Identity::Path(path.canonicalize().ok().or_else(absent).unwrap_or_else(|| path.to_owned())))
+}
+
+/// Creates a file for results, or empties the one that is there.
+///
+/// # Errors
+/// The file is the log, or cannot be written.
+pub(crate) fn create(path: &Path) -> Result<File, Failure> {
+    logging::refuse(path)?;
+    File::create(path).map_err(|error| Failure::output(&format!("`{}`", path.display()), &error))
+}
+
+/// Writes a file of results.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let failed = |error| Failure::output(&format!("`{}`", path.display()), &error);
+    create(path)?.write_all(contents.as_ref()).map_err(failed)
+}

@@ -1,0 +1,147 @@
+//! Numbers that options and the keys of launch files take: one parser and one range for both.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::Deserialize;
+use wavemill::{MAX_THREADS, PRINTF_BUFFER_SIZES};
+
+/// Bytes of the heap: less than a page is none.
+const HEAP_SIZES: RangeInclusive<u64> = 4096..=u64::MAX;
+
+/// A whole number in a launch file.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged, expecting = "expected a whole number, 0 or more")]
+pub(crate) enum Whole {
+    Number(u64),
+}
+
+impl Whole {
+    pub(crate) fn get(self) -> u64 {
+        let Whole::Number(number) = self;
+        number
+    }
+}
+
+/// A number of bytes in a launch file.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged, expecting = "expected a number of bytes such as 65536 or \"64K\"")]
+pub(crate) enum BytesText {
+    Number(u64),
+    Text(String),
+}
+
+impl BytesText {
+    /// The text that the option would have.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            BytesText::Number(number) => number.to_string(),
+            BytesText::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// A number of seconds in a launch file.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected a number of seconds such as 10 or 0.5")]
+pub(crate) enum SecondsText {
+    Number(f64),
+}
+
+impl SecondsText {
+    pub(crate) fn get(self) -> f64 {
+        let SecondsText::Number(seconds) = self;
+        seconds
+    }
+}
+
+/// Reads a number of bytes such as `4096`, `64K`, `16M` or `1G`.
+fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(1u64),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        _ => None,
+    };
+    let number = digits.replace('_', "").parse::<u64>().ok();
+    let size = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    let size = size.ok_or_else(|| {
+        format!("`{text}` is no number of bytes; expected one such as 65536, 64K, 16M or 1G")
+    })?;
+    match (sizes.contains(&size), *sizes.end()) {
+        (true, _) => Ok(size),
+        (false, u64::MAX) => Err(format!("{size} bytes are too few; expected {} or more", sizes.start())),
+        (false, most) => Err(format!("{size} bytes cannot be; expected {} to {most}", sizes.start())),
+    }
+}
+
+/// Reads the bytes of `--printf-buffer`.
+pub(crate) fn printf_buffer(text: &str) -> Result<u64, String> {
+    bytes(text, &PRINTF_BUFFER_SIZES)
+}
+
+/// Reads the bytes of `--heap`.
+pub(crate) fn heap(text: &str) -> Result<u64, String> {
+    bytes(text, &HEAP_SIZES)
+}
+
+/// Reads the number of `--threads`.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let number: Option<NonZeroUsize> = text.parse().ok();
+    number
+        .filter(|number| number.get() <= MAX_THREADS)
+        .ok_or_else(|| format!("expected a number of threads from 1 to {MAX_THREADS}, found `{text}`"))
+}
+
+/// Reads how often something is done.
+pub(crate) fn times(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("expected a number of 1 or more, of 32 bits, found `{text}`"))
+}
+
+/// Reads the seconds of `--timeout`, for clap.
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.parse().map_err(|_| "expected a number of seconds such as 10 or 0.5".to_owned())?;
+    seconds_to_run(seconds)
+}
+
+/// A number of seconds after which a run is stopped.
+pub(crate) fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ if seconds.is_finite() && seconds > 1.0 => {
+            Err(format!("{seconds:e} seconds are more than a clock counts; leave the limit out"))
+        }
+        _ if seconds.is_finite() && seconds.abs() < 1e-3 && seconds != 0.0 => {
+            Err(format!("{seconds:e} seconds are no time; expected a number above 0, such as 10 or 0.5"))
+        }
+        _ if seconds.is_finite() && seconds.abs() > 1e9 => {
+            Err("it is no time; expected a number above 0, such as 10 or 0.5".to_owned())
+        }
+        _ => Err(format!("{seconds} seconds are no time; expected a number above 0, such as 10 or 0.5")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, size) in
+            [("4096", 4096), ("65_536", 65_536), ("64K", 65_536), ("16m", 16 << 20), ("3G", 3 << 30)]
+        {
+            assert_eq!((heap(text), printf_buffer(text)), (Ok(size), Ok(size)), "{text}");
+        }
+        for text in ["", "0", "K", "-1", "1T", "1.5M", "99999999999G", "1 K", "1\u{e4}"] {
+            assert!(heap(text).is_err() && printf_buffer(text).is_err(), "{text}");
+        }
+        assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
+        assert_eq!(printf_buffer("63"), Err("63 bytes cannot be; expected 64 to 4294967295".to_owned()));
+        assert!(printf_buffer("4G").is_err() && heap("4G").is_ok() && heap("4095").is_err());
+        assert_eq!((threads("1024").map(NonZeroUsize::get), threads("1025").is_ok()), (Ok(1024), false));
+    }
+}
