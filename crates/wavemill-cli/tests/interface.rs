@@ -247,8 +247,8 @@ fn time_is_limited() {
     assert!(start.elapsed() < Duration::from_secs(60));
     let wanted = "error: --timeout: 2 s are over: `mandelbrot` was stopped after ";
     assert!(message.contains(wanted), "{message}");
-    let waves = "\n  30 waves, from workgroup (0, 0, 0), wave 0 to workgroup (29, 0, 0), wave 0: each runs at mandelbrot + 0x";
-    assert!(message.contains(waves), "{message}");
+    let first = message.lines().find(|line| line.contains("workgroup (0, 0, 0), wave 0"));
+    assert!(first.is_some_and(|line| line.contains("runs at mandelbrot + 0x")), "{message}");
     // Runs that are over in time end as usual; the time of a launch file counts for all launches.
     expect(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
     folder.file(
@@ -347,7 +347,9 @@ fn ctrl_backslash_tells_where_the_waves_are() {
     messages.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(124), "{rest}");
     assert!(rest.starts_with("error: Ctrl-\\: `mandelbrot` was stopped after "), "{rest}");
-    assert!(rest.contains("workgroup (29, 0, 0), wave 0: each runs at mandelbrot + 0x"), "{rest}");
+    // All of them do the same; not all may have started.
+    let first = rest.lines().find(|line| line.contains("workgroup (0, 0, 0), wave 0"));
+    assert!(first.is_some_and(|line| line.contains("runs at mandelbrot + 0x")), "{rest}");
 }
 
 #[test]

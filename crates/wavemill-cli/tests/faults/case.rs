@@ -219,16 +219,19 @@ pub(crate) fn folder(name: &str, target: &str) -> Folder {
     folder
 }
 
-/// What is the same in both address modes: everything but addresses, and the registers and distances that are made of them.
+/// What is the same in both address modes: everything but addresses, and the registers and distances that are made of them;
+/// of an address `far` from all buffers also what is near.
 pub(crate) fn without_addresses(text: &str, far: bool) -> String {
     let mut out = String::new();
+    let mut memory = false;
     for (n, line) in text.lines().enumerate() {
         let registers = line.starts_with("    s[")
             || line.starts_with("    m0 ")
             || (line.starts_with("    v") || line.starts_with("  * v")) && !line.contains("vgprs");
-        let continued = out.ends_with("<memory>\n") && line.starts_with("               ");
-        if line.starts_with("  memory ") || continued {
-            if !continued {
+        let continued = memory && line.starts_with("               ");
+        memory = line.starts_with("  memory ") || continued;
+        if memory {
+            if !continued && !far {
                 out += "<memory>\n";
             }
             continue;
