@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use common::{Setup, inst, s, v};
 use wavemill_engine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
-    LDS_APERTURE, MemoryAccess, MemoryKind, Observer, Piece, Place, RegisterCounts, Registers, RunError,
-    RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
+    LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place, RegisterCounts, Registers,
+    RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, Cond, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp,
@@ -629,6 +629,23 @@ impl Observer for Asked {
     }
 }
 
+/// So many workgroups of four waves that run [`Forks`].
+fn forks(map: &MemoryMap, workgroups: u32, resident: u32) -> Grid<'_> {
+    Grid {
+        map,
+        source: &Forks,
+        init: &Numbered,
+        workgroups: [workgroups, 1, 1],
+        waves_per_group: 4,
+        registers: COUNTS,
+        lds_size: 0,
+        scratch_size: 0,
+        entry: START,
+        mode: 0,
+        resident,
+    }
+}
+
 /// Several observers are asked once and told what each of them would be told alone.
 #[test]
 fn several_observers_are_each_as_if_alone() {
@@ -644,19 +661,7 @@ fn several_observers_are_each_as_if_alone() {
     };
     let memory = GuestMemory::default();
     let map = memory.snapshot();
-    let grid = Grid {
-        map: &map,
-        source: &Forks,
-        init: &Numbered,
-        workgroups: [3, 1, 1],
-        waves_per_group: 4,
-        registers: COUNTS,
-        lds_size: 0,
-        scratch_size: 0,
-        entry: START,
-        mode: 0,
-        resident: 2,
-    };
+    let grid = forks(&map, 3, 2);
     let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
     let alone = observers();
     for one in &alone {
@@ -690,19 +695,7 @@ fn a_panic_of_an_observer_ends_the_run() {
     std::thread::spawn(move || {
         let memory = GuestMemory::default();
         let map = memory.snapshot();
-        let grid = Grid {
-            map: &map,
-            source: &Forks,
-            init: &Numbered,
-            workgroups: [100_000, 1, 1],
-            waves_per_group: 4,
-            registers: COUNTS,
-            lds_size: 0,
-            scratch_size: 0,
-            entry: START,
-            mode: 0,
-            resident: 8,
-        };
+        let grid = forks(&map, 100_000, 8);
         for threads in [1, 2, 5] {
             let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
             let run = || run_with(&grid, &options, Some(&observer), None).map(|_| ());
