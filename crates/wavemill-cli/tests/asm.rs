@@ -155,3 +155,13 @@ fn faults_name_lines_of_the_source() {
     let output = folder.run(&line);
     assert!(text(&output.stderr).contains("  source       sources/twice.cl:7:5\n"), "{output:?}");
 }
+
+#[test]
+fn every_wrong_line_is_answered() {
+    let folder = Folder::new("asm_json_many");
+    folder.file("lines.s", "v_mov_b33 v1, v2\nv_mov_b32 v1, v2\n".repeat(1500));
+    let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
+    let out = text(&output.stdout);
+    assert_eq!(out.lines().count(), 3000);
+    assert_eq!(out.lines().filter(|line| line.contains("\"errors\"")).count(), 1500);
+}

@@ -50,6 +50,8 @@ pub struct Options<'a> {
     pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
+    /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
+    pub most_mistakes: usize,
 }
 
 impl fmt::Debug for Options<'_> {
@@ -68,6 +70,7 @@ impl Default for Options<'_> {
             version: CodeObjectVersion::V6,
             include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
             symbols: &[],
+            most_mistakes: MOST_MISTAKES,
         }
     }
 }
@@ -237,8 +240,10 @@ struct Assembler<'a> {
     ended: bool,
 }
 
-/// Errors beyond these are left out.
-const MOST_REPORTS: usize = 1000;
+/// Mistakes that a person may want to read of.
+const MOST_MISTAKES: usize = 1000;
+/// Warnings beyond these are left out.
+const MOST_WARNINGS: usize = 1000;
 
 impl<'a> Assembler<'a> {
     fn new(options: &'a Options<'a>, observer: &'a mut dyn FnMut(Event<'_>)) -> Assembler<'a> {
@@ -330,13 +335,19 @@ impl<'a> Assembler<'a> {
     }
 
     fn report(&mut self, text: &str, diagnostic: Diagnostic) {
-        if self.reports.len() < MOST_REPORTS {
-            self.reports.push(Report {
-                line: self.line,
-                text: text.to_owned(),
-                diagnostic,
-                origin: self.origin.clone(),
-            });
+        if self.reports.len() >= self.options.most_mistakes {
+            return;
+        }
+        let (line, origin) = (self.line, self.origin.clone());
+        self.reports.push(Report { line, text: text.to_owned(), diagnostic, origin });
+        if self.reports.len() == self.options.most_mistakes {
+            self.ended = true;
+            if let Some(last) = self.reports.last_mut() {
+                let most = self.options.most_mistakes;
+                last.diagnostic
+                    .notes
+                    .push(format!("after {most} mistakes the rest of the source is not read"));
+            }
         }
     }
 
@@ -347,7 +358,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
-        if self.warnings.len() < MOST_REPORTS {
+        if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(Report {
                 line: place.line,
                 text: place.text.clone(),
@@ -565,4 +576,22 @@ impl<'a> Assembler<'a> {
 /// The target whose rows an id's processor has.
 fn isa_target(id: &TargetId) -> Option<Target> {
     Target::from_name(&id.processor.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, assemble};
+
+    #[test]
+    fn reading_ends_after_many_mistakes() {
+        let target = "gfx906".parse().expect("a target");
+        let source = "v_mov_b33 v1, v2\n".repeat(2000);
+        let options = Options { target: Some(target), ..Options::default() };
+        let reports = assemble(&source, &options).expect_err("mistakes");
+        assert_eq!((reports.len(), reports[999].line), (1000, 1000));
+        let note = |n: usize| reports[n].diagnostic.notes.iter().any(|note| note.contains("is not read"));
+        assert_eq!((note(998), note(999)), (false, true));
+        let all = Options { most_mistakes: usize::MAX, ..options };
+        assert_eq!(assemble(&source, &all).expect_err("mistakes").len(), 2000);
+    }
 }

@@ -13,6 +13,9 @@ use wavemill_object::write::Definition;
 use super::listing::resolved;
 use crate::failure::Failure;
 
+/// Lines with mistakes that are answered: programs send more of them than people read.
+pub(super) const MOST_MISTAKES: usize = 1 << 20;
+
 /// Assembles, and writes what came of each line in the order of the lines. Mistakes are results here.
 ///
 /// # Errors

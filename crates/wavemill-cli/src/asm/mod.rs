@@ -120,9 +120,10 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         version: CodeObjectVersion::V6,
         include: &include,
         symbols: &symbols,
+        ..Options::default()
     };
     if args.json {
-        return json::write(&source, &options);
+        return json::write(&source, &Options { most_mistakes: json::MOST_MISTAKES, ..options });
     }
     let filetype = args.filetype.unwrap_or(match args.out.as_deref().map(Path::extension) {
         None => FileType::Asm,

@@ -198,7 +198,13 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         5 => CodeObjectVersion::V5,
         _ => CodeObjectVersion::V6,
     };
-    let options = Options { target: Some(id.clone()), version, include: &include, symbols: &symbols };
+    let options = Options {
+        target: Some(id.clone()),
+        version,
+        include: &include,
+        symbols: &symbols,
+        ..Options::default()
+    };
     let mut writer = text::Text::new(&source, args.show_encoding);
     for (name, value) in &symbols {
         writer.define(name, *value);
