@@ -29,8 +29,8 @@ pub(crate) const fn sgpr_alignment(dwords: u8) -> u32 {
     }
 }
 
-/// What an 8-bit scalar operand code means, with the literal dword where the encoding takes one. A tuple that is not aligned is read from the aligned register below, as
-/// LLVM prints it.
+/// What an 8-bit scalar operand code means, with the literal dword where the encoding takes one. A tuple that is not
+/// aligned is read from the aligned register below, as LLVM prints it.
 pub(crate) fn scalar_operand(code: u32, dwords: u8, literal: Option<u32>) -> Option<Operand> {
     let align = sgpr_alignment(dwords);
     let width_exists = matches!(dwords, 1 | 2 | 3 | 4 | 8 | 16);

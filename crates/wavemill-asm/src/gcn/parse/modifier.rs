@@ -540,7 +540,8 @@ pub(super) fn apply(
             all.blgp = small;
         }
         Name::Fi => all.op_sel |= small,
-        Name::BoundCtrl if row.has(Flag::Dppctl, target) => all.op_sel |= small << 1,
+        // Older texts have 0 here where the bit is 1: both mean that it is set.
+        Name::BoundCtrl if row.has(Flag::Dppctl, target) => all.op_sel |= 1 << 1,
         Name::Cbsz => all.cbsz = small,
         Name::Abid => all.abid = small,
         Name::Blgp => all.blgp = small,
@@ -549,7 +550,7 @@ pub(super) fn apply(
         Name::BoundCtrl | Name::DppCtrl | Name::RowMask | Name::BankMask => {
             if let Some(dpp) = &mut all.dpp {
                 match modifier.name {
-                    // Older texts have 0 here where the bit is 1: both mean that it is set.
+                    // 0 too, as above.
                     Name::BoundCtrl => dpp.bound_ctrl = true,
                     Name::DppCtrl => dpp.ctrl = value as u16,
                     Name::RowMask => dpp.row_mask = small,
