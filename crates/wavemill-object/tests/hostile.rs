@@ -6,7 +6,7 @@ use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Limits, may_define};
 
 mod support;
-use support::{CODE_OBJECTS, fixture};
+use support::{CODE_OBJECTS, fixture, random_cases};
 
 /// Small, so that a test that unfolds without bound is seen.
 const LIMITS: Limits = Limits { max_decompressed: 1 << 20, max_image: 1 << 20 };
@@ -116,12 +116,6 @@ fn every_byte_changed() {
     }
 }
 
-/// Number of random cases; the environment variable multiplies it for a longer run.
-fn cases(usual: u32) -> u32 {
-    let factor = std::env::var("WAVEMILL_FUZZ_FACTOR").ok().and_then(|factor| factor.parse().ok());
-    usual.saturating_mul(factor.unwrap_or(1))
-}
-
 fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
     let more = ["plain.bundle", "compressed-v2.bundle", "compressed-v3.bundle", "host-library.so"];
     let names: Vec<_> = CODE_OBJECTS.into_iter().chain(more).collect();
@@ -129,7 +123,7 @@ fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(512), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(512))]
 
     /// Words overwritten with numbers that tend to break sums.
     #[test]
@@ -174,7 +168,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(20_000), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(20_000))]
 
     /// Names that look mangled.
     #[test]

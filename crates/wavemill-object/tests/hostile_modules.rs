@@ -3,17 +3,15 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use wavemill_object::write::{
     Contents, Definition, Group, GroupId, LinkOptions, Module, Relocation, Section, SectionFlags, SectionId,
     SectionType, Symbol, SymbolId, SymbolType, Undefined, Visibility, link_with, write_relocatable,
 };
 use wavemill_object::{Binding, CodeObject, CodeObjectVersion, DescriptorBuilder, RelocationKind, express};
 
-/// Number of random cases; the environment variable multiplies it for a longer run.
-fn cases(usual: u32) -> u32 {
-    let factor = std::env::var("WAVEMILL_FUZZ_FACTOR").ok().and_then(|factor| factor.parse().ok());
-    usual.saturating_mul(factor.unwrap_or(1))
-}
+mod support;
+use support::random_cases;
 
 /// Numbers around what is allowed, and far beyond.
 fn number() -> impl Strategy<Value = u64> {
@@ -247,10 +245,8 @@ fn exercise(module: &Module) -> (bool, bool) {
 
 #[test]
 fn any_module() {
-    use proptest::test_runner::{Config, TestRunner};
-    let config = Config { cases: cases(4000), failure_persistence: None, ..Config::default() };
     let (written, linked) = (Cell::new(0), Cell::new(0));
-    TestRunner::new(config)
+    TestRunner::new(random_cases(4000))
         .run(&(module(), 0..4), |(mut module, wild)| {
             if wild != 0 {
                 tame(&mut module);
@@ -278,10 +274,8 @@ fn descriptor() -> impl Strategy<Value = [u8; 64]> {
 /// Any bytes are directives that make them again, or an error with reasons.
 #[test]
 fn any_descriptor() {
-    use proptest::test_runner::{Config, TestRunner};
-    let config = Config { cases: cases(20_000), failure_persistence: None, ..Config::default() };
     let expressed = Cell::new(0);
-    TestRunner::new(config)
+    TestRunner::new(random_cases(20_000))
         .run(&(descriptor(), 0_usize..5), |(bytes, target)| {
             let target = ["gfx900", "gfx906", "gfx90a:xnack-", "gfx942", "gfx1030"][target].parse().unwrap();
             match express(&bytes, &target) {

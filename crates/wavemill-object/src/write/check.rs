@@ -111,7 +111,7 @@ pub(super) const MAX_FILE: u64 = 2 << 30;
 const MAX_ALIGN: u64 = 16 << 20;
 
 /// Types of sections that are made here, or that say that there are no contents.
-const OWN_TYPES: [SectionKind; 11] = {
+const OWN_TYPES: [SectionKind; 13] = {
     use object::elf::*;
     [
         SHT_NULL,
@@ -125,6 +125,8 @@ const OWN_TYPES: [SectionKind; 11] = {
         SHT_DYNSYM,
         SHT_GROUP,
         SHT_SYMTAB_SHNDX,
+        SHT_RELR,
+        SHT_GNU_HASH,
     ]
 };
 

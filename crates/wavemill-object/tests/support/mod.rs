@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use proptest::test_runner::{Config, RngSeed};
+
 /// Where a fixture is.
 pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -25,3 +27,14 @@ pub(crate) const CODE_OBJECTS: [&str; 9] = [
     "gfx950-v6.co",
     "gfx9-4-generic-v6.co",
 ];
+
+/// So many random cases, the same in every run, so that what passed once keeps passing. `WAVEMILL_FUZZ_FACTOR`
+/// multiplies them and draws others in every run, to find what nobody has seen yet.
+pub(crate) fn random_cases(usual: u32) -> Config {
+    let factor = std::env::var("WAVEMILL_FUZZ_FACTOR").ok();
+    let (rng_seed, factor) = match factor {
+        None => (RngSeed::Fixed(0), 1),
+        Some(factor) => (RngSeed::Random, factor.parse().expect("WAVEMILL_FUZZ_FACTOR should be a number")),
+    };
+    Config { cases: usual.saturating_mul(factor), rng_seed, failure_persistence: None, ..Config::default() }
+}
