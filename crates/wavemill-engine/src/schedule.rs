@@ -273,7 +273,8 @@ impl Run<'_> {
                 let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
                 retired += group.retired() - before;
                 claim += cost;
-                if !(matches!(outcome, Outcome::Done) && Pace::allows_another(claim) && self.next(&mut group)) {
+                if !(matches!(outcome, Outcome::Done) && Pace::allows_another(claim) && self.next(&mut group))
+                {
                     break (outcome, cost);
                 }
             };
