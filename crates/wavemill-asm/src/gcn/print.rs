@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
-    Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row, Special,
+    Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row,
 };
 
 use super::line::{Line, Short};
@@ -202,7 +202,10 @@ impl<'a, 'w> Printer<'a, 'w> {
             Operand::Ttmp { first, dwords } => (const { Short::new("ttmp") }, first, dwords),
             Operand::Vgpr { first, dwords } => (const { Short::new("v") }, first, dwords),
             Operand::Agpr { first, dwords } => (const { Short::new("a") }, first, dwords),
-            Operand::Special { reg, dwords } => return self.out.text(special_name(reg, dwords)),
+            Operand::Special { reg, dwords } => {
+                let pair = if dwords == 2 { reg.pair_name() } else { None };
+                return self.out.text(pair.unwrap_or(reg.name()));
+            }
             Operand::Off => return self.out.text("off"),
             // Constants are not registers; `value` has written them.
             _ => return Ok(()),
@@ -509,15 +512,4 @@ impl<'a, 'w> Printer<'a, 'w> {
 fn is_integer(elem: Elem) -> bool {
     use Elem::{I4, I8, I16, I24, I32, I64, U4, U8, U16, U24, U32, U64};
     matches!(elem, I4 | I8 | I16 | I24 | I32 | I64 | U4 | U8 | U16 | U24 | U32 | U64)
-}
-
-/// Pairs of special registers have names of their own.
-fn special_name(reg: Special, dwords: u8) -> &'static str {
-    match (reg, dwords) {
-        (Special::VccLo, 2) => "vcc",
-        (Special::ExecLo, 2) => "exec",
-        (Special::FlatScratchLo, 2) => "flat_scratch",
-        (Special::XnackMaskLo, 2) => "xnack_mask",
-        _ => reg.name(),
-    }
 }

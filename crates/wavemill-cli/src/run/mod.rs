@@ -10,6 +10,7 @@ mod expect;
 mod files;
 mod fill;
 mod geometry;
+mod help;
 mod launch_file;
 mod npy;
 pub(crate) mod options;
@@ -34,7 +35,8 @@ use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
-pub(crate) use options::{HELP, RunArgs};
+pub(crate) use help::help;
+pub(crate) use options::RunArgs;
 
 use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};

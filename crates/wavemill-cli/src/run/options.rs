@@ -19,38 +19,6 @@ use super::trace::{self, PcRange, TraceJob};
 use crate::failure::{Failure, escaped};
 use crate::input;
 
-pub(crate) const HELP: &str = "\
-Arguments of the kernel:
-  name:type[count]=contents   a buffer: y:f32[1024]=zeros, img:u8[480,640,3]=@photo.npy
-  name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
-  name=local:4096             a __local pointer (dynamic LDS) of that many bytes
-  name=&other                 the same buffer once more, or that of an earlier launch
-  name=bytes:00ff             a structure by value; also name=@file.bin
-
-  Types: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
-  Contents: zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH),
-            a number, [1,2,3], @file.npy, @file.bin (raw, little-endian)
-
-  Where the code object tells names and types, n=1024 is enough; otherwise arguments go
-  by position, with types.
-
-Examples:
-  wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros n:i32=1024 --print 'y[:4]'
-  wavemill run k.co --kernel scale        show its parameters and a complete line to copy
-  wavemill run k.co --init=k.toml         write a launch file to fill in
-  wavemill run examples/mandelbrot.toml   run a launch file
-  wavemill run k.toml --target mi210 --timeout 60
-  wavemill run k.toml --trace --trace-workgroup 3 --trace-wave 0
-  wavemill run k.toml --trace --trace-pc scale+0x40..0x80 --trace-format json --trace-file t.jsonl
-  wavemill run k.toml --expect y=ref.npy --tolerance rel=1e-6 --out y=y.npy --stats
-
-Results go to the standard output, everything else to the standard error.
-
-Exit codes:
-  0 fine   1 an expectation failed   2 usage   3 a file cannot be used
-  4 the kernel faulted, or can never finish   5 unsupported instruction
-  124 stopped at --max-instructions or --timeout, or by Ctrl-\\";
-
 /// What `--poison` without a word means: a quiet NaN as f16, bf16, f32 and f64, and as an address outside of memory.
 pub(crate) const POISON: u32 = 0xfffa_fffa;
 

@@ -219,8 +219,7 @@ impl Inst {
             E::Vop1 | E::Vop2 | E::Vop2Literal | E::Vopc | E::Vop3a | E::Vop3b | E::Vop3p
         );
         // Where the sources are swapped, the first is not the one that the value comes in by.
-        let two = self.row().operand(Role::Src1).is_some();
-        let swapped = two && self.row().name().split('_').any(|part| part.ends_with("rev"));
+        let swapped = self.has(Flag::Reversed);
         encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
     }
 
@@ -307,8 +306,7 @@ impl Inst {
                 let channels = modifiers.dmask.count_ones();
                 let image = self.row().memory.iter().any(|access| access.space == MemSpace::Image);
                 // A value to compare with doubles the data.
-                let compares = self.row().name().ends_with("cmpswap");
-                let legal = if compares { [3, 15] } else { [1, 3] };
+                let legal = if self.has(Flag::Compare) { [3, 15] } else { [1, 3] };
                 if does(MemOp::Atomic) && image && !legal.contains(&modifiers.dmask) {
                     return Some(BrokenRule::field(Rule::AtomicChannels, FieldId::Dmask));
                 }

@@ -454,25 +454,18 @@ impl File {
 
 /// Registers with names of their own, and `off`.
 fn special_register(name: &str) -> Option<Operand> {
-    let (reg, dwords) = match name {
-        "off" => return Some(Operand::Off),
-        "vcc" => (Special::VccLo, 2),
-        "exec" => (Special::ExecLo, 2),
-        "flat_scratch" => (Special::FlatScratchLo, 2),
-        "xnack_mask" => (Special::XnackMaskLo, 2),
-        // Values of the hardware have a long and a short name, and 32 or 64 bits as the instruction wants.
-        "shared_base" => (Special::SharedBase, 1),
-        "shared_limit" => (Special::SharedLimit, 1),
-        "private_base" => (Special::PrivateBase, 1),
-        "private_limit" => (Special::PrivateLimit, 1),
-        "pops_exiting_wave_id" => (Special::PopsExitingWaveId, 1),
-        "vccz" => (Special::Vccz, 1),
-        "execz" => (Special::Execz, 1),
-        "scc" => (Special::Scc, 1),
-        "lds_direct" => (Special::LdsDirect, 1),
-        _ => (Special::from_name(name)?, 1),
-    };
-    Some(Operand::Special { reg, dwords })
+    if name == "off" {
+        return Some(Operand::Off);
+    }
+    if let Some(reg) = Special::from_name(name) {
+        return Some(Operand::Special { reg, dwords: 1 });
+    }
+    if let Some(reg) = Special::from_pair_name(name) {
+        return Some(Operand::Special { reg, dwords: 2 });
+    }
+    // Values of the hardware have a long and a short name, and 32 or 64 bits as the instruction wants.
+    let short = |reg: &&Special| reg.name().strip_prefix("src_") == Some(name);
+    Special::ALL.iter().find(short).map(|&reg| Operand::Special { reg, dwords: 1 })
 }
 
 #[cfg(test)]
