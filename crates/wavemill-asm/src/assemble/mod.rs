@@ -30,6 +30,7 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{FixupKind, Parser};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, expression};
 use conditional::Conditional;
 use expand::{Frame, Macro};
@@ -201,7 +202,6 @@ struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
     id: Option<TargetId>,
-    target: Target,
     version: CodeObjectVersion,
     parser: Parser,
     sections: Vec<SectionState>,
@@ -247,18 +247,18 @@ const MOST_WARNINGS: usize = 1000;
 
 impl<'a> Assembler<'a> {
     fn new(options: &'a Options<'a>, observer: &'a mut dyn FnMut(Event<'_>)) -> Assembler<'a> {
-        let target = options.target.as_ref().and_then(isa_target).unwrap_or(Target::Gfx900);
-        let mut symbols = Table::new(target);
+        let known = options.target.as_ref().and_then(InstructionSet::of);
+        let set = known.unwrap_or(Target::Gfx900.into());
+        let mut symbols = Table::new(set.target());
         for (name, value) in options.symbols {
             symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(*value)));
         }
         let mut assembler = Assembler {
             options,
             observer,
-            id: options.target.clone().filter(|id| isa_target(id).is_some()),
-            target,
+            id: options.target.clone().filter(|_| known.is_some()),
             version: options.version,
-            parser: Parser::new(target),
+            parser: Parser::new(set),
             sections: Vec::new(),
             section_index: HashMap::new(),
             bytes: 0,
@@ -571,11 +571,6 @@ impl<'a> Assembler<'a> {
             None => fail,
         })
     }
-}
-
-/// The target whose rows an id's processor has.
-fn isa_target(id: &TargetId) -> Option<Target> {
-    Target::from_name(&id.processor.name())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 
 use disagreements::{Difference, Kind};
 use texts::Effort;
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -47,6 +48,12 @@ fn main() -> ExitCode {
                 [] => Ok(()),
                 missing => Err(format!("never generated: {}", missing.join(", ")).into()),
             }
+        });
+    }
+    for name in ["gfx9-generic", "gfx9-4-generic"] {
+        suite.oracle_test(format!("{name}: verdict and bytes are LLVM's"), &[Tool::LlvmMc], move || {
+            let set = InstructionSet::of(&name.parse()?).ok_or("no instruction set")?;
+            compare(set)?.agreement()
         });
     }
     // Some need many texts to show.
@@ -80,7 +87,7 @@ struct Outcome {
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
     static OUTCOMES: [OnceLock<Result<Outcome, String>>; Target::COUNT] =
         [const { OnceLock::new() }; Target::COUNT];
-    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target));
+    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target.into()));
     outcome.as_ref().map_err(|message| Failed::from(message.as_str()))
 }
 
@@ -112,14 +119,16 @@ fn unused_entries() -> Result<(), Failed> {
     }
 }
 
-fn compare(target: Target) -> Result<Outcome, String> {
+/// Compares what both sides make of the texts of the instruction set's target.
+fn compare(set: InstructionSet) -> Result<Outcome, String> {
+    let target = set.target();
     let missing = |missing: OracleMissing| missing.to_string();
     let entries = disagreements::parse(LIST)?;
     let all = texts::texts(target, effort());
     let texts: Vec<String> = all.lines.into_iter().chain(all.mutated).collect();
-    let theirs = assemble(target.name(), &texts).map_err(missing)?;
-    let ours: Vec<_> = texts.iter().map(|text| parse(target, text)).collect();
-    let mut in_our_order = canonical(target, &texts, &ours, &theirs).map_err(missing)?.into_iter();
+    let theirs = assemble(set.name(), &texts).map_err(missing)?;
+    let ours: Vec<_> = texts.iter().map(|text| parse(set, text)).collect();
+    let mut in_our_order = canonical(set, &texts, &ours, &theirs).map_err(missing)?.into_iter();
     let mut outcome =
         Outcome { texts: texts.len(), legal: 0, differences: BTreeMap::new(), used: Vec::new() };
     let mut report = String::new();
@@ -158,7 +167,7 @@ fn compare(target: Target) -> Result<Outcome, String> {
     }
     outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
     if let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") {
-        let name = format!("{}.{target}", Path::new(&file).display());
+        let name = format!("{}.{set}", Path::new(&file).display());
         std::fs::write(&name, report).map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(outcome)
@@ -166,7 +175,7 @@ fn compare(target: Target) -> Result<Outcome, String> {
 
 /// What LLVM makes of the texts that only Wavemill takes, as Wavemill prints them.
 fn canonical(
-    target: Target,
+    set: InstructionSet,
     texts: &[String],
     ours: &[Result<Inst, wavemill_asm::Diagnostic>],
     theirs: &[Result<Vec<u8>, String>],
@@ -180,7 +189,7 @@ fn canonical(
         // The same text again would prove nothing.
         lines.push(if line == *text { "the same".to_owned() } else { line });
     }
-    if lines.is_empty() { Ok(Vec::new()) } else { assemble(target.name(), &lines) }
+    if lines.is_empty() { Ok(Vec::new()) } else { assemble(set.name(), &lines) }
 }
 
 fn encoded(inst: &Inst) -> Vec<u8> {
