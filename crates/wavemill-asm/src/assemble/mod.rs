@@ -8,6 +8,7 @@ mod data;
 mod directives;
 mod expand;
 mod finish;
+mod frame_sections;
 mod frames;
 mod functions;
 mod kernel;
