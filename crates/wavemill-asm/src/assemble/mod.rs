@@ -15,6 +15,7 @@ mod kernel;
 mod leb128;
 mod line;
 mod lines;
+mod relaxation;
 mod section;
 mod symbol;
 mod symbols;
@@ -38,6 +39,7 @@ use expand::{Frame, Macro};
 use frames::Frames;
 use kernel::Kernel;
 use lines::Lines;
+use relaxation::Relaxation;
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -167,9 +169,15 @@ impl Assembled {
 
 /// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
 pub fn assemble_with(source: &str, options: &Options<'_>, observer: &mut dyn FnMut(Event<'_>)) -> Assembled {
-    let mut assembler = Assembler::new(options, observer);
-    assembler.read(source);
-    assembler.finish()
+    let mut relaxation = Relaxation::default();
+    loop {
+        let mut assembler = Assembler::new(options, observer, relaxation);
+        assembler.read(source);
+        match assembler.next_reading() {
+            Some(next) => relaxation = next,
+            None => return assembler.finish(),
+        }
+    }
 }
 
 /// A field that a symbol decides.
@@ -231,6 +239,7 @@ struct Assembler<'a> {
     reports: Vec<Report>,
     warnings: Vec<Report>,
     lines: Lines,
+    relaxation: Relaxation,
     frames: Frames,
     /// Whether the source has named itself with `.ident`, and symbols whose addresses matter.
     identified: bool,
@@ -247,7 +256,11 @@ const MOST_MISTAKES: usize = 1000;
 const MOST_WARNINGS: usize = 1000;
 
 impl<'a> Assembler<'a> {
-    fn new(options: &'a Options<'a>, observer: &'a mut dyn FnMut(Event<'_>)) -> Assembler<'a> {
+    fn new(
+        options: &'a Options<'a>,
+        observer: &'a mut dyn FnMut(Event<'_>),
+        relaxation: Relaxation,
+    ) -> Assembler<'a> {
         let known = options.target.as_ref().and_then(InstructionSet::of);
         let set = known.unwrap_or(Target::Gfx900.into());
         let mut symbols = Table::new(set.target());
@@ -281,6 +294,7 @@ impl<'a> Assembler<'a> {
             reports: Vec::new(),
             warnings: Vec::new(),
             lines: Lines::default(),
+            relaxation,
             frames: Frames::default(),
             identified: false,
             address_significant: None,
@@ -437,7 +451,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn tell_other(&mut self, text: &str) {
-        (self.observer)(Event::Other { line: self.line, text });
+        self.tell(Event::Other { line: self.line, text });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -511,7 +525,7 @@ impl<'a> Assembler<'a> {
             });
         }
         let offset = self.offset();
-        (self.observer)(Event::Instruction {
+        self.tell(Event::Instruction {
             line: self.line,
             inst: &parsed.inst,
             unresolved,
