@@ -6,6 +6,7 @@ use wavemill_isa::gcn::{
     OperandSpec, Role, SdwaSel, Special,
 };
 
+use super::super::has_sign;
 use super::mnemonic::Named;
 use super::modifier::{self, Modifier, Name, Refusal};
 use super::operand::{Argument, Value};
@@ -262,7 +263,8 @@ impl Attempt<'_> {
             Encoding::Mai | Encoding::MaiScaled => false,
             _ => field(FieldId::Neg) || field(FieldId::Src0Neg),
         };
-        let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0);
+        let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0)
+            && has_sign(spec, all.sdwa.is_some());
         // VOP3B has its second destination where VOP3A has the bits for absolute values.
         let no_abs = has_fields && !field(FieldId::Abs) && !field(FieldId::Src0Abs) && !self.has(Flag::Mix);
         if argument.abs && no_abs {
