@@ -9,10 +9,12 @@
 mod assemble;
 mod diagnostic;
 pub mod gcn;
+mod instruction_set;
 mod source;
 mod syntax;
 
 pub use assemble::{Assembled, Event, Options, Report, assemble, assemble_with};
 pub use diagnostic::{Diagnostic, Fix, Span};
+pub use instruction_set::InstructionSet;
 pub use source::{SourceError, SourceOptions, Written, write_source};
 pub use syntax::{NoSymbols, Symbols};

@@ -1,7 +1,7 @@
 //! Sources that would never end, or fill the memory: they are refused, with a reason; and what is no mistake and told all the
 //! same.
 
-use wavemill_asm::{Options, assemble, assemble_with};
+use wavemill_asm::{Event, Options, assemble, assemble_with};
 
 /// The first message about a source for gfx90a.
 fn refused(source: &str) -> String {
@@ -66,9 +66,7 @@ fn what_is_doubtful_is_told() {
         .print \"here\"
         .warning
         .file 1 \"a.cl\" md5 0x12
-        .cfi_startproc
         s_endpgm
-        .cfi_endproc
     ";
     let assembled = assemble_with(source, &Options::default(), &mut |_| {});
     assert!(assembled.reports.is_empty());
@@ -84,9 +82,71 @@ fn what_is_doubtful_is_told() {
             (3, "old"),
             (4, "here"),
             (5, "the source says that this is doubtful"),
-            (7, "frames are not written for exceptions (`.eh_frame`), which code of GPUs cannot throw"),
         ]
     );
+}
+
+/// What is told of a source whose numbers need several readings is told once, and with the final places.
+#[test]
+fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
+    let source = "
+        .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
+        s_nop 0
+        .uleb128 .Lend-.Lstart, .Lend-.Lstart
+        .p2align 2
+    .Lstart:
+        s_nop 1
+        .fill 127
+    .Lend:
+        .p2align 2
+        s_endpgm
+    ";
+    let mut told = Vec::new();
+    let assembled = assemble_with(source, &Options::default(), &mut |event| match event {
+        Event::Instruction { line, offset, .. } => told.push((line, offset)),
+        Event::Other { line, text } => told.push((line, text.len() as u64 + 1000)),
+        _ => {}
+    });
+    assert_eq!(assembled.reports, []);
+    let instructions: Vec<_> = told.iter().filter(|(_, offset)| *offset < 1000).copied().collect();
+    assert_eq!(instructions, [(3, 0), (7, 8), (11, 140)]);
+    let lines: Vec<usize> = told.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, (1..=12).collect::<Vec<_>>());
+    for (wrong, message) in [
+        (".uleb128 nowhere", "expected a number, or the distance between two places of one section"),
+        (
+            ".sleb128 .Lone-.Ltwo\n.Lone:\n.data\n.Ltwo:",
+            "expected a number, or the distance between two places",
+        ),
+        (".bss\n.uleb128 .Lb-.La\n.La:\n.zero 4\n.Lb:", "the section takes zeros only, found 4"),
+        (".bss\n.long nowhere", "the section takes zeros only"),
+    ] {
+        let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{wrong}\n");
+        let reports = assemble(&source, &Options::default()).expect_err(wrong);
+        assert_eq!(reports.len(), 1, "{reports:?}");
+        assert!(reports[0].diagnostic.message.starts_with(message), "{reports:?}");
+    }
+    // Each number grows only when the one behind it has grown.
+    for (count, fine) in [(40, true), (60, false)] {
+        let mut source = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n".to_owned();
+        for number in 0..count {
+            let next = number + 1;
+            source += &format!(".La{number}:\n.uleb128 .Lb{next}-.La{next}\n.fill 126\n.Lb{number}:\n");
+        }
+        source += &format!(".La{count}:\n.fill 128\n.Lb{count}:\n");
+        match assemble(&source, &Options::default()) {
+            Ok(module) => {
+                assert!(fine);
+                let data = module.section_named(".data").map(|id| module.sections[id.0].contents.size());
+                assert_eq!(data, Some(128 * count + 128));
+            }
+            Err(reports) => {
+                assert!(!fine, "{reports:?}");
+                let message = "the size of the number has not settled after 50 readings of the source";
+                assert_eq!(reports[0].diagnostic.message, message);
+            }
+        }
+    }
 }
 
 #[test]

@@ -99,6 +99,34 @@ fn every_kernel_of_gfx950() {
     kernels_of("gfx950");
 }
 
+/// Code for a generic processor: its target, flags and code come back, and what not all of the processors have that it
+/// stands for is data.
+#[test]
+fn code_of_generic_processors() {
+    let path = repository().join("crates/wavemill-object/tests/fixtures/gfx9-4-generic-v6.co");
+    let first = unlink(&std::fs::read(path).unwrap()).unwrap();
+    let (text, written) = source(&first, false);
+    assert!(text.contains("\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx9-4-generic\"\n"), "{text}");
+    assert!(written.instructions > 0 && written.words == 0, "{written:?}");
+    let again = unlink(&link(&module(&text)).unwrap()).unwrap();
+    compare("gfx9-4-generic", &first, &again);
+    assert_eq!(again.module.generic_version, 1);
+    for (processor, target, text) in [
+        ("gfx9-generic", Target::Gfx900, "v_mad_mix_f32 v0, v1, v2, v3"),
+        ("gfx9-4-generic", Target::Gfx942, "v_cvt_f32_fp8_e32 v0, v1"),
+        ("gfx9-4-generic", Target::Gfx942, "v_mfma_f32_32x32x4_xf32 a[0:15], v[0:1], v[2:3], a[0:15]"),
+    ] {
+        let (bytes, size) = parse(target, text).unwrap().encode();
+        let mut unlinked = code(target, bytes[..size].to_vec());
+        unlinked.module.target = processor.parse().unwrap();
+        let (source, written) = source(&unlinked, false);
+        assert!(written.words > 0 && written.instructions == 0, "{processor}: {source}");
+        assert!(source.contains("\t.long 0x") && !source.contains(&format!("\t{text}")), "{source}");
+        let again = unlink(&write_relocatable(&module(&source)).unwrap()).unwrap();
+        compare(text, &unlinked, &again);
+    }
+}
+
 /// Code as if it had been assembled.
 fn code(target: Target, bytes: Vec<u8>) -> Unlinked {
     Unlinked::from_code(target.name().parse().unwrap(), bytes)

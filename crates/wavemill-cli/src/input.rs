@@ -5,6 +5,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 use wavemill::{PRODUCTS, TargetChoice, TargetId};
+use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
@@ -121,8 +122,8 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// Reads a target or product and gives the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
-    crate::dis::instruction_set(&id).ok_or_else(|| {
-        let known: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+    InstructionSet::of(&id).map(InstructionSet::target).ok_or_else(|| {
+        let known: Vec<&str> = InstructionSet::processors().collect();
         format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
     })
 }

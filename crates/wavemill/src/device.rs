@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use wavemill_asm::InstructionSet;
 use wavemill_engine::{AddressMode, GuestMemory};
 use wavemill_isa::Target;
 use wavemill_object::{
@@ -35,13 +36,7 @@ pub struct Device(pub(crate) Arc<DeviceInner>);
 
 /// The instruction set of a processor. Code for a generic processor runs on its first member.
 fn instruction_set(id: &TargetId) -> Result<Target> {
-    let name = id.processor.name();
-    let name = match name.as_ref() {
-        "gfx9-generic" => "gfx906",
-        "gfx9-4-generic" => "gfx942",
-        other => other,
-    };
-    Target::from_name(name).ok_or_else(|| Error::UnsupportedTarget {
+    InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::UnsupportedTarget {
         target: id.to_string(),
         supported: Target::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "),
     })

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::{Container, Limits};
 
@@ -53,7 +54,7 @@ fn in_path(path: &Path, named: bool, each: &mut dyn FnMut(Found<'_>) -> Outcome)
         let opened = bundle.open(&limits)?;
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let id = entry.id.target.as_ref();
-            if let Some(target) = id.and_then(|id| Target::from_name(&id.processor.name())) {
+            if let Some(target) = id.and_then(InstructionSet::of).map(InstructionSet::target) {
                 let place = format!("{:#x}: {}", bundle.offset(), entry.id);
                 each(Found { path, place, target, bytes: opened.read(entry)? })?;
             }

@@ -248,9 +248,18 @@ impl Assembler<'_> {
     fn leb128(&mut self, cursor: &mut Cursor<'_>, signed: bool) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
-            let value = self.absolute(cursor).map_err(|fail| {
-                fail.note("how many bytes the number takes depends on it, so that it must be known when they are placed")
-            })?;
+            let mut value = expression(cursor, &self.symbols)?;
+            let span = start..cursor.end();
+            self.symbols.resolve_numeric(&mut value);
+            let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
+            let Some(value) = known.ok().and_then(|known| self.symbols.number_of(&known)) else {
+                let place = self.place(cursor.text(), span);
+                self.number_for_later(value, signed, place)?;
+                if !cursor.eat(",") {
+                    return self.end(cursor);
+                }
+                continue;
+            };
             let mut bytes = Vec::new();
             if signed {
                 leb128::signed(&mut bytes, value);

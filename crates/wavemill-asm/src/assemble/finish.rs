@@ -29,6 +29,7 @@ impl Assembler<'_> {
         self.unclosed();
         self.finish_frames();
         self.finish_lines();
+        self.finish_numbers();
         let mut needs = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
             if let Err(fail) = self.fill_in(&pending, &mut needs) {
@@ -86,7 +87,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn bytes_at(&mut self, section: usize, offset: u64, length: usize) -> Option<&mut [u8]> {
+    pub(super) fn bytes_at(&mut self, section: usize, offset: u64, length: usize) -> Option<&mut [u8]> {
         let start = usize::try_from(offset).ok()?;
         self.sections.get_mut(section)?.bytes.get_mut(start..start.checked_add(length)?)
     }
@@ -188,6 +189,10 @@ impl Assembler<'_> {
         needs: &mut Vec<Need>,
     ) -> Result<(), Fail> {
         let span = pending.place.span.clone();
+        let zeros = self.sections.get(pending.section).is_some_and(|section| section.zeros);
+        if zeros && self.symbols.number_of(value) != Some(0) {
+            return Err(Diagnostic::new(span, "the section takes zeros only"));
+        }
         if let Some(number) = self.symbols.number_of(value) {
             let bits = 8 * u32::from(size);
             if bits < 64 && !(-(1i64 << (bits - 1))..1i64 << bits).contains(&number) {

@@ -1,17 +1,15 @@
-//! `.cfi_*`: how a debugger finds the frame of the caller. They become call frame information (`.debug_frame`; DWARF 5,
-//! section 6.4, version 4 of its entries).
+//! `.cfi_*`: how a debugger finds the frame of the caller, and what exceptions run. [`frame_sections`](super::frame_sections)
+//! makes call frame information of it (DWARF 5, section 6.4).
 
 use gimli::constants as dw;
 
-use super::lines::STEP;
-use super::{Assembler, Pending, PendingKind, Place, leb128};
+use super::frame_sections::PointerEncoding;
+use super::{Assembler, Place, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Expression};
+use crate::syntax::Cursor;
 
-/// Register columns of the caller's program counter, and bytes by which offsets of saved registers are counted
-/// (AMDGPUUsage, "Register Identifier" and "Call Frame Information").
-const PROGRAM_COUNTER: u64 = 16;
-const DATA_ALIGN: i64 = 4;
+/// Bytes by which offsets of saved registers are counted (AMDGPUUsage, "Call Frame Information").
+pub(super) const DATA_ALIGN: i64 = 4;
 /// `DW_CFA_LLVM_def_aspace_cfa`: a frame address in an address space (AMDGPUUsage and "DWARF Extensions For Heterogeneous
 /// Debugging").
 const DEF_ASPACE_CFA: u8 = 0x30;
@@ -20,23 +18,31 @@ const DEF_ASPACE_CFA: u8 = 0x30;
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     /// `.cfi_sections`, if there is one: whether `.eh_frame` and `.debug_frame` are wanted.
-    sections: Option<(bool, bool)>,
-    open: Option<Frame>,
-    all: Vec<Frame>,
+    pub(super) sections: Option<(bool, bool)>,
+    pub(super) open: Option<Frame>,
+    pub(super) all: Vec<Frame>,
 }
 
 /// The frame of a function.
 #[derive(Debug)]
-struct Frame {
-    section: usize,
-    start: u64,
-    end: u64,
-    place: Place,
+pub(super) struct Frame {
+    pub(super) section: usize,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) place: Place,
     /// The instructions, and the places in the section from which on they hold.
-    instructions: Vec<(u64, Vec<u8>)>,
+    pub(super) instructions: Vec<(u64, Vec<u8>)>,
     /// The distance of the frame's address from its register, as far as the directives have said.
     distance: i64,
-    return_column: u64,
+    /// Without the instructions that every frame begins with: there are none here.
+    pub(super) simple: bool,
+    /// The register column of the caller's program counter, if it is not the usual one.
+    pub(super) return_column: Option<u64>,
+    /// What exceptions run, and the data that it reads.
+    pub(super) personality: Option<(PointerEncoding, String)>,
+    pub(super) data: Option<(PointerEncoding, String)>,
+    /// The frame of a signal handler.
+    pub(super) signal: bool,
 }
 
 impl Assembler<'_> {
@@ -95,8 +101,7 @@ impl Assembler<'_> {
     }
 
     fn start_frame(&mut self, cursor: &mut Cursor<'_>, span: Span) -> Result<(), Fail> {
-        // Without the instructions that every frame begins with: there are none here.
-        cursor.eat_name("simple");
+        let simple = cursor.eat_name("simple");
         self.end(cursor)?;
         if let Some(open) = &self.frames.open {
             let message = format!("the frame of line {} has not ended", open.place.line);
@@ -110,7 +115,11 @@ impl Assembler<'_> {
             place: self.place(cursor.text(), span),
             instructions: Vec::new(),
             distance: 0,
-            return_column: PROGRAM_COUNTER,
+            simple,
+            return_column: None,
+            personality: None,
+            data: None,
+            signal: false,
         });
         Ok(())
     }
@@ -235,8 +244,11 @@ impl Assembler<'_> {
                     break;
                 }
             },
+            "personality" => frame.personality = self.frame_symbol(cursor)?,
+            "lsda" => frame.data = self.frame_symbol(cursor)?,
+            "signal_frame" => frame.signal = true,
             "llvm_register_pair" => code = self.register_parts(cursor)?,
-            "return_column" => frame.return_column = self.column(cursor)?,
+            "return_column" => frame.return_column = Some(self.column(cursor)?),
             _ => {
                 let message = format!("`.cfi_{word}` is not implemented");
                 return Err(Diagnostic::new(span, message)
@@ -244,6 +256,22 @@ impl Assembler<'_> {
             }
         }
         Ok(code)
+    }
+
+    /// `encoding, symbol`; the encoding 0xff says that there is no symbol.
+    fn frame_symbol(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<(PointerEncoding, String)>, Fail> {
+        let start = cursor.at();
+        let value = self.absolute(cursor)?;
+        if value == i64::from(dw::DW_EH_PE_omit.0) {
+            return Ok(None);
+        }
+        let encoding = PointerEncoding::new(value).ok_or_else(|| {
+            let message = format!("expected the encoding of a pointer, found {value}");
+            Diagnostic::new(start..cursor.end(), message)
+                .note("its low four bits say the size (0, 2 to 4, 8, 10 to 12), 0x10 that it is a distance, 0x80 that it is indirect")
+        })?;
+        cursor.expect(",")?;
+        Ok(Some((encoding, self.symbol_name(cursor)?)))
     }
 
     /// `.cfi_llvm_register_pair register, low, bits, high, bits`: the register is saved in two others.
@@ -266,99 +294,9 @@ impl Assembler<'_> {
         code.extend(expression);
         Ok(code)
     }
-
-    /// Appends the frames to their section.
-    pub(super) fn finish_frames(&mut self) {
-        if let Some(open) = self.frames.open.take() {
-            let fail = Diagnostic::new(
-                open.place.span.clone(),
-                "expected `.cfi_endproc`, found the end of the file",
-            );
-            self.report_at(&open.place, *fail);
-        }
-        let frames = std::mem::take(&mut self.frames);
-        let Some(first) = frames.all.first() else { return };
-        let (exceptions, debug) = frames.sections.unwrap_or((true, false));
-        if exceptions {
-            let fail = Diagnostic::new(
-                first.place.span.clone(),
-                "frames are not written for exceptions (`.eh_frame`), which code of GPUs cannot throw",
-            )
-            .note("`.cfi_sections .debug_frame` asks for those of debuggers only");
-            self.warn_at(&first.place, *fail);
-        }
-        if !debug {
-            return;
-        }
-        let section = self.section_named(".debug_frame");
-        self.current = section;
-        self.section().align = self.section().align.max(8);
-        let base = self.offset();
-        let mut bytes = entry(&common(first.return_column));
-        for frame in &frames.all {
-            // The entry of what all have in common, where the frame begins, and how long it is.
-            let mut body = vec![0; 12];
-            body.extend((frame.end - frame.start).to_le_bytes());
-            let mut last = frame.start;
-            for (offset, code) in &frame.instructions {
-                if !code.is_empty() {
-                    advance(&mut body, (offset - last) / STEP);
-                    last = *offset;
-                    body.extend(code);
-                }
-            }
-            let at = base + bytes.len() as u64 + 4;
-            let start = self.symbols.place_of((frame.section, frame.start));
-            let fields = [(at, 4, Expression::sum(".debug_frame", base)), (at + 4, 8, start)];
-            for (offset, size, expression) in fields {
-                let place = frame.place.clone();
-                let kind = PendingKind::Data(size);
-                self.pending.push(Pending { section, offset, kind, expression, place });
-            }
-            bytes.extend(entry(&body));
-        }
-        self.append_generated(&bytes);
-    }
 }
 
 /// An opcode with the register in it, if it has room.
 fn short(opcode: dw::DwCfa, register: u64) -> Option<dw::DwCfa> {
     (register < 64).then_some(dw::DwCfa(opcode.0 | register as u8))
-}
-
-/// An entry: its length, and no operations up to a multiple of eight bytes.
-fn entry(body: &[u8]) -> Vec<u8> {
-    let size = (body.len() + 4).next_multiple_of(8);
-    let mut bytes = ((size - 4) as u32).to_le_bytes().to_vec();
-    bytes.extend(body);
-    bytes.resize(size, dw::DW_CFA_nop.0);
-    bytes
-}
-
-/// What all frames have in common.
-fn common(return_column: u64) -> Vec<u8> {
-    // The mark of such an entry, version 4, nothing that goes beyond it, addresses of eight bytes without segments.
-    let mut body = vec![0xFF, 0xFF, 0xFF, 0xFF, 4, 0, 8, 0];
-    leb128::unsigned(&mut body, STEP);
-    leb128::signed(&mut body, DATA_ALIGN);
-    leb128::unsigned(&mut body, return_column);
-    body
-}
-
-/// So many steps further in the code.
-fn advance(body: &mut Vec<u8>, steps: u64) {
-    match (steps, u8::try_from(steps), u16::try_from(steps), u32::try_from(steps)) {
-        (0, ..) => {}
-        (1..64, Ok(steps), ..) => body.push(dw::DW_CFA_advance_loc.0 | steps),
-        (_, Ok(steps), ..) => body.extend([dw::DW_CFA_advance_loc1.0, steps]),
-        (_, _, Ok(steps), _) => {
-            body.push(dw::DW_CFA_advance_loc2.0);
-            body.extend(steps.to_le_bytes());
-        }
-        (.., steps) => {
-            // Sections are not so long that it would not fit.
-            body.push(dw::DW_CFA_advance_loc4.0);
-            body.extend(steps.unwrap_or(u32::MAX).to_le_bytes());
-        }
-    }
 }

@@ -1,11 +1,12 @@
 //! What a source says of its target and of its kernels: `.amdgcn_target`, `.amdhsa_kernel`, `.amdgpu_metadata`.
 
-use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata};
+use wavemill_object::{CodeObjectVersion, Directive, ProcessorInfo, TargetId, assemble_metadata};
 
 use super::symbols::Meaning;
-use super::{Assembler, Place, Report, isa_target};
+use super::{Assembler, Place, Report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{Parser, closest};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, expression};
 
 /// A kernel descriptor, whose values may depend on symbols that come later.
@@ -21,7 +22,7 @@ pub(super) struct Kernel {
 
 /// There are no rows for the processor.
 pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
-    let names: Vec<&str> = wavemill_isa::Target::ALL.iter().map(|target| target.name()).collect();
+    let names: Vec<&str> = InstructionSet::processors().collect();
     let message = format!("the tables have no instructions of {}", id.processor.name());
     Diagnostic::new(span, message).note(format!("they have those of {}", names.join(", ")))
 }
@@ -30,16 +31,12 @@ impl Assembler<'_> {
     /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
     pub(super) fn set_processor_symbols(&mut self) {
         let Some(id) = &self.id else { return };
-        let name = id.processor.name().into_owned();
-        let digits = name.strip_prefix("gfx").unwrap_or_default();
-        let number = |text: Option<&str>, radix| {
-            text.and_then(|text| i64::from_str_radix(text, radix).ok()).unwrap_or(0)
-        };
-        let split = digits.len().saturating_sub(2);
+        let (major, minor, stepping) =
+            id.processor.info().and_then(ProcessorInfo::version).unwrap_or_default();
         let values = [
-            (".amdgcn.gfx_generation_number", number(digits.get(..split), 10)),
-            (".amdgcn.gfx_generation_minor", number(digits.get(split..split + 1), 16)),
-            (".amdgcn.gfx_generation_stepping", number(digits.get(split + 1..), 16)),
+            (".amdgcn.gfx_generation_number", major.into()),
+            (".amdgcn.gfx_generation_minor", minor.into()),
+            (".amdgcn.gfx_generation_stepping", stepping.into()),
             (".amdgcn.next_free_vgpr", 0),
             (".amdgcn.next_free_sgpr", 0),
         ];
@@ -133,7 +130,7 @@ impl Assembler<'_> {
             let message = format!("`{text}` is no target; expected one such as `amdgcn-amd-amdhsa--gfx90a`");
             return Err(Diagnostic::new(span, message));
         };
-        let Some(target) = isa_target(&id) else {
+        let Some(set) = InstructionSet::of(&id) else {
             return Err(unknown_processor(&id, span));
         };
         if let Some(asked) = &self.options.target
@@ -143,9 +140,8 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(span, message));
         }
         self.id = Some(id);
-        self.target = target;
-        self.symbols.set_target(target);
-        self.parser = Parser::new(target);
+        self.symbols.set_target(set.target());
+        self.parser = Parser::new(set);
         self.set_processor_symbols();
         Ok(())
     }

@@ -203,6 +203,11 @@ impl Assembler<'_> {
                     row.discriminator = self.number_of_32_bits(cursor, "a number of 32 bits")?;
                     continue;
                 }
+                "view" => {
+                    let (span, _) = cursor.token();
+                    return Err(Diagnostic::new(span, "`view` is GNU's: LLVM's line tables have no views")
+                        .note("leave it out, with the number or name behind it"));
+                }
                 _ => {
                     return Err(cursor.expected(
                         "basic_block, prologue_end, epilogue_begin, is_stmt, isa, discriminator or the end of the line",

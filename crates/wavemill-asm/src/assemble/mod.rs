@@ -8,12 +8,14 @@ mod data;
 mod directives;
 mod expand;
 mod finish;
+mod frame_sections;
 mod frames;
 mod functions;
 mod kernel;
 mod leb128;
 mod line;
 mod lines;
+mod relaxation;
 mod section;
 mod symbol;
 mod symbols;
@@ -30,12 +32,14 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{FixupKind, Parser};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, expression};
 use conditional::Conditional;
 use expand::{Frame, Macro};
 use frames::Frames;
 use kernel::Kernel;
 use lines::Lines;
+use relaxation::Relaxation;
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -165,9 +169,15 @@ impl Assembled {
 
 /// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
 pub fn assemble_with(source: &str, options: &Options<'_>, observer: &mut dyn FnMut(Event<'_>)) -> Assembled {
-    let mut assembler = Assembler::new(options, observer);
-    assembler.read(source);
-    assembler.finish()
+    let mut relaxation = Relaxation::default();
+    loop {
+        let mut assembler = Assembler::new(options, observer, relaxation);
+        assembler.read(source);
+        match assembler.next_reading() {
+            Some(next) => relaxation = next,
+            None => return assembler.finish(),
+        }
+    }
 }
 
 /// A field that a symbol decides.
@@ -201,7 +211,6 @@ struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
     id: Option<TargetId>,
-    target: Target,
     version: CodeObjectVersion,
     parser: Parser,
     sections: Vec<SectionState>,
@@ -230,6 +239,7 @@ struct Assembler<'a> {
     reports: Vec<Report>,
     warnings: Vec<Report>,
     lines: Lines,
+    relaxation: Relaxation,
     frames: Frames,
     /// Whether the source has named itself with `.ident`, and symbols whose addresses matter.
     identified: bool,
@@ -246,19 +256,23 @@ const MOST_MISTAKES: usize = 1000;
 const MOST_WARNINGS: usize = 1000;
 
 impl<'a> Assembler<'a> {
-    fn new(options: &'a Options<'a>, observer: &'a mut dyn FnMut(Event<'_>)) -> Assembler<'a> {
-        let target = options.target.as_ref().and_then(isa_target).unwrap_or(Target::Gfx900);
-        let mut symbols = Table::new(target);
+    fn new(
+        options: &'a Options<'a>,
+        observer: &'a mut dyn FnMut(Event<'_>),
+        relaxation: Relaxation,
+    ) -> Assembler<'a> {
+        let known = options.target.as_ref().and_then(InstructionSet::of);
+        let set = known.unwrap_or(Target::Gfx900.into());
+        let mut symbols = Table::new(set.target());
         for (name, value) in options.symbols {
             symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(*value)));
         }
         let mut assembler = Assembler {
             options,
             observer,
-            id: options.target.clone().filter(|id| isa_target(id).is_some()),
-            target,
+            id: options.target.clone().filter(|_| known.is_some()),
             version: options.version,
-            parser: Parser::new(target),
+            parser: Parser::new(set),
             sections: Vec::new(),
             section_index: HashMap::new(),
             bytes: 0,
@@ -280,6 +294,7 @@ impl<'a> Assembler<'a> {
             reports: Vec::new(),
             warnings: Vec::new(),
             lines: Lines::default(),
+            relaxation,
             frames: Frames::default(),
             identified: false,
             address_significant: None,
@@ -436,7 +451,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn tell_other(&mut self, text: &str) {
-        (self.observer)(Event::Other { line: self.line, text });
+        self.tell(Event::Other { line: self.line, text });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -510,7 +525,7 @@ impl<'a> Assembler<'a> {
             });
         }
         let offset = self.offset();
-        (self.observer)(Event::Instruction {
+        self.tell(Event::Instruction {
             line: self.line,
             inst: &parsed.inst,
             unresolved,
@@ -571,11 +586,6 @@ impl<'a> Assembler<'a> {
             None => fail,
         })
     }
-}
-
-/// The target whose rows an id's processor has.
-fn isa_target(id: &TargetId) -> Option<Target> {
-    Target::from_name(&id.processor.name())
 }
 
 #[cfg(test)]

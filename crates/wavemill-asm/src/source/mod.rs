@@ -19,6 +19,7 @@ use wavemill_object::write::{Contents, Module, SectionFlags, SectionId, SectionT
 use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, disassemble_metadata};
 
 use crate::gcn::parse::Parser;
+use crate::instruction_set::InstructionSet;
 use descriptor::Descriptors;
 use names::Names;
 use pieces::Bounds;
@@ -28,8 +29,6 @@ use pieces::Bounds;
 pub struct SourceOptions<'a> {
     /// What the first line calls the file; nothing if it is empty.
     pub title: &'a str,
-    /// The instruction set, where the file is for a processor that stands for several; the processor's own if `None`.
-    pub target: Option<Target>,
     /// Write addresses and machine code behind each line. What cannot be said by directives is remarked on in any case.
     pub addresses: bool,
     /// Write only this function or kernel: its name in the symbol table or in the source.
@@ -104,8 +103,7 @@ pub fn write_source(
     options: &SourceOptions<'_>,
 ) -> Result<Written, SourceError> {
     let id = &unlinked.module.target;
-    let target = options.target.or_else(|| Target::from_name(&id.processor.name()));
-    let target = target.ok_or_else(|| SourceError::Target(id.clone()))?;
+    let set = InstructionSet::of(id).ok_or_else(|| SourceError::Target(id.clone()))?;
     let names = Names::new(unlinked);
     let bounds = Bounds::new(unlinked);
     let mut writer = Writer {
@@ -113,11 +111,11 @@ pub fn write_source(
         options,
         unlinked,
         module: &unlinked.module,
-        target,
+        target: set.target(),
         descriptors: Descriptors::find(unlinked, &names, &bounds),
         bounds,
         names,
-        parser: Parser::new(target),
+        parser: Parser::new(set),
         said: HashSet::new(),
         line: String::with_capacity(256),
         text: String::with_capacity(256),

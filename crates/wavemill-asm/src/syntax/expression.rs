@@ -156,9 +156,14 @@ impl Binary {
 }
 
 impl Expression {
+    /// A symbol.
+    pub(crate) fn symbol(name: &str) -> Expression {
+        Expression::Symbol { name: name.into(), relocation: None }
+    }
+
     /// `name + number`.
     pub(crate) fn sum(name: &str, number: u64) -> Expression {
-        let symbol = Expression::Symbol { name: name.into(), relocation: None };
+        let symbol = Expression::symbol(name);
         match number {
             0 => symbol,
             number => Expression::Binary(Binary::Add, Box::new((symbol, Expression::Value(number as i64)))),

@@ -20,6 +20,7 @@ use disagreements::{Difference, Kind, List};
 use findings::{Comparisons, Findings, Report, every_line_is_needed};
 use line::Line;
 use texts::Effort;
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -48,6 +49,12 @@ fn main() -> ExitCode {
                 [] => Ok(()),
                 missing => Err(format!("never generated: {}", missing.join(", ")).into()),
             }
+        });
+    }
+    for name in ["gfx9-generic", "gfx9-4-generic"] {
+        suite.oracle_test(format!("{name}: verdict and bytes are LLVM's"), &[Tool::LlvmMc], move || {
+            let set = InstructionSet::of(&name.parse()?).ok_or("no instruction set")?;
+            compare(set)?.agreement()
         });
     }
     // Some need many texts to show.
@@ -82,7 +89,7 @@ struct Outcome {
 /// The comparison of `target`, made once however many tests ask for it.
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
     static OUTCOMES: Comparisons<Outcome> = Comparisons::new();
-    OUTCOMES.of(target, compare)
+    OUTCOMES.of(target, |target| compare(target.into()))
 }
 
 impl Outcome {
@@ -92,14 +99,16 @@ impl Outcome {
     }
 }
 
-fn compare(target: Target) -> Result<Outcome, String> {
+/// Compares what both sides make of the texts of the instruction set's target.
+fn compare(set: InstructionSet) -> Result<Outcome, String> {
+    let target = set.target();
     let missing = |missing: OracleMissing| missing.to_string();
     let list = List::parse(LIST)?;
     let all = texts::texts(target, effort());
     let texts: Vec<String> = all.lines.into_iter().chain(all.mutated).collect();
-    let theirs = assemble(target.name(), &texts).map_err(missing)?;
-    let ours: Vec<_> = texts.iter().map(|text| parse(target, text)).collect();
-    let mut in_our_order = canonical(target, &texts, &ours, &theirs).map_err(missing)?.into_iter();
+    let theirs = assemble(set.name(), &texts).map_err(missing)?;
+    let ours: Vec<_> = texts.iter().map(|text| parse(set, text)).collect();
+    let mut in_our_order = canonical(set, &texts, &ours, &theirs).map_err(missing)?.into_iter();
     let mut outcome =
         Outcome { texts: texts.len(), legal: 0, differences: Findings::default(), used: Vec::new() };
     let mut report = Report::new();
@@ -136,13 +145,13 @@ fn compare(target: Target) -> Result<Outcome, String> {
         outcome.differences.add(format!("{} {plain}", kind.name()), shown);
     }
     outcome.used = list.used();
-    report.write(target)?;
+    report.write(set)?;
     Ok(outcome)
 }
 
 /// What LLVM makes of the texts that only Wavemill takes, as Wavemill prints them.
 fn canonical(
-    target: Target,
+    set: InstructionSet,
     texts: &[String],
     ours: &[Result<Inst, wavemill_asm::Diagnostic>],
     theirs: &[Result<Vec<u8>, String>],
@@ -156,7 +165,7 @@ fn canonical(
         // The same text again would prove nothing.
         lines.push(if line == *text { "the same".to_owned() } else { line });
     }
-    if lines.is_empty() { Ok(Vec::new()) } else { assemble(target.name(), &lines) }
+    if lines.is_empty() { Ok(Vec::new()) } else { assemble(set.name(), &lines) }
 }
 
 fn encoded(inst: &Inst) -> Vec<u8> {

@@ -20,7 +20,7 @@ use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run};
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
     for source in listed(&own_folder(), "s") {
-        for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        for target in ["gfx906", "gfx90a", "gfx942", "gfx950", "gfx9-generic", "gfx9-4-generic"] {
             let name = source.file_stem().unwrap_or_default().to_string_lossy();
             let source = source.clone();
             suite.oracle_test(format!("by hand: {name} {target}"), &[Tool::LlvmMc], move || {

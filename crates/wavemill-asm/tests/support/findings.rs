@@ -90,8 +90,8 @@ impl Report {
         self.0.push('\n');
     }
 
-    /// Writes the file of the target, if the environment asks for one.
-    pub(crate) fn write(&self, target: Target) -> Result<(), String> {
+    /// Writes the file of the target or processor of that name, if the environment asks for one.
+    pub(crate) fn write(&self, target: impl std::fmt::Display) -> Result<(), String> {
         let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") else { return Ok(()) };
         let name = format!("{}.{target}", Path::new(&file).display());
         std::fs::write(&name, &self.0).map_err(|error| format!("{name}: {error}"))

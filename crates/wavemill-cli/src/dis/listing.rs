@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::Write;
 
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::print_with;
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
+
+use wavemill_isa::gcn::{Elem, Inst, Operand};
 use wavemill_object::{CodeObject, demangle, is_called};
 
 use super::objdump::branch_target;
@@ -27,7 +28,7 @@ pub(super) fn write_object(
     object: &[u8],
     wanted: Option<&str>,
 ) -> Result<bool, Failure> {
-    let (target, code_object) = target_of(object)?;
+    let (set, code_object) = target_of(object)?;
     let sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
     let mut found = false;
     for section in sections.list.iter().filter(|section| section.code && section.size != 0) {
@@ -39,7 +40,7 @@ pub(super) fn write_object(
             if !std::mem::replace(&mut found, true) {
                 writeln!(out, "; {name}: {}, code object {}", code_object.target(), code_object.version())?;
             }
-            let function = Function::new(target, &sections, section, part);
+            let function = Function::new(set, &sections, section, part);
             function.write(out, &code_object)?;
         }
     }
@@ -61,7 +62,7 @@ fn functions<'a>(section: &Section<'a>) -> Vec<Part<'a>> {
 }
 
 struct Function<'a> {
-    target: Target,
+    set: InstructionSet,
     sections: &'a Sections<'a>,
     section: &'a Section<'a>,
     part: Part<'a>,
@@ -81,7 +82,7 @@ fn distance(inst: &Inst) -> Option<i16> {
 
 impl<'a> Function<'a> {
     fn new(
-        target: Target,
+        set: InstructionSet,
         sections: &'a Sections<'a>,
         section: &'a Section<'a>,
         part: &Part<'a>,
@@ -90,8 +91,7 @@ impl<'a> Function<'a> {
         if part.symbol.kind == STT_LEGACY_KERNEL {
             start = start.saturating_add(LEGACY_DESCRIPTOR).min(part.end);
         }
-        let mut function =
-            Function { target, sections, section, part: *part, start, labels: BTreeMap::new() };
+        let mut function = Function { set, sections, section, part: *part, start, labels: BTreeMap::new() };
         let range = function.address(start)..function.address(part.end);
         let mut targets: Vec<u64> = Vec::new();
         let mut at = start;
@@ -122,7 +122,7 @@ impl<'a> Function<'a> {
 
     /// The instruction at a byte offset, and how many bytes to go on.
     fn inst(&self, at: usize) -> (Option<Inst>, usize) {
-        match decode(self.target, &self.section.bytes[at..self.part.end]) {
+        match self.set.decode(&self.section.bytes[at..self.part.end]) {
             Ok(inst) => (Some(inst), inst.size()),
             Err(_) => (None, (self.part.end - at).min(4)),
         }

@@ -11,8 +11,7 @@ mod stream;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use wavemill_asm::SourceOptions;
-use wavemill_isa::Target;
+use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::ContainerKind;
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
@@ -75,26 +74,15 @@ enum ListingFormat {
 }
 
 /// The instruction set of a code object.
-fn target_of(object: &[u8]) -> Result<(Target, CodeObject<'_>), Failure> {
+fn target_of(object: &[u8]) -> Result<(InstructionSet, CodeObject<'_>), Failure> {
     let object = CodeObject::parse(object).map_err(|error| Failure::input(error.to_string()))?;
-    let target = instruction_set(object.target()).ok_or_else(|| unknown_target(object.target()))?;
-    Ok((target, object))
-}
-
-/// The target whose instructions a target id has, if there are tables for them.
-pub(crate) fn instruction_set(id: &TargetId) -> Option<Target> {
-    let name = id.processor.name();
-    let name = match name.as_ref() {
-        "gfx9-generic" => "gfx900",
-        "gfx9-4-generic" => "gfx942",
-        name => name,
-    };
-    Target::from_name(name)
+    let set = InstructionSet::of(object.target()).ok_or_else(|| unknown_target(object.target()))?;
+    Ok((set, object))
 }
 
 /// There are no tables for the target.
 pub(crate) fn unknown_target(id: &TargetId) -> Failure {
-    let known: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
+    let known: Vec<_> = InstructionSet::processors().collect();
     Failure::input(format!("the code is for {id}, whose instructions Wavemill does not know"))
         .help(format!("It knows those of {}.", known.join(", ")))
 }
@@ -108,7 +96,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--no-show-raw-insn is for sources; leave it or --format listing out"));
     }
     if let (true, Some(target)) = (args.json, &args.target) {
-        return stream::answer(&args.file, instruction_set(target).ok_or_else(|| unknown_target(target))?);
+        return stream::answer(&args.file, InstructionSet::of(target).ok_or_else(|| unknown_target(target))?);
     }
     let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);
@@ -213,7 +201,7 @@ fn each_object(
         let opened = bundle.open(&limits).map_err(failed)?;
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let Some(id) = &entry.id.target else { continue };
-            if instruction_set(id).is_none() {
+            if InstructionSet::of(id).is_none() {
                 if !unknown.contains(id) {
                     unknown.push(id.clone());
                 }

@@ -3,9 +3,10 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::print_with;
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, Format, Inst, Operand, decode};
+
+use wavemill_isa::gcn::{Elem, Format, Inst, Operand};
 
 use super::sections::{STT_COMMON, STT_NOTYPE, STT_OBJECT, Section, Sections, Symbol};
 use super::target_of;
@@ -22,10 +23,10 @@ const SKIPPED_ZEROS: usize = 8;
 /// # Errors
 /// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
 pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: bool) -> Result<(), Failure> {
-    let (target, _) = target_of(object)?;
+    let (set, _) = target_of(object)?;
     let mut sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
     let names: Vec<Vec<(u64, String)>> = match labels {
-        true => sections.list.iter().map(|section| unnamed_targets(target, section)).collect(),
+        true => sections.list.iter().map(|section| unnamed_targets(set, section)).collect(),
         false => Vec::new(),
     };
     for (section, names) in sections.list.iter_mut().zip(&names) {
@@ -43,7 +44,7 @@ pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: boo
         section.symbols.sort();
     }
     writeln!(out, "\n{name}:\tfile format elf64-amdgpu")?;
-    let mut writer = Writer { out, target, sections: &sections, line: String::with_capacity(256) };
+    let mut writer = Writer { out, set, sections: &sections, line: String::with_capacity(256) };
     for section in sections.list.iter().filter(|section| section.code && section.size != 0) {
         writer.section(section)?;
     }
@@ -51,11 +52,11 @@ pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: boo
 }
 
 /// The places that branches of a section go to and that no label names, with names for them.
-fn unnamed_targets(target: Target, section: &Section<'_>) -> Vec<(u64, String)> {
+fn unnamed_targets(set: InstructionSet, section: &Section<'_>) -> Vec<(u64, String)> {
     let mut targets = Vec::new();
     let mut at = 0;
     while section.code && at < section.bytes.len() {
-        let Ok(inst) = decode(target, &section.bytes[at..]) else {
+        let Ok(inst) = set.decode(&section.bytes[at..]) else {
             at += 4;
             continue;
         };
@@ -78,7 +79,7 @@ fn unnamed_targets(target: Target, section: &Section<'_>) -> Vec<(u64, String)> 
 
 struct Writer<'a, W> {
     out: &'a mut W,
-    target: Target,
+    set: InstructionSet,
     sections: &'a Sections<'a>,
     /// The line under construction.
     line: String,
@@ -145,7 +146,7 @@ impl<W: Write> Writer<'_, W> {
         let address = section.address.wrapping_add(at as u64);
         self.line.clear();
         let mut target = None;
-        let size = match decode(self.target, bytes) {
+        let size = match self.set.decode(bytes) {
             Ok(inst) => {
                 let next = address.wrapping_add(inst.size() as u64);
                 let named = self.text(section, &inst, next);

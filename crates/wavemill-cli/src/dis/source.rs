@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use wavemill_asm::{SourceError, SourceOptions, write_source};
+use wavemill_asm::{InstructionSet, SourceError, SourceOptions, write_source};
 use wavemill_object::Unlinked;
 
-use super::{instruction_set, unknown_target};
+use super::unknown_target;
 use crate::failure::Failure;
 
 /// Text that goes to a writer of bytes, whose error is kept.
@@ -35,18 +35,18 @@ pub(super) fn write(
     options: &SourceOptions<'_>,
 ) -> Result<bool, Failure> {
     let id = &unlinked.module.target;
-    let target = instruction_set(id).ok_or_else(|| unknown_target(id))?;
+    InstructionSet::of(id).ok_or_else(|| unknown_target(id))?;
     let mut text = String::new();
     if let Some(only) = options.only {
         // Whether the function is there is known only behind the heading.
-        let only = SourceOptions { title: name, target: Some(target), only: Some(only), ..*options };
+        let only = SourceOptions { title: name, only: Some(only), ..*options };
         let written = write_source(&mut text, unlinked, &only).map_err(|error| failed(&error, None))?;
         if written.functions != 0 {
             out.write_all(text.as_bytes())?;
         }
         return Ok(written.functions != 0);
     }
-    let all = SourceOptions { title: name, target: Some(target), ..*options };
+    let all = SourceOptions { title: name, ..*options };
     let mut text = Text { out, error: None };
     let written = write_source(&mut text, unlinked, &all);
     let error = text.error.take();

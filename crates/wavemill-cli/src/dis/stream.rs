@@ -4,9 +4,8 @@ use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::print;
-use wavemill_isa::Target;
-use wavemill_isa::gcn::decode;
 
 use super::hex;
 use crate::failure::Failure;
@@ -44,7 +43,7 @@ impl Sink {
 }
 
 struct Answerer {
-    target: Target,
+    set: InstructionSet,
     out: Sink,
     bytes: Vec<u8>,
 }
@@ -68,7 +67,7 @@ impl Answerer {
         }
         out.text("\"");
         out.digits(&self.bytes);
-        match decode(self.target, &self.bytes) {
+        match self.set.decode(&self.bytes) {
             Ok(inst) => {
                 out.text("\",\"size\":");
                 // An instruction has at most 16 bytes.
@@ -101,17 +100,17 @@ impl Answerer {
 ///
 /// # Errors
 /// [`Failure`] if the input cannot be read or the output cannot be written. What is wrong with a line is its answer.
-pub(super) fn answer(path: &Path, target: Target) -> Result<(), Failure> {
+pub(super) fn answer(path: &Path, set: InstructionSet) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        return answer_all(std::io::stdin().lock(), &crate::input::shown(path), target);
+        return answer_all(std::io::stdin().lock(), &crate::input::shown(path), set);
     }
-    answer_all(&*crate::input::open(path)?, &crate::input::shown(path), target)
+    answer_all(&*crate::input::open(path)?, &crate::input::shown(path), set)
 }
 
-fn answer_all(input: impl Read, name: &str, target: Target) -> Result<(), Failure> {
+fn answer_all(input: impl Read, name: &str, set: InstructionSet) -> Result<(), Failure> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut stdout = std::io::stdout().lock();
-    let mut answerer = Answerer { target, out: Sink(Vec::with_capacity(1 << 20)), bytes: Vec::new() };
+    let mut answerer = Answerer { set, out: Sink(Vec::with_capacity(1 << 20)), bytes: Vec::new() };
     // The start of a line whose end is still to come.
     let mut partial: Vec<u8> = Vec::new();
     loop {

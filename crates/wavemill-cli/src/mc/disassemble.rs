@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::print;
-use wavemill_isa::Target;
-use wavemill_isa::gcn::decode;
 
 use super::text::encoding;
 
@@ -19,7 +18,7 @@ struct Bytes {
 struct Disassembler<'a> {
     file: &'a str,
     text: &'a [u8],
-    target: Target,
+    set: InstructionSet,
     encodings: bool,
     /// The digits are pairs without 0x.
     hex: bool,
@@ -28,8 +27,14 @@ struct Disassembler<'a> {
 }
 
 /// Takes the bytes in a text apart, which are numbers or, with `hex`, pairs of digits; the text of the instructions, and whether everything was right.
-pub(super) fn all(file: &str, text: &[u8], target: Target, encodings: bool, hex: bool) -> (String, bool) {
-    let mut all = Disassembler { file, text, target, encodings, hex, out: String::new(), right: true };
+pub(super) fn all(
+    file: &str,
+    text: &[u8],
+    set: InstructionSet,
+    encodings: bool,
+    hex: bool,
+) -> (String, bool) {
+    let mut all = Disassembler { file, text, set, encodings, hex, out: String::new(), right: true };
     all.read();
     (all.out, all.right)
 }
@@ -124,7 +129,7 @@ impl Disassembler<'_> {
     fn block(&mut self, block: &Bytes, atomic: bool) {
         let mut at = 0;
         while let Some(rest) = block.values.get(at..).filter(|rest| !rest.is_empty()) {
-            match decode(self.target, rest) {
+            match self.set.decode(rest) {
                 Ok(inst) => {
                     self.out.push('\t');
                     let start = self.out.len();

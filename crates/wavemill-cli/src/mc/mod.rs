@@ -7,8 +7,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use wavemill_asm::{Options, Report, assemble_with};
-use wavemill_isa::Target;
+use wavemill_asm::{InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
@@ -130,15 +129,15 @@ fn parse_triple(text: &str) -> Result<String, String> {
 }
 
 /// The processor with its features.
-fn target(args: &McArgs) -> Result<(TargetId, Target), Failure> {
-    let names = || Target::ALL.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
+fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
+    let names = || InstructionSet::processors().collect::<Vec<_>>().join(", ");
     let Some(name) = &args.mcpu else {
         return Err(Failure::usage("the processor is missing: name it with -mcpu")
             .help(format!("Wavemill knows the instructions of {}.", names())));
     };
     let mut id = input::parse_target(name).map_err(|message| Failure::usage(format!("-mcpu: {message}")))?;
     let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
-    let target = crate::dis::instruction_set(&id).ok_or_else(unknown)?;
+    let set = InstructionSet::of(&id).ok_or_else(unknown)?;
     for feature in args.mattr.iter().filter(|feature| !feature.is_empty()) {
         let (setting, name) = match feature.strip_prefix('-') {
             Some(name) => (Feature::Off, name),
@@ -153,7 +152,7 @@ fn target(args: &McArgs) -> Result<(TargetId, Target), Failure> {
             *field = setting;
         }
     }
-    Ok((id, target))
+    Ok((id, set))
 }
 
 /// Does what `llvm-mc` does. False if the input has mistakes, which have been told.
@@ -170,7 +169,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
             "-show-inst shows LLVM's own names of instructions, which are not known here",
         ));
     }
-    let (id, target) = target(args)?;
+    let (id, set) = target(args)?;
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
     let name = input::shown(path);
@@ -178,7 +177,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let bytes =
         input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
-        let (text, right) = disassemble::all(&name, &bytes, target, args.show_encoding, args.hex);
+        let (text, right) = disassemble::all(&name, &bytes, set, args.show_encoding, args.hex);
         if args.filetype != FileType::Null {
             write(args, text.as_bytes())?;
         }

@@ -143,6 +143,16 @@ impl ProcessorInfo {
         let (major, rest) = version.split_at_checked(version.len().checked_sub(2)?)?;
         Some(format!("{major}.{rest}"))
     }
+
+    /// Major version, minor version and stepping (AMDGPUUsage, "Instructions"): 9, 0 and 10 of gfx90a. Those of a generic
+    /// processor are 0 where its name has none. `None` for the VLIW processors.
+    pub fn version(&self) -> Option<(u8, u8, u8)> {
+        let version = self.subarch()?;
+        let (major, rest) = version.split_once('.').unwrap_or((&version, ""));
+        let mut digits =
+            rest.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()));
+        Some((major.parse().ok()?, digits.next().unwrap_or(Some(0))?, digits.next().unwrap_or(Some(0))?))
+    }
 }
 
 /// Every processor that has a number in `e_flags`, by number (AMDGPUUsage,
@@ -282,6 +292,17 @@ mod tests {
         assert_eq!(spelled("gfx9-generic"), "9");
         assert_eq!(spelled("gfx9-4-generic"), "9.4");
         assert_eq!(Processor::from_name("cayman").info().unwrap().subarch(), None);
+    }
+
+    #[test]
+    fn versions_are_three_numbers() {
+        let version = |name: &str| Processor::from_name(name).info().unwrap().version();
+        assert_eq!(version("gfx942"), Some((9, 4, 2)));
+        assert_eq!(version("gfx90a"), Some((9, 0, 10)));
+        assert_eq!(version("gfx1030"), Some((10, 3, 0)));
+        assert_eq!(version("gfx9-generic"), Some((9, 0, 0)));
+        assert_eq!(version("gfx9-4-generic"), Some((9, 4, 0)));
+        assert_eq!(version("cayman"), None);
     }
 
     #[test]

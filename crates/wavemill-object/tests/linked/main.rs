@@ -202,8 +202,13 @@ fn headers() -> Result<(), Failed> {
         "gfx90a:sramecc+:xnack+",
         "gfx942:xnack+",
         "gfx950:sramecc-",
+        "gfx9-generic",
+        "gfx9-generic:xnack-",
+        "gfx9-4-generic:sramecc+:xnack-",
     ] {
-        for version in [4, 5, 6] {
+        // Generic processors have a version, which only version 6 has room for.
+        let versions = if target.contains("generic") { &[6][..] } else { &[4, 5, 6] };
+        for version in versions {
             let text = format!(
                 ".amdgcn_target \"amdgcn-amd-amdhsa--{target}\"\n.amdhsa_code_object_version {version}\ns_endpgm\n"
             );

@@ -4,6 +4,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{Form, Op};
 
 use super::super::mnemonic::{self, Suffix};
+use crate::instruction_set::InstructionSet;
 
 /// The instruction that a mnemonic names on some target, and the suffix that was on it.
 #[derive(Clone, Copy, Debug)]
@@ -13,9 +14,9 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// The instruction, if `target` has it.
-    pub(super) fn on(&self, target: Target) -> Option<Op> {
-        self.op.row().targets.contains(target).then_some(self.op)
+    /// The instruction, if the processor has it.
+    pub(super) fn on(&self, set: InstructionSet) -> Option<Op> {
+        set.has(self.op).then_some(self.op)
     }
 
     /// The forms of the instruction on `target` that the suffix allows, the one to prefer first.
@@ -34,9 +35,9 @@ pub(super) fn lookup(mnemonic: &str) -> Option<Named> {
 }
 
 /// The known mnemonics that are most like `mnemonic`, best first.
-pub(super) fn similar(mnemonic: &str, target: Target) -> Vec<&'static str> {
-    let names = Op::ALL.iter().map(|op| op.row()).filter(|row| row.targets.contains(target));
-    let names: Vec<&'static str> = names.map(|row| row.mnemonic(target)).collect();
+pub(super) fn similar(mnemonic: &str, set: InstructionSet) -> Vec<&'static str> {
+    let names = Op::ALL.iter().filter(|op| set.has(**op));
+    let names: Vec<&'static str> = names.map(|op| op.row().mnemonic(set.target())).collect();
     closest(mnemonic, &names)
 }
 

@@ -17,6 +17,7 @@ use wavemill_isa::gcn::{Elem, FieldId, Inst, OperandSpec};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
 use mnemonic::Named;
 use modifier::Modifier;
@@ -45,7 +46,7 @@ pub(crate) enum FixupKind {
     Half,
 }
 
-/// Reads one instruction of `target` from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
+/// Reads one instruction of `target`, or of the processor of an [`InstructionSet`], from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
 /// `_dpp`), the shortest encoding is taken that can hold what the text says.
 ///
 /// The text is one instruction and no comment; letters of mnemonics may be of either case. There are no symbols: see
@@ -65,7 +66,7 @@ pub(crate) enum FixupKind {
 /// assert_eq!(error.span, 18..22);
 /// # Ok::<(), wavemill_asm::Diagnostic>(())
 /// ```
-pub fn parse(target: Target, text: &str) -> Result<Inst, Diagnostic> {
+pub fn parse(target: impl Into<InstructionSet>, text: &str) -> Result<Inst, Diagnostic> {
     parse_with(target, text, &NoSymbols)
 }
 
@@ -74,8 +75,12 @@ pub fn parse(target: Target, text: &str) -> Result<Inst, Diagnostic> {
 /// # Errors
 ///
 /// [`Diagnostic`] as [`parse`] has it; a symbol without value is an error.
-pub fn parse_with(target: Target, text: &str, symbols: &dyn Symbols) -> Result<Inst, Diagnostic> {
-    let parsed = Parser::new(target).parse(text, symbols).map_err(|fail| *fail)?;
+pub fn parse_with(
+    target: impl Into<InstructionSet>,
+    text: &str,
+    symbols: &dyn Symbols,
+) -> Result<Inst, Diagnostic> {
+    let parsed = Parser::new(target.into()).parse(text, symbols).map_err(|fail| *fail)?;
     match parsed.fixup {
         None => Ok(parsed.inst),
         Some(fixup) => Err(*Diagnostic::new(fixup.span, "the symbol has no value here")),
@@ -92,14 +97,15 @@ pub(crate) struct Parsed {
 /// Reads instructions one after another.
 #[derive(Debug)]
 pub(crate) struct Parser {
+    set: InstructionSet,
     target: Target,
     arguments: Vec<Argument>,
     modifiers: Vec<Modifier>,
 }
 
 impl Parser {
-    pub(crate) fn new(target: Target) -> Parser {
-        Parser { target, arguments: Vec::new(), modifiers: Vec::new() }
+    pub(crate) fn new(set: InstructionSet) -> Parser {
+        Parser { set, target: set.target(), arguments: Vec::new(), modifiers: Vec::new() }
     }
 
     /// Reads the instruction in `text`.
@@ -107,7 +113,7 @@ impl Parser {
         self.read(text, symbols).map_err(|mut fail| {
             // A fix that leaves other mistakes, or makes new ones, is none.
             let fixed = fail.fix.as_ref().and_then(|fix| fix.applied(text));
-            if fixed.is_none_or(|fixed| Parser::new(self.target).read(&fixed, symbols).is_err()) {
+            if fixed.is_none_or(|fixed| Parser::new(self.set).read(&fixed, symbols).is_err()) {
                 fail.fix = None;
             }
             fail
@@ -123,10 +129,10 @@ impl Parser {
         }
         let span = start..cursor.end();
         let Some(named) = mnemonic::lookup(word) else {
-            return Err(report::unknown_mnemonic(self.target, word, span));
+            return Err(report::unknown_mnemonic(self.set, word, span));
         };
-        let Some(op) = named.on(self.target) else {
-            return Err(report::not_on_target(self.target, word, named, span));
+        let Some(op) = named.on(self.set) else {
+            return Err(report::not_on_target(self.set, word, named, span));
         };
         let row = op.row();
         if named.suffix.is_some() && named.forms(self.target).next().is_none() {

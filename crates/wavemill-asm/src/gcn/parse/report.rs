@@ -14,6 +14,7 @@ use super::modifier::{self, Modifier};
 use super::operand::{Argument, Constant, File};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, NoSymbols};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
@@ -27,28 +28,30 @@ pub(super) fn list(targets: TargetSet) -> String {
 }
 
 /// No instruction of any target is called `word`.
-pub(super) fn unknown_mnemonic(target: Target, word: &str, span: Span) -> Fail {
+pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> Fail {
     let fail = Diagnostic::new(span, format!("there is no instruction `{word}`"));
-    match mnemonic::similar(word, target).as_slice() {
-        [] => fail.note(format!("`wavemill isa` lists the instructions of {target}")),
+    match mnemonic::similar(word, set).as_slice() {
+        [] => fail.note(format!("`wavemill isa` lists the instructions of {}", set.target())),
         [one] => fail.replace_with(*one),
         [first, rest @ ..] => fail.note(format!("also similar: {}", rest.join(", "))).replace_with(*first),
     }
 }
 
 /// Other targets have the instruction.
-pub(super) fn not_on_target(target: Target, word: &str, named: Named, span: Span) -> Fail {
+pub(super) fn not_on_target(set: InstructionSet, word: &str, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
     let targets = named.op.row().targets;
-    let fail = Diagnostic::new(span, format!("{target} has no `{plain}`")).note(
-        format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
-            " has it",
-            if targets.iter().count() > 1 { " have it" } else { " has it" },
-            1,
-        ),
-    );
-    match mnemonic::similar(&plain, target).first() {
-        Some(similar) => fail.note(format!("similar on {target}: {similar}")),
+    let mut fail = Diagnostic::new(span, format!("{set} has no `{plain}`"));
+    if set.members().difference(targets).is_empty() {
+        fail = fail.note(format!("{} read its 8-bit floats in different formats", list(set.members())));
+    }
+    let fail = fail.note(format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
+        " has it",
+        if targets.iter().count() > 1 { " have it" } else { " has it" },
+        1,
+    ));
+    match mnemonic::similar(&plain, set).first() {
+        Some(similar) => fail.note(format!("similar on {set}: {similar}")),
         None => fail,
     }
 }
@@ -390,7 +393,7 @@ pub(super) fn broken_rule(
 pub(super) fn enrich(fail: Fail, target: Target, _form: &Form, named: Named, text: &str) -> Fail {
     let mut elsewhere = TargetSet::EMPTY;
     for other in Target::ALL {
-        if other != target && named.on(other).is_some() && other_takes(other, text) {
+        if other != target && named.on(other.into()).is_some() && other_takes(other, text) {
             elsewhere = elsewhere.union(TargetSet::of(other));
         }
     }
@@ -406,7 +409,7 @@ fn other_takes(target: Target, text: &str) -> bool {
     if ASKING.replace(true) {
         return false;
     }
-    let taken = Parser::new(target).parse(text, &NoSymbols).is_ok();
+    let taken = Parser::new(target.into()).parse(text, &NoSymbols).is_ok();
     ASKING.set(false);
     taken
 }

@@ -152,6 +152,13 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
         let source = Source::Section(SectionId(index));
         output.chunks.push(Chunk { offset: 0, align: section.align, size, source });
     }
+    if let Some(&index) = names.get(".eh_frame")
+        && !ends_frames(module, &combined.outputs[index])
+    {
+        let source = Source::Merged(END_OF_FRAMES.to_vec());
+        let size = END_OF_FRAMES.len() as u64;
+        combined.outputs[index].chunks.push(Chunk { offset: 0, align: 1, size, source });
+    }
     if !problems.is_empty() {
         return Err(LinkError::Problems(problems));
     }
@@ -160,6 +167,25 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
         place(&mut combined, index)?;
     }
     Ok(combined)
+}
+
+/// What stands at the end of `.eh_frame` (LSB Core, "The .eh_frame section"): an entry of no length.
+const END_OF_FRAMES: [u8; 4] = [0; 4];
+
+/// Whether the last part of `.eh_frame` has an entry of no length.
+fn ends_frames(module: &Module, output: &Output) -> bool {
+    let Some(Source::Section(id)) = output.chunks.last().map(|chunk| &chunk.source) else { return true };
+    let Some(Contents::Bytes(bytes)) = module.sections.get(id.0).map(|section| &section.contents) else {
+        return true;
+    };
+    let mut rest = bytes.as_slice();
+    while let Some((length, behind)) = rest.split_first_chunk() {
+        match u32::from_le_bytes(*length) {
+            0 => return true,
+            length => rest = behind.get(length as usize..).unwrap_or_default(),
+        }
+    }
+    false
 }
 
 /// Whether sections of a type may be joined with those of others, to one of type `SHT_PROGBITS`.
