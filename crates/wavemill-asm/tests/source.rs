@@ -10,7 +10,7 @@ use wavemill_asm::gcn::parse;
 use wavemill_asm::{Options, SourceOptions, Written, write_source};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
-use wavemill_object::write::{Module, link, write_relocatable};
+use wavemill_object::write::{Module, Section, link, write_relocatable};
 use wavemill_object::{Unlinked, unlink};
 use wavemill_oracle::SplitMix64;
 
@@ -125,6 +125,30 @@ fn code_of_generic_processors() {
         let again = unlink(&write_relocatable(&module(&source)).unwrap()).unwrap();
         compare(text, &unlinked, &again);
     }
+}
+
+/// Sections of one name in a file that is not linked stay several, with their groups.
+#[test]
+fn sections_of_one_name() {
+    let text =
+        std::fs::read_to_string(repository().join("crates/wavemill-asm/tests/llvm_objects/sections.s"));
+    let text = text.unwrap().replace("TARGET", "gfx90a");
+    let first = unlink(&write_relocatable(&module(&text)).unwrap()).unwrap();
+    let sections = &first.module.sections;
+    let named = |name: &str| sections.iter().filter(|section| section.name == name).count();
+    assert_eq!((named(".foo"), named(".grouped"), first.module.groups.len()), (4, 3, 4));
+    let (source, _) = source(&first, false);
+    let again = unlink(&write_relocatable(&module(&source)).unwrap()).unwrap();
+    compare("sections", &first, &again);
+    let order = |unlinked: &Unlinked| -> Vec<_> {
+        let sections = unlinked.module.sections.iter().filter(|section| section.contents.size() > 0);
+        let group = |section: &Section| {
+            let group = section.group.map(|group| &unlinked.module.groups[group.0]);
+            group.map(|group| (unlinked.module.symbols[group.signature.0].name.clone(), group.comdat))
+        };
+        sections.map(|section| (section.name.clone(), section.contents.clone(), group(section))).collect()
+    };
+    assert_eq!(order(&first), order(&again));
 }
 
 /// Code as if it had been assembled.

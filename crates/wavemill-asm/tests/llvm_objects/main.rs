@@ -6,12 +6,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+use object::{Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationTarget};
 use support::assembled;
 use wavemill_asm::Options;
 use wavemill_object::write::write_relocatable;
@@ -92,12 +92,17 @@ fn compare(source: &str, target: &str) -> Result<(), Failed> {
     let ours = write_relocatable(&module)?;
     let (theirs, ours) = (object::File::parse(&*theirs)?, object::File::parse(&*ours)?);
     let mut compared = 0;
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for section in theirs.sections() {
         let name = section.name()?;
         if name.starts_with(".rela") || NOT_COMPARED.contains(&name) {
             continue;
         }
-        let Some(own) = ours.section_by_name(name) else {
+        // Of several with one name, each is compared with that in its place.
+        let place = seen.entry(name.to_owned()).or_insert(0);
+        let own = ours.sections().filter(|own| own.name() == Ok(name)).nth(*place);
+        *place += 1;
+        let Some(own) = own else {
             // Sections without anything in them may be left out.
             if section.size() == 0 {
                 continue;
@@ -121,6 +126,15 @@ fn compare(source: &str, target: &str) -> Result<(), Failed> {
         same(name, &relocations(&theirs, &section)?, &relocations(&ours, &own)?)?;
     }
     assert!(compared > 0);
+    for own in ours.sections().filter(|own| own.size() > 0) {
+        let name = own.name()?;
+        let number = ours.sections().filter(|own| own.name() == Ok(name)).count();
+        let theirs = seen.get(name).copied().unwrap_or(0);
+        if number > theirs && !name.starts_with(".rela") && !NOT_COMPARED.contains(&name) {
+            return Err(format!("{number} sections {name}, and {theirs} there").into());
+        }
+    }
+    same("the groups", &groups(&theirs)?, &groups(&ours)?)?;
     same("the symbol table", &symbols(&theirs)?, &symbols(&ours)?)?;
     assert_eq!(theirs.flags(), ours.flags());
     Ok(())
@@ -142,8 +156,30 @@ fn same(what: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Resul
     }
 }
 
+/// Groups with their flag and what they hold.
+fn groups(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
+    let mut all = BTreeSet::new();
+    for section in file.sections() {
+        if section.name()? != ".group" {
+            continue;
+        }
+        let words: Vec<u32> =
+            (section.data()?.as_chunks().0.iter().copied()).map(u32::from_le_bytes).collect();
+        let mut text = format!("flags {:#x}:", words.first().copied().unwrap_or(0));
+        for index in words.iter().skip(1) {
+            let member = file.section_by_index(object::SectionIndex(*index as usize))?;
+            text += &format!(" {} of {} bytes", member.name()?, member.size());
+        }
+        all.insert(text);
+    }
+    for comdat in file.comdats() {
+        all.insert(format!("comdat {}", comdat.name()?));
+    }
+    Ok(all)
+}
+
 /// Tables of the file itself, which its other parts are compared instead of.
-const NOT_COMPARED: [&str; 4] = ["", ".strtab", ".shstrtab", ".symtab"];
+const NOT_COMPARED: [&str; 5] = ["", ".strtab", ".shstrtab", ".symtab", ".group"];
 
 /// The symbols that a table of symbols' numbers has.
 fn named(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Result<BTreeSet<String>, Failed> {

@@ -245,6 +245,8 @@ impl<'a> Reader<'a> {
                 SHN_ABS => Some(Definition::Absolute(value)),
                 SHN_COMMON => Some(Definition::Common { align: value.max(1) }),
                 SHN_AMDGPU_LDS => Some(Definition::LocalMemory { align: value.max(1) }),
+                // It names the group and nothing else.
+                index if self.is_group(index) => Some(Definition::Undefined),
                 index if index < SHN_LORESERVE => {
                     self.places.get(usize::from(index)).copied().flatten().map(|section| {
                         let base = self.unlinked.addresses.get(section.0).copied().unwrap_or(0);
@@ -290,6 +292,12 @@ impl<'a> Reader<'a> {
             self.symbols.push(id);
         }
         Ok(())
+    }
+
+    /// Whether the section of this index is a group of others.
+    fn is_group(&self, index: u16) -> bool {
+        let section = self.table.section(object::SectionIndex(index.into()));
+        section.is_ok_and(|section| section.sh_type(LE) == elf::SHT_GROUP)
     }
 
     /// The relocations of a file that has not been linked.

@@ -201,12 +201,30 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// A float, or an expression whose value is known here.
+    fn known(&mut self) -> Result<Constant, Fail> {
+        let start = self.cursor.at();
+        let minus = self.cursor.eat("-");
+        if let Ok(Some(Number::Float(value))) = number(self.cursor) {
+            return Ok(Constant::Float(if minus { -value } else { value }));
+        }
+        self.cursor.go_to(start);
+        match expression(self.cursor, self.symbols)? {
+            Expression::Value(value) => Ok(Constant::Int(value)),
+            _ => Err(Diagnostic::new(
+                start..self.cursor.end(),
+                "expected a number for `lit`, found a symbol that has no value here",
+            )
+            .note("a symbol without `lit` around it is a literal anyway")),
+        }
+    }
+
     fn plain(&mut self) -> Result<Value, Fail> {
         if let Some(register) = self.register()? {
             return Ok(Value::Operand(register));
         }
         if self.function("lit") {
-            let value = self.constant()?;
+            let value = self.known()?;
             self.cursor.expect(")")?;
             return Ok(Value::Literal(value));
         }
