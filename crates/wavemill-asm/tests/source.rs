@@ -5,13 +5,13 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use support::{examples, text};
+use support::{assembled, examples, text};
 use wavemill_asm::gcn::parse;
-use wavemill_asm::{Options, SourceOptions, Written, assemble, write_source};
+use wavemill_asm::{Options, SourceOptions, Written, write_source};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
-use wavemill_object::write::{Module, Section, SectionFlags, link, write_relocatable};
-use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, unlink};
+use wavemill_object::write::{Module, link, write_relocatable};
+use wavemill_object::{Unlinked, unlink};
 use wavemill_oracle::SplitMix64;
 
 fn repository() -> PathBuf {
@@ -41,13 +41,7 @@ fn source(unlinked: &Unlinked, addresses: bool) -> (String, Written) {
 }
 
 fn module(source: &str) -> Module {
-    assemble(source, &Options::default()).unwrap_or_else(|reports| {
-        let lines = reports
-            .iter()
-            .take(10)
-            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
-        panic!("{}", lines.collect::<Vec<_>>().join("\n"))
-    })
+    assembled(source, &Options::default()).unwrap_or_else(|reports| panic!("{reports}"))
 }
 
 /// Fails unless two files have the same in their sections.
@@ -159,18 +153,7 @@ fn sections_of_one_name() {
 
 /// Code as if it had been assembled.
 fn code(target: Target, bytes: Vec<u8>) -> Unlinked {
-    let id: TargetId = target.name().parse().unwrap();
-    let mut module = Module::new(id, CodeObjectVersion::V6);
-    let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
-    module.add_section(Section::new(".text", flags, 4, bytes));
-    Unlinked {
-        module,
-        linked: false,
-        addresses: vec![0],
-        got: Vec::new(),
-        legacy_kernels: Vec::new(),
-        left_out: Vec::new(),
-    }
+    Unlinked::from_code(target.name().parse().unwrap(), bytes)
 }
 
 /// Fillings of each form.

@@ -20,23 +20,17 @@ use crate::mc::McArgs;
 use crate::message::{self, Format};
 use crate::shell::{CompletionsArgs, ManArgs};
 
-/// What every help page ends with.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    everything went well
-  1    an expectation (--expect) did not hold, or the input of `wavemill mc`
-       has mistakes
-  2    the command line or launch file makes no sense
-  3    a file cannot be read or written, or is not what it should be (code for
-       another target, for example)
-  4    the kernel faulted: an illegal access, a trap, a jump to nowhere,
-       or it can never finish
-  5    the kernel reached an instruction that Wavemill does not implement
-  124  the kernel was stopped at --max-instructions or --timeout, or by Ctrl-\\
+/// What the help page of the command itself ends with.
+fn help() -> String {
+    let codes = Exit::help(Exit::ALL);
+    format!(
+        "{codes}
 
 Environment:
   NO_COLOR      no colours, as --color never
-  WAVEMILL_LOG  how much is logged: error, warn, info, debug or trace";
+  WAVEMILL_LOG  how much is logged: error, warn, info, debug or trace"
+    )
+}
 
 /// The heading of options that every subcommand has.
 const HEADING: &str = "Options of all commands";
@@ -44,7 +38,7 @@ const HEADING: &str = "Options of all commands";
 /// Run, assemble, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = EXIT_CODES, after_long_help = EXIT_CODES)]
+#[command(after_help = help(), after_long_help = help())]
 struct Cli {
     /// Colours in messages and help
     #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value_t, hide_default_value = true)]
@@ -70,7 +64,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a kernel
-    #[command(after_help = crate::run::HELP)]
+    #[command(after_help = crate::run::help())]
     Run(Box<crate::run::RunArgs>),
     /// Assemble a source into a code object, without LLVM
     #[command(after_help = crate::asm::HELP)]
@@ -97,7 +91,7 @@ Examples:
   wavemill isa --out mi300 --format md --target gfx942")]
     Isa(IsaArgs),
     /// Time kernels on this machine, alone or against pocl
-    #[command(after_help = crate::bench::HELP)]
+    #[command(after_help = crate::bench::help())]
     Bench(BenchArgs),
     /// List the targets and products that kernels can run on
     Targets,

@@ -3,22 +3,48 @@
 use std::fmt;
 use std::io;
 
-/// Exit codes of the command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// An expectation did not hold, or the input of `wavemill mc` has mistakes.
-    Expectation = 1,
-    /// The command line makes no sense (the code that clap uses, too).
-    Usage = 2,
-    /// A file could not be read or written, or is not what it should be.
-    Input = 3,
-    /// The kernel did something that it must not do.
-    Fault = 4,
-    /// The kernel reached an instruction that Wavemill does not implement.
-    Unsupported = 5,
-    /// The kernel ran longer than allowed (the code of `timeout`).
-    Limit = 124,
+/// Defines the exit codes from one table: name, code, and what help pages say of it, in lines that fit into 80 columns.
+macro_rules! exit_codes {
+    ($($(#[doc = $more:literal])* $variant:ident = $code:literal, $meaning:literal;)*) => {
+        /// Exit codes of the command, besides 0.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Exit {
+            $(#[doc = $meaning] $(#[doc = $more])* $variant = $code,)*
+        }
+
+        impl Exit {
+            /// All of them, in order.
+            pub(crate) const ALL: &'static [Exit] = &[$(Exit::$variant,)*];
+
+            const fn meaning(self) -> &'static str {
+                match self { $(Exit::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+exit_codes! {
+    Expectation = 1, "an expected result differs, or the input of `wavemill mc` has mistakes";
+    /// (the code that clap uses, too)
+    Usage = 2, "the command line or launch file makes no sense";
+    Input = 3, "a file cannot be read or written, or is not what it should be (code for\nanother target, for example)";
+    Fault = 4, "the kernel faulted: an illegal access, a trap, a jump to nowhere,\nor it can never finish";
+    Unsupported = 5, "the kernel reached an instruction that Wavemill does not implement";
+    /// (the code of `timeout`)
+    Limit = 124, "the kernel was stopped at --max-instructions or --timeout, or by Ctrl-\\";
+}
+
+impl Exit {
+    /// What help pages say of these codes, and of 0.
+    pub(crate) fn help(codes: &[Exit]) -> String {
+        let mut text = "Exit codes:\n  0    everything went well".to_owned();
+        for exit in codes {
+            let code = *exit as u8;
+            text += &format!("\n  {code:<5}{}", exit.meaning().replace('\n', "\n       "));
+        }
+        text
+    }
 }
 
 /// A message for the user, and the exit code that goes with it.

@@ -145,11 +145,11 @@ fn statements() -> Result<(), Failed> {
     let out = object.to_str().ok_or("no name")?;
     for triple in ["amdgcn", "amdgcn-amd-amdpal", "amdgcn-mesa-mesa3d", "amdgcn-amd-amdhsa"] {
         for features in ["", "-xnack", "+xnack,-sramecc"] {
-            let args = [&format!("-triple={triple}"), &format!("-mattr={features}")].map(String::as_str);
-            let args = [&args[..], &["-mcpu=gfx90a", "-filetype=obj", "-o", out, name]].concat();
+            let (triple, features) = (format!("-triple={triple}"), format!("-mattr={features}"));
+            let args = [&*triple, &*features, "-mcpu=gfx90a", "-filetype=obj", "-o", out, name];
             same(&args, true)?;
             let theirs = std::fs::read(&object)?;
-            assert!(wavemill(&[&["mc"], &args[..]].concat())?.status.success());
+            assert!(wavemill(&[&["mc"][..], &args].concat())?.status.success());
             let ours = std::fs::read(&object)?;
             let header = |file: &[u8]| (file[..16].to_vec(), file[48..52].to_vec());
             assert_eq!(header(&ours), header(&theirs), "{args:?}");

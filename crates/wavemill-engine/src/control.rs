@@ -28,7 +28,7 @@ impl RunControl {
         self.done.load(Relaxed)
     }
 
-    pub(crate) fn workgroup_ended(&self) {
-        self.done.fetch_add(1, Relaxed);
+    pub(crate) fn workgroups_ended(&self, workgroups: u64) {
+        self.done.fetch_add(workgroups, Relaxed);
     }
 }

@@ -1,12 +1,18 @@
 //! Runs a grid: workgroups on host threads, waves of a workgroup in turns.
 //!
 //! Forward progress: a wave runs for a slice of guest instructions, then the next wave of its workgroup does; a
-//! workgroup runs for a quantum, then the next resident one does. Workgroups start in linear order; as many are
-//! resident as the launch says. All waves of a workgroup run on one host thread at a time.
+//! workgroup runs for a quantum, then the next resident one does. As many are resident as the launch says. All waves of a
+//! workgroup run on one host thread at a time.
+//!
+//! Workgroups start in linear order, but for those that a thread has claimed to run them one after the other: it gives
+//! back those that have not started as soon as one of them does not end within its quantum, and the lowest ones start
+//! first. So a workgroup that waits for those before it keeps no place from them for ever: the place of each that ends
+//! goes to the lowest one that has not started.
 
 mod grid;
 mod group;
 mod stuck;
+mod unstarted;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -20,6 +26,7 @@ use crate::fault::{Fault, Strict};
 use crate::interp::{BlockSource, Interpreter, Surroundings, Tier};
 use crate::observe::{Events, Interests, Observer, SingleSteps};
 use group::{Group, State, Watch};
+use unstarted::{Pace, Unstarted};
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
 const SLICE: u64 = 1 << 14;
@@ -52,7 +59,7 @@ enum Outcome {
 struct Apart<T>(T);
 
 struct Shared {
-    next: u64,
+    unstarted: Unstarted,
     queue: VecDeque<Group>,
     idle: Vec<Group>,
     slots: Vec<u32>,
@@ -78,7 +85,7 @@ struct Shared {
 
 struct Run<'a> {
     grid: &'a Grid<'a>,
-    total: u64,
+    threads: usize,
     shared: Apart<Mutex<Shared>>,
     wake: Condvar,
     stop: AtomicBool,
@@ -151,9 +158,9 @@ fn run_grid(
     let resident = grid.resident.max(1);
     let run = Run {
         grid,
-        total,
+        threads,
         shared: Apart(Mutex::new(Shared {
-            next: 0,
+            unstarted: Unstarted::new(total),
             queue: VecDeque::new(),
             idle: Vec::new(),
             slots: (0..resident).rev().collect(),
@@ -216,14 +223,15 @@ fn run_grid(
     if let Some(fault) = shared.fault {
         return Err(RunError::Fault(fault));
     }
+    let not_started = shared.unstarted.count();
     if let Some(mut waves) = shared.stalled {
         waves.sort_by_key(LiveWave::order);
-        return Err(RunError::Stalled { waves, not_started: total - shared.next });
+        return Err(RunError::Stalled { waves, not_started });
     }
     if shared.stats.workgroups == total {
         return Ok(shared.stats);
     }
-    let (ran, not_started) = (shared.stats.instructions, total - shared.next);
+    let ran = shared.stats.instructions;
     match run.limit {
         Some(limit) if !stopped => Err(RunError::InstructionLimit { limit, ran, live, not_started }),
         _ => Err(RunError::Stopped { ran, live, not_started }),
@@ -255,12 +263,22 @@ impl Run<'_> {
             interests,
         });
         let mut retired = 0;
+        let mut pace = Pace::UNKNOWN;
         let _ending = EndOnPanic(self);
         let mut shared = self.lock();
-        while let Some(mut group) = self.take(shared, watch.as_mut()) {
-            let before = group.retired();
-            let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
-            retired += group.retired() - before;
+        while let Some(mut group) = self.take(shared, watch.as_mut(), &pace) {
+            let mut claim = 0;
+            let (outcome, cost) = loop {
+                let before = group.retired();
+                let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
+                retired += group.retired() - before;
+                claim += cost;
+                if !(matches!(outcome, Outcome::Done) && Pace::allows_another(claim) && self.next(&mut group))
+                {
+                    break (outcome, cost);
+                }
+            };
+            pace.saw(group.before.workgroups + 1, claim);
             shared = self.lock();
             // Nobody else comes between this and the next one, which finds the registers and private memory of the
             // one that ended in this thread's cache.
@@ -293,12 +311,44 @@ impl Run<'_> {
         self.control.is_some_and(RunControl::is_stopped)
     }
 
+    /// Whether the workgroup with that number is still wanted: none behind one that has faulted is.
+    fn is_wanted(&self, linear: u64) -> bool {
+        linear < self.faulted.load(Relaxed) && !self.stop.load(Relaxed)
+    }
+
+    /// Whether another workgroup may start.
+    fn may_start(&self, shared: &Shared) -> bool {
+        let first = shared.unstarted.first();
+        !shared.slots.is_empty() && shared.grace > 0 && first.is_some_and(|first| self.is_wanted(first))
+    }
+
+    /// Starts a workgroup in the place of the one that was there before.
+    fn start(&self, group: &mut Group, linear: u64, slot: u32, fresh: bool) {
+        group.start(self.grid, linear, slot, fresh, self.poison);
+        if let Some((observer, _)) = self.observer {
+            group.ask(observer);
+        }
+    }
+
+    /// Starts the next workgroup that was claimed together with one that has ended. Whether there is one.
+    fn next(&self, group: &mut Group) -> bool {
+        if !group.claimed.clone().next().is_some_and(|linear| self.is_wanted(linear)) {
+            return false;
+        }
+        let Some(linear) = group.claimed.next() else { return false };
+        group.before.workgroups += 1;
+        group.before.waves += group.waves.len() as u64;
+        self.start(group, linear, group.slot, false);
+        true
+    }
+
     /// The next workgroup to run: a new one while there is room, else the one that has waited longest. `None` when
     /// there is nothing left to do.
     fn take<'s>(
         &'s self,
         mut shared: MutexGuard<'s, Shared>,
         mut watch: Option<&mut Watch<'_>>,
+        pace: &Pace,
     ) -> Option<Group> {
         loop {
             if self.stop.load(Relaxed) {
@@ -313,22 +363,19 @@ impl Run<'_> {
                 }
                 continue;
             }
-            if shared.fault.is_none()
-                && shared.next < self.total
+            let more = pace.more(shared.unstarted.count(), self.threads);
+            if self.may_start(&shared)
+                && let Some((linear, claimed)) = shared.unstarted.claim(more)
                 && let Some(slot) = shared.slots.pop()
             {
-                let linear = shared.next;
-                shared.next += 1;
                 shared.running += 1;
                 let recycled = shared.idle.pop();
                 let fresh = slot >= shared.used_slots;
                 shared.used_slots = shared.used_slots.max(slot + 1);
                 drop(shared);
                 let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
-                group.start(self.grid, linear, slot, fresh, self.poison);
-                if let Some((observer, _)) = self.observer {
-                    group.ask(observer);
-                }
+                self.start(&mut group, linear, slot, fresh);
+                group.claimed = claimed;
                 return Some(group);
             }
             if let Some(group) = shared.queue.pop_front() {
@@ -346,14 +393,26 @@ impl Run<'_> {
     /// Takes back a workgroup after a quantum that cost so much.
     fn give_back(&self, shared: &mut Shared, mut group: Group, outcome: Outcome, cost: u64) {
         shared.running -= 1;
+        let mut ended = std::mem::take(&mut group.before);
+        if let Outcome::Done = outcome {
+            ended.workgroups += 1;
+            ended.waves += group.waves.len() as u64;
+        }
+        if ended.workgroups > 0 {
+            if let Some(control) = self.control {
+                control.workgroups_ended(ended.workgroups);
+            }
+            shared.stats.workgroups += ended.workgroups;
+            shared.stats.waves += ended.waves;
+            (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
+        }
+        if !group.claimed.is_empty() {
+            shared.unstarted.give_back(std::mem::take(&mut group.claimed));
+            // There may be more to do than it seemed.
+            shared.look = false;
+        }
         match outcome {
             Outcome::Done => {
-                if let Some(control) = self.control {
-                    control.workgroup_ended();
-                }
-                shared.stats.workgroups += 1;
-                shared.stats.waves += group.waves.len() as u64;
-                (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
                 shared.slots.push(group.slot);
                 shared.idle.push(group);
             }
@@ -368,8 +427,8 @@ impl Run<'_> {
                     shared.queue.push_back(group);
                 }
                 shared.fruitless += cost;
-                let full = shared.next == self.total || shared.slots.is_empty() || faulted < u64::MAX;
-                shared.look |= self.detect_stalls && full && shared.fruitless >= shared.suspicious;
+                shared.look |=
+                    self.detect_stalls && shared.fruitless >= shared.suspicious && !self.may_start(shared);
             }
             Outcome::Fault(fault) => self.faulted(shared, group.linear, fault),
         }

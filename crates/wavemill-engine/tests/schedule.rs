@@ -685,3 +685,59 @@ fn where_code_ends_is_told_apart_from_jumps_to_nowhere() {
         }
     }
 }
+
+/// Memory word 0 counts the workgroups that have come through; each waits until all before it have.
+#[test]
+fn workgroups_that_wait_for_those_before_them_end() {
+    let wait = |last| {
+        Program::new(&[
+            // The first ones do nothing, so that threads come to claim many at once.
+            (vec![compare(CmpPred::Lt, s(2), Operand::Const(400))], branch(Cond::Scc1, 3, 1)),
+            (vec![load(4, NONE), compare(CmpPred::Eq, s(4), s(3))], branch(Cond::Scc1, 2, last)),
+            (
+                vec![
+                    (Op::Int(wavemill_ir::IntOp::Mov), v(5), vec![Operand::Const(0)]),
+                    scalar(ScalarOp::AddCarryOut, 3, &[s(3), Operand::Const(1)]),
+                    (Op::Store(Space::Global, DWORD), NONE, vec![v(5), s(0), s(3)]),
+                ],
+                Terminator::End,
+            ),
+            (vec![], Terminator::End),
+            (vec![], Terminator::Yield(at(1))),
+        ])
+    };
+    let set = |group: u32, _, regs: &mut Registers| {
+        regs.set_uni(Uni(2), group);
+        regs.set_uni(Uni(3), group.saturating_sub(400));
+    };
+    // Those that sleep, and those that wait at full speed.
+    for (last, workgroups) in [(4, 3000), (1, 500)] {
+        for threads in [1, 2, 3, 16] {
+            for resident in [1, 2, 5, 100] {
+                let launch = Launch { workgroups, resident, set: &set, ..Launch::default() }.threads(threads);
+                let (words, result) = launch.run(&wait(last));
+                assert_eq!(result.unwrap().workgroups, u64::from(workgroups));
+                assert_eq!(words[0], workgroups - 400, "{threads} threads, {resident} resident");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_fault_is_that_of_a_workgroup_that_another_thread_has_claimed() {
+    // Most end at once, so that threads come to claim many at once; these do not.
+    let program = Program::new(&[
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 1, 2)),
+        (vec![], Terminator::End),
+        (vec![], Terminator::Trap { id: 2, next: at(2) }),
+    ]);
+    for first in [1203, 1210, 1250, 2001] {
+        let set = |group: u32, _, regs: &mut Registers| regs.set_uni(Uni(2), u32::from(group >= first));
+        for threads in THREADS {
+            for _ in 0..5 {
+                let launch = Launch { workgroups: 4000, resident: 64, set: &set, ..Launch::default() };
+                assert_eq!(faulting_group(launch.threads(threads).run(&program).1), first);
+            }
+        }
+    }
+}

@@ -217,8 +217,8 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         }
         F::Offen | F::Idxen => legal(has(Role::Vaddr)),
         F::Slc if fence => Ignored,
-        F::Glc | F::Scc if fence && !row.name().ends_with("wbl2") && row.name() != "buffer_inv" => Fixed(0),
-        F::Lds if row.name() == "buffer_store_lds_dword" => Fixed(1),
+        F::Glc | F::Scc if fence && !flag(Flag::Scopes) => Fixed(0),
+        F::Lds if flag(Flag::LdsOnly) => Fixed(1),
         F::Lds => legal(flag(Flag::Lds)),
         F::Tfe => legal(flag(Flag::Tfe) || encoding == Encoding::Mimg),
         F::Acc if fence => Fixed(0),

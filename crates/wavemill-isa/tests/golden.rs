@@ -109,3 +109,18 @@ fn sources_of_more_than_64_bits_are_vector_registers() {
         assert!(decode(Target::Gfx906, &with_src2(scalar)).is_err(), "code {scalar}");
     }
 }
+
+/// Codes and texts of special registers go both ways, alone and as pairs.
+#[test]
+fn special_registers_have_one_code_and_one_text() {
+    for &reg in Special::ALL {
+        assert_eq!(Special::from_code(reg.code()), Some(reg));
+        assert_eq!(Special::from_name(reg.name()), Some(reg));
+        assert_eq!(reg.pair_name().map(Special::from_pair_name), reg.is_pair().then_some(Some(reg)));
+    }
+    assert_eq!(Special::from_code(128), None);
+    assert_eq!(Special::from_pair_name("vcc_hi"), None);
+    let pairs = Special::ALL.iter().filter(|reg| reg.pair_name().is_some_and(|pair| pair != reg.name()));
+    let pairs: Vec<_> = pairs.filter_map(|reg| Some((reg.code(), reg.pair_name()?))).collect();
+    assert_eq!(pairs, [(102, "flat_scratch"), (104, "xnack_mask"), (106, "vcc"), (126, "exec")]);
+}

@@ -55,7 +55,7 @@ pub use demangle::{demangle, is_called};
 pub use descriptor::{
     DescriptorBuilder, Directive, DirectiveDefault, DirectiveError, DirectiveSupport, Field, Inexpressible,
     KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2, Rsrc3Gfx10,
-    Rsrc3Gfx90a, Setting, express,
+    Rsrc3Gfx90a, Setting, SpecialSgprs, express,
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,

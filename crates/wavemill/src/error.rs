@@ -4,7 +4,7 @@ use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
 
 use crate::live::{List, LiveWave};
-use crate::report::FaultReport;
+use crate::report::{FaultReport, OnOneLine};
 use crate::stall::StallReport;
 
 /// Result of this crate.
@@ -59,7 +59,7 @@ pub enum Error {
         size: u64,
     },
     /// An argument does not fit its parameter.
-    #[error("kernel `{kernel}`: {problem}")]
+    #[error("kernel `{}`: {problem}", OnOneLine(kernel))]
     Argument {
         /// The kernel.
         kernel: String,
@@ -67,7 +67,7 @@ pub enum Error {
         problem: ArgumentError,
     },
     /// The launch is impossible on the device.
-    #[error("cannot launch `{kernel}`: {problem}")]
+    #[error("cannot launch `{}`: {problem}", OnOneLine(kernel))]
     Launch {
         /// The kernel.
         kernel: String,
@@ -75,7 +75,7 @@ pub enum Error {
         problem: String,
     },
     /// The code object wants for the kernel what no launch can give it.
-    #[error("the code object is not usable for `{kernel}`: {problem}")]
+    #[error("the code object is not usable for `{}`: {problem}", OnOneLine(kernel))]
     Unusable {
         /// The kernel.
         kernel: String,
@@ -89,7 +89,10 @@ pub enum Error {
     #[error("{0}")]
     Stalled(Box<StallReport>),
     /// The kernel ran longer than allowed.
-    #[error("`{kernel}` was stopped after {ran} instructions: the limit is {limit}; {}", Unfinished(live, *.not_started))]
+    #[error(
+        "`{}` was stopped after {ran} instructions: the limit is {limit}; {}",
+        OnOneLine(kernel), Unfinished(live, *.not_started)
+    )]
     InstructionLimit {
         /// The kernel.
         kernel: String,
@@ -103,7 +106,10 @@ pub enum Error {
         not_started: u64,
     },
     /// [`RunControl::stop`](crate::RunControl::stop) was called.
-    #[error("`{kernel}` was stopped after {ran} instructions; {}", Unfinished(live, *.not_started))]
+    #[error(
+        "`{}` was stopped after {ran} instructions; {}",
+        OnOneLine(kernel), Unfinished(live, *.not_started)
+    )]
     Stopped {
         /// The kernel.
         kernel: String,

@@ -7,7 +7,7 @@ use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
 
 use crate::module::Kernel;
-use crate::report::{SourceLocation, text};
+use crate::report::{OnOneLine, SourceLocation, text};
 
 /// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
 const LISTED: usize = 20;
@@ -90,7 +90,7 @@ impl LiveWave {
                     text += &format!(" on {address:#x}");
                 }
                 if let Some((name, byte)) = &self.looks_at {
-                    text += &format!(" (byte {byte} of `{name}`)");
+                    text += &format!(" (byte {byte} of `{}`)", OnOneLine(name));
                 }
                 text
             }
@@ -104,11 +104,15 @@ impl LiveWave {
     fn doing(&self) -> String {
         let mut text = format!("{} at ", self.state());
         match &self.function {
-            Some((name, offset)) => text += &format!("{name} + {offset:#x} ({:#x})", self.pc),
+            Some((name, offset)) => {
+                let full = wavemill_object::demangle(name);
+                let name = OnOneLine(full.as_ref().unwrap_or(name));
+                text += &format!("{name} + {offset:#x} ({:#x})", self.pc);
+            }
             None => text += &format!("{:#x}", self.pc),
         }
         if let Some(source) = &self.source {
-            text += &format!(", {source}");
+            text += &format!(", {}", OnOneLine(&source.to_string()));
         }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");
@@ -210,6 +214,15 @@ mod tests {
         let place = Some(("flag".to_owned(), 16));
         let looking = LiveWave { spins: at, looks_at: place, ..wave.clone() };
         assert_eq!(looking.state(), "spins in a loop of 2 instructions on 0x5010 (byte 16 of `flag`)");
+        let hostile = LiveWave {
+            function: Some(("a\nb".to_owned(), 0)),
+            looks_at: Some(("c\u{1b}[2J".to_owned(), 0)),
+            source: Some(SourceLocation { file: "d\r".to_owned(), line: 1, column: 1 }),
+            ..looking
+        };
+        assert_eq!(hostile.doing().chars().filter(|c| c.is_control()).count(), 0, "{}", hostile.doing());
+        let mangled = LiveWave { function: Some(("_ZN3top5innerEPi".to_owned(), 4)), ..wave.clone() };
+        assert_eq!(mangled.doing(), "runs at top::inner(int*) + 0x4 (0x1234)");
         let waiting = LiveWave { at_barrier: true, ..wave };
         assert_eq!(waiting.state(), "waits at s_barrier");
         let unknown = LiveWave { looked_at: false, at_barrier: false, ..waiting.clone() };

@@ -2,6 +2,7 @@
 //! depends on the functions that it calls).
 
 use wavemill_isa::Target;
+use wavemill_object::{Processor, SpecialSgprs};
 
 /// The value of `name(arguments)`.
 pub(super) fn call(name: &str, arguments: &[i64], target: Target) -> Result<i64, String> {
@@ -22,17 +23,11 @@ pub(super) fn call(name: &str, arguments: &[i64], target: Target) -> Result<i64,
                 _ => Err("the second number of `alignto` is 1 at least".to_owned()),
             }
         }
-        // Behind the registers of a kernel lie those for VCC, the XNACK mask and the scratch base, each with all before it.
-        // Where the hardware sets the scratch base up, its place is always there.
         "extrasgprs" => {
             take(3)?;
             let used = |index: usize| arguments.get(index).is_some_and(|value| *value != 0);
-            Ok(match (used(1) || target >= Target::Gfx942, used(2), used(0)) {
-                (true, ..) => 6,
-                (_, true, _) => 4,
-                (_, _, true) => 2,
-                _ => 0,
-            })
+            let special = SpecialSgprs { vcc: used(0), flat_scratch: used(1), xnack_mask: used(2) };
+            Ok(special.count(&Processor::from_name(target.name())).into())
         }
         // With one register file for both, the accumulation registers begin at a multiple of four.
         "totalnumvgprs" => {

@@ -19,7 +19,8 @@ pub(super) enum Suffix {
 }
 
 impl Suffix {
-    const ALL: [Suffix; 4] = [Suffix::E32, Suffix::E64, Suffix::Sdwa, Suffix::Dpp];
+    /// Every suffix.
+    pub(super) const ALL: [Suffix; 4] = [Suffix::E32, Suffix::E64, Suffix::Sdwa, Suffix::Dpp];
 
     /// The suffix as it is written.
     pub(super) const fn text(self) -> &'static str {

@@ -8,13 +8,13 @@ use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
-    Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row, Special,
+    Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row,
 };
 
 use super::line::{Line, Short};
 use super::mnemonic::Suffix;
 use super::number::{self, reading};
-use super::special;
+use super::{has_sign, special};
 
 /// Names for branch targets.
 ///
@@ -138,12 +138,9 @@ impl<'a, 'w> Printer<'a, 'w> {
         let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
         let inline = !packed || self.has(Flag::Mix);
         let bit = |bits: u8| inline && bits >> source & 1 != 0;
-        // Integers and narrow floats have no sign bit to flip, and SDWA none in packed values: the bits may be set but
-        // do nothing.
-        let packed_sdwa = spec.ty.count > 1 && self.modifiers.sdwa.is_some();
-        let float = !is_integer(spec.ty.elem) && spec.ty.elem.bits() >= 16 && !packed_sdwa;
+        let sign = has_sign(spec, self.modifiers.sdwa.is_some());
         let (neg, abs, sext) =
-            (float && bit(self.modifiers.neg), float && bit(self.modifiers.abs), bit(self.modifiers.sext));
+            (sign && bit(self.modifiers.neg), sign && bit(self.modifiers.abs), bit(self.modifiers.sext));
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
         const BAR: Short = Short::new("|");
@@ -202,7 +199,10 @@ impl<'a, 'w> Printer<'a, 'w> {
             Operand::Ttmp { first, dwords } => (const { Short::new("ttmp") }, first, dwords),
             Operand::Vgpr { first, dwords } => (const { Short::new("v") }, first, dwords),
             Operand::Agpr { first, dwords } => (const { Short::new("a") }, first, dwords),
-            Operand::Special { reg, dwords } => return self.out.text(special_name(reg, dwords)),
+            Operand::Special { reg, dwords } => {
+                let pair = if dwords == 2 { reg.pair_name() } else { None };
+                return self.out.text(pair.unwrap_or(reg.name()));
+            }
             Operand::Off => return self.out.text("off"),
             // Constants are not registers; `value` has written them.
             _ => return Ok(()),
@@ -502,22 +502,5 @@ impl<'a, 'w> Printer<'a, 'w> {
         self.bit(export.done, "done")?;
         self.bit(export.compr, "compr")?;
         self.bit(export.vm, "vm")
-    }
-}
-
-/// Signed and unsigned integers.
-fn is_integer(elem: Elem) -> bool {
-    use Elem::{I4, I8, I16, I24, I32, I64, U4, U8, U16, U24, U32, U64};
-    matches!(elem, I4 | I8 | I16 | I24 | I32 | I64 | U4 | U8 | U16 | U24 | U32 | U64)
-}
-
-/// Pairs of special registers have names of their own.
-fn special_name(reg: Special, dwords: u8) -> &'static str {
-    match (reg, dwords) {
-        (Special::VccLo, 2) => "vcc",
-        (Special::ExecLo, 2) => "exec",
-        (Special::FlatScratchLo, 2) => "flat_scratch",
-        (Special::XnackMaskLo, 2) => "xnack_mask",
-        _ => reg.name(),
     }
 }

@@ -6,16 +6,19 @@
 //!
 //! `WAVEMILL_TEXTS=N` makes N times as many texts; from 6 on, a line of the list that no text needs is an error. `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted difference to FILE.
 
+#[path = "../support/disagreements.rs"]
 mod disagreements;
+#[path = "../support/findings.rs"]
+mod findings;
+mod line;
 mod texts;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
-use disagreements::{Difference, Kind};
+use disagreements::{Difference, Kind, List};
+use findings::{Comparisons, Findings, Report, every_line_is_needed};
+use line::Line;
 use texts::Effort;
 use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::{parse, print};
@@ -26,15 +29,13 @@ use wavemill_oracle::{Failed, OracleMissing, Suite, Tool, assemble};
 /// Texts per form, unless the environment asks for more.
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6 };
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 65;
-/// Differences that one failure message shows.
-const SHOWN: usize = 60;
+const LISTED: usize = 64;
 const LIST: &str = include_str!("disagreements.txt");
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
     suite.test("the list of disagreements is well formed and of the expected length", || {
-        assert_eq!(disagreements::parse(LIST)?.len(), LISTED);
+        assert_eq!(List::<Line<'_>>::parse(LIST)?.len(), LISTED);
         Ok(())
     });
     for target in Target::ALL {
@@ -58,7 +59,9 @@ fn main() -> ExitCode {
     }
     // Some need many texts to show.
     if times() >= 6 {
-        suite.oracle_test("every listed disagreement still occurs", &[Tool::LlvmMc], unused_entries);
+        suite.oracle_test("every listed disagreement still occurs", &[Tool::LlvmMc], || {
+            every_line_is_needed::<Line<'_>>(LIST, |target| Ok(&outcome(target)?.used))
+        });
     }
     suite.run()
 }
@@ -77,45 +80,22 @@ struct Outcome {
     /// Texts compared, and how many both sides assembled alike.
     texts: usize,
     legal: usize,
-    /// Unlisted differences by what they look like: how many, and the first.
-    differences: BTreeMap<String, (usize, String)>,
+    /// Unlisted differences.
+    differences: Findings,
     /// Lines of the list that were needed.
     used: Vec<usize>,
 }
 
 /// The comparison of `target`, made once however many tests ask for it.
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
-    static OUTCOMES: [OnceLock<Result<Outcome, String>>; Target::COUNT] =
-        [const { OnceLock::new() }; Target::COUNT];
-    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target.into()));
-    outcome.as_ref().map_err(|message| Failed::from(message.as_str()))
+    static OUTCOMES: Comparisons<Outcome> = Comparisons::new();
+    OUTCOMES.of(target, |target| compare(target.into()))
 }
 
 impl Outcome {
     fn agreement(&self) -> Result<(), Failed> {
         assert!(self.texts > 30_000 && self.legal > self.texts / 10, "{} of {}", self.legal, self.texts);
-        if self.differences.is_empty() {
-            return Ok(());
-        }
-        let mut message = format!("{} kinds of differences:\n", self.differences.len());
-        for (what, (count, first)) in self.differences.iter().take(SHOWN) {
-            let _ = writeln!(message, "{count:6} x {what}: {first}");
-        }
-        Err(message.into())
-    }
-}
-
-fn unused_entries() -> Result<(), Failed> {
-    let mut used = Vec::new();
-    for target in Target::ALL {
-        used.extend(&outcome(target)?.used);
-    }
-    let entries = disagreements::parse(LIST)?;
-    let unused: Vec<usize> =
-        entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect();
-    match unused.is_empty() {
-        true => Ok(()),
-        false => Err(format!("lines of disagreements.txt that no text needs: {unused:?}").into()),
+        self.differences.none()
     }
 }
 
@@ -123,15 +103,15 @@ fn unused_entries() -> Result<(), Failed> {
 fn compare(set: InstructionSet) -> Result<Outcome, String> {
     let target = set.target();
     let missing = |missing: OracleMissing| missing.to_string();
-    let entries = disagreements::parse(LIST)?;
+    let list = List::parse(LIST)?;
     let all = texts::texts(target, effort());
     let texts: Vec<String> = all.lines.into_iter().chain(all.mutated).collect();
     let theirs = assemble(set.name(), &texts).map_err(missing)?;
     let ours: Vec<_> = texts.iter().map(|text| parse(set, text)).collect();
     let mut in_our_order = canonical(set, &texts, &ours, &theirs).map_err(missing)?.into_iter();
     let mut outcome =
-        Outcome { texts: texts.len(), legal: 0, differences: BTreeMap::new(), used: Vec::new() };
-    let mut report = String::new();
+        Outcome { texts: texts.len(), legal: 0, differences: Findings::default(), used: Vec::new() };
+    let mut report = Report::new();
     for ((text, ours), theirs) in texts.iter().zip(ours).zip(&theirs) {
         let (kind, ours, llvm) = match (ours, theirs) {
             (Ok(inst), Ok(bytes)) if encoded(&inst) == *bytes => {
@@ -151,25 +131,21 @@ fn compare(set: InstructionSet) -> Result<Outcome, String> {
             }
             (Err(error), Ok(_)) => (Kind::OnlyLlvm, error.to_string(), String::new()),
         };
-        let difference = Difference { kind, target: target.name(), text, ours: &ours, llvm: &llvm };
-        // The first line that fits counts as used, so a line that others make superfluous shows.
-        if entries.iter().any(|entry| entry.explains(&difference)) {
+        let difference = Difference { kind, target, subject: Line(text), ours: &ours, llvm: &llvm };
+        if list.explains(&difference) {
             continue;
         }
-        let _ = writeln!(report, "{}\t{text}\t{ours}\t{llvm}", kind.name());
+        report.line(&[&kind.name(), text, &ours, &llvm]);
         let message = if kind == Kind::Bytes { text.split(' ').next().unwrap_or_default() } else { &ours };
         let plain: String = format!("{message}{}", if kind == Kind::OnlyOurs { &llvm } else { "" })
             .chars()
             .map(|c| if c.is_ascii_digit() { '#' } else { c })
             .collect();
         let shown = format!("[{text}] {ours}{llvm}");
-        outcome.differences.entry(format!("{} {plain}", kind.name())).or_insert((0, shown)).0 += 1;
+        outcome.differences.add(format!("{} {plain}", kind.name()), shown);
     }
-    outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
-    if let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") {
-        let name = format!("{}.{set}", Path::new(&file).display());
-        std::fs::write(&name, report).map_err(|error| format!("{name}: {error}"))?;
-    }
+    outcome.used = list.used();
+    report.write(set)?;
     Ok(outcome)
 }
 

@@ -8,33 +8,34 @@
 //! `WAVEMILL_FILLINGS=N` tries N fillings per opcode instead of 64; `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted
 //! difference to FILE.
 
+#[path = "../support/disagreements.rs"]
 mod disagreements;
+#[path = "../support/findings.rs"]
+mod findings;
 mod formats;
+mod word;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
-use disagreements::{Difference, Entry, Kind};
+use disagreements::{Difference, Kind, List};
+use findings::{Comparisons, Findings, Report, every_line_is_needed};
 use formats::{FORMATS, Format};
 use wavemill_asm::gcn::print;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, BuildError, Elem, Encoding, Flag, Inst, Op, Row};
 use wavemill_oracle::{Failed, Filler, LlvmOracle, Suite, Tool, Verdict};
+use word::Word;
 
 /// Fillings per opcode, unless the environment asks for more.
 const FILLINGS: usize = 64;
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
 const LISTED: usize = 42;
-/// Differences that one failure message shows.
-const SHOWN: usize = 60;
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
     suite.test("the list of disagreements is well formed and of the expected length", || {
-        assert_eq!(disagreements::parse(LIST)?.len(), LISTED);
+        assert_eq!(List::<Word<'_>>::parse(LIST)?.len(), LISTED);
         Ok(())
     });
     for target in Target::ALL {
@@ -58,7 +59,9 @@ fn main() -> ExitCode {
         let name = format!("{target}: constants with a syntax of their own, every value");
         suite.oracle_test(name, &[Tool::LibLlvm], move || every_constant(target));
     }
-    suite.oracle_test("every listed disagreement still occurs", &[Tool::LibLlvm], unused_entries);
+    suite.oracle_test("every listed disagreement still occurs", &[Tool::LibLlvm], || {
+        every_line_is_needed::<Word<'_>>(LIST, |target| Ok(&outcome(target)?.used))
+    });
     suite.run()
 }
 
@@ -90,28 +93,25 @@ struct Outcome {
     decoded: usize,
     /// The forms of instructions that both sides decoded.
     forms: BTreeSet<(Op, Encoding)>,
-    /// Unlisted differences by what they look like: how many, and the first.
-    differences: BTreeMap<String, (usize, String)>,
-    /// Words that could not be built again, likewise.
-    not_rebuilt: BTreeMap<String, (usize, String)>,
+    /// Unlisted differences.
+    differences: Findings,
+    /// Words that could not be built again.
+    not_rebuilt: Findings,
     /// Lines of the list that were needed.
     used: Vec<usize>,
-    /// Every unlisted difference, one per line, if the environment asks for a report.
-    report: Option<String>,
+    report: Report,
 }
 
 /// The comparison of `target`, made once however many tests ask for it.
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
-    static OUTCOMES: [OnceLock<Result<Outcome, String>>; Target::COUNT] =
-        [const { OnceLock::new() }; Target::COUNT];
-    let outcome = OUTCOMES[target.index()].get_or_init(|| compare(target));
-    outcome.as_ref().map_err(|message| Failed::from(message.as_str()))
+    static OUTCOMES: Comparisons<Outcome> = Comparisons::new();
+    OUTCOMES.of(target, compare)
 }
 
 impl Outcome {
     fn agreement(&self) -> Result<(), Failed> {
         assert!(self.words > 100_000 && self.decoded > self.words / 20, "{} of {}", self.decoded, self.words);
-        fail_on(&self.differences)
+        self.differences.none()
     }
 
     /// LLVM and Wavemill both decoded at least one word of each encoding of each row, but for the rows that LLVM lacks.
@@ -133,32 +133,7 @@ impl Outcome {
     }
 
     fn round_trip(&self) -> Result<(), Failed> {
-        fail_on(&self.not_rebuilt)
-    }
-}
-
-fn fail_on(found: &BTreeMap<String, (usize, String)>) -> Result<(), Failed> {
-    if found.is_empty() {
-        return Ok(());
-    }
-    let mut message = format!("{} kinds of differences:\n", found.len());
-    for (what, (count, first)) in found.iter().take(SHOWN) {
-        let _ = writeln!(message, "{count:6} x {what}: {first}");
-    }
-    Err(message.into())
-}
-
-fn unused_entries() -> Result<(), Failed> {
-    let mut used = Vec::new();
-    for target in Target::ALL {
-        used.extend(&outcome(target)?.used);
-    }
-    let entries = disagreements::parse(LIST)?;
-    let unused: Vec<usize> =
-        entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect();
-    match unused.is_empty() {
-        true => Ok(()),
-        false => Err(format!("lines of disagreements.txt that no word needs: {unused:?}").into()),
+        self.not_rebuilt.none()
     }
 }
 
@@ -166,16 +141,15 @@ fn compare(target: Target) -> Result<Outcome, String> {
     let fillings =
         std::env::var("WAVEMILL_FILLINGS").ok().and_then(|count| count.parse().ok()).unwrap_or(FILLINGS);
     let mut llvm = LlvmOracle::open(target.name()).map_err(|missing| missing.to_string())?;
-    let entries = disagreements::parse(LIST)?;
-    let file = std::env::var_os("WAVEMILL_DIFFERENCES");
+    let list = List::parse(LIST)?;
     let mut outcome = Outcome {
         words: 0,
         decoded: 0,
         forms: BTreeSet::new(),
-        differences: BTreeMap::new(),
-        not_rebuilt: BTreeMap::new(),
+        differences: Findings::default(),
+        not_rebuilt: Findings::default(),
         used: Vec::new(),
-        report: file.as_ref().map(|_| String::new()),
+        report: Report::new(),
     };
     for (number, format) in FORMATS.iter().enumerate() {
         let mut filler = Filler::new((target.index() * FORMATS.len() + number) as u64);
@@ -192,7 +166,7 @@ fn compare(target: Target) -> Result<Outcome, String> {
         let verdicts = llvm.disassemble(&words);
         let mut rebuilt = Vec::new();
         for (index, (word, verdict)) in words.iter().zip(&verdicts).enumerate() {
-            if let Some(again) = outcome.compare(target, format, word, verdict, &entries) {
+            if let Some(again) = outcome.compare(target, format, word, verdict, &list) {
                 rebuilt.push((index, again));
             }
         }
@@ -205,11 +179,8 @@ fn compare(target: Target) -> Result<Outcome, String> {
             }
         }
     }
-    outcome.used = entries.iter().filter(|entry| entry.uses.get() > 0).map(|entry| entry.line).collect();
-    if let (Some(file), Some(report)) = (file, &outcome.report) {
-        let name = format!("{}.{target}", Path::new(&file).display());
-        std::fs::write(&name, report).map_err(|error| format!("{name}: {error}"))?;
-    }
+    outcome.used = list.used();
+    outcome.report.write(target)?;
     Ok(outcome)
 }
 
@@ -221,7 +192,7 @@ impl Outcome {
         format: &'static Format,
         bytes: &[u8; 16],
         theirs: &Verdict,
-        list: &[Entry],
+        list: &List<Word<'static>>,
     ) -> Option<[u8; 16]> {
         self.words += 1;
         let ours = gcn::decode(target, bytes).ok();
@@ -253,20 +224,17 @@ impl Outcome {
         };
         let word = u128::from_le_bytes(*bytes);
         let format = format.of(word);
-        let difference = Difference { kind, target: target.name(), format, word, ours: &text, llvm };
-        // The first line that fits counts as used, so a line that others make superfluous shows.
-        if list.iter().any(|entry| entry.explains(&difference)) {
+        let difference = Difference { kind, target, subject: Word { format, word }, ours: &text, llvm };
+        if list.explains(&difference) {
             return None;
         }
         let name = if text.is_empty() { llvm } else { &text };
         let name = name.split(' ').next().unwrap_or_default();
-        if let Some(report) = &mut self.report {
-            let (op, format) = (format.opcode_of(word), format.name);
-            let _ = writeln!(report, "{}\t{format}\t{op}\t{}\t{text}\t{llvm}", kind.name(), hex(bytes));
-        }
-        let what = format!("{} {} op {} {name}", kind.name(), format.name, format.opcode_of(word));
+        let op = format.opcode_of(word);
+        self.report.line(&[&kind.name(), &format.name, &op, &hex(bytes), &text, &llvm]);
+        let what = format!("{} {} op {op} {name}", kind.name(), format.name);
         let shown = format!("{}  ours [{text}]  LLVM [{llvm}]", hex(bytes));
-        self.differences.entry(what).or_insert((0, shown)).0 += 1;
+        self.differences.add(what, shown);
         None
     }
 
@@ -297,11 +265,9 @@ impl Outcome {
 
     fn not_rebuilt(&mut self, format: &Format, bytes: &[u8; 16], problem: &str) {
         let op = format.opcode_of(u128::from_le_bytes(*bytes));
-        if let Some(report) = &mut self.report {
-            let _ = writeln!(report, "rebuild\t{}\t{op}\t{}\t{problem}\t", format.name, hex(bytes));
-        }
+        self.report.line(&[&"rebuild", &format.name, &op, &hex(bytes), &problem, &""]);
         let shown = format!("{} {problem}", hex(bytes));
-        self.not_rebuilt.entry(format!("{} op {op}", format.name)).or_insert((0, shown)).0 += 1;
+        self.not_rebuilt.add(format!("{} op {op}", format.name), shown);
     }
 }
 

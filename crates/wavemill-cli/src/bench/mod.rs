@@ -13,12 +13,12 @@ use clap::builder::PossibleValuesParser;
 use wavemill::{CHECKS_ACCESSES, MAX_THREADS, RunOptions, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::run::{amount, text::closest};
 pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
-pub(crate) const HELP: &str = "\
+const HELP: &str = "\
 Each kernel is launched once to warm up and to count its instructions, then --runs times. A
 time is that of the launch: without loading the code and filling the buffers. Rates are of
 wave instructions; one of them is 64 lanes of work for the vector ALU. With --scaling, runs on
@@ -26,16 +26,19 @@ one thread and on all of them take turns, so that a machine that gets slower slo
 
 Without --kernel, all kernels are timed but those whose work depends on the timing itself: they
 wait in loops for one another, repeat atomic operations until these succeed, or print.
+Where pocl cannot be found, --against pocl ends with 3.
 
 Examples:
   wavemill bench
   wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
   wavemill bench --against pocl --json >bench.json
-  wavemill bench --scaling --runs 9
+  wavemill bench --scaling --runs 9";
 
-Exit codes:
-  0 fine   1 a result is wrong   2 usage   3 pocl is not there
-  4 a kernel faulted   5 unsupported instruction";
+/// What the help page ends with.
+pub(crate) fn help() -> String {
+    let codes = [Exit::Expectation, Exit::Usage, Exit::Input, Exit::Fault, Exit::Unsupported];
+    format!("{HELP}\n\n{}", Exit::help(&codes))
+}
 
 /// With whom to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

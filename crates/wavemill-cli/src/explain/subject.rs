@@ -95,22 +95,15 @@ fn modifiers(text: &str) -> Option<Modifiers> {
 }
 
 fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
-    let lower = name.to_ascii_lowercase();
-    let base = ["_e32", "_e64", "_sdwa", "_dpp"].iter().find_map(|suffix| lower.strip_suffix(suffix));
-    if let Some(mnemonic) = base.and_then(Mnemonic::parse) {
-        let suffixes: Vec<String> = ["_e32", "_e64", "_sdwa", "_dpp"]
-            .iter()
-            .map(|suffix| format!("{}{suffix}", base.unwrap_or_default()))
-            .filter(|name| Mnemonic::parse(name).is_some())
-            .collect();
-        return Failure::input(format!("`{}` has no encoding of the suffix in `{name}`", mnemonic.op)).help(
-            match suffixes.is_empty() {
-                true => format!("Leave it out: {}.", mnemonic.op),
-                false => format!("There are {}.", suffixes.join(", ")),
+    if let Some((op, others)) = Mnemonic::with_other_suffixes(name) {
+        return Failure::input(format!("`{op}` has no encoding of the suffix in `{name}`")).help(
+            match others.is_empty() {
+                true => format!("Leave it out: {op}."),
+                false => format!("There are {}.", others.join(", ")),
             },
         );
     }
-    let near = nearest(&lower, mnemonics(target), 3);
+    let near = nearest(&name.to_ascii_lowercase(), mnemonics(target), 3);
     let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
     let of = target.map_or(String::new(), |target| format!(" of {target}"));

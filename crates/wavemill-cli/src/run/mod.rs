@@ -10,6 +10,8 @@ mod expect;
 mod files;
 mod fill;
 mod geometry;
+mod help;
+mod job;
 mod launch_file;
 mod npy;
 pub(crate) mod options;
@@ -34,14 +36,15 @@ use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
-pub(crate) use options::{HELP, RunArgs};
+pub(crate) use help::help;
+pub(crate) use options::RunArgs;
 
 use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
 use geometry::Geometry;
+use job::{Job, LaunchJob, label};
 use launch_file::LaunchFile;
-use options::{Job, LaunchJob, label};
 use plan::{Buffers, Known};
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;

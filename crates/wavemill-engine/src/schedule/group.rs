@@ -1,6 +1,7 @@
 //! A workgroup: its waves with their states, its LDS, and who watches it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::Range;
 
 use wavemill_ir::{LANES, Row, Uni};
 
@@ -96,6 +97,17 @@ pub(super) struct Group {
     pub private: u32,
     /// Instructions and turns that it may still run; set once a workgroup behind it has faulted.
     pub grace: Option<u64>,
+    /// Numbers of the workgroups that the same thread is to run after it, in its place.
+    pub claimed: Range<u64>,
+    /// What ran in its place before it, since the thread has claimed them.
+    pub before: Ended,
+}
+
+/// Workgroups that have run to their end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ended {
+    pub workgroups: u64,
+    pub waves: u64,
 }
 
 /// Where and why a wave stopped, with what a report needs.
@@ -124,6 +136,8 @@ impl Group {
             lds: Lds::new(grid.lds_size),
             private: grid.scratch_size,
             grace: None,
+            claimed: 0..0,
+            before: Ended::default(),
         }
     }
 

@@ -2,114 +2,91 @@
 
 use super::vocabulary::words;
 
-words! {
-    /// A scalar register or value with a name of its own. Pairs are named by their low half: `vcc` is `VccLo` with two
-    /// dwords.
-    pub enum Special {
-        /// Scratch base, low half.
-        FlatScratchLo = "flat_scratch_lo",
-        /// Scratch base, high half.
-        FlatScratchHi = "flat_scratch_hi",
-        /// XNACK mask, low half.
-        XnackMaskLo = "xnack_mask_lo",
-        /// XNACK mask, high half.
-        XnackMaskHi = "xnack_mask_hi",
-        /// Vector condition code, low half.
-        VccLo = "vcc_lo",
-        /// Vector condition code, high half.
-        VccHi = "vcc_hi",
-        /// M0.
-        M0 = "m0",
-        /// Code 125: reserved in the manual; LLVM calls it `null`.
-        Null = "null",
-        /// Execution mask, low half.
-        ExecLo = "exec_lo",
-        /// Execution mask, high half.
-        ExecHi = "exec_hi",
-        /// Start of the LDS aperture.
-        SharedBase = "src_shared_base",
-        /// End of the LDS aperture.
-        SharedLimit = "src_shared_limit",
-        /// Start of the scratch aperture.
-        PrivateBase = "src_private_base",
-        /// End of the scratch aperture.
-        PrivateLimit = "src_private_limit",
-        /// Ordered-append wave number.
-        PopsExitingWaveId = "src_pops_exiting_wave_id",
-        /// 1 if VCC is zero.
-        Vccz = "src_vccz",
-        /// 1 if EXEC is zero.
-        Execz = "src_execz",
-        /// SCC.
-        Scc = "src_scc",
-        /// A value from LDS, broadcast to all lanes; M0 says where and of which type.
-        LdsDirect = "src_lds_direct",
-    }
+/// Defines the special registers from one table: identifier, operand code, text, and the text of the pair that begins with
+/// the register if one does.
+macro_rules! special_registers {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $text:literal $(, pair $pair:literal)?;)*
+        }
+    ) => {
+        words! {
+            $(#[$meta])*
+            pub enum $name { $($(#[doc = $doc])+ $variant = $text,)* }
+        }
+
+        impl $name {
+            /// The operand code (Vega ISA 5.2, table 9).
+            pub const fn code(self) -> u32 {
+                match self { $($name::$variant => $code,)* }
+            }
+
+            /// The special register with this operand code.
+            pub const fn from_code(code: u32) -> Option<$name> {
+                match code { $($code => Some($name::$variant),)* _ => None }
+            }
+
+            /// The text of the 64-bit operand whose low half it is; `None` if there is no such operand.
+            pub const fn pair_name(self) -> Option<&'static str> {
+                match self { $($($name::$variant => Some($pair),)?)* _ => None }
+            }
+
+            /// The low half of the 64-bit operand with this text.
+            pub fn from_pair_name(text: &str) -> Option<$name> {
+                match text { $($($pair => Some($name::$variant),)?)* _ => None }
+            }
+
+            /// Whether it can be the low half of a 64-bit operand.
+            pub const fn is_pair(self) -> bool {
+                self.pair_name().is_some()
+            }
+        }
+    };
 }
 
-impl Special {
-    /// The operand code (Vega ISA 5.2, table 9).
-    pub const fn code(self) -> u32 {
-        match self {
-            Special::FlatScratchLo => 102,
-            Special::FlatScratchHi => 103,
-            Special::XnackMaskLo => 104,
-            Special::XnackMaskHi => 105,
-            Special::VccLo => 106,
-            Special::VccHi => 107,
-            Special::M0 => 124,
-            Special::Null => 125,
-            Special::ExecLo => 126,
-            Special::ExecHi => 127,
-            Special::SharedBase => 235,
-            Special::SharedLimit => 236,
-            Special::PrivateBase => 237,
-            Special::PrivateLimit => 238,
-            Special::PopsExitingWaveId => 239,
-            Special::Vccz => 251,
-            Special::Execz => 252,
-            Special::Scc => 253,
-            Special::LdsDirect => 254,
-        }
-    }
-
-    /// The special register with this operand code.
-    pub const fn from_code(code: u32) -> Option<Special> {
-        Some(match code {
-            102 => Special::FlatScratchLo,
-            103 => Special::FlatScratchHi,
-            104 => Special::XnackMaskLo,
-            105 => Special::XnackMaskHi,
-            106 => Special::VccLo,
-            107 => Special::VccHi,
-            124 => Special::M0,
-            125 => Special::Null,
-            126 => Special::ExecLo,
-            127 => Special::ExecHi,
-            235 => Special::SharedBase,
-            236 => Special::SharedLimit,
-            237 => Special::PrivateBase,
-            238 => Special::PrivateLimit,
-            239 => Special::PopsExitingWaveId,
-            251 => Special::Vccz,
-            252 => Special::Execz,
-            253 => Special::Scc,
-            254 => Special::LdsDirect,
-            _ => return None,
-        })
-    }
-
-    /// Whether it can be the low half of a 64-bit operand.
-    pub const fn is_pair(self) -> bool {
-        !matches!(
-            self,
-            Special::FlatScratchHi
-                | Special::XnackMaskHi
-                | Special::VccHi
-                | Special::M0
-                | Special::ExecHi
-                | Special::LdsDirect
-        )
+special_registers! {
+    /// A scalar register or value with a name of its own: its operand code (Vega ISA 5.2, table 9), its text, and as the low
+    /// half of a 64-bit operand the text of both. Pairs are named by their low half: `vcc` is `VccLo` with two dwords.
+    pub enum Special {
+        /// Scratch base, low half.
+        FlatScratchLo = 102, "flat_scratch_lo", pair "flat_scratch";
+        /// Scratch base, high half.
+        FlatScratchHi = 103, "flat_scratch_hi";
+        /// XNACK mask, low half.
+        XnackMaskLo = 104, "xnack_mask_lo", pair "xnack_mask";
+        /// XNACK mask, high half.
+        XnackMaskHi = 105, "xnack_mask_hi";
+        /// Vector condition code, low half.
+        VccLo = 106, "vcc_lo", pair "vcc";
+        /// Vector condition code, high half.
+        VccHi = 107, "vcc_hi";
+        /// M0.
+        M0 = 124, "m0";
+        /// Code 125: reserved in the manual; LLVM calls it `null`.
+        Null = 125, "null", pair "null";
+        /// Execution mask, low half.
+        ExecLo = 126, "exec_lo", pair "exec";
+        /// Execution mask, high half.
+        ExecHi = 127, "exec_hi";
+        /// Start of the LDS aperture.
+        SharedBase = 235, "src_shared_base", pair "src_shared_base";
+        /// End of the LDS aperture.
+        SharedLimit = 236, "src_shared_limit", pair "src_shared_limit";
+        /// Start of the scratch aperture.
+        PrivateBase = 237, "src_private_base", pair "src_private_base";
+        /// End of the scratch aperture.
+        PrivateLimit = 238, "src_private_limit", pair "src_private_limit";
+        /// Ordered-append wave number.
+        PopsExitingWaveId = 239, "src_pops_exiting_wave_id", pair "src_pops_exiting_wave_id";
+        /// 1 if VCC is zero.
+        Vccz = 251, "src_vccz", pair "src_vccz";
+        /// 1 if EXEC is zero.
+        Execz = 252, "src_execz", pair "src_execz";
+        /// SCC.
+        Scc = 253, "src_scc", pair "src_scc";
+        /// A value from LDS, broadcast to all lanes; M0 says where and of which type.
+        LdsDirect = 254, "src_lds_direct";
     }
 }
 

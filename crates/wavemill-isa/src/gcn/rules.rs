@@ -37,7 +37,7 @@ pub enum Rule {
     StatusOfStore,
     /// Offsets into scalar buffers are not negative (Vega ISA 7.2).
     NegativeBufferOffset,
-    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.2.4).
+    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.4.1).
     AtomicChannels,
     /// DMASK of a gather names one channel (Vega ISA 8.2.4).
     GatherChannel,
@@ -219,8 +219,7 @@ impl Inst {
             E::Vop1 | E::Vop2 | E::Vop2Literal | E::Vopc | E::Vop3a | E::Vop3b | E::Vop3p
         );
         // Where the sources are swapped, the first is not the one that the value comes in by.
-        let two = self.row().operand(Role::Src1).is_some();
-        let swapped = two && self.row().name().split('_').any(|part| part.ends_with("rev"));
+        let swapped = self.has(Flag::Reversed);
         encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
     }
 
@@ -307,8 +306,7 @@ impl Inst {
                 let channels = modifiers.dmask.count_ones();
                 let image = self.row().memory.iter().any(|access| access.space == MemSpace::Image);
                 // A value to compare with doubles the data.
-                let compares = self.row().name().ends_with("cmpswap");
-                let legal = if compares { [3, 15] } else { [1, 3] };
+                let legal = if self.has(Flag::Compare) { [3, 15] } else { [1, 3] };
                 if does(MemOp::Atomic) && image && !legal.contains(&modifiers.dmask) {
                     return Some(BrokenRule::field(Rule::AtomicChannels, FieldId::Dmask));
                 }

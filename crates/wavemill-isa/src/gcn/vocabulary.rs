@@ -271,6 +271,12 @@ impl Elem {
         matches!(self, F16 | F32 | F64 | Bf16 | Xf32 | Fp8 | Bf8 | Fp6 | Bf6 | Fp4 | F8f6f4)
     }
 
+    /// Whether negation and absolute value change an element: floats of 16 bits and more, and untyped dwords
+    /// (V_CNDMASK_B32). Of integers and narrower floats the bits may be set, but do nothing, and have no text.
+    pub const fn has_sign(self) -> bool {
+        self.is_float() && self.bits() >= 16 || matches!(self, Elem::B32)
+    }
+
     /// Whether the operand is a constant of the instruction word, not a register or a value.
     pub const fn is_immediate(self) -> bool {
         use Elem::*;
@@ -422,6 +428,8 @@ words! {
         OddTuple = "odd_tuple",
         /// Mixed precision: OP_SEL_HI says whether a source is f16, NEG_HI is an absolute-value bit.
         Mix = "mix",
+        /// The first source is what other instructions take as the second.
+        Reversed = "reversed",
         /// OMOD, ABS and NEG together hold an 8-bit truth table.
         Bitop3 = "bitop3",
         /// The bits 0 and 1 of OP_SEL are the DPP bits FI and BOUND_CTRL.
@@ -438,6 +446,8 @@ words! {
         SdwaNodst = "sdwa_nodst",
         /// The LDS bit is legal: memory to LDS, no data VGPRs.
         Lds = "lds",
+        /// The LDS bit must be set.
+        LdsOnly = "lds_only",
         /// The TFE bit is legal where the encoding has one.
         Tfe = "tfe",
         /// No returning form: GLC must be zero.
@@ -454,6 +464,8 @@ words! {
         TexelD16 = "texel_d16",
         /// Image: DMASK selects one channel, four texels come back.
         Gather = "gather",
+        /// Image: half of the data is what memory is compared with.
+        Compare = "compare",
         /// The GDS bit is legal.
         Gds = "gds",
         /// The GDS bit must be set.
@@ -478,6 +490,8 @@ words! {
         Wait = "wait",
         /// Orders, flushes or drops caches.
         Fence = "fence",
+        /// Cache scopes are legal, though no memory is accessed.
+        Scopes = "scopes",
         /// Exports.
         Export = "export",
     }

@@ -6,7 +6,7 @@ use crate::random::Random;
 
 pub(crate) fn local(size: Size) -> Case {
     // 70 and 256 groups.
-    make("histogram_local", size.pick(70 * 256, 256 * 256), 256, size.pick(70 * 256 * 2 + 11, 1 << 20))
+    make("histogram_local", size.pick(70 * 256, 1024 * 256), 256, size.pick(70 * 256 * 2 + 11, 1 << 22))
 }
 
 pub(crate) fn global(size: Size) -> Case {

@@ -10,17 +10,17 @@ const WAVE: u32 = 64;
 
 /// One dimension, an uneven edge.
 pub(crate) fn line(size: Size) -> Case {
-    make("launch_state_1d", 1, [size.pick(6500, 65_000), 1, 1], [100, 1, 1], [0; 3])
+    make("launch_state_1d", 1, [size.pick(6500, 650_000), 1, 1], [100, 1, 1], [0; 3])
 }
 
 /// Two dimensions, workgroups of less than a wave, an offset.
 pub(crate) fn plane(size: Size) -> Case {
-    make("launch_state_2d", 2, [size.pick(123, 1230), 45, 1], [10, 5, 1], [7, 1000, 0])
+    make("launch_state_2d", 2, [size.pick(123, 12_300), 45, 1], [10, 5, 1], [7, 1000, 0])
 }
 
 /// Three dimensions with uneven edges in all, an offset in all.
 pub(crate) fn space(size: Size) -> Case {
-    make("launch_state_3d", 3, [37, 13, size.pick(11, 91)], [8, 4, 3], [1, 20, 300])
+    make("launch_state_3d", 3, [37, 13, size.pick(11, 910)], [8, 4, 3], [1, 20, 300])
 }
 
 fn make(name: &'static str, dims: u32, global: [u32; 3], local: [u32; 3], offset: [u64; 3]) -> Case {

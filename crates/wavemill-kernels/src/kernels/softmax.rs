@@ -10,7 +10,7 @@ const GROUP: usize = 128;
 const U: f64 = 1.0 / 16_777_216.0;
 
 pub(crate) fn case(size: Size) -> Case {
-    let (rows, columns) = size.pick((67, 300), (1024, 1024));
+    let (rows, columns) = size.pick((67, 300), (8192, 1024));
     let x = Random::new(4).many((rows * columns) as usize, |r| r.f32(-12.0, 12.0));
     Case::new("softmax", "softmax", reference)
         .cover(rows * GROUP as u32, GROUP as u32)

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::directive::{
     ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, SGPR_COUNT, Support, USER_SGPR_COUNT, VGPR_COUNT,
 };
-use super::{SGPR_UNIT, at, vgpr_granule};
+use super::{SGPR_UNIT, SpecialSgprs, at, vgpr_granule};
 use crate::target::{Generation, TargetId};
 
 /// Makes a kernel descriptor from the directives of `.amdhsa_kernel`, as LLVM's assembler does.
@@ -268,21 +268,15 @@ impl DescriptorBuilder {
         }
     }
 
-    /// Scalar registers at the end of a wave's own for VCC, XNACK_MASK and FLAT_SCRATCH, which stand in this order: each
-    /// needs room for those before it (Vega ISA, "SGPR Trap Handler Support" and "VCC").
+    /// The registers at the end of the wave's own that the directives reserve.
     fn special_sgprs(&self) -> u32 {
         let reserved = |input| self.input(input).unwrap_or(0) != 0;
-        // Where hardware sets FLAT_SCRATCH up, there is always room for it.
-        let flat = self.target.processor.has_architected_flat_scratch();
-        if flat || reserved(Input::ReserveFlatScratch) {
-            6
-        } else if reserved(Input::ReserveXnackMask) {
-            4
-        } else if reserved(Input::ReserveVcc) {
-            2
-        } else {
-            0
-        }
+        let special = SpecialSgprs {
+            vcc: reserved(Input::ReserveVcc),
+            xnack_mask: reserved(Input::ReserveXnackMask),
+            flat_scratch: reserved(Input::ReserveFlatScratch),
+        };
+        special.count(&self.target.processor)
     }
 
     fn given(&self, directive: &Directive) -> Option<u32> {

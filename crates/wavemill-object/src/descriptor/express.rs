@@ -7,7 +7,7 @@ use super::builder::{DescriptorBuilder, DirectiveError};
 use super::directive::{
     ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, MAX_SGPRS, SGPR_COUNT, VGPR_COUNT,
 };
-use super::{SGPR_UNIT, at, vgpr_granule};
+use super::{SGPR_UNIT, SpecialSgprs, at, vgpr_granule};
 use crate::target::TargetId;
 
 /// A directive with its value.
@@ -124,11 +124,8 @@ fn crowded(sgprs: u32) -> bool {
 /// Scalar registers that are counted although no instruction names them, where VCC is not reserved.
 fn special(target: &TargetId, sgprs: u32) -> u32 {
     let mask = Directive::find(".amdhsa_reserve_xnack_mask").and_then(|row| row.default_for(target));
-    match mask {
-        _ if target.processor.has_architected_flat_scratch() || crowded(sgprs) => 6,
-        Some(1) => 4,
-        _ => 0,
-    }
+    let special = SpecialSgprs { vcc: false, xnack_mask: mask == Some(1), flat_scratch: crowded(sgprs) };
+    special.count(&target.processor)
 }
 
 /// The words of a descriptor, with their fields where they have some.

@@ -4,11 +4,13 @@ mod bits;
 mod builder;
 mod directive;
 mod express;
+mod special;
 
 pub use bits::{Field, KernargPreload, KernelCodeProperties, Rsrc1, Rsrc2, Rsrc3Gfx10, Rsrc3Gfx90a};
 pub use builder::{DescriptorBuilder, DirectiveError};
 pub use directive::{Default as DirectiveDefault, Directive, Support as DirectiveSupport};
 pub use express::{Inexpressible, Setting, express};
+pub use special::SpecialSgprs;
 
 use crate::bytes;
 use crate::error::Result;

@@ -8,10 +8,11 @@ use object::elf::{self, SHN_LORESERVE};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, SymbolTable};
 
 use crate::elf::{
-    Binding, Header, LE, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL,
-    elf_error, name, version_and_target,
+    Binding, CodeObjectVersion, Header, LE, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON,
+    STT_AMDGPU_HSA_KERNEL, elf_error, name, version_and_target,
 };
 use crate::error::{Error, Result};
+use crate::target::TargetId;
 use crate::write::{
     Contents, Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType,
     Symbol, SymbolId, SymbolType, Visibility,
@@ -36,6 +37,23 @@ pub struct Unlinked {
     pub legacy_kernels: Vec<SymbolId>,
     /// Sections that are not in the module although the source had them: those that nothing at run time looks at.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Unlinked {
+    /// Machine code as if it had been assembled from a source that has nothing else.
+    pub fn from_code(target: TargetId, code: Vec<u8>) -> Unlinked {
+        let mut module = Module::new(target, CodeObjectVersion::V6);
+        let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
+        module.add_section(Section::new(".text", flags, 4, code));
+        Unlinked {
+            module,
+            linked: false,
+            addresses: vec![0],
+            got: Vec::new(),
+            legacy_kernels: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// An entry of the global offset table: the address of a symbol.

@@ -44,7 +44,7 @@ impl fmt::Display for Count {
 }
 
 /// A name out of a file, which must not break the layout: control characters are escaped.
-struct OnOneLine<'a>(&'a str);
+pub(crate) struct OnOneLine<'a>(pub &'a str);
 
 impl fmt::Display for OnOneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -220,12 +220,14 @@ const fn is_told_elsewhere(flag: Flag) -> bool {
             | Noabid
             | SdwaNodst
             | Lds
+            | LdsOnly
             | Tfe
             | Nortn
             | Noscc
             | TexelD16
             | Gds
             | NoOffset
+            | Scopes
     )
 }
 

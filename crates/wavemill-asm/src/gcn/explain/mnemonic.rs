@@ -1,7 +1,7 @@
 //! Mnemonics as users write them.
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::Op;
+use wavemill_isa::gcn::{Form, Op};
 
 use super::super::mnemonic::{Suffix, lookup};
 
@@ -18,16 +18,27 @@ impl Mnemonic {
     /// Reads a mnemonic of any target, in small or capital letters; `None` if there is no such instruction, or it has no
     /// encoding of this suffix on any target.
     pub fn parse(text: &str) -> Option<Mnemonic> {
-        let (op, suffix) = lookup(text)?;
-        let Some(suffix) = suffix else { return Some(Mnemonic { op, suffix: "" }) };
-        let row = op.row();
-        let named = row.forms().iter().any(|form| {
-            form.targets
-                .iter()
-                .any(|target: Target| Suffix::written(row, target, form.encoding) == Some(suffix))
-        });
-        named.then_some(Mnemonic { op, suffix: suffix.text() })
+        match lookup(text)? {
+            (op, None) => Some(Mnemonic { op, suffix: "" }),
+            (op, Some(suffix)) => has(op, suffix).then_some(Mnemonic { op, suffix: suffix.text() }),
+        }
     }
+
+    /// What is right of a mnemonic that has a suffix, though perhaps not one of its instruction: the instruction, and the
+    /// mnemonic with each suffix that there is.
+    pub fn with_other_suffixes(text: &str) -> Option<(Op, Vec<String>)> {
+        let (op, suffix) = lookup(text)?;
+        let plain = text.get(..text.len().checked_sub(suffix?.text().len())?)?.to_ascii_lowercase();
+        let suffixes = Suffix::ALL.into_iter().filter(|suffix| has(op, *suffix));
+        Some((op, suffixes.map(|suffix| format!("{plain}{}", suffix.text())).collect()))
+    }
+}
+
+/// Whether the instruction has encodings that are told apart by the suffix, on any target.
+fn has(op: Op, suffix: Suffix) -> bool {
+    let row = op.row();
+    let named = |form: &Form, target| Suffix::written(row, target, form.encoding) == Some(suffix);
+    row.forms().iter().any(|form| form.targets.iter().any(|target: Target| named(form, target)))
 }
 
 /// Every mnemonic of every target, or of one.

@@ -304,7 +304,10 @@ impl Reader<'_, '_> {
             self.cursor.name();
             if !digits.is_empty() {
                 let span = start..self.cursor.end();
-                return file.tuple(digits.parse().unwrap_or(i64::MAX), 1, self.target, span).map(Some);
+                return match digits.parse() {
+                    Ok(number) => file.tuple(number, 1, self.target, span).map(Some),
+                    Err(_) => Err(file.beyond(span, name)),
+                };
             }
             if self.cursor.peek() == Some(b'[') {
                 return self.range(file, start).map(Some);
@@ -394,7 +397,7 @@ pub(super) enum File {
 
 impl File {
     /// The file that a name begins with, and the rest of the name, which has digits only.
-    fn of(name: &str) -> Option<(File, &str)> {
+    pub(super) fn of(name: &str) -> Option<(File, &str)> {
         let (file, rest) = match name.as_bytes() {
             [b'v', ..] => (File::Vgpr, name.get(1..)?),
             [b's', ..] => (File::Sgpr, name.get(1..)?),
@@ -443,12 +446,17 @@ impl File {
         match self.existing(first, dwords) {
             Some(operand) => Ok(operand),
             None => {
-                let last = first.saturating_add(dwords).saturating_sub(1);
-                let found = if first < 0 { first } else { last };
-                let message = format!("expected {name}0 to {name}{}, found {name}{found}", size - 1);
-                Err(Diagnostic::new(span, message))
+                let within = (0..size).contains(&first);
+                let found = if within { first.saturating_add(dwords.saturating_sub(1)) } else { first };
+                Err(self.beyond(span, &format!("{name}{found}")))
             }
         }
+    }
+
+    /// There is no such register.
+    fn beyond(self, span: Span, found: &str) -> Fail {
+        let (name, last) = (self.name(), self.size() - 1);
+        Diagnostic::new(span, format!("expected {name}0 to {name}{last}, found {found}"))
     }
 
     /// The tuple, if the file has all of it.
@@ -471,26 +479,19 @@ impl File {
 }
 
 /// Registers with names of their own, and `off`.
-fn special_register(name: &str) -> Option<Operand> {
-    let (reg, dwords) = match name {
-        "off" => return Some(Operand::Off),
-        "vcc" => (Special::VccLo, 2),
-        "exec" => (Special::ExecLo, 2),
-        "flat_scratch" => (Special::FlatScratchLo, 2),
-        "xnack_mask" => (Special::XnackMaskLo, 2),
-        // Values of the hardware have a long and a short name, and 32 or 64 bits as the instruction wants.
-        "shared_base" => (Special::SharedBase, 1),
-        "shared_limit" => (Special::SharedLimit, 1),
-        "private_base" => (Special::PrivateBase, 1),
-        "private_limit" => (Special::PrivateLimit, 1),
-        "pops_exiting_wave_id" => (Special::PopsExitingWaveId, 1),
-        "vccz" => (Special::Vccz, 1),
-        "execz" => (Special::Execz, 1),
-        "scc" => (Special::Scc, 1),
-        "lds_direct" => (Special::LdsDirect, 1),
-        _ => (Special::from_name(name)?, 1),
-    };
-    Some(Operand::Special { reg, dwords })
+pub(super) fn special_register(name: &str) -> Option<Operand> {
+    if name == "off" {
+        return Some(Operand::Off);
+    }
+    if let Some(reg) = Special::from_name(name) {
+        return Some(Operand::Special { reg, dwords: 1 });
+    }
+    if let Some(reg) = Special::from_pair_name(name) {
+        return Some(Operand::Special { reg, dwords: 2 });
+    }
+    // Values of the hardware have a long and a short name, and 32 or 64 bits as the instruction wants.
+    let short = |reg: &&Special| reg.name().strip_prefix("src_") == Some(name);
+    Special::ALL.iter().find(short).map(|&reg| Operand::Special { reg, dwords: 1 })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use wavemill::ir::Uni;
 use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
+use wavemill_isa::gcn::Special;
 
 use crate::failure::escaped;
 
@@ -27,23 +28,22 @@ pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
 }
 
 fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
-    const PAIRS: [(Uni, &str); 4] = [
-        (Uni::FLAT_SCRATCH, "flat_scratch"),
-        (Uni::XNACK_MASK, "xnack_mask"),
-        (Uni::VCC, "vcc"),
-        (Uni::EXEC, "exec"),
-    ];
+    // Cells of registers have the registers' operand codes; pairs begin at even ones.
+    let pair = |cell: Uni| {
+        let low = Uni(cell.0 & !1);
+        Some((low, Special::from_code(low.0.into())?.pair_name()?))
+    };
     let mut out: Vec<Scalar> = Vec::new();
     for change in changes.cells.iter().filter(|change| change.cell != Uni::SCC) {
         let cell = change.cell;
-        match PAIRS.iter().find(|(low, _)| cell == *low || cell == low.plus(1)) {
+        match pair(cell) {
             None => {
                 out.push(Scalar { name: format!("{cell:?}"), value: change.after.into(), pair: false });
             }
-            Some((_, name)) if out.last().is_some_and(|last| last.name == *name) => {}
+            Some((_, name)) if out.last().is_some_and(|last| last.name == name) => {}
             Some((low, name)) => {
-                let value = u64::from(now(*low)) | u64::from(now(low.plus(1))) << 32;
-                out.push(Scalar { name: (*name).to_owned(), value, pair: true });
+                let value = u64::from(now(low)) | u64::from(now(low.plus(1))) << 32;
+                out.push(Scalar { name: name.to_owned(), value, pair: true });
             }
         }
     }

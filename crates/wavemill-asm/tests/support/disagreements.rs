@@ -1,0 +1,178 @@
+//! A committed list of what Wavemill and LLVM disagree on, and who is right.
+//!
+//! A line has six columns, separated by `|`: kinds of differences, separated by commas; targets, `*` for all; conditions, all of
+//! which must hold; who is right; the manual's section; why. `#` starts a comment. Of several lines that fit a difference the
+//! first counts.
+
+use std::cell::Cell;
+
+use wavemill_isa::Target;
+
+/// How the two sides differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Wavemill takes it, LLVM refuses it.
+    OnlyOurs,
+    /// LLVM takes it, Wavemill refuses it.
+    OnlyLlvm,
+    /// LLVM crashes.
+    Crash,
+    /// Both take it, with different sizes.
+    Size,
+    /// Both take it, with different texts.
+    Text,
+    /// Both take it, with different bytes.
+    Bytes,
+}
+
+impl Kind {
+    const NAMES: [(&'static str, Kind); 6] = [
+        ("only-ours", Kind::OnlyOurs),
+        ("only-llvm", Kind::OnlyLlvm),
+        ("crash", Kind::Crash),
+        ("size", Kind::Size),
+        ("text", Kind::Text),
+        ("bytes", Kind::Bytes),
+    ];
+
+    /// The spelling in the list.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
+    fn from_name(name: &str) -> Option<Kind> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+}
+
+/// What both sides are asked about.
+pub(crate) trait Subject {
+    /// What a line can demand of it.
+    type Condition;
+
+    /// Reads such a condition.
+    fn condition(text: &str) -> Option<Self::Condition>;
+
+    /// Whether the condition holds; `ours` is what Wavemill said.
+    fn meets(&self, condition: &Self::Condition, ours: &str) -> bool;
+}
+
+/// One observed difference.
+pub(crate) struct Difference<'a, S> {
+    pub(crate) kind: Kind,
+    pub(crate) target: Target,
+    pub(crate) subject: S,
+    /// What Wavemill said: a text or a message.
+    pub(crate) ours: &'a str,
+    /// What LLVM said.
+    pub(crate) llvm: &'a str,
+}
+
+enum Condition<C> {
+    /// What Wavemill said contains this.
+    Ours(String),
+    /// What LLVM said contains this.
+    Llvm(String),
+    /// One of the subject.
+    Subject(C),
+}
+
+struct Entry<C> {
+    line: usize,
+    kinds: Vec<Kind>,
+    targets: Vec<String>,
+    conditions: Vec<Condition<C>>,
+    used: Cell<bool>,
+}
+
+/// A list.
+pub(crate) struct List<S: Subject> {
+    entries: Vec<Entry<S::Condition>>,
+}
+
+/// What stands behind the `~` of a condition: `+` stands for a blank, and `{bar}` for what separates the columns.
+pub(crate) fn part<'a>(condition: &'a str, name: &str) -> Option<String> {
+    let value: &'a str = condition.strip_prefix(name)?.strip_prefix('~')?;
+    Some(value.replace('+', " ").replace("{bar}", "|"))
+}
+
+impl<S: Subject> List<S> {
+    /// Reads a list.
+    pub(crate) fn parse(text: &str) -> Result<List<S>, String> {
+        let mut entries = Vec::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            if !content.trim().is_empty() && !content.starts_with('#') {
+                entries.push(Self::entry(line, content).map_err(|error| format!("line {line}: {error}"))?);
+            }
+        }
+        Ok(List { entries })
+    }
+
+    fn entry(line: usize, content: &str) -> Result<Entry<S::Condition>, String> {
+        let columns: Vec<&str> = content.split('|').map(str::trim).collect();
+        let [kinds, targets, conditions, right, section, why] = columns[..] else {
+            return Err(format!("{} columns instead of 6", columns.len()));
+        };
+        let kinds: Result<Vec<Kind>, String> = kinds
+            .split(',')
+            .map(|name| Kind::from_name(name).ok_or_else(|| format!("unknown kind {name:?}")))
+            .collect();
+        let targets: Vec<String> = targets.split_whitespace().map(str::to_owned).collect();
+        if let Some(unknown) = targets.iter().find(|name| *name != "*" && Target::from_name(name).is_none()) {
+            return Err(format!("unknown target {unknown:?}"));
+        }
+        if !["ours", "llvm", "either"].contains(&right) {
+            return Err(format!("the verdict is ours, llvm or either, not {right:?}"));
+        }
+        if section.is_empty() || why.is_empty() {
+            return Err("a manual section and a reason are needed".to_owned());
+        }
+        let read = |condition: &str| {
+            let ours = || part(condition, "ours").map(Condition::Ours);
+            let llvm = || part(condition, "llvm").map(Condition::Llvm);
+            ours().or_else(llvm).or_else(|| S::condition(condition).map(Condition::Subject))
+        };
+        let conditions: Result<Vec<_>, String> = conditions
+            .split_whitespace()
+            .map(|condition| read(condition).ok_or_else(|| format!("unknown condition {condition:?}")))
+            .collect();
+        let conditions = conditions?;
+        if conditions.is_empty() {
+            return Err("without a condition it would excuse everything".to_owned());
+        }
+        Ok(Entry { line, kinds: kinds?, targets, conditions, used: Cell::new(false) })
+    }
+
+    /// The number of lines.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether a line is about this difference. The first that is counts as used, so one that others make superfluous shows.
+    pub(crate) fn explains(&self, difference: &Difference<'_, S>) -> bool {
+        let first = self.entries.iter().find(|entry| entry.fits(difference));
+        first.inspect(|entry| entry.used.set(true)).is_some()
+    }
+
+    /// The numbers of the lines that a difference needed.
+    pub(crate) fn used(&self) -> Vec<usize> {
+        self.entries.iter().filter(|entry| entry.used.get()).map(|entry| entry.line).collect()
+    }
+
+    /// The numbers of the lines that are not among these.
+    pub(crate) fn others(&self, used: &[usize]) -> Vec<usize> {
+        self.entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect()
+    }
+}
+
+impl<C> Entry<C> {
+    fn fits<S: Subject<Condition = C>>(&self, difference: &Difference<'_, S>) -> bool {
+        self.kinds.contains(&difference.kind)
+            && self.targets.iter().any(|target| target == "*" || target == difference.target.name())
+            && self.conditions.iter().all(|condition| match condition {
+                Condition::Ours(part) => difference.ours.contains(part),
+                Condition::Llvm(part) => difference.llvm.contains(part),
+                Condition::Subject(condition) => difference.subject.meets(condition, difference.ours),
+            })
+    }
+}
