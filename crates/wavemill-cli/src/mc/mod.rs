@@ -1,6 +1,8 @@
 //! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
 
 mod disassemble;
+mod llvm_options;
+mod system;
 mod text;
 
 use std::ffi::OsString;
@@ -17,7 +19,8 @@ use crate::input;
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-mistakes, as llvm-mc's is.
+mistakes, as llvm-mc's is. Options of llvm-mc that are not listed above are refused, with the
+reason; -show-inst is one, which prints numbers of LLVM's own tables.
 
 Examples:
   wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
@@ -68,9 +71,12 @@ pub(crate) struct McArgs {
     /// Version of the code object format
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(4..=6), default_value = "6")]
     amdhsa_code_object_version: u8,
-    /// Say that LLVM's own names of instructions are not known here
-    #[arg(long, hide = true)]
-    show_inst: bool,
+    /// Tell no warnings
+    #[arg(short = 'W', long, conflicts_with = "fatal_warnings")]
+    no_warn: bool,
+    /// Tell warnings as mistakes
+    #[arg(long)]
+    fatal_warnings: bool,
     /// Print the version
     #[arg(long)]
     version: bool,
@@ -86,10 +92,15 @@ enum FileType {
     Null,
 }
 
-/// The options with one dash become those with two, which the reader of the command line knows.
-pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
+/// An option of llvm-mc on the command line that is not taken.
+pub(crate) fn refused_option(args: &[OsString]) -> Option<Failure> {
+    llvm_options::refused(args.get(command_place(args)? + 1..)?)
+}
+
+/// Where `mc` stands on a command line that runs it.
+fn command_place(args: &[OsString]) -> Option<usize> {
     // Options of all commands may stand in front.
-    let Some(at) = args.iter().skip(1).position(|arg| arg == "mc").map(|at| at + 1) else { return args };
+    let at = args.iter().skip(1).position(|arg| arg == "mc")? + 1;
     let takes_value = ["--color", "--message-format", "--log-file"];
     let in_front = args.get(1..at).unwrap_or_default();
     let only_options = in_front.iter().enumerate().all(|(index, arg)| {
@@ -101,9 +112,12 @@ pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
     });
     let value_itself =
         at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
-    if !only_options || value_itself {
-        return args;
-    }
+    (only_options && !value_itself).then_some(at)
+}
+
+/// The options with one dash become those with two, which the reader of the command line knows.
+pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
+    let Some(at) = command_place(&args) else { return args };
     let mut behind = false;
     let rewrite = |(index, arg): (usize, OsString)| {
         behind |= arg == "--";
@@ -164,11 +178,6 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         println!("wavemill {} as llvm-mc, for amdgcn", env!("CARGO_PKG_VERSION"));
         return Ok(true);
     }
-    if args.show_inst {
-        return Err(Failure::usage(
-            "-show-inst shows LLVM's own names of instructions, which are not known here",
-        ));
-    }
     let (id, set) = target(args)?;
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
@@ -217,17 +226,19 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
             writer.event(&event);
         }
     });
-    let right = assembled.reports.is_empty();
+    let fatal = args.fatal_warnings && !assembled.warnings.is_empty();
+    let right = assembled.reports.is_empty() && !fatal;
     for report in &assembled.reports {
         tell(&name, "error", report);
     }
-    for report in &assembled.warnings {
-        tell(&name, "warning", report);
+    for report in assembled.warnings.iter().filter(|_| !args.no_warn) {
+        tell(&name, if fatal { "error" } else { "warning" }, report);
     }
     match (args.filetype, assembled.module) {
         (FileType::Asm, _) => write(args, writer.finish().as_bytes())?,
         (FileType::Obj, Some(module)) if right => {
-            let object = write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?;
+            let mut object = write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?;
+            system::adapt_header(&mut object, args.triple.as_deref().unwrap_or_default(), &id);
             write(args, &object)?;
         }
         _ => {}
