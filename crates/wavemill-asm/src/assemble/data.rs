@@ -3,7 +3,7 @@
 use wavemill_object::write::SectionFlags;
 
 use super::{Assembler, Pending, PendingKind, leb128, line};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Number, expression, number};
 
 /// `s_nop 0`: what code is aligned with.
@@ -219,7 +219,23 @@ impl Assembler<'_> {
         result.map_err(|message| Diagnostic::new(span, message))
     }
 
+    /// `.org place, fill`.
     fn org(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let (span, count) = self.room_up_to(cursor)?;
+        let fill = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
+        self.end(cursor)?;
+        self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
+    }
+
+    /// `. = place`, behind its `=`.
+    pub(super) fn move_place(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let (span, count) = self.room_up_to(cursor)?;
+        self.end(cursor)?;
+        self.emit_fill(count, 0).map_err(|message| Diagnostic::new(span, message))
+    }
+
+    /// Reads a place of this section, and counts the bytes up to it.
+    fn room_up_to(&mut self, cursor: &mut Cursor<'_>) -> Result<(Span, u64), Fail> {
         let start = cursor.at();
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
@@ -229,18 +245,16 @@ impl Assembler<'_> {
         let target = match (&value.plus, &value.minus) {
             (None, None) => Some(value.constant),
             (Some(reference), None) => match self.symbols.place(reference.symbol) {
-                Some((section, offset)) if section == self.current => Some(offset as i64 + value.constant),
+                Some((section, offset)) if section == self.current => {
+                    (offset as i64).checked_add(value.constant)
+                }
                 _ => None,
             },
             _ => self.symbols.number_of(&value),
         };
-        let fill = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
-        self.end(cursor)?;
         let target = target.and_then(|target| u64::try_from(target).ok());
         match target.and_then(|target| target.checked_sub(here)) {
-            Some(count) => {
-                self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
-            }
+            Some(count) => Ok((span, count)),
             None => Err(Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))),
         }
     }

@@ -483,6 +483,10 @@ impl<'a> Assembler<'a> {
     }
 
     fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
+        if name == "." {
+            let message = "`.` is the place of the statement, which cannot be a label";
+            return Err(Diagnostic::new(span, message));
+        }
         let meaning = Meaning::Label { section: self.current, offset: self.offset() };
         let symbol = self.symbols.entry(name);
         if symbol.meaning.is_some() {
@@ -495,12 +499,14 @@ impl<'a> Assembler<'a> {
     /// `name = expression`.
     fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         let at = cursor.at();
-        if !cursor.eat("=") {
+        // `==` compares, and sets nothing.
+        if cursor.rest().starts_with("==") || !cursor.eat("=") {
             return Ok(false);
         }
-        // `==` compares, and nothing begins with a comparison.
-        cursor.eat("=");
-        self.set(name, at, cursor, true)?;
+        match name {
+            "." => self.move_place(cursor)?,
+            _ => self.set(name, at, cursor, true)?,
+        }
         Ok(true)
     }
 

@@ -18,9 +18,13 @@ impl Assembler<'_> {
             cursor.go_to(start + length);
             return Ok(String::from_utf8_lossy(&name).into_owned());
         }
-        match cursor.name() {
+        match cursor.peek_name() {
             "" => Err(cursor.expected("the name of a symbol")),
-            name => Ok(name.to_owned()),
+            "." => {
+                let note = "`.` is the place of the statement; `.org` and `. = place` move it";
+                Err(cursor.expected("the name of a symbol").note(note))
+            }
+            _ => Ok(cursor.name().to_owned()),
         }
     }
 

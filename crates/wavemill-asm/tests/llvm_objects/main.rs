@@ -25,6 +25,10 @@ fn main() -> ExitCode {
             });
         }
     }
+    for (number, case) in VERDICTS.split("\n\n").enumerate() {
+        let name = case.lines().find(|line| line.starts_with('\t')).unwrap_or_default();
+        suite.oracle_test(format!("verdict {number}: {}", name.trim()), &[Tool::LlvmMc], move || verdict(case));
+    }
     for (at, kernel) in listed(repository().join("kernels"), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // One target for each, and all for those that have what is rare: calls, tables of functions, texts, variables.
@@ -50,6 +54,37 @@ fn main() -> ExitCode {
         }
     }
     suite.run()
+}
+
+/// Short sources, whether they are accepted, and what is said if not.
+const VERDICTS: &str = include_str!("verdicts.txt");
+
+/// Holds the verdict that a source of [`VERDICTS`] should get against Wavemill's and LLVM's.
+fn verdict(case: &'static str) -> Result<(), Failed> {
+    let (mut head, mut source) = ("", String::new());
+    for line in case.lines().filter(|line| !line.starts_with('#')) {
+        match line.strip_prefix('\t') {
+            Some(line) => source += &format!("{line}\n"),
+            None => head = line,
+        }
+    }
+    let target = "gfx90a";
+    if head == "accepted" {
+        return compare(&source, target);
+    }
+    let (llvm_takes_it, message) = match head.split_once(": ").ok_or(head)? {
+        ("refused", message) => (false, message),
+        ("refused here", message) => (true, message),
+        _ => return Err(format!("`{head}` is no verdict").into()),
+    };
+    let options = Options { target: Some(target.parse()?), ..Options::default() };
+    let reports = assemble(&source, &options).expect_err("Wavemill takes it");
+    assert_eq!(reports[0].diagnostic.to_string(), message);
+    match (llvm(&source, target), llvm_takes_it) {
+        (Ok(_), false) => Err("LLVM takes it".into()),
+        (Err(error), true) => Err(format!("LLVM does not take it: {error:?}").into()),
+        _ => Ok(()),
+    }
 }
 
 /// Kernels that clang 22 itself crashes on, with debug information and optimisation.
