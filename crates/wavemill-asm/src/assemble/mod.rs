@@ -578,7 +578,7 @@ impl<'a> Assembler<'a> {
         }
         let known = self.data_directive(name, cursor)?
             || self.section_directive(name, cursor)?
-            || self.symbol_directive(name, start, cursor)?
+            || self.symbol_directive(name, cursor)?
             || self.expanding_directive(name, cursor, frame)?
             || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;

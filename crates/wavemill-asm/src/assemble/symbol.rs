@@ -5,7 +5,7 @@ use wavemill_object::write::{SymbolType, Visibility};
 
 use super::symbols::{Meaning, Symbol};
 use super::{Assembler, line};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, expression};
 
 impl Assembler<'_> {
@@ -32,7 +32,6 @@ impl Assembler<'_> {
     pub(super) fn symbol_directive(
         &mut self,
         name: &str,
-        start: usize,
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
         match name {
@@ -64,7 +63,7 @@ impl Assembler<'_> {
                 cursor.expect(",")?;
                 self.set(&symbol, at, cursor, name != ".equiv")?;
             }
-            ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, start, cursor)?,
+            ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, cursor)?,
             ".addrsig" => {
                 self.end(cursor)?;
                 self.address_significant.get_or_insert_default();
@@ -146,43 +145,71 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// `.comm name, size, align` and its kin.
-    fn common(&mut self, directive: &str, start: usize, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+    /// `.comm name, size, exponent` and its kin.
+    fn common(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let at = cursor.at();
         let name = self.symbol_name(cursor)?;
+        let named = at..cursor.end();
         cursor.expect(",")?;
+        let start = cursor.at();
         let size = self.absolute(cursor)?;
-        let align = if cursor.eat(",") { self.absolute(cursor)? } else { 4 };
-        self.end(cursor)?;
         let span = start..cursor.end();
         let size = u64::try_from(size)
-            .map_err(|_| Diagnostic::new(span.clone(), "expected a size, found a negative number"))?;
-        let align = u64::try_from(align).ok().filter(|align| align.is_power_of_two());
-        let align =
-            align.ok_or_else(|| Diagnostic::new(span.clone(), "expected an alignment, a power of two"))?;
-        if directive == ".lcomm" {
-            let bss = self.section_named(".bss");
-            let section = &mut self.sections[bss];
-            section.align = section.align.max(align);
-            section.size = section.size.next_multiple_of(align);
-            let offset = section.size;
-            section.size = section.size.saturating_add(size).min(super::section::LARGEST);
-            let symbol = self.symbols.entry(&name);
-            symbol.meaning = Some(Meaning::Label { section: bss, offset });
-            symbol.kind = Some(SymbolType::Object);
-            symbol.size = Some(crate::syntax::Expression::Value(size as i64));
-            return Ok(());
-        }
+            .map_err(|_| Diagnostic::new(span.clone(), format!("expected a size, found {size}")))?;
+        let align = match cursor.eat(",") {
+            true => Some(self.common_alignment(directive, cursor)?),
+            false => None,
+        };
+        self.end(cursor)?;
+        let meaning = match directive {
+            ".lcomm" => return self.zeros(&name, named, size, align.unwrap_or(1), span),
+            ".comm" => Meaning::Common { size, align: align.unwrap_or(1) },
+            _ => Meaning::LocalMemory { size, align: align.unwrap_or(4) },
+        };
         let symbol = self.symbols.entry(&name);
-        if symbol.meaning.is_some() {
-            return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
+        if symbol.meaning.as_ref().is_some_and(|known| *known != meaning) {
+            return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
         }
-        symbol.meaning = Some(if directive == ".comm" {
-            Meaning::Common { size, align }
-        } else {
-            Meaning::LocalMemory { size, align }
-        });
+        symbol.meaning = Some(meaning);
         symbol.kind = symbol.kind.or(Some(SymbolType::Object));
         symbol.binding = symbol.binding.or(Some(Binding::Global));
+        symbol.size = Some(crate::syntax::Expression::Value(size as i64));
+        Ok(())
+    }
+
+    /// An alignment in bytes. That of `.comm` is written as an exponent, those of its kin as the number.
+    fn common_alignment(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<u64, Fail> {
+        let start = cursor.at();
+        let value = self.absolute(cursor)?;
+        let (align, expected) = if directive == ".comm" {
+            let align = u32::try_from(value).ok().and_then(|exponent| 1u64.checked_shl(exponent));
+            (align, "an alignment as an exponent from 0 to 31")
+        } else {
+            let align = u64::try_from(value).ok().filter(|align| align.is_power_of_two());
+            (align, "an alignment, a power of two up to 2147483648")
+        };
+        align
+            .filter(|align| *align <= 1 << 31)
+            .ok_or_else(|| Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}")))
+    }
+
+    /// Makes `name` a label before so many zeros in `.bss`.
+    fn zeros(&mut self, name: &str, named: Span, size: u64, align: u64, span: Span) -> Result<(), Fail> {
+        if self.symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some()) {
+            return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
+        }
+        let bss = self.section_named(".bss");
+        let current = std::mem::replace(&mut self.current, bss);
+        let offset = self.offset().next_multiple_of(align);
+        let padding = offset - self.offset();
+        let grown = self.emit_fill(padding, 0).and_then(|()| self.emit_fill(size, 0));
+        let section = self.section();
+        section.align = section.align.max(align);
+        self.current = current;
+        grown.map_err(|message| Diagnostic::new(span, message))?;
+        let symbol = self.symbols.entry(name);
+        symbol.meaning = Some(Meaning::Label { section: bss, offset });
+        symbol.kind = Some(SymbolType::Object);
         symbol.size = Some(crate::syntax::Expression::Value(size as i64));
         Ok(())
     }

@@ -250,6 +250,13 @@ fn relocations(
     Ok(all)
 }
 
+/// What the symbol table says; `object` has no addresses of common symbols, whose values are alignments.
+fn value(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Result<u64, Failed> {
+    let object::File::Elf64(elf) = file else { return Err("no ELF file of 64 bits".into()) };
+    let raw = elf.elf_symbol_table().symbol(symbol.index())?;
+    Ok(raw.st_value.get(elf.endian()))
+}
+
 fn symbols(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
     let mut all = BTreeSet::new();
     for symbol in file.symbols() {
@@ -265,7 +272,7 @@ fn symbols(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
         all.insert(format!(
             "{} {section} {:#x} size {:#x} {:?}",
             symbol.name()?,
-            symbol.address(),
+            value(file, &symbol)?,
             symbol.size(),
             symbol.flags()
         ));
