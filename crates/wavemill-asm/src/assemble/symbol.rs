@@ -35,16 +35,12 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
         match name {
-            ".globl" | ".global" => {
-                self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Global))?
-            }
-            ".weak" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Weak))?,
-            ".local" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Local))?,
-            ".hidden" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Hidden))?,
-            ".protected" => {
-                self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Protected))?
-            }
-            ".internal" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Internal))?,
+            ".globl" | ".global" => self.attribute(cursor, |symbol| bind(symbol, Binding::Global))?,
+            ".weak" => self.attribute(cursor, |symbol| bind(symbol, Binding::Weak))?,
+            ".local" => self.attribute(cursor, |symbol| bind(symbol, Binding::Local))?,
+            ".hidden" => self.attribute(cursor, |symbol| see(symbol, Visibility::Hidden))?,
+            ".protected" => self.attribute(cursor, |symbol| see(symbol, Visibility::Protected))?,
+            ".internal" => self.attribute(cursor, |symbol| see(symbol, Visibility::Internal))?,
             ".type" => self.symbol_type(cursor)?,
             ".size" => {
                 let symbol = self.symbol_name(cursor)?;
@@ -78,12 +74,18 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    fn attribute(&mut self, cursor: &mut Cursor<'_>, set: impl Fn(&mut Symbol)) -> Result<(), Fail> {
+    /// Says something of each symbol of a list.
+    fn attribute(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        set: impl Fn(&mut Symbol) -> Result<(), String>,
+    ) -> Result<(), Fail> {
         loop {
+            let start = cursor.at();
             let name = self.symbol_name(cursor)?;
             let symbol = self.symbols.entry(&name);
-            set(symbol);
             symbol.used = true;
+            set(symbol).map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
             if !cursor.eat(",") {
                 return self.end(cursor);
             }
@@ -163,6 +165,10 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let meaning = match directive {
             ".lcomm" => return self.zeros(&name, named, size, align.unwrap_or(1), span),
+            // What no other file can see is in this one.
+            ".comm" if self.is_local(&name) => {
+                return self.zeros(&name, named, size, align.unwrap_or(1), span);
+            }
             ".comm" => Meaning::Common { size, align: align.unwrap_or(1) },
             _ => Meaning::LocalMemory { size, align: align.unwrap_or(4) },
         };
@@ -193,11 +199,17 @@ impl Assembler<'_> {
             .ok_or_else(|| Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}")))
     }
 
-    /// Makes `name` a label before so many zeros in `.bss`.
+    fn is_local(&self, name: &str) -> bool {
+        self.symbols.get(name).is_some_and(|symbol| symbol.binding == Some(Binding::Local))
+    }
+
+    /// Makes `name` a label of this file, before so many zeros in `.bss`.
     fn zeros(&mut self, name: &str, named: Span, size: u64, align: u64, span: Span) -> Result<(), Fail> {
         if self.symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some()) {
             return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
         }
+        bind(self.symbols.entry(name), Binding::Local)
+            .map_err(|message| Diagnostic::new(named, message))?;
         let bss = self.section_named(".bss");
         let current = std::mem::replace(&mut self.current, bss);
         let offset = self.offset().next_multiple_of(align);
@@ -213,4 +225,29 @@ impl Assembler<'_> {
         symbol.size = Some(crate::syntax::Expression::Value(size as i64));
         Ok(())
     }
+}
+
+/// Says which files see the symbol. What has been said before stays, but that a symbol can become weak.
+fn bind(symbol: &mut Symbol, binding: Binding) -> Result<(), String> {
+    match symbol.binding {
+        Some(known) if known != binding && binding != Binding::Weak => {
+            let name = &symbol.name;
+            let [known, wanted] = [known, binding].map(|binding| match binding {
+                Binding::Local => "local",
+                Binding::Weak => "weak",
+                _ => "global",
+            });
+            Err(format!("`{name}` cannot be {wanted}: it has been made {known} before"))
+        }
+        _ => {
+            symbol.binding = Some(binding);
+            Ok(())
+        }
+    }
+}
+
+/// Says who may replace the symbol.
+fn see(symbol: &mut Symbol, visibility: Visibility) -> Result<(), String> {
+    symbol.visibility = Some(visibility);
+    Ok(())
 }
