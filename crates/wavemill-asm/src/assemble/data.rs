@@ -64,7 +64,7 @@ impl Assembler<'_> {
                     number.to_le_bytes()
                 }
                 None => {
-                    self.symbols.resolve_numeric(&mut value);
+                    self.symbols.bind(&mut value);
                     self.pending.push(Pending {
                         section: self.current,
                         offset: self.offset(),
@@ -239,7 +239,7 @@ impl Assembler<'_> {
         let start = cursor.at();
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
-        self.symbols.resolve_numeric(&mut place);
+        self.symbols.bind(&mut place);
         let here = self.offset();
         let value = self.symbols.evaluate(&place, (self.current, here), &span)?;
         let target = match (&value.plus, &value.minus) {
@@ -264,7 +264,7 @@ impl Assembler<'_> {
             let start = cursor.at();
             let mut value = expression(cursor, &self.symbols)?;
             let span = start..cursor.end();
-            self.symbols.resolve_numeric(&mut value);
+            self.symbols.bind(&mut value);
             let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
             let Some(value) = known.ok().and_then(|known| self.symbols.number_of(&known)) else {
                 let place = self.place(cursor.text(), span);

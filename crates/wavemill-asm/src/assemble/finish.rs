@@ -449,6 +449,9 @@ impl Assembler<'_> {
             None if needed || symbol.used => (Definition::Undefined, Binding::Global),
             None => return None,
         };
+        if symbol.replaced && !needed {
+            return None;
+        }
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
             || undefined && !needed && !symbol.used

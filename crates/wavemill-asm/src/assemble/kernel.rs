@@ -187,7 +187,7 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let end = cursor.end();
         self.end(cursor)?;
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let place = self.place(cursor.text(), at..end);
         if let Some(kernel) = &mut self.kernel {
             kernel.settings.push((name.to_owned(), value, place));

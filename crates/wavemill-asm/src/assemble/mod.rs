@@ -521,7 +521,7 @@ impl<'a> Assembler<'a> {
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
-            self.symbols.resolve_numeric(&mut expression);
+            self.symbols.bind(&mut expression);
             self.pending.push(Pending {
                 section: self.current,
                 offset: self.offset(),
@@ -547,7 +547,7 @@ impl<'a> Assembler<'a> {
         let start = cursor.at();
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let here = (self.current, self.offset());
         let value = self.symbols.evaluate(&value, here, &span)?;
         match (self.symbols.number_of(&value), value.plus.or(value.minus)) {

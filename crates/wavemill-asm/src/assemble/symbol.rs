@@ -47,7 +47,7 @@ impl Assembler<'_> {
                 cursor.expect(",")?;
                 let mut size = expression(cursor, &self.symbols)?;
                 self.end(cursor)?;
-                self.symbols.resolve_numeric(&mut size);
+                self.symbols.bind(&mut size);
                 // The place of the directive is what `.` means in it.
                 let here = (self.current, self.offset());
                 let anchored = self.symbols.anchor(size, here);
@@ -125,7 +125,7 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.end(cursor)?;
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let here = (self.current, self.offset());
         let mut value = self.symbols.anchor(value, here);
         // What can be computed now has its value from now on, whatever its symbols become.
@@ -135,15 +135,16 @@ impl Assembler<'_> {
             value = crate::syntax::Expression::Value(number);
         }
         let symbol = self.symbols.entry(name);
-        match &symbol.meaning {
-            Some(Meaning::Set(_)) if again => {}
-            None => {}
+        let symbol = match &symbol.meaning {
+            Some(Meaning::Set(_)) if again && !symbol.constant => self.symbols.set_again(name),
+            None => symbol,
             _ => {
                 let message = format!("`{name}` is defined a second time");
                 return Err(Diagnostic::new(at..at + name.len(), message));
             }
-        }
+        };
         symbol.meaning = Some(Meaning::Set(value));
+        symbol.constant = !again;
         Ok(())
     }
 
