@@ -1,12 +1,17 @@
 //! Directives that say what symbols are.
 
+use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use super::symbols::{Meaning, Symbol};
 use super::{Assembler, line};
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, expression};
+
+/// The largest alignment of symbols.
+const MOST_ALIGNMENT: u64 = 1 << 31;
 
 impl Assembler<'_> {
     /// Reads the name of a symbol, plain or between quotes.
@@ -171,7 +176,10 @@ impl Assembler<'_> {
                 return self.zeros(&name, named, size, align.unwrap_or(1), span);
             }
             ".comm" => Meaning::Common { size, align: align.unwrap_or(1) },
-            _ => Meaning::LocalMemory { size, align: align.unwrap_or(4) },
+            _ => {
+                self.check_local_memory(size, &span)?;
+                Meaning::LocalMemory { size, align: align.unwrap_or(4) }
+            }
         };
         let symbol = self.symbols.entry(&name);
         if symbol.meaning.as_ref().is_some_and(|known| *known != meaning) {
@@ -182,6 +190,19 @@ impl Assembler<'_> {
         symbol.binding = symbol.binding.or(Some(Binding::Global));
         symbol.size = Some(crate::syntax::Expression::Value(size as i64));
         Ok(())
+    }
+
+    /// Whether a workgroup can have so much local memory: on every target that the code is for.
+    fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
+        let Some(set) = self.id.as_ref().and_then(InstructionSet::of) else {
+            return Err(super::finish::no_target(span.clone()));
+        };
+        let most = set.members().iter().map(Target::lds_bytes).min().unwrap_or(0);
+        if size <= most.into() {
+            return Ok(());
+        }
+        let message = format!("expected at most {most} bytes, found {size}");
+        Err(Diagnostic::new(span.clone(), message).note(format!("a workgroup of {set} has no more LDS")))
     }
 
     /// An alignment in bytes. That of `.comm` is written as an exponent, those of its kin as the number.
@@ -196,7 +217,7 @@ impl Assembler<'_> {
             (align, "an alignment, a power of two up to 2147483648")
         };
         align
-            .filter(|align| *align <= 1 << 31)
+            .filter(|align| *align <= MOST_ALIGNMENT)
             .ok_or_else(|| Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}")))
     }
 
