@@ -214,7 +214,7 @@ impl Assembler<'_> {
         let result = if same {
             self.emit_fill(total, unit.first().copied().unwrap_or(0))
         } else {
-            (0..count).try_for_each(|_| self.append(unit))
+            self.append_fill(count, unit)
         };
         result.map_err(|message| Diagnostic::new(span, message))
     }
@@ -317,33 +317,25 @@ impl Assembler<'_> {
             return Ok(());
         }
         let code = self.section().flags.has(SectionFlags::EXECUTE);
-        let bytes = match (fill, unit) {
+        let wrong = |message| Diagnostic::new(span.clone(), message);
+        match (fill, unit) {
             (None, _) if code => {
                 // Words, behind what completes the last one.
-                let odd = padding % 4;
-                let mut bytes = vec![0; odd as usize];
-                for _ in 0..padding / 4 {
-                    bytes.extend(NOP.to_le_bytes());
-                }
-                bytes
+                self.append_fill(padding % 4, &[0]).map_err(wrong)?;
+                self.append_fill(padding / 4, &NOP.to_le_bytes()).map_err(wrong)
             }
-            (None, _) => return self.emit_fill(padding, 0).map_err(|message| Diagnostic::new(span, message)),
-            (Some(value), 1) => {
-                return self
-                    .emit_fill(padding, value as u8)
-                    .map_err(|message| Diagnostic::new(span, message));
-            }
+            (None, _) => self.emit_fill(padding, 0).map_err(wrong),
+            (Some(value), 1) => self.emit_fill(padding, value as u8).map_err(wrong),
             (Some(value), unit) => {
                 if !padding.is_multiple_of(unit) {
                     let message =
                         format!("{padding} bytes are to be skipped, which {unit} at a time cannot fill");
-                    return Err(Diagnostic::new(span, message));
+                    return Err(wrong(message));
                 }
                 let pattern = value.to_le_bytes();
                 let pattern = pattern.get(..unit as usize).unwrap_or_default();
-                pattern.iter().copied().cycle().take(padding as usize).collect()
+                self.append_fill(padding / unit, pattern).map_err(wrong)
             }
-        };
-        self.append(&bytes).map_err(|message| Diagnostic::new(span, message))
+        }
     }
 }

@@ -54,9 +54,13 @@ impl Assembler<'_> {
     }
 
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        if self.reports.len() >= self.options.most_mistakes {
+            return;
+        }
         self.reports.push(Report {
             line: place.line,
             text: place.text.clone(),
+            cut: place.cut,
             diagnostic,
             origin: place.origin.clone(),
         });

@@ -3,6 +3,7 @@
 //! A source is read once, line by line. Sections grow as they are read, so the place of every label is known at once; what
 //! depends on symbols that come later is filled in at the end, by itself or by a relocation.
 
+mod arguments;
 mod conditional;
 mod data;
 mod directives;
@@ -15,6 +16,7 @@ mod kernel;
 mod leb128;
 mod line;
 mod lines;
+mod quote;
 mod relaxation;
 mod section;
 mod symbol;
@@ -84,12 +86,23 @@ impl Default for Options<'_> {
 pub struct Report {
     /// The line of the source, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the line that makes it.
     pub line: usize,
-    /// The text of the line; for what a macro makes, the line that it made.
+    /// The text of the line; for what a macro makes, the line that it made. Of a long line it is the part around what is
+    /// wrong.
     pub text: String,
+    /// The characters of the line that stand before `text`.
+    pub cut: usize,
     /// What is wrong; places count from the start of `text`.
     pub diagnostic: Diagnostic,
     /// The included file, or the macro, that the line comes from.
     pub origin: Option<String>,
+}
+
+impl Report {
+    /// The column of the line where the mistake begins, in characters from 1.
+    pub fn column(&self) -> usize {
+        let before = self.text.get(..self.diagnostic.span.start).map_or(0, |before| before.chars().count());
+        self.cut + before + 1
+    }
 }
 
 /// What happens while a source is read.
@@ -203,6 +216,7 @@ enum PendingKind {
 struct Place {
     line: usize,
     text: String,
+    cut: usize,
     span: Span,
     origin: Option<String>,
 }
@@ -232,6 +246,8 @@ struct Assembler<'a> {
     macros: HashMap<String, Rc<Macro>>,
     expansions: u64,
     expanded_bytes: u64,
+    /// How many macros have been called.
+    calls: u64,
     /// How many macros, repetitions and files are open.
     nesting: u32,
     /// Whether `.exitm` ends the innermost of them.
@@ -289,6 +305,7 @@ impl<'a> Assembler<'a> {
             macros: HashMap::new(),
             expansions: 0,
             expanded_bytes: 0,
+            calls: 0,
             nesting: 0,
             exiting: false,
             reports: Vec::new(),
@@ -354,7 +371,8 @@ impl<'a> Assembler<'a> {
             return;
         }
         let (line, origin) = (self.line, self.origin.clone());
-        self.reports.push(Report { line, text: text.to_owned(), diagnostic, origin });
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        self.reports.push(Report { line, text, cut, diagnostic, origin });
         if self.reports.len() == self.options.most_mistakes {
             self.ended = true;
             if let Some(last) = self.reports.last_mut() {
@@ -368,7 +386,8 @@ impl<'a> Assembler<'a> {
 
     /// Says something that is no mistake, of a line or, with 0, of the whole source.
     fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
-        let place = Place { line, ..self.place(text, 0..0) };
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        let place = Place { line, text, cut, span: 0..0, origin: self.origin.clone() };
         self.warn_at(&place, diagnostic);
     }
 
@@ -377,6 +396,7 @@ impl<'a> Assembler<'a> {
             self.warnings.push(Report {
                 line: place.line,
                 text: place.text.clone(),
+                cut: place.cut,
                 diagnostic,
                 origin: place.origin.clone(),
             });
@@ -384,7 +404,8 @@ impl<'a> Assembler<'a> {
     }
 
     fn place(&self, text: &str, span: Span) -> Place {
-        Place { line: self.line, text: text.to_owned(), span, origin: self.origin.clone() }
+        let (text, cut, span) = quote::part(text, span);
+        Place { line: self.line, text, cut, span, origin: self.origin.clone() }
     }
 
     /// Labels and the statement behind them.

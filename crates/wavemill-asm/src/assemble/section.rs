@@ -166,6 +166,28 @@ impl Assembler<'_> {
         Ok(())
     }
 
+    /// Appends `count` times `unit`. Whether there is room is seen before any of it is made.
+    pub(super) fn append_fill(&mut self, count: u64, unit: &[u8]) -> Result<(), String> {
+        let section = self.section();
+        if section.zeros && count > 0 && unit.iter().any(|byte| *byte != 0) {
+            return Err(format!("section `{}` takes zeros only", section.name));
+        }
+        self.grow(count.saturating_mul(unit.len() as u64))?;
+        let section = self.section();
+        if !section.zeros {
+            // Many at once, where there are many.
+            let at_once = (4096 / unit.len().max(1) as u64).clamp(1, count.max(1));
+            let several = unit.repeat(at_once as usize);
+            for _ in 0..count / at_once {
+                section.bytes.extend_from_slice(&several);
+            }
+            for _ in 0..count % at_once {
+                section.bytes.extend_from_slice(unit);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn switch_to(&mut self, section: usize) {
         self.previous = self.current;
         self.go_to_section(section);
