@@ -274,7 +274,7 @@ impl Table {
             },
             Expression::Unary(operator, inner) => Some(operator.apply(self.known(inner, deeper)?)),
             Expression::Binary(operator, pair) => {
-                operator.apply(self.known(&pair.0, deeper)?, self.known(&pair.1, deeper)?)
+                operator.apply(self.known(&pair.0, deeper)?, self.known(&pair.1, deeper)?).ok()
             }
             Expression::Call(name, arguments) => {
                 let values: Option<Vec<i64>> =
@@ -343,11 +343,7 @@ impl Table {
             Expression::Binary(operator, pair) => {
                 let left = self.value(&pair.0, here, span, deeper)?;
                 let right = self.value(&pair.1, here, span, deeper)?;
-                self.combine(*operator, left, right)
-                    .ok_or_else(|| {
-                        wrong("expected a number, found a place: only + and - go with places".to_owned())
-                    })?
-                    .ok_or_else(|| wrong("division by zero".to_owned()))
+                self.combine(*operator, left, right).map_err(|message| wrong(message.to_owned()))
             }
             Expression::Call(name, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
@@ -366,28 +362,27 @@ impl Table {
         }
     }
 
-    /// `None` if places do not go with the operator; `Some(None)` for a division by zero.
-    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Option<Option<Linear>> {
-        let right = match operator {
-            Binary::Add => right,
-            Binary::Subtract => {
-                let constant = right.constant.wrapping_neg();
-                Linear { constant, plus: right.minus, minus: right.plus }
-            }
+    /// The value of an operator; the error says what is wrong with it.
+    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Result<Linear, &'static str> {
+        const PLACE: &str = "expected a number, found a place: only + and - go with places";
+        let (plus, minus) = match operator {
+            Binary::Add => (right.plus, right.minus),
+            Binary::Subtract => (right.minus, right.plus),
             _ => {
-                let (left, right) = (self.number_of(&left)?, self.number_of(&right)?);
-                return Some(operator.apply(left, right).map(Linear::number));
+                let numbers = self.number_of(&left).zip(self.number_of(&right));
+                let (left, right) = numbers.ok_or(PLACE)?;
+                return operator.apply(left, right).map(Linear::number);
             }
         };
         let mut sum = Linear {
-            constant: left.constant.wrapping_add(right.constant),
-            plus: one_of(left.plus, right.plus)?,
-            minus: one_of(left.minus, right.minus)?,
+            constant: operator.apply(left.constant, right.constant)?,
+            plus: one_of(left.plus, plus).ok_or(PLACE)?,
+            minus: one_of(left.minus, minus).ok_or(PLACE)?,
         };
         if let Some(distance) = self.distance(&sum) {
             sum = Linear::number(sum.constant.wrapping_add(distance));
         }
-        Some(Some(sum))
+        Ok(sum)
     }
 
     /// The number that a value is once distances within a section are counted.
