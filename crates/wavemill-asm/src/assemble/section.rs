@@ -189,7 +189,7 @@ impl Assembler<'_> {
     }
 
     pub(super) fn switch_to(&mut self, section: usize) {
-        self.previous = self.current;
+        self.previous = Some(self.current);
         self.go_to_section(section);
     }
 
@@ -228,8 +228,12 @@ impl Assembler<'_> {
                 self.end(cursor)?;
             }
             ".previous" => {
-                self.switch_to(self.previous);
+                let at = cursor.at();
                 self.end(cursor)?;
+                let Some(previous) = self.previous else {
+                    return Err(Diagnostic::new(0..at, "there is no section before this one"));
+                };
+                self.switch_to(previous);
             }
             _ => return Ok(false),
         }
@@ -322,8 +326,11 @@ impl Assembler<'_> {
             if merged {
                 cursor.expect(",")?;
                 let at = cursor.at();
-                entry_size = u64::try_from(self.absolute(cursor)?)
-                    .map_err(|_| Diagnostic::new(at..cursor.end(), "the size of an entry is not negative"))?;
+                let size = self.absolute(cursor)?;
+                entry_size = u64::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
+                    let message = format!("expected the size of an entry, found {size}");
+                    Diagnostic::new(at..cursor.end(), message)
+                })?;
             }
             if grouped {
                 cursor.expect(",")?;
@@ -334,6 +341,10 @@ impl Assembler<'_> {
             }
         }
         self.end(cursor)?;
+        if merged && entry_size == 0 {
+            let message = "a section that is merged (M) needs a type and the size of its entries";
+            return Err(Diagnostic::new(at..at + length, message));
+        }
         let section = &mut self.sections[index];
         if known
             && (section.flags, section.kind) != (flags, kind)
