@@ -44,6 +44,13 @@ pub(super) struct Symbol {
     kept: bool,
 }
 
+impl Symbol {
+    /// Whether no other file can see or replace it.
+    pub(super) fn is_local(&self) -> bool {
+        self.binding.is_none_or(|binding| binding == Binding::Local)
+    }
+}
+
 /// All symbols, in the order in which they were first named.
 #[derive(Debug)]
 pub(super) struct Table {
