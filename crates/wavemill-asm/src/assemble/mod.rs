@@ -607,6 +607,10 @@ impl<'a> Assembler<'a> {
             return Ok(());
         }
         let span = start..start + name.len();
+        if directives::MISSING.contains(&name) {
+            let message = format!("`{name}` is a directive of LLVM that Wavemill does not have");
+            return Err(Diagnostic::new(span, message));
+        }
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
         Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),

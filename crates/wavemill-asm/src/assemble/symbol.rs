@@ -100,10 +100,11 @@ impl Assembler<'_> {
     fn symbol_type(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let name = self.symbol_name(cursor)?;
         cursor.expect(",")?;
-        let _ = cursor.eat("@") || cursor.eat("%") || cursor.eat("#");
+        let quoted = cursor.eat("\"");
+        let _ = !quoted && (cursor.eat("@") || cursor.eat("%") || cursor.eat("#"));
         let kind = match cursor.peek_name() {
             "function" | "STT_FUNC" => SymbolType::Function,
-            "object" | "STT_OBJECT" => SymbolType::Object,
+            "object" | "STT_OBJECT" | "common" | "STT_COMMON" => SymbolType::Object,
             "notype" | "STT_NOTYPE" => SymbolType::None,
             // What kernels were before version 3 of the code object format.
             "amdgpu_hsa_kernel" => SymbolType::Function,
@@ -114,6 +115,9 @@ impl Assembler<'_> {
             }
         };
         cursor.name();
+        if quoted {
+            cursor.expect("\"")?;
+        }
         self.symbols.entry(&name).kind = Some(kind);
         self.end(cursor)
     }
