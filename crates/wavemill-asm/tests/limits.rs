@@ -17,9 +17,14 @@ fn repetitions_and_macros_end() {
     let message = "macros and repetitions make more than 5000000 lines or 134217728 bytes";
     assert_eq!(refused(".rept 100000000\n.endr"), message);
     assert_eq!(refused(".rept 3000\n.rept 3000\n.set a, 1\n.endr\n.endr"), message);
-    // Each call makes a text that is ten times as long.
+    // Each call makes a text that is ten times as long: of one line, or of several.
     let bomb = ".macro more x:vararg\nmore \\x \\x \\x \\x \\x \\x \\x \\x \\x \\x\n.endm\nmore 12345678";
-    assert_eq!(refused(bomb), message);
+    assert_eq!(refused(bomb), "this makes a line of more than 1048576 bytes");
+    let quoted = ".macro more x\nmore \"\\x\\x\\x\"\n.endm\nmore 12345678";
+    assert_eq!(refused(quoted), "this makes a line of more than 1048576 bytes");
+    let longest = "x".repeat(1 << 19);
+    let lines = ".set a, \\x\n".repeat(300);
+    assert_eq!(refused(&format!(".macro more x\n{lines}.endm\nmore {longest}")), message);
     assert_eq!(refused(".macro again\nagain\n.endm\nagain"), "macros and repetitions nest at most 20 deep");
 }
 
@@ -30,8 +35,36 @@ fn sections_have_room_for_so_much() {
     assert_eq!(refused(".fill 1<<28, 8, 1"), message);
     assert_eq!(refused(".org 1<<31"), message);
     assert_eq!(refused(".data\n.byte 1\n.balign 1<<31"), message);
+    assert_eq!(refused(&"s_nop 0\n.p2align 30\n".repeat(5)), message);
+    assert_eq!(refused(&"s_nop 0\n.p2alignw 30, 1\n".repeat(5)), message);
     assert_eq!(refused(".fill 1<<60, 8"), "the section would grow beyond 4 GiB");
     assert_eq!(refused(".bss\n.zero 1<<33"), "section `.bss` would grow beyond 4 GiB");
+}
+
+/// Lines may be long; what is kept of them, and shown, is not.
+#[test]
+fn long_lines_are_quoted_in_part() {
+    let count = 100_000;
+    let source =
+        format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.byte {}0", "outside, ".repeat(count));
+    let reports = assemble(&source, &Options::default()).expect_err("bytes cannot be relocated");
+    assert_eq!(reports.len(), 1000);
+    for (at, report) in reports.iter().enumerate() {
+        assert!(report.text.len() < 1000, "{}", report.text.len());
+        assert_eq!(report.text.get(report.diagnostic.span.clone()), Some("outside"));
+        assert_eq!(report.column(), 7 + 9 * at);
+    }
+}
+
+#[test]
+fn local_memory_is_that_of_the_target() {
+    for (target, most) in [("gfx906", 65536), ("gfx950", 163_840), ("gfx9-4-generic", 65536)] {
+        let options = Options { target: target.parse().ok(), ..Options::default() };
+        assert!(assemble(&format!(".amdgpu_lds x, {most}"), &options).is_ok());
+        let reports = assemble(&format!(".amdgpu_lds x, {}", most + 1), &options).expect_err(target);
+        let message = format!("expected at most {most} bytes, found {}", most + 1);
+        assert_eq!(reports[0].diagnostic.message, message);
+    }
 }
 
 #[test]

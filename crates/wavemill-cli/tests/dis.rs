@@ -110,7 +110,7 @@ const RELOCATED: &str = r#"
 	.set number, 0x1234
 	.globl number
 	.weak maybe
-	.comm shared, 64, 16
+	.comm shared, 64, 4
 	.amdgpu_lds scratch, 256, 8
 	.text
 	.globl vcc

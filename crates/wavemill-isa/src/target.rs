@@ -52,6 +52,14 @@ impl Target {
         self as usize
     }
 
+    /// Bytes of LDS that a compute unit has, and a workgroup may have.
+    pub const fn lds_bytes(self) -> u32 {
+        match self {
+            Target::Gfx950 => 160 << 10,
+            _ => 64 << 10,
+        }
+    }
+
     /// Whether the target has accumulation VGPRs at all (CDNA 1 and later).
     pub const fn has_accvgprs(self) -> bool {
         TargetSet::from_first(Target::Gfx908).contains(self)

@@ -69,10 +69,7 @@ impl Product {
     /// Bytes of LDS that a compute unit has, and a workgroup may have.
     #[must_use]
     pub fn lds(&self) -> u32 {
-        match self.target {
-            Target::Gfx950 => 160 << 10,
-            _ => 64 << 10,
-        }
+        self.target.lds_bytes()
     }
 
     /// VGPRs of a SIMD per lane.

@@ -3,27 +3,51 @@
 use wavemill_object::write::SectionFlags;
 
 use super::{Assembler, Pending, PendingKind, leb128, line};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Number, expression, number};
 
 /// `s_nop 0`: what code is aligned with.
 const NOP: u32 = 0xBF80_0000;
 
+/// The value of a float that has a name. LLVM sets all bits of what is no number.
+fn no_number(name: &str) -> Option<f64> {
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    if is("nan") {
+        Some(f64::from_bits(0x7FFF_FFFF_FFFF_FFFF))
+    } else {
+        (is("inf") || is("infinity")).then_some(f64::INFINITY)
+    }
+}
+
 impl Assembler<'_> {
     /// Directives for data and space; false for others.
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
-            ".byte" => self.integers(cursor, 1)?,
-            ".short" | ".hword" | ".2byte" | ".half" => self.integers(cursor, 2)?,
-            ".long" | ".int" | ".4byte" | ".word" => self.integers(cursor, 4)?,
-            ".quad" | ".8byte" => self.integers(cursor, 8)?,
+            ".byte" | ".dc.b" => self.integers(cursor, 1)?,
+            ".short" | ".hword" | ".2byte" | ".half" | ".value" | ".dc" | ".dc.w" => {
+                self.integers(cursor, 2)?
+            }
+            ".long" | ".int" | ".4byte" | ".word" | ".dc.l" => self.integers(cursor, 4)?,
+            ".quad" | ".8byte" | ".dc.a" => self.integers(cursor, 8)?,
+            ".dcb.b" => self.repeated(cursor, 1)?,
+            ".dcb" | ".dcb.w" => self.repeated(cursor, 2)?,
+            ".dcb.l" => self.repeated(cursor, 4)?,
+            ".ds.b" => self.room(cursor, 1)?,
+            ".ds" | ".ds.w" => self.room(cursor, 2)?,
+            ".ds.l" | ".ds.s" => self.room(cursor, 4)?,
+            ".ds.d" => self.room(cursor, 8)?,
+            ".ds.p" | ".ds.x" => self.room(cursor, 12)?,
             ".octa" => self.octas(cursor)?,
             ".incbin" => self.binary_file(cursor)?,
-            ".float" | ".single" => self.floats(cursor, |value| {
-                let single = value as f32;
-                (single.is_finite() || !value.is_finite()).then(|| single.to_le_bytes().to_vec())
+            ".float" | ".single" | ".dc.s" => self.floats(cursor, |value| match value as f32 {
+                _ if value.is_nan() => {
+                    let sign = u32::from(value.is_sign_negative()) << 31;
+                    Some((sign | 0x7FFF_FFFF).to_le_bytes().to_vec())
+                }
+                single if single.is_finite() || !value.is_finite() => Some(single.to_le_bytes().to_vec()),
+                _ => None,
             })?,
-            ".double" => self.floats(cursor, |value| Some(value.to_le_bytes().to_vec()))?,
+            ".double" | ".dc.d" => self.floats(cursor, |value| Some(value.to_le_bytes().to_vec()))?,
             ".ascii" => self.strings(cursor, false)?,
             ".asciz" | ".string" => self.strings(cursor, true)?,
             ".zero" | ".skip" | ".space" => self.space(cursor)?,
@@ -64,7 +88,7 @@ impl Assembler<'_> {
                     number.to_le_bytes()
                 }
                 None => {
-                    self.symbols.resolve_numeric(&mut value);
+                    self.symbols.bind(&mut value);
                     self.pending.push(Pending {
                         section: self.current,
                         offset: self.offset(),
@@ -131,10 +155,17 @@ impl Assembler<'_> {
         loop {
             let start = cursor.at();
             let minus = cursor.eat("-");
+            let _ = !minus && cursor.eat("+");
             let value = match number(cursor)? {
                 Some(Number::Float(value)) => value,
                 Some(Number::Int(value)) => value as f64,
-                None => return Err(cursor.expected("a number")),
+                None => match no_number(cursor.peek_name()) {
+                    Some(value) => {
+                        cursor.name();
+                        value
+                    }
+                    None => return Err(cursor.expected("a number, `inf` or `nan`")),
+                },
             };
             match encode(if minus { -value } else { value }) {
                 Some(bytes) => self.put(cursor, start, &bytes)?,
@@ -163,6 +194,14 @@ impl Assembler<'_> {
             if zero {
                 bytes.push(0);
             }
+            // What stands side by side is one string.
+            while !zero && cursor.peek() == Some(b'"') {
+                let at = cursor.at();
+                let (more, length) =
+                    line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
+                cursor.go_to(at + length);
+                bytes.extend(more);
+            }
             self.put(cursor, start, &bytes)?;
             if !cursor.eat(",") {
                 return self.end(cursor);
@@ -184,6 +223,36 @@ impl Assembler<'_> {
         let value = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
         self.end(cursor)?;
         self.emit_fill(count, value as u8).map_err(|message| Diagnostic::new(start..cursor.end(), message))
+    }
+
+    /// `.ds.w count`: zeros for so many values.
+    fn room(&mut self, cursor: &mut Cursor<'_>, size: u64) -> Result<(), Fail> {
+        let start = cursor.at();
+        let count = self.count(cursor, "a number of values")?;
+        self.end(cursor)?;
+        self.emit_fill(count.saturating_mul(size), 0)
+            .map_err(|message| Diagnostic::new(start..cursor.end(), message))
+    }
+
+    /// `.dcb.w count, value`.
+    fn repeated(&mut self, cursor: &mut Cursor<'_>, size: u8) -> Result<(), Fail> {
+        let start = cursor.at();
+        let count = self.count(cursor, "a number of repetitions")?;
+        cursor.expect(",")?;
+        let at = cursor.at();
+        let value = self.absolute(cursor)?;
+        let span = at..cursor.end();
+        self.end(cursor)?;
+        let bits = 8 * u32::from(size);
+        if !(-(1i64 << (bits - 1))..1i64 << bits).contains(&value) {
+            return Err(Diagnostic::new(span, format!("the number does not fit into {bits} bits")));
+        }
+        if count > 0 {
+            self.mark_line();
+        }
+        let bytes = value.to_le_bytes();
+        self.append_fill(count, bytes.get(..usize::from(size)).unwrap_or_default())
+            .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
     /// `.fill count, size, value`.
@@ -214,33 +283,47 @@ impl Assembler<'_> {
         let result = if same {
             self.emit_fill(total, unit.first().copied().unwrap_or(0))
         } else {
-            (0..count).try_for_each(|_| self.append(unit))
+            self.append_fill(count, unit)
         };
         result.map_err(|message| Diagnostic::new(span, message))
     }
 
+    /// `.org place, fill`.
     fn org(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let (span, count) = self.room_up_to(cursor)?;
+        let fill = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
+        self.end(cursor)?;
+        self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
+    }
+
+    /// `. = place`, behind its `=`.
+    pub(super) fn move_place(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let (span, count) = self.room_up_to(cursor)?;
+        self.end(cursor)?;
+        self.emit_fill(count, 0).map_err(|message| Diagnostic::new(span, message))
+    }
+
+    /// Reads a place of this section, and counts the bytes up to it.
+    fn room_up_to(&mut self, cursor: &mut Cursor<'_>) -> Result<(Span, u64), Fail> {
         let start = cursor.at();
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
-        self.symbols.resolve_numeric(&mut place);
+        self.symbols.bind(&mut place);
         let here = self.offset();
         let value = self.symbols.evaluate(&place, (self.current, here), &span)?;
         let target = match (&value.plus, &value.minus) {
             (None, None) => Some(value.constant),
             (Some(reference), None) => match self.symbols.place(reference.symbol) {
-                Some((section, offset)) if section == self.current => Some(offset as i64 + value.constant),
+                Some((section, offset)) if section == self.current => {
+                    (offset as i64).checked_add(value.constant)
+                }
                 _ => None,
             },
             _ => self.symbols.number_of(&value),
         };
-        let fill = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
-        self.end(cursor)?;
         let target = target.and_then(|target| u64::try_from(target).ok());
         match target.and_then(|target| target.checked_sub(here)) {
-            Some(count) => {
-                self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
-            }
+            Some(count) => Ok((span, count)),
             None => Err(Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))),
         }
     }
@@ -250,7 +333,7 @@ impl Assembler<'_> {
             let start = cursor.at();
             let mut value = expression(cursor, &self.symbols)?;
             let span = start..cursor.end();
-            self.symbols.resolve_numeric(&mut value);
+            self.symbols.bind(&mut value);
             let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
             let Some(value) = known.ok().and_then(|known| self.symbols.number_of(&known)) else {
                 let place = self.place(cursor.text(), span);
@@ -303,33 +386,25 @@ impl Assembler<'_> {
             return Ok(());
         }
         let code = self.section().flags.has(SectionFlags::EXECUTE);
-        let bytes = match (fill, unit) {
+        let wrong = |message| Diagnostic::new(span.clone(), message);
+        match (fill, unit) {
             (None, _) if code => {
                 // Words, behind what completes the last one.
-                let odd = padding % 4;
-                let mut bytes = vec![0; odd as usize];
-                for _ in 0..padding / 4 {
-                    bytes.extend(NOP.to_le_bytes());
-                }
-                bytes
+                self.append_fill(padding % 4, &[0]).map_err(wrong)?;
+                self.append_fill(padding / 4, &NOP.to_le_bytes()).map_err(wrong)
             }
-            (None, _) => return self.emit_fill(padding, 0).map_err(|message| Diagnostic::new(span, message)),
-            (Some(value), 1) => {
-                return self
-                    .emit_fill(padding, value as u8)
-                    .map_err(|message| Diagnostic::new(span, message));
-            }
+            (None, _) => self.emit_fill(padding, 0).map_err(wrong),
+            (Some(value), 1) => self.emit_fill(padding, value as u8).map_err(wrong),
             (Some(value), unit) => {
                 if !padding.is_multiple_of(unit) {
                     let message =
                         format!("{padding} bytes are to be skipped, which {unit} at a time cannot fill");
-                    return Err(Diagnostic::new(span, message));
+                    return Err(wrong(message));
                 }
                 let pattern = value.to_le_bytes();
                 let pattern = pattern.get(..unit as usize).unwrap_or_default();
-                pattern.iter().copied().cycle().take(padding as usize).collect()
+                self.append_fill(padding / unit, pattern).map_err(wrong)
             }
-        };
-        self.append(&bytes).map_err(|message| Diagnostic::new(span, message))
+        }
     }
 }

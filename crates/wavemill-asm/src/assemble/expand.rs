@@ -1,8 +1,9 @@
 //! Lines that come from elsewhere: macros, repetitions, included files.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Assembler, line};
+use super::{Assembler, arguments, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Cursor;
 
@@ -52,15 +53,27 @@ pub(super) struct Macro {
     name: String,
     parameters: Vec<Parameter>,
     body: String,
+    /// How often it has been called.
+    calls: Cell<u64>,
 }
 
+/// What a macro takes.
 #[derive(Clone, Debug)]
-struct Parameter {
-    name: String,
+pub(super) struct Parameter {
+    pub(super) name: String,
     default: Option<String>,
     required: bool,
     /// Takes all that is left.
-    rest: bool,
+    pub(super) rest: bool,
+}
+
+/// The numbers that a body can have.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// `\+`: how often the macro has been called, or the repetition been made.
+    own: u64,
+    /// `\@`: how many macros have been called; repetitions have none.
+    calls: Option<u64>,
 }
 
 /// How a macro or repetition has ended.
@@ -77,6 +90,8 @@ const DEPTH: u32 = 20;
 /// How many lines may be made in all, and how many bytes they may have.
 const MOST_LINES: u64 = 5_000_000;
 const MOST_BYTES: u64 = 1 << 27;
+/// How long a line may be that macros make: each macro that calls another can make it longer many times.
+const LONGEST_LINE: usize = 1 << 20;
 
 impl Assembler<'_> {
     /// Directives that make lines; false for others.
@@ -105,8 +120,12 @@ impl Assembler<'_> {
                         format!("expected a number of repetitions, found {count}"),
                     )
                 })?;
-                for _ in 0..count {
-                    if self.make(&body, None, start)? == After::Exit {
+                for own in 0..count {
+                    let made = match body.contains("\\+") {
+                        true => &self.substitute(&body, &[], Numbers { own, calls: None }, start)?,
+                        false => &body,
+                    };
+                    if self.make(made, None, start)? == After::Exit {
                         break;
                     }
                 }
@@ -116,13 +135,15 @@ impl Assembler<'_> {
                 let parameter = self.symbol_name(cursor)?;
                 cursor.eat(",");
                 let values: Vec<String> = if name == ".irp" {
-                    arguments(cursor.rest())
+                    arguments::of_list(cursor)?
                 } else {
-                    cursor.rest().trim().chars().map(String::from).collect()
+                    arguments::value(cursor)?.chars().map(String::from).collect()
                 };
+                self.end(cursor)?;
                 let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
-                for value in values {
-                    let made = self.substitute(&body, &[(parameter.clone(), value)], start)?;
+                for (own, value) in (0..).zip(values) {
+                    let numbers = Numbers { own, calls: None };
+                    let made = self.substitute(&body, &[(&parameter, &value)], numbers, start)?;
                     if self.make(&made, None, start)? == After::Exit {
                         break;
                     }
@@ -204,9 +225,7 @@ impl Assembler<'_> {
         self.expansions += lines;
         self.expanded_bytes += bytes;
         if self.expansions > MOST_LINES || self.expanded_bytes > MOST_BYTES {
-            let message =
-                format!("macros and repetitions make more than {MOST_LINES} lines or {MOST_BYTES} bytes");
-            return Err(Diagnostic::new(start..start, message));
+            return Err(too_much(start));
         }
         Ok(())
     }
@@ -264,6 +283,7 @@ impl Assembler<'_> {
         let mut parameters: Vec<Parameter> = Vec::new();
         cursor.eat(",");
         while !cursor.is_done() {
+            let at = cursor.at();
             let parameter = self.symbol_name(cursor)?;
             let (mut required, mut rest, mut default) = (false, false, None);
             if cursor.eat(":") {
@@ -274,11 +294,18 @@ impl Assembler<'_> {
                 }
             }
             if cursor.eat("=") {
-                let text = cursor.rest();
-                let length = text.find([',', ' ', '\t']).unwrap_or(text.len());
-                default = text.get(..length).map(str::to_owned);
-                let at = cursor.at();
-                cursor.go_to(at + length);
+                default = Some(arguments::value(cursor)?);
+            }
+            let wrong = if parameters.iter().any(|known| known.name == parameter) {
+                Some(format!("the macro has a parameter `{parameter}` already"))
+            } else {
+                let last = parameters.last().filter(|last| last.rest);
+                last.map(|last| {
+                    format!("`{}` takes all that is left, so that nothing can follow it", last.name)
+                })
+            };
+            if let Some(message) = wrong {
+                return Err(Diagnostic::new(at..cursor.end(), message));
             }
             parameters.push(Parameter { name: parameter, default, required, rest });
             cursor.eat(",");
@@ -290,7 +317,7 @@ impl Assembler<'_> {
                 Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first")
             );
         }
-        self.macros.insert(name.clone(), Rc::new(Macro { name, parameters, body }));
+        self.macros.insert(name.clone(), Rc::new(Macro { name, parameters, body, calls: Cell::new(0) }));
         Ok(())
     }
 
@@ -302,68 +329,60 @@ impl Assembler<'_> {
         _frame: &mut Frame<'_>,
     ) -> Result<(), Fail> {
         let start = cursor.at();
-        let given = arguments(cursor.rest());
-        let mut values: Vec<(String, String)> = Vec::new();
-        let mut position = 0;
-        let mut named: Vec<(String, String)> = Vec::new();
-        let mut positional: Vec<String> = Vec::new();
-        for argument in given {
-            let pair = argument.split_once('=').filter(|(name, _)| {
-                definition.parameters.iter().any(|parameter| parameter.name == name.trim())
-            });
-            match pair {
-                Some((name, value)) => named.push((name.trim().to_owned(), value.trim().to_owned())),
-                None => positional.push(argument),
+        let parameters = &definition.parameters;
+        let mut given: Vec<Option<String>> = vec![None; parameters.len()];
+        for (at, argument) in
+            arguments::of_call(cursor, &definition.name, parameters)?.into_iter().enumerate()
+        {
+            // A value without a single character is none.
+            if let Some(value) = given.get_mut(argument.parameter.unwrap_or(at))
+                && !argument.value.is_empty()
+            {
+                *value = Some(argument.value);
             }
         }
-        for parameter in &definition.parameters {
-            let value = if let Some((_, value)) = named.iter().find(|(name, _)| *name == parameter.name) {
-                Some(value.clone())
-            } else if parameter.rest {
-                let rest = positional.get(position..).unwrap_or_default().join(", ");
-                position = positional.len();
-                Some(rest)
-            } else {
-                let value = positional.get(position).cloned().filter(|value| !value.is_empty());
-                position += 1;
-                value
-            };
-            let value = match (value, &parameter.default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => default.clone(),
-                (None, None) if parameter.required => {
+        let mut values: Vec<(&str, &str)> = Vec::with_capacity(parameters.len());
+        for (parameter, given) in parameters.iter().zip(&given) {
+            let value = match (given, &parameter.default) {
+                (None, _) if parameter.required => {
                     let message =
                         format!("the macro `{}` needs a value for `{}`", definition.name, parameter.name);
                     return Err(Diagnostic::new(start..cursor.text().trim_end().len().max(start), message));
                 }
-                (None, None) => String::new(),
+                (Some(value), _) | (None, Some(value)) => value,
+                (None, None) => "",
             };
-            values.push((parameter.name.clone(), value));
+            values.push((&parameter.name, value));
         }
-        if positional.len() > position {
-            let message = format!(
-                "the macro `{}` takes {} values, found {}",
-                definition.name,
-                definition.parameters.len(),
-                positional.len()
-            );
-            return Err(Diagnostic::new(start..cursor.text().trim_end().len(), message));
-        }
-        let made = self.substitute(&definition.body, &values, start)?;
+        let numbers = Numbers { own: definition.calls.get(), calls: Some(self.calls) };
+        definition.calls.set(numbers.own + 1);
+        self.calls += 1;
+        let made = self.substitute(&definition.body, &values, numbers, start)?;
         self.make(&made, Some(format!("macro {}", definition.name)), start).map(drop)
     }
 
-    /// The body with `\name`, `\@` (a number of its own) and `\()` (nothing) replaced.
-    fn substitute(&mut self, body: &str, values: &[(String, String)], start: usize) -> Result<String, Fail> {
-        let number = self.expansions;
-        let mut made = String::with_capacity(body.len());
+    /// The body with `\name`, `\@` and `\+` (numbers) and `\()` (nothing) replaced.
+    fn substitute(
+        &self,
+        body: &str,
+        values: &[(&str, &str)],
+        numbers: Numbers,
+        start: usize,
+    ) -> Result<String, Fail> {
+        let mut made = Made { text: String::with_capacity(body.len()), line: 0 };
+        let room = MOST_BYTES.saturating_sub(self.expanded_bytes);
         let mut rest = body;
         while let Some(at) = rest.find('\\') {
-            made.push_str(rest.get(..at).unwrap_or_default());
+            made.push(rest.get(..at).unwrap_or_default());
             rest = rest.get(at + 1..).unwrap_or_default();
-            if let Some(behind) = rest.strip_prefix('@') {
-                made.push_str(&number.to_string());
-                rest = behind;
+            let number = match rest.bytes().next() {
+                Some(b'@') => numbers.calls,
+                Some(b'+') => Some(numbers.own),
+                _ => None,
+            };
+            if let Some(number) = number {
+                made.push(&number.to_string());
+                rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
             if let Some(behind) = rest.strip_prefix("()") {
@@ -378,7 +397,7 @@ impl Assembler<'_> {
             // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
             let found = values
                 .iter()
-                .filter(|(name, _)| word.starts_with(name.as_str()))
+                .filter(|(name, _)| word.starts_with(name))
                 .filter(|(name, _)| {
                     !word
                         .as_bytes()
@@ -388,40 +407,41 @@ impl Assembler<'_> {
                 .max_by_key(|(name, _)| name.len());
             match found {
                 Some((name, value)) => {
-                    self.count_made(0, value.len() as u64, start)?;
-                    made.push_str(value);
+                    made.push(value);
                     rest = rest.get(name.len()..).unwrap_or_default();
                 }
-                None => made.push('\\'),
+                None => made.push("\\"),
+            }
+            if made.text.len() - made.line > LONGEST_LINE {
+                let message = format!("this makes a line of more than {LONGEST_LINE} bytes");
+                return Err(Diagnostic::new(start..start, message));
+            }
+            if made.text.len() as u64 > room {
+                return Err(too_much(start));
             }
         }
-        made.push_str(rest);
-        Ok(made)
+        made.push(rest);
+        Ok(made.text)
     }
 }
 
-/// The values of a macro's call: between commas, or blanks where there are no commas.
-fn arguments(text: &str) -> Vec<String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let mut all = Vec::new();
-    let (mut depth, mut quoted) = (0i32, false);
-    let mut current = String::new();
-    for character in text.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            '(' | '[' if !quoted => depth += 1,
-            ')' | ']' if !quoted => depth -= 1,
-            ',' if !quoted && depth <= 0 => {
-                all.push(std::mem::take(&mut current).trim().to_owned());
-                continue;
-            }
-            _ => {}
+/// Lines as they are made.
+struct Made {
+    text: String,
+    /// Where the last of them begins.
+    line: usize,
+}
+
+impl Made {
+    fn push(&mut self, text: &str) {
+        if let Some(end) = text.rfind('\n') {
+            self.line = self.text.len() + end + 1;
         }
-        current.push(character);
+        self.text.push_str(text);
     }
-    all.push(current.trim().to_owned());
-    all
+}
+
+fn too_much(start: usize) -> Fail {
+    let message = format!("macros and repetitions make more than {MOST_LINES} lines or {MOST_BYTES} bytes");
+    Diagnostic::new(start..start, message)
 }

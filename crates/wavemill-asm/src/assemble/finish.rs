@@ -55,9 +55,13 @@ impl Assembler<'_> {
     }
 
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        if self.reports.len() >= self.options.most_mistakes {
+            return;
+        }
         self.reports.push(Report {
             line: place.line,
             text: place.text.clone(),
+            cut: place.cut,
             diagnostic,
             origin: place.origin.clone(),
         });
@@ -241,6 +245,19 @@ impl Assembler<'_> {
             }
             (None, ..) => return wrong("the address of a place has 32 or 64 bits"),
         };
+        // The distance to what no other file can replace is known.
+        if kind == RelocationKind::Rel32
+            && self.symbols.all.get(plus.symbol).is_some_and(super::symbols::Symbol::is_local)
+            && let Some((section, place)) = self.symbols.place(plus.symbol)
+            && section == pending.section
+        {
+            let distance = (place as i64).wrapping_add(addend).wrapping_sub(offset as i64);
+            let Ok(distance) = i32::try_from(distance) else {
+                return wrong("the place is too far away for a distance of 32 bits");
+            };
+            self.patch(pending, offset, &distance.to_le_bytes());
+            return Ok(());
+        }
         needs.push(Need { section: pending.section, offset, kind, symbol: plus.symbol, addend });
         Ok(())
     }
@@ -413,7 +430,7 @@ impl Assembler<'_> {
     /// local symbols, unless the section is merged, where parts move.
     fn section_stands_for(&self, module: &Module, need: &Need) -> Option<(usize, u64)> {
         let symbol = self.symbols.all.get(need.symbol)?;
-        let local = symbol.binding.is_none_or(|binding| binding == Binding::Local);
+        let local = symbol.is_local();
         let (section, offset) = self.symbols.place(need.symbol)?;
         let merged = module.sections.get(section)?.flags.has(SectionFlags::MERGE)
             && need.addend != 0
@@ -450,6 +467,9 @@ impl Assembler<'_> {
             None if needed || symbol.used => (Definition::Undefined, Binding::Global),
             None => return None,
         };
+        if symbol.replaced && !needed {
+            return None;
+        }
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
             || undefined && !needed && !symbol.used

@@ -3,7 +3,7 @@
 use wavemill_object::{CodeObjectVersion, Directive, ProcessorInfo, TargetId, assemble_metadata};
 
 use super::symbols::Meaning;
-use super::{Assembler, Place, Report};
+use super::{Assembler, Place, Report, quote};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{Parser, closest};
 use crate::instruction_set::InstructionSet;
@@ -187,7 +187,7 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let end = cursor.end();
         self.end(cursor)?;
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let place = self.place(cursor.text(), at..end);
         if let Some(kernel) = &mut self.kernel {
             kernel.settings.push((name.to_owned(), value, place));
@@ -213,12 +213,10 @@ impl Assembler<'_> {
                 let start =
                     line.char_indices().nth(error.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
                 let end = line.trim_end().len().max(start);
-                self.reports.push(Report {
-                    line: first + error.line,
-                    text: line,
-                    diagnostic: *Diagnostic::new(start..end, error.detail),
-                    origin: self.origin.clone(),
-                });
+                let (text, cut, diagnostic) =
+                    quote::around(&line, *Diagnostic::new(start..end, error.detail));
+                let (line, origin) = (first + error.line, self.origin.clone());
+                self.reports.push(Report { line, text, cut, diagnostic, origin });
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A source is read once, line by line. Sections grow as they are read, so the place of every label is known at once; what
 //! depends on symbols that come later is filled in at the end, by itself or by a relocation.
 
+mod arguments;
 mod conditional;
 mod data;
 mod directives;
@@ -15,6 +16,7 @@ mod kernel;
 mod leb128;
 mod line;
 mod lines;
+mod quote;
 mod relaxation;
 mod section;
 mod symbol;
@@ -84,12 +86,23 @@ impl Default for Options<'_> {
 pub struct Report {
     /// The line of the source, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the line that makes it.
     pub line: usize,
-    /// The text of the line; for what a macro makes, the line that it made.
+    /// The text of the line; for what a macro makes, the line that it made. Of a long line it is the part around what is
+    /// wrong.
     pub text: String,
+    /// The characters of the line that stand before `text`.
+    pub cut: usize,
     /// What is wrong; places count from the start of `text`.
     pub diagnostic: Diagnostic,
     /// The included file, or the macro, that the line comes from.
     pub origin: Option<String>,
+}
+
+impl Report {
+    /// The column of the line where the mistake begins, in characters from 1.
+    pub fn column(&self) -> usize {
+        let before = self.text.get(..self.diagnostic.span.start).map_or(0, |before| before.chars().count());
+        self.cut + before + 1
+    }
 }
 
 /// What happens while a source is read.
@@ -203,6 +216,7 @@ enum PendingKind {
 struct Place {
     line: usize,
     text: String,
+    cut: usize,
     span: Span,
     origin: Option<String>,
 }
@@ -219,8 +233,8 @@ struct Assembler<'a> {
     /// Bytes in all sections.
     bytes: u64,
     current: usize,
-    previous: usize,
-    stack: Vec<(usize, usize)>,
+    previous: Option<usize>,
+    stack: Vec<(usize, Option<usize>)>,
     symbols: Table,
     pending: Vec<Pending>,
     kernels: Vec<Kernel>,
@@ -233,6 +247,8 @@ struct Assembler<'a> {
     macros: HashMap<String, Rc<Macro>>,
     expansions: u64,
     expanded_bytes: u64,
+    /// How many macros have been called.
+    calls: u64,
     /// How many macros, repetitions and files are open.
     nesting: u32,
     /// Whether `.exitm` ends the innermost of them.
@@ -278,7 +294,7 @@ impl<'a> Assembler<'a> {
             section_index: HashMap::new(),
             bytes: 0,
             current: 0,
-            previous: 0,
+            previous: None,
             stack: Vec::new(),
             symbols,
             pending: Vec::new(),
@@ -290,6 +306,7 @@ impl<'a> Assembler<'a> {
             macros: HashMap::new(),
             expansions: 0,
             expanded_bytes: 0,
+            calls: 0,
             nesting: 0,
             exiting: false,
             reports: Vec::new(),
@@ -355,7 +372,8 @@ impl<'a> Assembler<'a> {
             return;
         }
         let (line, origin) = (self.line, self.origin.clone());
-        self.reports.push(Report { line, text: text.to_owned(), diagnostic, origin });
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        self.reports.push(Report { line, text, cut, diagnostic, origin });
         if self.reports.len() == self.options.most_mistakes {
             self.ended = true;
             if let Some(last) = self.reports.last_mut() {
@@ -369,7 +387,8 @@ impl<'a> Assembler<'a> {
 
     /// Says something that is no mistake, of a line or, with 0, of the whole source.
     fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
-        let place = Place { line, ..self.place(text, 0..0) };
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        let place = Place { line, text, cut, span: 0..0, origin: self.origin.clone() };
         self.warn_at(&place, diagnostic);
     }
 
@@ -378,6 +397,7 @@ impl<'a> Assembler<'a> {
             self.warnings.push(Report {
                 line: place.line,
                 text: place.text.clone(),
+                cut: place.cut,
                 diagnostic,
                 origin: place.origin.clone(),
             });
@@ -385,7 +405,8 @@ impl<'a> Assembler<'a> {
     }
 
     fn place(&self, text: &str, span: Span) -> Place {
-        Place { line: self.line, text: text.to_owned(), span, origin: self.origin.clone() }
+        let (text, cut, span) = quote::part(text, span);
+        Place { line: self.line, text, cut, span, origin: self.origin.clone() }
     }
 
     /// Labels and the statement behind them.
@@ -484,6 +505,10 @@ impl<'a> Assembler<'a> {
     }
 
     fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
+        if name == "." {
+            let message = "`.` is the place of the statement, which cannot be a label";
+            return Err(Diagnostic::new(span, message));
+        }
         let meaning = Meaning::Label { section: self.current, offset: self.offset() };
         let symbol = self.symbols.entry(name);
         if symbol.meaning.is_some() {
@@ -496,12 +521,14 @@ impl<'a> Assembler<'a> {
     /// `name = expression`.
     fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         let at = cursor.at();
-        if !cursor.eat("=") {
+        // `==` compares, and sets nothing.
+        if cursor.rest().starts_with("==") || !cursor.eat("=") {
             return Ok(false);
         }
-        // `==` compares, and nothing begins with a comparison.
-        cursor.eat("=");
-        self.set(name, at, cursor, true)?;
+        match name {
+            "." => self.move_place(cursor)?,
+            _ => self.set(name, at, cursor, true)?,
+        }
         Ok(true)
     }
 
@@ -516,7 +543,7 @@ impl<'a> Assembler<'a> {
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
-            self.symbols.resolve_numeric(&mut expression);
+            self.symbols.bind(&mut expression);
             self.pending.push(Pending {
                 section: self.current,
                 offset: self.offset(),
@@ -542,7 +569,7 @@ impl<'a> Assembler<'a> {
         let start = cursor.at();
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let here = (self.current, self.offset());
         let value = self.symbols.evaluate(&value, here, &span)?;
         match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
@@ -573,7 +600,7 @@ impl<'a> Assembler<'a> {
         }
         let known = self.data_directive(name, cursor)?
             || self.section_directive(name, cursor)?
-            || self.symbol_directive(name, start, cursor)?
+            || self.symbol_directive(name, cursor)?
             || self.expanding_directive(name, cursor, frame)?
             || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
@@ -581,6 +608,10 @@ impl<'a> Assembler<'a> {
             return Ok(());
         }
         let span = start..start + name.len();
+        if directives::MISSING.contains(&name) {
+            let message = format!("`{name}` is a directive of LLVM that Wavemill does not have");
+            return Err(Diagnostic::new(span, message));
+        }
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
         Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),

@@ -192,8 +192,30 @@ impl Assembler<'_> {
         Ok(())
     }
 
+    /// Appends `count` times `unit`. Whether there is room is seen before any of it is made.
+    pub(super) fn append_fill(&mut self, count: u64, unit: &[u8]) -> Result<(), String> {
+        let section = self.section();
+        if section.zeros && count > 0 && unit.iter().any(|byte| *byte != 0) {
+            return Err(format!("section `{}` takes zeros only", section.name));
+        }
+        self.grow(count.saturating_mul(unit.len() as u64))?;
+        let section = self.section();
+        if !section.zeros {
+            // Many at once, where there are many.
+            let at_once = (4096 / unit.len().max(1) as u64).clamp(1, count.max(1));
+            let several = unit.repeat(at_once as usize);
+            for _ in 0..count / at_once {
+                section.bytes.extend_from_slice(&several);
+            }
+            for _ in 0..count % at_once {
+                section.bytes.extend_from_slice(unit);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn switch_to(&mut self, section: usize) {
-        self.previous = self.current;
+        self.previous = Some(self.current);
         self.go_to_section(section);
     }
 
@@ -232,8 +254,12 @@ impl Assembler<'_> {
                 self.end(cursor)?;
             }
             ".previous" => {
-                self.switch_to(self.previous);
+                let at = cursor.at();
                 self.end(cursor)?;
+                let Some(previous) = self.previous else {
+                    return Err(Diagnostic::new(0..at, "there is no section before this one"));
+                };
+                self.switch_to(previous);
             }
             _ => return Ok(false),
         }
@@ -340,8 +366,11 @@ impl Assembler<'_> {
             if merged {
                 cursor.expect(",")?;
                 let at = cursor.at();
-                entry_size = u64::try_from(self.absolute(cursor)?)
-                    .map_err(|_| Diagnostic::new(at..cursor.end(), "the size of an entry is not negative"))?;
+                let size = self.absolute(cursor)?;
+                entry_size = u64::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
+                    let message = format!("expected the size of an entry, found {size}");
+                    Diagnostic::new(at..cursor.end(), message)
+                })?;
             }
             if grouped {
                 cursor.expect(",")?;
@@ -369,6 +398,10 @@ impl Assembler<'_> {
             return Err(cursor.expected("`,` and the type of the section, such as `@progbits`"));
         }
         self.end(cursor)?;
+        if merged && entry_size == 0 {
+            let message = "a section that is merged (M) needs a type and the size of its entries";
+            return Err(Diagnostic::new(at..at + length, message));
+        }
         let found = self.known_section(&name, group.as_ref().map(|group| &*group.name), unique);
         let index = found.unwrap_or_else(|| self.new_section(&name));
         let span = start..cursor.end();

@@ -1,12 +1,17 @@
 //! Directives that say what symbols are.
 
+use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use super::symbols::{Meaning, Symbol};
 use super::{Assembler, line};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, expression};
+
+/// The largest alignment of symbols.
+const MOST_ALIGNMENT: u64 = 1 << 31;
 
 impl Assembler<'_> {
     /// Reads the name of a symbol, plain or between quotes.
@@ -18,37 +23,32 @@ impl Assembler<'_> {
             cursor.go_to(start + length);
             return Ok(String::from_utf8_lossy(&name).into_owned());
         }
-        match cursor.name() {
+        match cursor.peek_name() {
             "" => Err(cursor.expected("the name of a symbol")),
-            name => Ok(name.to_owned()),
+            "." => {
+                let note = "`.` is the place of the statement; `.org` and `. = place` move it";
+                Err(cursor.expected("the name of a symbol").note(note))
+            }
+            _ => Ok(cursor.name().to_owned()),
         }
     }
 
     /// Directives for symbols; false for others.
-    pub(super) fn symbol_directive(
-        &mut self,
-        name: &str,
-        start: usize,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<bool, Fail> {
+    pub(super) fn symbol_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
-            ".globl" | ".global" => {
-                self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Global))?
-            }
-            ".weak" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Weak))?,
-            ".local" => self.attribute(cursor, |symbol| symbol.binding = Some(Binding::Local))?,
-            ".hidden" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Hidden))?,
-            ".protected" => {
-                self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Protected))?
-            }
-            ".internal" => self.attribute(cursor, |symbol| symbol.visibility = Some(Visibility::Internal))?,
+            ".globl" | ".global" => self.attribute(cursor, |symbol| bind(symbol, Binding::Global))?,
+            ".weak" => self.attribute(cursor, |symbol| bind(symbol, Binding::Weak))?,
+            ".local" => self.attribute(cursor, |symbol| bind(symbol, Binding::Local))?,
+            ".hidden" => self.attribute(cursor, |symbol| see(symbol, Visibility::Hidden))?,
+            ".protected" => self.attribute(cursor, |symbol| see(symbol, Visibility::Protected))?,
+            ".internal" => self.attribute(cursor, |symbol| see(symbol, Visibility::Internal))?,
             ".type" => self.symbol_type(cursor)?,
             ".size" => {
                 let symbol = self.symbol_name(cursor)?;
                 cursor.expect(",")?;
                 let mut size = expression(cursor, &self.symbols)?;
                 self.end(cursor)?;
-                self.symbols.resolve_numeric(&mut size);
+                self.symbols.bind(&mut size);
                 // The place of the directive is what `.` means in it.
                 let here = (self.current, self.offset());
                 let anchored = self.symbols.anchor(size, here);
@@ -60,7 +60,7 @@ impl Assembler<'_> {
                 cursor.expect(",")?;
                 self.set(&symbol, at, cursor, name != ".equiv")?;
             }
-            ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, start, cursor)?,
+            ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, cursor)?,
             ".addrsig" => {
                 self.end(cursor)?;
                 self.address_significant.get_or_insert_default();
@@ -75,12 +75,18 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    fn attribute(&mut self, cursor: &mut Cursor<'_>, set: impl Fn(&mut Symbol)) -> Result<(), Fail> {
+    /// Says something of each symbol of a list.
+    fn attribute(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        set: impl Fn(&mut Symbol) -> Result<(), String>,
+    ) -> Result<(), Fail> {
         loop {
+            let start = cursor.at();
             let name = self.symbol_name(cursor)?;
             let symbol = self.symbols.entry(&name);
-            set(symbol);
             symbol.used = true;
+            set(symbol).map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
             if !cursor.eat(",") {
                 return self.end(cursor);
             }
@@ -90,10 +96,11 @@ impl Assembler<'_> {
     fn symbol_type(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let name = self.symbol_name(cursor)?;
         cursor.expect(",")?;
-        let _ = cursor.eat("@") || cursor.eat("%") || cursor.eat("#");
+        let quoted = cursor.eat("\"");
+        let _ = !quoted && (cursor.eat("@") || cursor.eat("%") || cursor.eat("#"));
         let kind = match cursor.peek_name() {
             "function" | "STT_FUNC" => SymbolType::Function,
-            "object" | "STT_OBJECT" => SymbolType::Object,
+            "object" | "STT_OBJECT" | "common" | "STT_COMMON" => SymbolType::Object,
             "notype" | "STT_NOTYPE" => SymbolType::None,
             // What kernels were before version 3 of the code object format.
             "amdgpu_hsa_kernel" => SymbolType::Function,
@@ -104,6 +111,9 @@ impl Assembler<'_> {
             }
         };
         cursor.name();
+        if quoted {
+            cursor.expect("\"")?;
+        }
         self.symbols.entry(&name).kind = Some(kind);
         self.end(cursor)
     }
@@ -120,7 +130,7 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.end(cursor)?;
-        self.symbols.resolve_numeric(&mut value);
+        self.symbols.bind(&mut value);
         let here = (self.current, self.offset());
         let mut value = self.symbols.anchor(value, here);
         // What can be computed now has its value from now on, whatever its symbols become.
@@ -130,56 +140,135 @@ impl Assembler<'_> {
             value = crate::syntax::Expression::Value(number);
         }
         let symbol = self.symbols.entry(name);
-        match &symbol.meaning {
-            Some(Meaning::Set(_)) if again => {}
-            None => {}
+        let symbol = match &symbol.meaning {
+            Some(Meaning::Set(_)) if again && !symbol.constant => self.symbols.set_again(name),
+            None => symbol,
             _ => {
                 let message = format!("`{name}` is defined a second time");
                 return Err(Diagnostic::new(at..at + name.len(), message));
             }
-        }
+        };
         symbol.meaning = Some(Meaning::Set(value));
+        symbol.constant = !again;
         Ok(())
     }
 
-    /// `.comm name, size, align` and its kin.
-    fn common(&mut self, directive: &str, start: usize, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+    /// `.comm name, size, exponent` and its kin.
+    fn common(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        let at = cursor.at();
         let name = self.symbol_name(cursor)?;
+        let named = at..cursor.end();
         cursor.expect(",")?;
+        let start = cursor.at();
         let size = self.absolute(cursor)?;
-        let align = if cursor.eat(",") { self.absolute(cursor)? } else { 4 };
-        self.end(cursor)?;
         let span = start..cursor.end();
         let size = u64::try_from(size)
-            .map_err(|_| Diagnostic::new(span.clone(), "expected a size, found a negative number"))?;
-        let align = u64::try_from(align).ok().filter(|align| align.is_power_of_two());
-        let align =
-            align.ok_or_else(|| Diagnostic::new(span.clone(), "expected an alignment, a power of two"))?;
-        if directive == ".lcomm" {
-            let bss = self.section_named(".bss");
-            let section = &mut self.sections[bss];
-            section.align = section.align.max(align);
-            section.size = section.size.next_multiple_of(align);
-            let offset = section.size;
-            section.size = section.size.saturating_add(size).min(super::section::LARGEST);
-            let symbol = self.symbols.entry(&name);
-            symbol.meaning = Some(Meaning::Label { section: bss, offset });
-            symbol.kind = Some(SymbolType::Object);
-            symbol.size = Some(crate::syntax::Expression::Value(size as i64));
-            return Ok(());
-        }
+            .map_err(|_| Diagnostic::new(span.clone(), format!("expected a size, found {size}")))?;
+        let align = match cursor.eat(",") {
+            true => Some(self.common_alignment(directive, cursor)?),
+            false => None,
+        };
+        self.end(cursor)?;
+        let meaning = match directive {
+            ".lcomm" => return self.zeros(&name, named, size, align.unwrap_or(1), span),
+            // What no other file can see is in this one.
+            ".comm" if self.is_local(&name) => {
+                return self.zeros(&name, named, size, align.unwrap_or(1), span);
+            }
+            ".comm" => Meaning::Common { size, align: align.unwrap_or(1) },
+            _ => {
+                self.check_local_memory(size, &span)?;
+                Meaning::LocalMemory { size, align: align.unwrap_or(4) }
+            }
+        };
         let symbol = self.symbols.entry(&name);
-        if symbol.meaning.is_some() {
-            return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
+        if symbol.meaning.as_ref().is_some_and(|known| *known != meaning) {
+            return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
         }
-        symbol.meaning = Some(if directive == ".comm" {
-            Meaning::Common { size, align }
-        } else {
-            Meaning::LocalMemory { size, align }
-        });
+        symbol.meaning = Some(meaning);
         symbol.kind = symbol.kind.or(Some(SymbolType::Object));
         symbol.binding = symbol.binding.or(Some(Binding::Global));
         symbol.size = Some(crate::syntax::Expression::Value(size as i64));
         Ok(())
     }
+
+    /// Whether a workgroup can have so much local memory: on every target that the code is for.
+    fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
+        let Some(set) = self.id.as_ref().and_then(InstructionSet::of) else {
+            return Err(super::finish::no_target(span.clone()));
+        };
+        let most = set.members().iter().map(Target::lds_bytes).min().unwrap_or(0);
+        if size <= most.into() {
+            return Ok(());
+        }
+        let message = format!("expected at most {most} bytes, found {size}");
+        Err(Diagnostic::new(span.clone(), message).note(format!("a workgroup of {set} has no more LDS")))
+    }
+
+    /// An alignment in bytes. That of `.comm` is written as an exponent, those of its kin as the number.
+    fn common_alignment(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<u64, Fail> {
+        let start = cursor.at();
+        let value = self.absolute(cursor)?;
+        let (align, expected) = if directive == ".comm" {
+            let align = u32::try_from(value).ok().and_then(|exponent| 1u64.checked_shl(exponent));
+            (align, "an alignment as an exponent from 0 to 31")
+        } else {
+            let align = u64::try_from(value).ok().filter(|align| align.is_power_of_two());
+            (align, "an alignment, a power of two up to 2147483648")
+        };
+        align.filter(|align| *align <= MOST_ALIGNMENT).ok_or_else(|| {
+            Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}"))
+        })
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        self.symbols.get(name).is_some_and(|symbol| symbol.binding == Some(Binding::Local))
+    }
+
+    /// Makes `name` a label of this file, before so many zeros in `.bss`.
+    fn zeros(&mut self, name: &str, named: Span, size: u64, align: u64, span: Span) -> Result<(), Fail> {
+        if self.symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some()) {
+            return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
+        }
+        bind(self.symbols.entry(name), Binding::Local).map_err(|message| Diagnostic::new(named, message))?;
+        let bss = self.section_named(".bss");
+        let current = std::mem::replace(&mut self.current, bss);
+        let offset = self.offset().next_multiple_of(align);
+        let padding = offset - self.offset();
+        let grown = self.emit_fill(padding, 0).and_then(|()| self.emit_fill(size, 0));
+        let section = self.section();
+        section.align = section.align.max(align);
+        self.current = current;
+        grown.map_err(|message| Diagnostic::new(span, message))?;
+        let symbol = self.symbols.entry(name);
+        symbol.meaning = Some(Meaning::Label { section: bss, offset });
+        symbol.kind = Some(SymbolType::Object);
+        symbol.size = Some(crate::syntax::Expression::Value(size as i64));
+        Ok(())
+    }
+}
+
+/// Says which files see the symbol. What has been said before stays, but that a symbol can become weak.
+fn bind(symbol: &mut Symbol, binding: Binding) -> Result<(), String> {
+    match symbol.binding {
+        Some(known) if known != binding && binding != Binding::Weak => {
+            let name = &symbol.name;
+            let [known, wanted] = [known, binding].map(|binding| match binding {
+                Binding::Local => "local",
+                Binding::Weak => "weak",
+                _ => "global",
+            });
+            Err(format!("`{name}` cannot be {wanted}: it has been made {known} before"))
+        }
+        _ => {
+            symbol.binding = Some(binding);
+            Ok(())
+        }
+    }
+}
+
+/// Says who may replace the symbol.
+fn see(symbol: &mut Symbol, visibility: Visibility) -> Result<(), String> {
+    symbol.visibility = Some(visibility);
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The symbols of a module, and what expressions over them come to.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use wavemill_isa::Target;
@@ -35,24 +36,42 @@ pub(super) struct Symbol {
     pub(super) used: bool,
     /// Whether it is the start of the section of its name, which needs no name in the file.
     pub(super) is_section: bool,
+    /// Whether its value is its last (`.equiv`).
+    pub(super) constant: bool,
+    /// Whether its name has been set to another value since, which is another symbol.
+    pub(super) replaced: bool,
+    /// Whether an expression that is kept may have it.
+    kept: bool,
+}
+
+impl Symbol {
+    /// Whether no other file can see or replace it.
+    pub(super) fn is_local(&self) -> bool {
+        self.binding.is_none_or(|binding| binding == Binding::Local)
+    }
 }
 
 /// All symbols, in the order in which they were first named.
 #[derive(Debug)]
 pub(super) struct Table {
     target: Target,
+    /// Symbols by the names that kept expressions have for them: their own, and for names that are set again others that no
+    /// text can have.
     index: HashMap<Box<str>, usize>,
     pub(super) all: Vec<Symbol>,
+    /// Of each name that has been set again, the key of the last symbol in `index`.
+    versions: HashMap<Box<str>, Box<str>>,
     /// How often each numeric label has been defined.
     numeric: HashMap<u64, u32>,
     /// Steps that are left for evaluating expressions.
-    steps: u64,
+    steps: Cell<u64>,
 }
 
 impl Symbols for Table {
     fn absolute(&self, name: &str) -> Option<i64> {
         match &self.get(name)?.meaning {
             Some(Meaning::Set(Expression::Value(value))) => Some(*value),
+            Some(Meaning::Set(value)) => self.known(value, DEPTH),
             _ => None,
         }
     }
@@ -92,7 +111,14 @@ const MOST_STEPS: u64 = 20_000_000;
 
 impl Table {
     pub(super) fn new(target: Target) -> Table {
-        Table { target, index: HashMap::new(), all: Vec::new(), numeric: HashMap::new(), steps: MOST_STEPS }
+        Table {
+            target,
+            index: HashMap::new(),
+            all: Vec::new(),
+            versions: HashMap::new(),
+            numeric: HashMap::new(),
+            steps: Cell::new(MOST_STEPS),
+        }
     }
 
     /// The functions of expressions depend on the target.
@@ -100,18 +126,36 @@ impl Table {
         self.target = target;
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
-        self.index.get(name).and_then(|&index| self.all.get(index))
+    /// What expressions call the symbol that has this name now.
+    fn key<'n>(&'n self, name: &'n str) -> &'n str {
+        if self.versions.is_empty() { name } else { self.versions.get(name).map_or(name, |key| key) }
     }
 
-    /// The symbol of this name, which is made if it is new.
+    /// The symbol that has this name now.
+    pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
+        self.keyed(self.key(name))
+    }
+
+    fn keyed(&self, key: &str) -> Option<&Symbol> {
+        self.index.get(key).and_then(|&index| self.all.get(index))
+    }
+
+    /// The number of the symbol that has this name now, which is made if it is new.
     pub(super) fn id(&mut self, name: &str) -> usize {
-        if let Some(&index) = self.index.get(name) {
+        match self.index.get(self.key(name)) {
+            Some(&index) => index,
+            None => self.id_of_key(name),
+        }
+    }
+
+    /// The number of the symbol that kept expressions call so, which is made if it is new.
+    fn id_of_key(&mut self, key: &str) -> usize {
+        if let Some(&index) = self.index.get(key) {
             return index;
         }
         let index = self.all.len();
-        self.all.push(Symbol { name: name.into(), ..Symbol::default() });
-        self.index.insert(name.into(), index);
+        self.all.push(Symbol { name: key.into(), ..Symbol::default() });
+        self.index.insert(key.into(), index);
         index
     }
 
@@ -121,6 +165,24 @@ impl Table {
         &mut self.all[id]
     }
 
+    /// The symbol for another value of a name that has one: expressions that have been read keep the old one.
+    pub(super) fn set_again(&mut self, name: &str) -> &mut Symbol {
+        let old = self.id(name);
+        // Nothing is lost with a value that no expression has; of the first, nobody knows.
+        if self.versions.contains_key(name) && !self.all[old].kept {
+            return &mut self.all[old];
+        }
+        let new = Symbol { kept: false, ..self.all[old].clone() };
+        self.all[old].replaced = true;
+        let index = self.all.len();
+        // No name in a text can be this.
+        let key: Box<str> = format!("{name}\u{1}{index}").into();
+        self.index.insert(key.clone(), index);
+        self.versions.insert(name.into(), key);
+        self.all.push(new);
+        &mut self.all[index]
+    }
+
     /// The name under which the next definition of the label `1:` goes.
     pub(super) fn define_numeric(&mut self, number: u64) -> String {
         let count = self.numeric.entry(number).or_default();
@@ -128,28 +190,42 @@ impl Table {
         numeric_name(number, *count)
     }
 
-    /// The symbol's own name for `1f` and `1b` at this place of the text, or the name itself.
-    pub(super) fn resolve_numeric(&self, expression: &mut Expression) {
+    /// Makes the names of an expression mean what they mean at this place of the text, wherever it is evaluated: `1f` and
+    /// `1b`, and names that are set more than once.
+    pub(super) fn bind(&mut self, expression: &mut Expression) {
         match expression {
             Expression::Symbol { name, .. } => {
-                let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
-                let Ok(number) = digits.parse::<u64>() else { return };
-                let defined = self.numeric.get(&number).copied().unwrap_or(0);
-                match name.bytes().last() {
-                    Some(b'f') => *name = numeric_name(number, defined + 1).into(),
-                    Some(b'b') => *name = numeric_name(number, defined).into(),
-                    _ => {}
+                if let Some(own) = self.directional(name) {
+                    *name = own;
+                } else if let Some(key) = self.versions.get(name) {
+                    *name = key.clone();
+                    let index = self.index.get(key).copied();
+                    if let Some(symbol) = index.and_then(|index| self.all.get_mut(index)) {
+                        symbol.kept = true;
+                    }
                 }
             }
-            Expression::Unary(_, inner) => self.resolve_numeric(inner),
+            Expression::Unary(_, inner) => self.bind(inner),
             Expression::Binary(_, pair) => {
-                self.resolve_numeric(&mut pair.0);
-                self.resolve_numeric(&mut pair.1);
+                self.bind(&mut pair.0);
+                self.bind(&mut pair.1);
             }
             Expression::Call(_, arguments) => {
-                arguments.iter_mut().for_each(|argument| self.resolve_numeric(argument));
+                arguments.iter_mut().for_each(|argument| self.bind(argument));
             }
             Expression::Value(_) | Expression::Here => {}
+        }
+    }
+
+    /// The name of the label that `1f` or `1b` is here.
+    fn directional(&self, name: &str) -> Option<Box<str>> {
+        let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
+        let number = digits.parse::<u64>().ok()?;
+        let defined = self.numeric.get(&number).copied().unwrap_or(0);
+        match name.bytes().last() {
+            Some(b'f') => Some(numeric_name(number, defined + 1).into()),
+            Some(b'b') => Some(numeric_name(number, defined).into()),
+            _ => None,
         }
     }
 
@@ -175,14 +251,44 @@ impl Table {
     /// A place without name, as an expression.
     pub(super) fn place_of(&mut self, here: (usize, u64)) -> Expression {
         let symbol = self.here(here);
+        // Symbols of places are not set again: what they are called is what expressions call them.
         Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
     }
 
     /// A symbol for a place without name.
     fn here(&mut self, (section, offset): (usize, u64)) -> usize {
-        let symbol = self.id(&format!(".L\u{1}here.{section}.{offset}"));
+        let symbol = self.id_of_key(&format!(".L\u{1}here.{section}.{offset}"));
         self.all[symbol].meaning = Some(Meaning::Label { section, offset });
         symbol
+    }
+
+    /// Counts a step of evaluating; false if too many have been made.
+    fn step(&self) -> bool {
+        let left = self.steps.get().saturating_sub(1);
+        self.steps.set(left);
+        left > 0
+    }
+
+    /// The number that a bound expression is already, without places.
+    fn known(&self, expression: &Expression, depth: u32) -> Option<i64> {
+        let deeper = depth.checked_sub(1).filter(|_| self.step())?;
+        match expression {
+            Expression::Value(value) => Some(*value),
+            Expression::Here | Expression::Symbol { relocation: Some(_), .. } => None,
+            Expression::Symbol { name, .. } => match &self.keyed(name)?.meaning {
+                Some(Meaning::Set(value)) => self.known(value, deeper),
+                _ => None,
+            },
+            Expression::Unary(operator, inner) => Some(operator.apply(self.known(inner, deeper)?)),
+            Expression::Binary(operator, pair) => {
+                operator.apply(self.known(&pair.0, deeper)?, self.known(&pair.1, deeper)?).ok()
+            }
+            Expression::Call(name, arguments) => {
+                let values: Option<Vec<i64>> =
+                    arguments.iter().map(|argument| self.known(argument, deeper)).collect();
+                super::functions::call(name, &values?, self.target).ok()
+            }
+        }
     }
 
     /// What `expression` comes to, with `here` as the place of `.`.
@@ -207,8 +313,7 @@ impl Table {
             let message = "the expression is too deep, or its symbols are set to one another in a circle";
             return Err(wrong(message.to_owned()));
         };
-        self.steps = self.steps.saturating_sub(1);
-        if self.steps == 0 {
+        if !self.step() {
             return Err(wrong(format!("the expressions of the source take more than {MOST_STEPS} steps")));
         }
         match expression {
@@ -218,7 +323,7 @@ impl Table {
                 Ok(Linear { constant: 0, plus: Some(Reference { symbol, relocation: None }), minus: None })
             }
             Expression::Symbol { name, relocation } => {
-                let symbol = self.id(name);
+                let symbol = self.id_of_key(name);
                 match self.all[symbol].meaning.clone() {
                     Some(Meaning::Set(value)) if relocation.is_none() => {
                         self.value(&value, here, span, deeper)
@@ -245,11 +350,7 @@ impl Table {
             Expression::Binary(operator, pair) => {
                 let left = self.value(&pair.0, here, span, deeper)?;
                 let right = self.value(&pair.1, here, span, deeper)?;
-                self.combine(*operator, left, right)
-                    .ok_or_else(|| {
-                        wrong("expected a number, found a place: only + and - go with places".to_owned())
-                    })?
-                    .ok_or_else(|| wrong("division by zero".to_owned()))
+                self.combine(*operator, left, right).map_err(|message| wrong(message.to_owned()))
             }
             Expression::Call(name, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
@@ -268,28 +369,27 @@ impl Table {
         }
     }
 
-    /// `None` if places do not go with the operator; `Some(None)` for a division by zero.
-    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Option<Option<Linear>> {
-        let right = match operator {
-            Binary::Add => right,
-            Binary::Subtract => {
-                let constant = right.constant.wrapping_neg();
-                Linear { constant, plus: right.minus, minus: right.plus }
-            }
+    /// The value of an operator; the error says what is wrong with it.
+    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Result<Linear, &'static str> {
+        const PLACE: &str = "expected a number, found a place: only + and - go with places";
+        let (plus, minus) = match operator {
+            Binary::Add => (right.plus, right.minus),
+            Binary::Subtract => (right.minus, right.plus),
             _ => {
-                let (left, right) = (self.number_of(&left)?, self.number_of(&right)?);
-                return Some(operator.apply(left, right).map(Linear::number));
+                let numbers = self.number_of(&left).zip(self.number_of(&right));
+                let (left, right) = numbers.ok_or(PLACE)?;
+                return operator.apply(left, right).map(Linear::number);
             }
         };
         let mut sum = Linear {
-            constant: left.constant.wrapping_add(right.constant),
-            plus: one_of(left.plus, right.plus)?,
-            minus: one_of(left.minus, right.minus)?,
+            constant: operator.apply(left.constant, right.constant)?,
+            plus: one_of(left.plus, plus).ok_or(PLACE)?,
+            minus: one_of(left.minus, minus).ok_or(PLACE)?,
         };
         if let Some(distance) = self.distance(&sum) {
             sum = Linear::number(sum.constant.wrapping_add(distance));
         }
-        Some(Some(sum))
+        Ok(sum)
     }
 
     /// The number that a value is once distances within a section are counted.

@@ -53,7 +53,9 @@ impl Writer<'_> {
                 Definition::Undefined => {}
                 Definition::Absolute(value) => self.statement(format_args!(".set\t{name}, {value:#x}"))?,
                 Definition::Common { align } => {
-                    self.statement(format_args!(".comm\t{name},{},{align}", symbol.size))?;
+                    // LLVM reads the alignment as an exponent here.
+                    let exponent = align.trailing_zeros();
+                    self.statement(format_args!(".comm\t{name},{},{exponent}", symbol.size))?;
                 }
                 Definition::LocalMemory { align } => {
                     self.statement(format_args!(".amdgpu_lds {name}, {}, {align}", symbol.size))?;

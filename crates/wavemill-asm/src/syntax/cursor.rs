@@ -10,7 +10,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// Whether a name can begin with the byte.
-const fn begins_name(byte: u8) -> bool {
+pub(crate) const fn begins_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$' | b'?') || byte >= 0x80
 }
 

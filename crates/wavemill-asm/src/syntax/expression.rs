@@ -124,10 +124,23 @@ impl Unary {
 }
 
 impl Binary {
-    /// The value; `None` for a division by zero. Comparisons that hold are -1, as in GNU assemblers.
-    pub(crate) fn apply(self, left: i64, right: i64) -> Option<i64> {
+    /// The value. Comparisons that hold are -1, as in GNU assemblers.
+    ///
+    /// Numbers have 64 bits, with a sign or without: a result is right if it is what either reading of both numbers gives.
+    ///
+    /// # Errors
+    /// A division by zero, a shift by less than 0 or more than 63 bits, and results that 64 bits cannot hold.
+    pub(crate) fn apply(self, left: i64, right: i64) -> Result<i64, &'static str> {
         let truth = |holds: bool| -i64::from(holds);
-        Some(match self {
+        let exact = |signed: Option<i64>, unsigned: Option<u64>| {
+            signed.or(unsigned.map(|value| value as i64)).ok_or("the value has more than 64 bits")
+        };
+        let (bits, right_bits) = (left as u64, right as u64);
+        let distance = || match u32::try_from(right) {
+            Ok(distance @ 0..=63) => Ok(distance),
+            _ => Err("numbers are shifted by 0 to 63 bits"),
+        };
+        Ok(match self {
             Binary::LogicalOr => i64::from(left != 0 || right != 0),
             Binary::LogicalAnd => i64::from(left != 0 && right != 0),
             Binary::Equal => truth(left == right),
@@ -136,21 +149,24 @@ impl Binary {
             Binary::LessOrEqual => truth(left <= right),
             Binary::Greater => truth(left > right),
             Binary::GreaterOrEqual => truth(left >= right),
-            Binary::Add => left.wrapping_add(right),
-            Binary::Subtract => left.wrapping_sub(right),
+            Binary::Add => exact(left.checked_add(right), bits.checked_add(right_bits))?,
+            Binary::Subtract => exact(left.checked_sub(right), bits.checked_sub(right_bits))?,
             Binary::Or => left | right,
             Binary::OrNot => left | !right,
             Binary::Xor => left ^ right,
             Binary::And => left & right,
-            Binary::Multiply => left.wrapping_mul(right),
-            Binary::Divide if right == 0 => return None,
-            Binary::Divide => left.wrapping_div(right),
-            Binary::Remainder if right == 0 => return None,
+            Binary::Multiply => exact(left.checked_mul(right), bits.checked_mul(right_bits))?,
+            Binary::Divide | Binary::Remainder if right == 0 => return Err("division by zero"),
+            Binary::Divide => exact(left.checked_div(right), None)?,
             Binary::Remainder => left.wrapping_rem(right),
-            Binary::ShiftLeft => u32::try_from(right).ok().and_then(|by| left.checked_shl(by)).unwrap_or(0),
-            Binary::ShiftRight => {
-                u32::try_from(right).ok().and_then(|by| (left as u64).checked_shr(by)).unwrap_or(0) as i64
+            Binary::ShiftLeft => {
+                let distance = distance()?;
+                let shifted = left << distance;
+                let signed = Some(shifted).filter(|shifted| shifted >> distance == left);
+                let unsigned = Some(bits << distance).filter(|shifted| shifted >> distance == bits);
+                exact(signed, unsigned)?
             }
+            Binary::ShiftRight => (bits >> distance()?) as i64,
         })
     }
 }
@@ -205,10 +221,12 @@ impl Parser<'_, '_> {
             self.cursor.eat(text);
             let right = self.binary(strength)?;
             left = match (left, right) {
-                (Expression::Value(left), Expression::Value(right)) => match operator.apply(left, right) {
-                    Some(value) => Expression::Value(value),
-                    None => return Err(Diagnostic::new(start..self.cursor.end(), "division by zero")),
-                },
+                (Expression::Value(left), Expression::Value(right)) => {
+                    let value = operator.apply(left, right);
+                    Expression::Value(
+                        value.map_err(|message| Diagnostic::new(start..self.cursor.end(), message))?,
+                    )
+                }
                 pair => {
                     self.operators += 1;
                     if self.operators > MOST_OPERATORS {

@@ -4,7 +4,7 @@ mod cursor;
 mod expression;
 mod number;
 
-pub(crate) use cursor::{Cursor, continues_name};
+pub(crate) use cursor::{Cursor, begins_name, continues_name};
 pub(crate) use expression::{Binary, Expression, Unary, expression};
 pub use expression::{NoSymbols, Symbols};
 pub(crate) use number::{Number, number};

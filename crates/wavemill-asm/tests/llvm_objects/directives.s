@@ -137,7 +137,7 @@ concealed:
 	.local zeros
 zeros:
 	.zero 40
-	.comm shared_space, 16, 8
+	.comm shared_space, 16, 3
 	.data
 
 	.pushsection .text.other,"ax",@progbits

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use object::{Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationTarget};
 use support::assembled;
-use wavemill_asm::Options;
+use wavemill_asm::{Options, assemble};
 use wavemill_object::write::write_relocatable;
 use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run};
 
@@ -28,6 +28,12 @@ fn main() -> ExitCode {
                 compare(&text, target)
             });
         }
+    }
+    for (number, case) in VERDICTS.split("\n\n").enumerate() {
+        let name = case.lines().find(|line| line.starts_with('\t')).unwrap_or_default();
+        suite.oracle_test(format!("verdict {number}: {}", name.trim()), &[Tool::LlvmMc], move || {
+            verdict(case)
+        });
     }
     for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -54,6 +60,37 @@ fn main() -> ExitCode {
         }
     }
     suite.run()
+}
+
+/// Short sources, whether they are accepted, and what is said if not.
+const VERDICTS: &str = include_str!("verdicts.txt");
+
+/// Holds the verdict that a source of [`VERDICTS`] should get against Wavemill's and LLVM's.
+fn verdict(case: &'static str) -> Result<(), Failed> {
+    let (mut head, mut source) = ("", String::new());
+    for line in case.lines().filter(|line| !line.starts_with('#')) {
+        match line.strip_prefix('\t') {
+            Some(line) => source += &format!("{line}\n"),
+            None => head = line,
+        }
+    }
+    let target = "gfx90a";
+    if head == "accepted" {
+        return compare(&source, target);
+    }
+    let (llvm_takes_it, message) = match head.split_once(": ").ok_or(head)? {
+        ("refused", message) => (false, message),
+        ("refused here", message) => (true, message),
+        _ => return Err(format!("`{head}` is no verdict").into()),
+    };
+    let options = Options { target: Some(target.parse()?), ..Options::default() };
+    let reports = assemble(&source, &options).expect_err("Wavemill takes it");
+    assert_eq!(reports[0].diagnostic.to_string(), message);
+    match (llvm(&source, target), llvm_takes_it) {
+        (Ok(_), false) => Err("LLVM takes it".into()),
+        (Err(error), true) => Err(format!("LLVM does not take it: {error:?}").into()),
+        _ => Ok(()),
+    }
 }
 
 /// Kernels that clang 22 itself crashes on, with debug information and optimisation.
@@ -219,6 +256,13 @@ fn relocations(
     Ok(all)
 }
 
+/// What the symbol table says; `object` has no addresses of common symbols, whose values are alignments.
+fn value(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Result<u64, Failed> {
+    let object::File::Elf64(elf) = file else { return Err("no ELF file of 64 bits".into()) };
+    let raw = elf.elf_symbol_table().symbol(symbol.index())?;
+    Ok(raw.st_value.get(elf.endian()))
+}
+
 fn symbols(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
     let mut all = BTreeSet::new();
     for symbol in file.symbols() {
@@ -234,7 +278,7 @@ fn symbols(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
         all.insert(format!(
             "{} {section} {:#x} size {:#x} {:?}",
             symbol.name()?,
-            symbol.address(),
+            value(file, &symbol)?,
             symbol.size(),
             symbol.flags()
         ));

@@ -82,7 +82,7 @@ pub(super) fn mistake(report: &Report) -> Value {
     let count = |range: std::ops::Range<usize>| report.text.get(range).map_or(0, |part| part.chars().count());
     let span = diagnostic.span.clone();
     json!({
-        "col": count(0..span.start) + 1,
+        "col": report.column(),
         "len": count(span),
         "message": diagnostic.message,
         "notes": diagnostic.notes,

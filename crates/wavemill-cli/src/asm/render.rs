@@ -43,11 +43,6 @@ pub(super) fn reports(name: &str, level: Level, reports: &[Report]) {
     }
 }
 
-/// The column of a report, in characters from 1.
-fn column(report: &Report) -> usize {
-    report.text.get(..report.diagnostic.span.start).map_or(0, |before| before.chars().count()) + 1
-}
-
 /// `file:line:column: error: text`.
 struct Short<'a> {
     name: &'a str,
@@ -61,7 +56,7 @@ impl std::fmt::Display for Short<'_> {
         let text = self.report.diagnostic.to_string();
         match self.report.line {
             0 => write!(f, "{name}: {level}: {}", Printable(&text)),
-            line => write!(f, "{name}:{line}:{}: {level}: {}", column(self.report), Printable(&text)),
+            line => write!(f, "{name}:{line}:{}: {level}: {}", self.report.column(), Printable(&text)),
         }
     }
 }
@@ -79,7 +74,7 @@ impl std::fmt::Display for Shown<'_> {
         let red = bold.fg_color(Some(AnsiColor::Red.into()));
         let blue = bold.fg_color(Some(AnsiColor::Blue.into()));
         let green = bold.fg_color(Some(AnsiColor::Green.into()));
-        let column = column(report);
+        let column = report.column();
         let (red, level) = match self.level {
             Level::Error => (red, self.level.name()),
             Level::Warning => (bold.fg_color(Some(AnsiColor::Yellow.into())), self.level.name()),

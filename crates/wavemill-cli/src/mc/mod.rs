@@ -258,14 +258,14 @@ fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// A message with its place, the line and a mark below it.
-fn message(file: &str, line: usize, column: usize, kind: &str, text: &str, source: &str) {
+/// A message with its place, the line and a mark below it; `cut` characters of the line stand before `source`.
+fn message(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, text: &str, source: &str) {
     // If nobody can read it, there is nobody to tell.
     let _ = writeln!(
         std::io::stderr().lock(),
         "{}:{line}:{}: {kind}: {}\n{}\n{}^",
         Printable(file),
-        column + 1,
+        cut + column + 1,
         Printable(text),
         Printable(source),
         source.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>()
@@ -275,6 +275,7 @@ fn message(file: &str, line: usize, column: usize, kind: &str, text: &str, sourc
 fn tell(file: &str, kind: &str, report: &Report) {
     let diagnostic = &report.diagnostic;
     let column = report.text.get(..diagnostic.span.start).map_or(0, |before| before.chars().count());
+    let column = [report.cut, column];
     message(file, report.line, column, kind, &diagnostic.message, &report.text);
     for note in &diagnostic.notes {
         message(file, report.line, column, "note", note, &report.text);

@@ -1,0 +1,74 @@
+//! What messages show of a line: all of it, or of a long one the part around what is wrong. Lines can have millions of bytes,
+//! and a place is kept for each of their symbols.
+
+use crate::diagnostic::{Diagnostic, Span};
+
+/// Lines up to this many bytes are shown whole.
+const LONGEST: usize = 1000;
+/// What is shown of a longer one before and behind the part that is wrong, and of that part.
+const BESIDE: usize = 200;
+const INSIDE: usize = 500;
+
+/// What is shown of `text` for a message about `span`, how many characters stand before it, and where `span` is in it.
+pub(super) fn part(text: &str, span: Span) -> (String, usize, Span) {
+    if text.len() <= LONGEST {
+        return (text.to_owned(), 0, span);
+    }
+    let start = boundary(text, span.start.saturating_sub(BESIDE));
+    let end =
+        boundary(text, span.end.min(span.start.saturating_add(INSIDE)).saturating_add(BESIDE)).max(start);
+    let (cut, shown) = (text.get(..start).unwrap_or_default(), text.get(start..end).unwrap_or_default());
+    let moved = |at: usize| boundary(text, at).clamp(start, end) - start;
+    (shown.to_owned(), cut.chars().count(), moved(span.start)..moved(span.end))
+}
+
+/// What is shown of `text` for a diagnostic, how many characters stand before it, and the diagnostic with its places in it.
+pub(super) fn around(text: &str, mut diagnostic: Diagnostic) -> (String, usize, Diagnostic) {
+    let whole = diagnostic.span.clone();
+    let (shown, cut, span) = part(text, whole.clone());
+    if shown.len() != text.len() {
+        // What is to be changed may stand elsewhere.
+        let removed = whole.start.min(text.len()).saturating_sub(span.start);
+        diagnostic.fix = diagnostic.fix.and_then(|mut fix| {
+            fix.span = fix.span.start.checked_sub(removed)?..fix.span.end.checked_sub(removed)?;
+            fix.applied(&shown).is_some().then_some(fix)
+        });
+        diagnostic.span = span;
+    }
+    (shown, cut, diagnostic)
+}
+
+/// The last place up to `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, around};
+    use crate::diagnostic::Diagnostic;
+
+    #[test]
+    fn the_part_around_the_place_is_shown() {
+        let text = format!("{}wrong{}", "\u{e4}".repeat(5000), "b".repeat(5000));
+        let diagnostic = *Diagnostic::new(10_000..10_005, "?").replace_with("right");
+        let (shown, cut, diagnostic) = around(&text, diagnostic);
+        assert!(shown.len() < LONGEST);
+        assert_eq!(shown.get(diagnostic.span.clone()), Some("wrong"));
+        let before = shown[..diagnostic.span.start].chars().count();
+        assert_eq!(cut + before, 5000);
+        let fixed = diagnostic.fix.and_then(|fix| fix.applied(&shown)).unwrap_or_default();
+        assert_eq!(fixed, shown.replace("wrong", "right"));
+        // A change elsewhere is not shown, and what is wrong may be longer than what is shown.
+        let diagnostic = *Diagnostic::new(1..14_000, "?").fix_at(14_000..14_001, "");
+        let (shown, cut, diagnostic) = around(&text, diagnostic);
+        assert!(shown.len() < LONGEST && cut == 0 && diagnostic.fix.is_none());
+        assert_eq!(diagnostic.span, 0..shown.len());
+        let (shown, cut, _) = around("short", *Diagnostic::new(0..5, "?"));
+        assert_eq!((shown.as_str(), cut), ("short", 0));
+    }
+}
