@@ -1,8 +1,10 @@
 //! `wavemill mc` against `llvm-mc-22`: the same output for the same command; and LLVM assembles the sources that
-//! `wavemill dis` writes to the same code objects.
+//! `wavemill dis` writes to the same code objects. The texts that `wavemill asm` and `wavemill mc` write assemble to the bytes
+//! of their sources.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use wavemill_object::unlink;
 use wavemill_oracle::{Failed, Suite, Tool};
@@ -17,7 +19,138 @@ fn main() -> ExitCode {
         let tools = [Tool::LlvmMc, Tool::Program("ld.lld-22")];
         suite.oracle_test(format!("sources of {target} with LLVM"), &tools, move || sources(target));
     }
+    for path in written_by_hand() {
+        let name = path.strip_prefix(repository()).unwrap_or(&path).display().to_string();
+        suite.test(format!("text of {name}"), move || {
+            let source = std::fs::read_to_string(&path)?.replace("TARGET", "gfx90a");
+            text_has_the_bytes_of(&source, "gfx90a")
+        });
+    }
+    suite.test("text of macros and assignments", || text_has_the_bytes_of(MACROS, "gfx90a"));
+    for (name, target, level) in [
+        ("sgemm", "gfx90a", "-O2"),
+        ("printf", "gfx942", "-O0"),
+        ("call_chain", "gfx906", "-O2"),
+        ("function_pointers", "gfx950", "-O0"),
+        ("crc32", "gfx90a", "-O2 -g"),
+        ("litmus", "gfx942", "-O2"),
+        ("scan", "gfx950", "-O2 -g"),
+    ] {
+        suite.oracle_test(format!("text of compiled {name} {target} {level}"), &[Tool::Clang], move || {
+            text_has_the_bytes_of(&compile(name, target, level)?, target)
+        });
+    }
     suite.run()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The sources of the repository that are written by hand and have no mistakes.
+fn written_by_hand() -> Vec<PathBuf> {
+    let folders = [
+        "crates/wavemill-asm/tests/llvm_objects",
+        "crates/wavemill-object/tests/linked",
+        "kernels/faults",
+        "examples/assembly",
+    ];
+    let mut all = Vec::new();
+    for folder in folders.map(|folder| repository().join(folder)) {
+        let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        all.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
+    all.sort();
+    assert!(all.len() > 12, "{all:?}");
+    all
+}
+
+/// What makes lines, and what is known late.
+const MACROS: &str = "\
+b=3
+\t.long b
+b = b + 1
+\t.long b
+.macro m count, to:vararg
+before\\@: s_nop \\count
+\t.if \\count
+\t.long late - ., \\to
+\t.endif
+.endm
+start: m 0
+again: m 1, 7
+.rept 2
+1:\ts_nop 2
+\ts_cbranch_scc1 1b
+\ts_branch 1f
+.endr
+1:\ts_mov_b32 s0, late
+\ts_movk_i32 s1, late
+\ts_add_u32 s0, s0, outside@rel32@lo+4
+\ts_mov_b32 s1, (again - start) * 2
+.irp n, 4, 5
+\tv_mov_b32 v\\n, (after - start) + \\n
+.endr
+.set late, 5
+after:
+two: three: .ascii \"a;b // c\"
+\t.data
+x: .byte 1, 2
+\t.amdgpu_metadata
+---
+amdhsa.version:
+  - 1
+  - 2
+amdhsa.kernels: []
+...
+\t.end_amdgpu_metadata
+";
+
+/// The assembly that clang makes of a kernel.
+fn compile(kernel: &str, target: &str, level: &str) -> Result<String, Failed> {
+    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
+    let output = Command::new(Tool::Clang.path()?)
+        .current_dir(repository().join("kernels"))
+        .args("-S -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -nogpulib".split(' '))
+        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
+        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
+        .args(level.split(' '))
+        .args([format!("-mcpu={target}"), format!("{kernel}.cl"), "-o".to_owned(), "-".to_owned()])
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout)?),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+    }
+}
+
+/// Fails unless the texts that `asm` and `mc` write of a source assemble to the object that the source assembles to.
+fn text_has_the_bytes_of(source: &str, target: &str) -> Result<(), Failed> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let folder = folder(&format!("text_{}", NEXT.fetch_add(1, Ordering::Relaxed)))?;
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let (first, object, cpu) = (path("first.s"), path("object.o"), format!("-mcpu={target}"));
+    std::fs::write(&first, source)?;
+    let run = |args: &[&str]| -> Result<Vec<u8>, Failed> {
+        let output = wavemill(args)?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(format!("{args:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    };
+    for command in [&["asm", "--target", target][..], &["mc", "-triple=amdgcn-amd-amdhsa", &cpu]] {
+        let second = path(&format!("{}.s", command[0]));
+        std::fs::write(&second, run(&[command, &[&first]].concat())?)?;
+        let mut objects = Vec::new();
+        for source in [&first, &second] {
+            run(&[command, &["--filetype=obj", source, "-o", &object]].concat())?;
+            objects.push(std::fs::read(&object)?);
+        }
+        if objects.first() != objects.last() {
+            return Err(format!("{second} assembles to other bytes than {first}").into());
+        }
+    }
+    Ok(())
 }
 
 fn wavemill(args: &[&str]) -> Result<Output, Failed> {

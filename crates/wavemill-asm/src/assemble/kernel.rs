@@ -197,6 +197,7 @@ impl Assembler<'_> {
 
     /// A line between `.amdgpu_metadata` and its end: YAML, which has comments of its own.
     pub(super) fn metadata_line(&mut self, text: &str) {
+        self.tell_other(text, self.here());
         if text.trim() != ".end_amdgpu_metadata" {
             if let Some((_, lines)) = &mut self.metadata {
                 lines.push_str(text);

@@ -23,6 +23,7 @@ mod symbols;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 
 use wavemill_isa::Target;
@@ -100,21 +101,35 @@ pub enum Event<'a> {
     Instruction {
         /// Its line, from 1.
         line: usize,
-        /// The instruction. Fields that symbols decide are 0.
+        /// The instruction. A field that a symbol decides is 0.
         inst: &'a Inst,
-        /// Whether there is such a field.
-        unresolved: bool,
+        /// The instruction as it is written, without labels and comment.
+        text: &'a str,
+        /// Where in `text` the expression stands that decides a field, if symbols that are not known yet do.
+        unresolved: Option<Span>,
         /// The section that it goes into, by its index in [`Module::sections`].
         section: usize,
         /// Its place in the section, in bytes.
         offset: u64,
     },
-    /// A label, a directive, or an empty line.
+    /// A label.
+    Label {
+        /// Its line, from 1.
+        line: usize,
+        /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
+        name: &'a str,
+    },
+    /// A directive, a line of metadata, or an empty line. Assignments are told as `.set name, expression`. Directives that
+    /// only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
     Other {
         /// Its line, from 1.
         line: usize,
-        /// Its text, without comment.
+        /// Its text, without labels and comment.
         text: &'a str,
+        /// The section that its bytes go into, by its index in [`Module::sections`].
+        section: usize,
+        /// Their places in the section; empty if it makes none there.
+        bytes: Range<u64>,
     },
 }
 
@@ -196,6 +211,15 @@ enum PendingKind {
     Data(u8),
     /// A field of an instruction, and the size of the instruction.
     Instruction(FixupKind, u8),
+}
+
+/// What observers are told of a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// The directive.
+    Itself,
+    /// The lines that it makes.
+    Lines,
 }
 
 /// Where something stands in the source.
@@ -390,10 +414,14 @@ impl<'a> Assembler<'a> {
     /// Labels and the statement behind them.
     fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
         let mut cursor = Cursor::new(text);
+        // Where the statement behind the labels begins.
+        let mut behind_labels = 0;
         loop {
             let start = cursor.at();
             let Some(first) = cursor.peek() else {
-                self.tell_other(text);
+                if behind_labels == 0 {
+                    self.tell_other(text, self.here());
+                }
                 return Ok(());
             };
             if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
@@ -406,7 +434,11 @@ impl<'a> Assembler<'a> {
                 return self.instruction(text, start);
             }
             if let Some(name) = self.label(&mut cursor)? {
-                self.define_label(&name, start..start + name.len())?;
+                behind_labels = cursor.at();
+                let written =
+                    text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
+                self.define_label(&name, start..start + written.len())?;
+                self.tell(Event::Label { line: self.line, name: written });
                 continue;
             }
             cursor.go_to(start);
@@ -420,8 +452,11 @@ impl<'a> Assembler<'a> {
                 if self.assignment(name, &mut cursor)? {
                     return Ok(());
                 }
-                self.tell_other(text);
-                return self.directive(name, start, &mut cursor, frame);
+                let before = self.here();
+                if self.directive(name, start, &mut cursor, frame)? == Told::Itself {
+                    self.tell_other(text.get(behind_labels..).unwrap_or_default(), before);
+                }
+                return Ok(());
             }
             if self.kernel.is_some() {
                 return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
@@ -450,8 +485,15 @@ impl<'a> Assembler<'a> {
         !matches!(behind, Some(b':' | b'='))
     }
 
-    fn tell_other(&mut self, text: &str) {
-        self.tell(Event::Other { line: self.line, text });
+    /// The section and the place in it that come next.
+    fn here(&self) -> (usize, u64) {
+        (self.current, self.offset())
+    }
+
+    /// Tells of a statement that is no instruction; `before` is the place that came next before it.
+    fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
+        let end = if self.current == section { self.offset().max(start) } else { start };
+        self.tell(Event::Other { line: self.line, text, section, bytes: start..end });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -500,7 +542,9 @@ impl<'a> Assembler<'a> {
         }
         // `==` compares, and nothing begins with a comparison.
         cursor.eat("=");
+        let value = cursor.rest().trim_end();
         self.set(name, at, cursor, true)?;
+        self.tell_other(&format!("\t.set {name}, {value}"), self.here());
         Ok(true)
     }
 
@@ -511,7 +555,7 @@ impl<'a> Assembler<'a> {
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
         let (bytes, size) = parsed.inst.encode();
-        let unresolved = parsed.fixup.is_some();
+        let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
@@ -528,6 +572,7 @@ impl<'a> Assembler<'a> {
         self.tell(Event::Instruction {
             line: self.line,
             inst: &parsed.inst,
+            text: statement.trim_end(),
             unresolved,
             section: self.current,
             offset,
@@ -566,18 +611,20 @@ impl<'a> Assembler<'a> {
         start: usize,
         cursor: &mut Cursor<'_>,
         frame: &mut Frame<'_>,
-    ) -> Result<(), Fail> {
+    ) -> Result<Told, Fail> {
         if self.kernel.is_some() {
-            return self.kernel_directive(name, start, cursor);
+            return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
+        }
+        if self.expanding_directive(name, cursor, frame)? {
+            return Ok(Told::Lines);
         }
         let known = self.data_directive(name, cursor)?
             || self.section_directive(name, cursor)?
             || self.symbol_directive(name, start, cursor)?
-            || self.expanding_directive(name, cursor, frame)?
             || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
         if known {
-            return Ok(());
+            return Ok(Told::Itself);
         }
         let span = start..start + name.len();
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));

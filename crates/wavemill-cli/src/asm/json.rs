@@ -23,8 +23,8 @@ pub(super) const MOST_MISTAKES: usize = 1 << 20;
 pub(super) fn write(source: &str, options: &Options<'_>) -> Result<(), Failure> {
     let mut instructions: Vec<(usize, Inst, bool, usize, u64)> = Vec::new();
     let assembled = assemble_with(source, options, &mut |event| {
-        if let Event::Instruction { line, inst, unresolved, section, offset } = event {
-            instructions.push((line, *inst, unresolved, section, offset));
+        if let Event::Instruction { line, inst, unresolved, section, offset, .. } = event {
+            instructions.push((line, *inst, unresolved.is_some(), section, offset));
         }
     });
     let mut mistakes: BTreeMap<usize, Vec<Value>> = BTreeMap::new();

@@ -54,7 +54,7 @@ pub(crate) struct AsmArgs {
 /// What can be written.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum FileType {
-    /// The source again, each instruction as it is understood
+    /// The source again, each instruction as it is understood, and what macros make in their place
     Asm,
     /// A relocatable file, for a linker
     Obj,
@@ -136,7 +136,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     if args.show_encoding && filetype != FileType::Asm {
         return Err(Failure::usage("--show-encoding is for text: leave it out, or use --filetype asm"));
     }
-    let mut listing = listing::Listing::default();
+    let mut listing = listing::Listing::new(&symbols);
     let assembled = assemble_with(&source, &options, &mut |event| {
         if filetype == FileType::Asm {
             listing.event(&event);
