@@ -61,6 +61,7 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".loc",
     ".long",
     ".macro",
+    ".no_dead_strip",
     ".octa",
     ".org",
     ".p2align",

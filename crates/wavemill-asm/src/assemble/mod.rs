@@ -16,6 +16,7 @@ mod leb128;
 mod line;
 mod lines;
 mod relaxation;
+mod report;
 mod section;
 mod symbol;
 mod symbols;
@@ -25,6 +26,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -34,13 +36,15 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{FixupKind, Parser};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression};
+use crate::syntax::{Cursor, Expression, expression, source_text};
 use conditional::Conditional;
 use expand::{Frame, Macro};
 use frames::Frames;
 use kernel::Kernel;
 use lines::Lines;
 use relaxation::Relaxation;
+use report::Place;
+pub use report::{IncludedFile, Inclusion, Report};
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -51,8 +55,8 @@ pub struct Options<'a> {
     pub target: Option<TargetId>,
     /// The version of the code object format, unless the source says another.
     pub version: CodeObjectVersion,
-    /// Finds the bytes of a file that the source includes (`.include`, `.incbin`); the error says why there are none.
-    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Finds a file that the source includes (`.include`, `.incbin`); the error says why there is none.
+    pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
     /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
@@ -80,19 +84,6 @@ impl Default for Options<'_> {
     }
 }
 
-/// One thing that is wrong with a source, and the line that it is in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The line of the source, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the line that makes it.
-    pub line: usize,
-    /// The text of the line; for what a macro makes, the line that it made.
-    pub text: String,
-    /// What is wrong; places count from the start of `text`.
-    pub diagnostic: Diagnostic,
-    /// The included file, or the macro, that the line comes from.
-    pub origin: Option<String>,
-}
-
 /// What happens while a source is read.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -101,6 +92,8 @@ pub enum Event<'a> {
     Instruction {
         /// Its line, from 1.
         line: usize,
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
         /// The instruction. A field that a symbol decides is 0.
         inst: &'a Inst,
         /// The instruction as it is written, without labels and comment.
@@ -116,6 +109,8 @@ pub enum Event<'a> {
     Label {
         /// Its line, from 1.
         line: usize,
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
         /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
         name: &'a str,
     },
@@ -124,6 +119,8 @@ pub enum Event<'a> {
     Other {
         /// Its line, from 1.
         line: usize,
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
         /// Its text, without labels and comment.
         text: &'a str,
         /// The section that its bytes go into, by its index in [`Module::sections`].
@@ -133,7 +130,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Assembles `source`.
+/// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
 ///
 /// # Errors
 /// Everything that is wrong with the source, in the order of its lines.
@@ -154,7 +151,7 @@ pub enum Event<'a> {
 /// assert_eq!(file[..4], *b"\x7fELF");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn assemble(source: &str, options: &Options<'_>) -> Result<Module, Vec<Report>> {
+pub fn assemble<S: AsRef<[u8]> + ?Sized>(source: &S, options: &Options<'_>) -> Result<Module, Vec<Report>> {
     assemble_with(source, options, &mut |_| {}).finished()
 }
 
@@ -183,11 +180,16 @@ impl Assembled {
 }
 
 /// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
-pub fn assemble_with(source: &str, options: &Options<'_>, observer: &mut dyn FnMut(Event<'_>)) -> Assembled {
+pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
+    source: &S,
+    options: &Options<'_>,
+    observer: &mut dyn FnMut(Event<'_>),
+) -> Assembled {
+    let source = source_text::text(source.as_ref());
     let mut relaxation = Relaxation::default();
     loop {
         let mut assembler = Assembler::new(options, observer, relaxation);
-        assembler.read(source);
+        assembler.read(&source);
         match assembler.next_reading() {
             Some(next) => relaxation = next,
             None => return assembler.finish(),
@@ -222,15 +224,6 @@ enum Told {
     Lines,
 }
 
-/// Where something stands in the source.
-#[derive(Clone, Debug)]
-struct Place {
-    line: usize,
-    text: String,
-    span: Span,
-    origin: Option<String>,
-}
-
 struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
@@ -250,7 +243,7 @@ struct Assembler<'a> {
     /// The descriptor whose directives are being read.
     kernel: Option<Kernel>,
     /// The lines of metadata, and where they begin.
-    metadata: Option<(usize, String)>,
+    metadata: Option<(Place, String)>,
     metadata_note: Option<Vec<u8>>,
     conditionals: Vec<Conditional>,
     macros: HashMap<String, Rc<Macro>>,
@@ -271,6 +264,7 @@ struct Assembler<'a> {
     /// The line being read: its number and where it comes from.
     line: usize,
     origin: Option<String>,
+    inclusion: Option<Arc<Inclusion>>,
     ended: bool,
 }
 
@@ -324,6 +318,7 @@ impl<'a> Assembler<'a> {
             address_significant: None,
             line: 0,
             origin: None,
+            inclusion: None,
             ended: false,
         };
         if let (Some(asked), None) = (&options.target, &assembler.id) {
@@ -367,6 +362,14 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             let text = line::without_comment(text);
+            if let Some((at, byte)) = source_text::outside_strings(text)
+                && !self.skipping()
+            {
+                let message =
+                    format!("expected UTF-8 outside of strings and comments, found the byte {byte:#04x}");
+                self.report(text, *Diagnostic::new(at..at + 3, message));
+                continue;
+            }
             if let Err(fail) = self.statement(text, &mut frame) {
                 self.report(text, *fail);
             }
@@ -377,8 +380,8 @@ impl<'a> Assembler<'a> {
         if self.reports.len() >= self.options.most_mistakes {
             return;
         }
-        let (line, origin) = (self.line, self.origin.clone());
-        self.reports.push(Report { line, text: text.to_owned(), diagnostic, origin });
+        let report = self.place(text, 0..0).report(diagnostic);
+        self.reports.push(report);
         if self.reports.len() == self.options.most_mistakes {
             self.ended = true;
             if let Some(last) = self.reports.last_mut() {
@@ -398,17 +401,13 @@ impl<'a> Assembler<'a> {
 
     fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
         if self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push(Report {
-                line: place.line,
-                text: place.text.clone(),
-                diagnostic,
-                origin: place.origin.clone(),
-            });
+            self.warnings.push(place.report(diagnostic));
         }
     }
 
     fn place(&self, text: &str, span: Span) -> Place {
-        Place { line: self.line, text: text.to_owned(), span, origin: self.origin.clone() }
+        let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
+        Place { line: self.line, text: text.to_owned(), span, origin, inclusion }
     }
 
     /// Labels and the statement behind them.
@@ -438,7 +437,9 @@ impl<'a> Assembler<'a> {
                 let written =
                     text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
                 self.define_label(&name, start..start + written.len())?;
-                self.tell(Event::Label { line: self.line, name: written });
+                let inclusion = self.inclusion.clone();
+                let name = &source_text::escaped(written);
+                self.tell(Event::Label { line: self.line, inclusion: inclusion.as_ref(), name });
                 continue;
             }
             cursor.go_to(start);
@@ -493,7 +494,9 @@ impl<'a> Assembler<'a> {
     /// Tells of a statement that is no instruction; `before` is the place that came next before it.
     fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
         let end = if self.current == section { self.offset().max(start) } else { start };
-        self.tell(Event::Other { line: self.line, text, section, bytes: start..end });
+        let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
+        let inclusion = inclusion.as_ref();
+        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -503,7 +506,7 @@ impl<'a> Assembler<'a> {
                 let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
                 let at = cursor.at();
                 cursor.go_to(at + length);
-                Cow::Owned(String::from_utf8_lossy(&name).into_owned())
+                Cow::Owned(line::utf8_name(name, at..at + length)?)
             }
             Some(b'0'..=b'9') => {
                 let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
@@ -569,8 +572,10 @@ impl<'a> Assembler<'a> {
             });
         }
         let offset = self.offset();
+        let inclusion = self.inclusion.clone();
         self.tell(Event::Instruction {
             line: self.line,
+            inclusion: inclusion.as_ref(),
             inst: &parsed.inst,
             text: statement.trim_end(),
             unresolved,

@@ -1,5 +1,7 @@
 //! Assembly as `llvm-mc` prints it.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use wavemill_asm::Event;
@@ -20,25 +22,30 @@ pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
 }
 
 /// The text in the making.
-pub(super) struct Text<'a> {
-    lines: Vec<&'a str>,
+pub(super) struct Text {
+    /// Whether each line of the source is empty, or a comment between `/*` and `*/`.
+    blank: Vec<bool>,
     encodings: bool,
     out: String,
     /// Whether lines of metadata are being read.
     metadata: bool,
     /// How many places have got names of their own.
     temporaries: u32,
+    /// How often each label such as `1:` has stood in the source.
+    numbered: HashMap<String, u64>,
+    /// The names that these have got, and those that have been referred to.
+    names: HashMap<(String, u64), u32>,
 }
 
-impl<'a> Text<'a> {
-    pub(super) fn new(source: &'a str, encodings: bool) -> Text<'a> {
-        Text {
-            lines: source.lines().collect(),
-            encodings,
-            out: String::new(),
-            metadata: false,
-            temporaries: 0,
-        }
+impl Text {
+    pub(super) fn new(source: &[u8], encodings: bool) -> Text {
+        let is_blank = |line: &[u8]| {
+            let line = line.trim_ascii();
+            line.is_empty() || line.starts_with(b"/*") && line.ends_with(b"*/")
+        };
+        let blank = source.split(|byte| *byte == b'\n').map(is_blank).collect();
+        let (numbered, names) = (HashMap::new(), HashMap::new());
+        Text { blank, encodings, out: String::new(), metadata: false, temporaries: 0, numbered, names }
     }
 
     /// A symbol that the command line sets.
@@ -64,12 +71,21 @@ impl<'a> Text<'a> {
                 self.instruction(inst, text, expression);
             }
             Event::Label { name, .. } => {
+                if name.bytes().all(|byte| byte.is_ascii_digit()) {
+                    let count = self.numbered.entry((*name).to_owned()).or_default();
+                    *count += 1;
+                    let count = *count;
+                    let number = self.name_of(name, count);
+                    // A String takes any text.
+                    let _ = writeln!(self.out, ".Ltmp{number}:");
+                    return;
+                }
                 self.out.push_str(name);
                 self.out.push_str(":\n");
             }
-            Event::Other { line, text, .. } => {
-                let is_blank = |line: &str| line.is_empty() || line.starts_with("/*") && line.ends_with("*/");
-                let blank = self.lines.get(line.wrapping_sub(1)).is_some_and(|line| is_blank(line.trim()));
+            Event::Other { line, inclusion, text, .. } => {
+                let blank =
+                    inclusion.is_none() && self.blank.get(line.wrapping_sub(1)).copied().unwrap_or_default();
                 match text.trim() {
                     ".end_amdgpu_metadata" => self.metadata = false,
                     // YAML, whose blanks count.
@@ -90,6 +106,44 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// The number in the name of a label such as `1:`, the so-manieth of its kind.
+    fn name_of(&mut self, label: &str, count: u64) -> u32 {
+        *self.names.entry((label.to_owned(), count)).or_insert_with(|| {
+            self.temporaries += 1;
+            self.temporaries - 1
+        })
+    }
+
+    /// An expression, or the operands of a directive, with names for `1b` and `1f`.
+    fn with_names(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        let is_name = |c: char| c.is_alphanumeric() || "_.$@?".contains(c);
+        // Strings have no labels in them.
+        while let Some(first) = rest.chars().next().filter(|_| !text.contains('"')) {
+            let length = match is_name(first) {
+                true => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+                false => first.len_utf8(),
+            };
+            let (word, behind) = rest.split_at(length);
+            let digits = word
+                .strip_suffix(['b', 'f'])
+                .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+            match digits {
+                Some(digits) => {
+                    let last = self.numbered.get(digits).copied().unwrap_or_default();
+                    let number = self.name_of(digits, last + u64::from(word.ends_with('f')));
+                    // A String takes any text.
+                    let _ = write!(out, ".Ltmp{number}");
+                }
+                None => out.push_str(word),
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
+        out
+    }
+
     fn instruction(&mut self, inst: &Inst, written: &str, expression: Option<&str>) {
         self.out.push('\t');
         let start = self.out.len();
@@ -104,8 +158,8 @@ impl<'a> Text<'a> {
             self.out.push('\n');
             return;
         };
-        let expression: String =
-            expression.chars().filter(|c| !c.is_whitespace() && !"()".contains(*c)).collect();
+        let expression: String = expression.chars().filter(|c| !c.is_whitespace()).collect();
+        let expression = self.with_names(&without_needless_parentheses(&expression));
         let symbolic = symbolic(inst, &expression);
         self.out.push_str(symbolic.as_ref().map_or(written, |symbolic| &symbolic.text));
         if self.encodings {
@@ -130,9 +184,11 @@ impl<'a> Text<'a> {
     fn directive(&mut self, statement: &str) {
         let length = statement.find(char::is_whitespace).unwrap_or(statement.len());
         let (name, rest) = statement.split_at(length);
-        let rest = rest.trim();
+        let rest = self.with_names(rest.trim());
+        let rest = rest.as_str();
         // A String takes any text.
         let _ = match name {
+            ".ascii" if !rest.is_ascii() => self.string(rest),
             ".byte" => self.values(".byte", rest),
             ".short" | ".hword" | ".2byte" | ".half" => self.values(".short", rest),
             ".long" | ".int" | ".4byte" | ".word" => self.values(".long", rest),
@@ -158,6 +214,18 @@ impl<'a> Text<'a> {
         writeln!(self.out, ".set {symbol}, {value}\n\t.no_dead_strip\t{symbol}")
     }
 
+    /// A string with characters that LLVM writes as escapes.
+    fn string(&mut self, rest: &str) -> fmt::Result {
+        self.out.push_str("\t.ascii\t");
+        for byte in rest.bytes() {
+            match byte.is_ascii() {
+                true => self.out.push(char::from(byte)),
+                false => write!(self.out, "\\{byte:03o}")?,
+            }
+        }
+        writeln!(self.out)
+    }
+
     fn values(&mut self, name: &str, list: &str) -> fmt::Result {
         for value in list.split(',').map(str::trim) {
             let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
@@ -171,6 +239,22 @@ impl<'a> Text<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// An expression without parentheses around what it begins with, if they change nothing, as LLVM prints it:
+/// `(a-b)+4` is `a-b+4`.
+fn without_needless_parentheses(expression: &str) -> Cow<'_, str> {
+    let needless =
+        expression.strip_prefix('(').and_then(|rest| rest.split_once(')')).filter(|(inner, behind)| {
+            let is_sum = |c: char| c.is_alphanumeric() || "_.$@+-".contains(c);
+            inner.chars().all(is_sum)
+                && (behind.is_empty() || behind.starts_with(['+', '-']))
+                && !behind.contains(['*', '/', '%', '<', '>', '&', '|', '^', '!', '='])
+        });
+    match needless {
+        Some((inner, behind)) => format!("{inner}{behind}").into(),
+        None => expression.into(),
     }
 }
 
