@@ -2,12 +2,11 @@
 //! it. Nothing hangs, and what a source can make is limited.
 #![no_main]
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use wavemill_asm::{Options, assemble_with};
-use wavemill_fuzz::text::change_text;
+use wavemill_fuzz::text::mutate_text;
 use wavemill_isa::Target;
 use wavemill_object::write::{link, write_relocatable};
-use wavemill_oracle::SplitMix64;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(source) = std::str::from_utf8(data) else { return };
@@ -39,13 +38,5 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let mut random = SplitMix64::new(seed.into());
-    if random.below(2) == 0 {
-        return fuzzer_mutate(data, size, max_size);
-    }
-    let mut text = data[..size].to_vec();
-    change_text(&mut text, &mut random);
-    text.truncate(max_size);
-    data[..text.len()].copy_from_slice(&text);
-    text.len()
+    mutate_text(data, size, max_size, seed)
 });

@@ -4,10 +4,9 @@
 
 use std::path::Path;
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use wavemill_cli::check_launch_file;
-use wavemill_fuzz::text::change_text;
-use wavemill_oracle::SplitMix64;
+use wavemill_fuzz::text::mutate_text;
 
 /// Where the file is meant to be: the examples' code objects are found from there.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/fuzzed.toml");
@@ -25,13 +24,5 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let mut random = SplitMix64::new(seed.into());
-    if random.below(2) == 0 {
-        return fuzzer_mutate(data, size, max_size);
-    }
-    let mut text = data[..size].to_vec();
-    change_text(&mut text, &mut random);
-    text.truncate(max_size);
-    data[..text.len()].copy_from_slice(&text);
-    text.len()
+    mutate_text(data, size, max_size, seed)
 });

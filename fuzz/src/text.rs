@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use libfuzzer_sys::fuzzer_mutate;
 use wavemill_oracle::SplitMix64;
 
 /// Numbers at which programs change their behaviour.
@@ -36,8 +37,21 @@ fn runs(text: &[u8], belongs: impl Fn(&u8) -> bool) -> Vec<Range<usize>> {
     runs
 }
 
+/// The mutator of targets that take text: half of the time the fuzzer's own, else a change of text.
+pub fn mutate_text(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = SplitMix64::new(seed.into());
+    if random.below(2) == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    let mut text = data[..size].to_vec();
+    change_text(&mut text, &mut random);
+    text.truncate(max_size);
+    data[..text.len()].copy_from_slice(&text);
+    text.len()
+}
+
 /// Changes a number, a word or a line, if there is one.
-pub fn change_text(text: &mut Vec<u8>, random: &mut SplitMix64) {
+fn change_text(text: &mut Vec<u8>, random: &mut SplitMix64) {
     let mut pick = |places: &[Range<usize>]| {
         let n = random.below(places.len() as u64) as usize;
         places.get(n).cloned()

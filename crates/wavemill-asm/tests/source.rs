@@ -5,13 +5,13 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use support::{examples, text};
+use support::{assembled, examples, text};
 use wavemill_asm::gcn::parse;
-use wavemill_asm::{Options, SourceOptions, Written, assemble, write_source};
+use wavemill_asm::{Options, SourceOptions, Written, write_source};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
-use wavemill_object::write::{Module, Section, SectionFlags, link, write_relocatable};
-use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, unlink};
+use wavemill_object::write::{Module, Section, link, write_relocatable};
+use wavemill_object::{Unlinked, unlink};
 use wavemill_oracle::SplitMix64;
 
 fn repository() -> PathBuf {
@@ -41,13 +41,7 @@ fn source(unlinked: &Unlinked, addresses: bool) -> (String, Written) {
 }
 
 fn module(source: &str) -> Module {
-    assemble(source, &Options::default()).unwrap_or_else(|reports| {
-        let lines = reports
-            .iter()
-            .take(10)
-            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
-        panic!("{}", lines.collect::<Vec<_>>().join("\n"))
-    })
+    assembled(source, &Options::default()).unwrap_or_else(|reports| panic!("{reports}"))
 }
 
 /// Fails unless two files have the same in their sections.
@@ -133,20 +127,33 @@ fn code_of_generic_processors() {
     }
 }
 
+/// Sections of one name in a file that is not linked stay several, with their groups.
+#[test]
+fn sections_of_one_name() {
+    let text =
+        std::fs::read_to_string(repository().join("crates/wavemill-asm/tests/llvm_objects/sections.s"));
+    let text = text.unwrap().replace("TARGET", "gfx90a");
+    let first = unlink(&write_relocatable(&module(&text)).unwrap()).unwrap();
+    let sections = &first.module.sections;
+    let named = |name: &str| sections.iter().filter(|section| section.name == name).count();
+    assert_eq!((named(".foo"), named(".grouped"), first.module.groups.len()), (4, 3, 4));
+    let (source, _) = source(&first, false);
+    let again = unlink(&write_relocatable(&module(&source)).unwrap()).unwrap();
+    compare("sections", &first, &again);
+    let order = |unlinked: &Unlinked| -> Vec<_> {
+        let sections = unlinked.module.sections.iter().filter(|section| section.contents.size() > 0);
+        let group = |section: &Section| {
+            let group = section.group.map(|group| &unlinked.module.groups[group.0]);
+            group.map(|group| (unlinked.module.symbols[group.signature.0].name.clone(), group.comdat))
+        };
+        sections.map(|section| (section.name.clone(), section.contents.clone(), group(section))).collect()
+    };
+    assert_eq!(order(&first), order(&again));
+}
+
 /// Code as if it had been assembled.
 fn code(target: Target, bytes: Vec<u8>) -> Unlinked {
-    let id: TargetId = target.name().parse().unwrap();
-    let mut module = Module::new(id, CodeObjectVersion::V6);
-    let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
-    module.add_section(Section::new(".text", flags, 4, bytes));
-    Unlinked {
-        module,
-        linked: false,
-        addresses: vec![0],
-        got: Vec::new(),
-        legacy_kernels: Vec::new(),
-        left_out: Vec::new(),
-    }
+    Unlinked::from_code(target.name().parse().unwrap(), bytes)
 }
 
 /// Fillings of each form.

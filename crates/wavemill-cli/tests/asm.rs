@@ -95,6 +95,7 @@ fn objects_for_editors() {
     let folder = Folder::new("asm_json");
     folder.file("lines.s", "v_mov_b32_e32 v1, s1\nv_mov_b32 v1, bad.\nx: s_branch x\n\tds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pip\")\n");
     let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
+    // A mistake is an answer, as the help page says.
     assert!(output.status.success(), "{output:?}");
     let lines: Vec<serde_json::Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -122,6 +123,34 @@ fn undefined_symbols_and_warnings_for_editors() {
     let output = folder.run(&[&args[..], &["--message-format", "short"]].concat());
     assert!(output.status.success(), "{output:?}");
     assert_eq!(text(&output.stderr), "lines.s:2:1: warning: old\n");
+}
+
+/// Symbols of other code objects are left to the loader where that is asked for.
+#[test]
+fn unresolved_symbols() {
+    let folder = Folder::new("asm_unresolved");
+    folder.file("lines.s", ".text\ns_endpgm\n.section .data\n.quad elsewhere\n");
+    let args = ["asm", "--target", "gfx90a", "lines.s", "-o", "lines.co"];
+    for (more, code) in [
+        (&[][..], 3),
+        (&["--unresolved-symbols", "report-all"], 3),
+        (&["--unresolved-symbols", "ignore-all"], 0),
+        (&["--unresolved-symbols", "ignore-all", "--filetype", "obj"], 2),
+        (&["--unresolved-symbols=some"], 2),
+    ] {
+        let output = folder.run(&[&args[..], more].concat());
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {output:?}");
+        if code == 3 {
+            let text = text(&output.stderr);
+            assert!(text.contains("undefined symbol `elsewhere`, used at .data+0x0"), "{text}");
+            assert!(
+                text.contains("`--unresolved-symbols ignore-all` leaves such symbols to the loader"),
+                "{text}"
+            );
+        }
+    }
+    let output = folder.run(&["dis", "lines.co"]);
+    assert!(text(&output.stdout).contains("\t.quad elsewhere"), "{output:?}");
 }
 
 /// What `.loc` says is what a fault report shows.

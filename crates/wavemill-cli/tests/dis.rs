@@ -69,6 +69,26 @@ fn a_source_is_the_code_object_again() {
 }
 
 /// A relocatable file becomes the same relocatable file: relocations are written with symbols.
+/// What is assembled of the source of an old code object is no such one, which the source and a note say.
+#[test]
+fn old_versions_are_told() {
+    let folder = Folder::new("dis_old");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../wavemill-object/tests/fixtures");
+    for (name, version) in [("gfx906-v2.co", "v2"), ("gfx90a-v3.co", "v3")] {
+        let output = folder.run(&["dis", &format!("{fixtures}/{name}")]);
+        let note = format!("is a code object {version}, and what is assembled of its source is one of v4");
+        assert!(text(&output.stderr).contains(&note), "{output:?}");
+        let source = succeed(output);
+        assert!(
+            source.contains(&format!("this one is {version}: loaders will find it different")),
+            "{source}"
+        );
+        assert!(source.contains("\t.amdhsa_code_object_version 4\n"), "{source}");
+    }
+    let output = folder.run(&["dis", &format!("{fixtures}/gfx90a-v4.co")]);
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
 #[test]
 fn a_relocatable_file_is_the_same_again() {
     let folder = Folder::new("dis_relocatable");

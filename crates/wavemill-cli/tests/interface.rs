@@ -2,19 +2,11 @@
 
 mod common;
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, repository};
+use common::{Folder, ends, err, out, repository};
 use serde_json::Value;
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// The command in a folder, without what the environment may say.
 fn command(folder: &Folder, args: &[&str]) -> Command {
@@ -24,12 +16,6 @@ fn command(folder: &Folder, args: &[&str]) -> Command {
         command.env_remove(variable);
     }
     command
-}
-
-fn expect(code: i32, command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(code), "{command:?}\n{}{}", out(&output), err(&output));
-    output
 }
 
 fn folder(name: &str) -> Folder {
@@ -86,19 +72,19 @@ fn colours_are_as_asked_for() {
         if no_color {
             command.env("NO_COLOR", "1");
         }
-        let message = err(&expect(3, &mut command));
+        let message = err(&ends(3, &mut command));
         assert_eq!(message.starts_with(red), coloured, "{args:?}: {message:?}");
         assert_eq!(message.contains('\x1b'), coloured, "{args:?}: {message:?}");
     }
     // Names out of files never bring colours of their own.
-    let name = err(&expect(3, &mut command(&folder, &["run", "a\x1b[31mb.co"])));
+    let name = err(&ends(3, &mut command(&folder, &["run", "a\x1b[31mb.co"])));
     assert!(!name.contains('\x1b'), "{name:?}");
     // Mistakes in the command line and help obey too.
     for (args, code) in [(["--color=always", "--nothing"], 2), (["--color=always", "--help"], 0)] {
-        let output = expect(code, &mut command(&folder, &args));
+        let output = ends(code, &mut command(&folder, &args));
         assert!((out(&output) + &err(&output)).contains('\x1b'), "{args:?}");
     }
-    let message = err(&expect(2, &mut command(&folder, &["targets", "--color", "pink"])));
+    let message = err(&ends(2, &mut command(&folder, &["targets", "--color", "pink"])));
     assert!(message.contains("invalid value 'pink' for '--color <WHEN>'"), "{message}");
 }
 
@@ -106,7 +92,7 @@ fn colours_are_as_asked_for() {
 fn messages_are_json_when_asked_for() {
     let folder = folder("json");
     let json = |code, args: &[&str]| {
-        let output = expect(code, command(&folder, args).args(["--message-format", "json"]));
+        let output = ends(code, command(&folder, args).args(["--message-format", "json"]));
         (messages(&err(&output)), out(&output))
     };
     let (all, results) = json(0, &[&ADD[..], &["--out", "c=c.npy", "--print", "c[:2]", "--stats"]].concat());
@@ -152,7 +138,7 @@ fn messages_are_json_when_asked_for() {
     // Help and results are no messages.
     let (all, help) = json(0, &["--help"]);
     assert!(all.is_empty() && help.contains("Usage: wavemill"));
-    let message = err(&expect(2, &mut command(&folder, &["targets", "--message-format", "xml"])));
+    let message = err(&ends(2, &mut command(&folder, &["targets", "--message-format", "xml"])));
     assert!(message.contains("invalid value 'xml' for '--message-format <FORMAT>'"), "{message}");
 }
 
@@ -167,30 +153,30 @@ fn the_log_tells_what_is_done() {
         " instructions in ",
     ];
     let all_in = |text: &str| lines.iter().all(|line| text.contains(line));
-    assert_eq!(err(&expect(0, &mut command(&folder, &ADD))).lines().count(), 1);
-    let logged = err(&expect(0, command(&folder, &ADD).env("WAVEMILL_LOG", "info")));
+    assert_eq!(err(&ends(0, &mut command(&folder, &ADD))).lines().count(), 1);
+    let logged = err(&ends(0, command(&folder, &ADD).env("WAVEMILL_LOG", "info")));
     assert!(all_in(&logged) && !logged.contains("DEBUG"), "{logged}");
     assert!(
-        err(&expect(0, command(&folder, &ADD).env("WAVEMILL_LOG", "debug")))
+        err(&ends(0, command(&folder, &ADD).env("WAVEMILL_LOG", "debug")))
             .contains(" DEBUG] kernel vector_add")
     );
     let with_file = [&ADD[..], &["--log-file", "run.log"]].concat();
-    assert_eq!(err(&expect(0, &mut command(&folder, &with_file))).lines().count(), 1);
+    assert_eq!(err(&ends(0, &mut command(&folder, &with_file))).lines().count(), 1);
     let logged = std::fs::read_to_string(folder.0.join("run.log")).unwrap();
     assert!(all_in(&logged), "{logged}");
-    expect(0, command(&folder, &with_file).env("WAVEMILL_LOG", "warn"));
+    ends(0, command(&folder, &with_file).env("WAVEMILL_LOG", "warn"));
     let title = format!("# log of wavemill {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(std::fs::read_to_string(folder.0.join("run.log")).unwrap(), title);
     let json = [&ADD[..], &["--message-format", "json"]].concat();
-    let all = messages(&err(&expect(0, command(&folder, &json).env("WAVEMILL_LOG", "info"))));
+    let all = messages(&err(&ends(0, command(&folder, &json).env("WAVEMILL_LOG", "info"))));
     assert!(all.iter().any(|message| message["kind"] == "log" && message["level"] == "info"));
-    let message = err(&expect(2, command(&folder, &ADD).env("WAVEMILL_LOG", "loud")));
+    let message = err(&ends(2, command(&folder, &ADD).env("WAVEMILL_LOG", "loud")));
     assert_eq!(
         message,
         "error: WAVEMILL_LOG: there is no level `loud`; expected off, error, warn, info, debug or trace\n"
     );
     let nowhere = [&ADD[..], &["--log-file", "nowhere/run.log"]].concat();
-    let message = err(&expect(3, &mut command(&folder, &nowhere)));
+    let message = err(&ends(3, &mut command(&folder, &nowhere)));
     assert!(message.starts_with("error: --log-file: cannot write `nowhere/run.log`: "), "{message}");
 }
 
@@ -200,7 +186,7 @@ fn products_are_targets() {
     let run = |code, target, grid, more: &[&str]| {
         let mut line = ADD;
         line[3] = grid;
-        let output = expect(code, &mut command(&folder, &[&line[..], &["--target", target], more].concat()));
+        let output = ends(code, &mut command(&folder, &[&line[..], &["--target", target], more].concat()));
         err(&output)
     };
     for target in [
@@ -229,11 +215,11 @@ fn products_are_targets() {
     assert!(run(2, "mi3000x", "1", &[]).contains("did you mean `mi300x`?"));
     assert!(run(2, "gfx942:tea+", "1", &[]).contains("`:tea+` is no setting of its target features"));
     assert!(run(2, "", "1", &[]).contains("expected a target such as gfx942"));
-    let listed = out(&expect(0, &mut command(&folder, &["targets"])));
+    let listed = out(&ends(0, &mut command(&folder, &["targets"])));
     insta::assert_snapshot!("targets", listed);
     // A launch file keeps the product.
     let line = [&ADD[..2], &["--target", "mi300a:xnack-", "--init"]].concat();
-    let written = out(&expect(0, &mut command(&folder, &line)));
+    let written = out(&ends(0, &mut command(&folder, &line)));
     assert!(written.contains("target = \"mi300a:xnack-\"\n"), "{written}");
 }
 
@@ -242,7 +228,7 @@ fn time_is_limited() {
     let folder = folder("timeout");
     let start = Instant::now();
     let line = [&ENDLESS[..], &["--threads", "1", "--timeout", "2"]].concat();
-    let message = err(&expect(124, &mut command(&folder, &line)));
+    let message = err(&ends(124, &mut command(&folder, &line)));
     // The kernel would take hours.
     assert!(start.elapsed() < Duration::from_secs(60));
     let wanted = "error: --timeout: 2 s are over: `mandelbrot` was stopped after ";
@@ -250,14 +236,14 @@ fn time_is_limited() {
     let first = message.lines().find(|line| line.contains("workgroup (0, 0, 0), wave 0"));
     assert!(first.is_some_and(|line| line.contains("runs at mandelbrot + 0x")), "{message}");
     // Runs that are over in time end as usual; the time of a launch file counts for all launches.
-    expect(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
+    ends(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
     folder.file(
         "k.toml",
         "timeout = 2\nobject = 'mandelbrot.co'\ngrid = 1\nblock = 64\n\
          args = ['steps:u32[64]', 'width=64', 'height=1', 'left=0', 'top=0', 'step=0']\n\
          [[launch]]\nargs = ['limit=1']\n[[launch]]\nrepeat = 2\nargs = ['limit=0xffffffff']\n",
     );
-    let message = err(&expect(124, &mut command(&folder, &["run", "k.toml"])));
+    let message = err(&ends(124, &mut command(&folder, &["run", "k.toml"])));
     assert!(message.contains("error: launch 2 (`mandelbrot`): --timeout: 2 s are over: "), "{message}");
     for (text, why) in [
         ("0", "0 seconds are no time"),
@@ -268,10 +254,10 @@ fn time_is_limited() {
         ("soon", "expected a number of seconds"),
     ] {
         let message =
-            err(&expect(2, &mut command(&folder, &[&ADD[..], &[&format!("--timeout={text}")]].concat())));
+            err(&ends(2, &mut command(&folder, &[&ADD[..], &[&format!("--timeout={text}")]].concat())));
         assert!(message.contains(why), "{text}: {message}");
     }
-    let message = err(&expect(2, &mut command(&folder, &[&ADD[..], &["--repeat", "0"]].concat())));
+    let message = err(&ends(2, &mut command(&folder, &[&ADD[..], &["--repeat", "0"]].concat())));
     assert!(message.contains("expected a number of 1 or more"), "{message}");
 }
 
@@ -296,7 +282,7 @@ fn time_is_limited_while_buffers_are_filled() {
         (&["--timeout", "0.3"][..], "filled buffer `a`, before the first launch"),
         (&["--timeout", "1e-9"], "loaded `vector_add.co`"),
     ] {
-        let message = err(&expect(124, &mut command(&folder, &[&FILLING[..], more].concat())));
+        let message = err(&ends(124, &mut command(&folder, &[&FILLING[..], more].concat())));
         assert!(message.starts_with("error: --timeout: "), "{message}");
         assert!(
             message.ends_with(&format!(" s are over: the run was stopped while it {why}\n")),
@@ -374,7 +360,7 @@ fn waves_that_wait_are_told_from_those_that_run() {
         "rounds=1",
         "stride=16",
     ];
-    let message = err(&expect(124, &mut command(&folder, &line)));
+    let message = err(&ends(124, &mut command(&folder, &line)));
     let wave = message.lines().find(|line| line.contains("workgroup (2, 0, 0), wave 0: spins in a loop of "));
     assert!(
         wave.is_some_and(|wave| wave.contains("_load_dword") && wave.contains("(byte 4 of `gate`)")),
@@ -386,25 +372,25 @@ fn waves_that_wait_are_told_from_those_that_run() {
 fn shells_learn_the_options() {
     let folder = folder("completions");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let text = out(&expect(0, &mut command(&folder, &["completions", shell])));
+        let text = out(&ends(0, &mut command(&folder, &["completions", shell])));
         for word in ["message-format", "max-instructions", "completions"] {
             assert!(text.contains(word), "{shell}: no {word}");
         }
         // Where the generator knows how, the values of options too.
         assert_eq!(text.contains("objdump"), ["bash", "zsh", "fish"].contains(&shell), "{shell}");
     }
-    let message = err(&expect(2, &mut command(&folder, &["completions", "tcsh"])));
+    let message = err(&ends(2, &mut command(&folder, &["completions", "tcsh"])));
     assert!(message.contains("invalid value 'tcsh' for '<SHELL>'"), "{message}");
 }
 
 #[test]
 fn there_is_a_man_page_for_every_command() {
     let folder = folder("man");
-    let main = out(&expect(0, &mut command(&folder, &["man"])));
+    let main = out(&ends(0, &mut command(&folder, &["man"])));
     assert!(main.contains(".TH wavemill 1 ") && main.contains("wavemill\\-run(1)"), "{main}");
-    let page = out(&expect(0, &mut command(&folder, &["man", "run"])));
+    let page = out(&ends(0, &mut command(&folder, &["man", "run"])));
     assert!(page.contains(".TH wavemill-run 1 ") && page.contains("\\-\\-max\\-instructions"), "{page}");
-    expect(0, &mut command(&folder, &["man", "--out", "share/man1"]));
+    ends(0, &mut command(&folder, &["man", "--out", "share/man1"]));
     let mut names: Vec<String> = std::fs::read_dir(folder.0.join("share/man1"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -428,12 +414,10 @@ fn there_is_a_man_page_for_every_command() {
     wanted.sort();
     assert_eq!(names, wanted);
     assert_eq!(std::fs::read_to_string(folder.0.join("share/man1/wavemill-run.1")).unwrap(), page);
-    let message = err(&expect(2, &mut command(&folder, &["man", "rum"])));
+    let message = err(&ends(2, &mut command(&folder, &["man", "rum"])));
     assert!(message.starts_with("error: there is no subcommand `rum`; did you mean `run`?\n"), "{message}");
     folder.file("file", "");
-    assert!(
-        err(&expect(3, &mut command(&folder, &["man", "--out", "file"]))).contains("cannot write `file`")
-    );
+    assert!(err(&ends(3, &mut command(&folder, &["man", "--out", "file"]))).contains("cannot write `file`"));
     // The repository's examples are what the pages speak of.
     assert!(repository().join("examples/mandelbrot.toml").is_file());
 }

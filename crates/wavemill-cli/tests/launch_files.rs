@@ -2,26 +2,9 @@
 
 mod common;
 
-use std::process::Output;
-
-use common::{Folder, repository};
+use common::{Folder, err, expect, out, repository};
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Runs the command and expects an exit code.
-fn expect(folder: &Folder, code: i32, args: &[&str]) -> Output {
-    let output = folder.run(args);
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}{}", out(&output), err(&output));
-    output
-}
 
 /// A folder with `vector_add.co` and `reduction_two_pass.co` for gfx942.
 fn folder(name: &str) -> Folder {

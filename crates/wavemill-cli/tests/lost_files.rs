@@ -3,19 +3,9 @@
 
 mod common;
 
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
-use common::Folder;
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn expect(folder: &Folder, code: i32, args: &[&str]) -> String {
-    let output = folder.run(args);
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", err(&output));
-    err(&output)
-}
+use common::{Folder, err, said};
 
 /// Files that commands read; each keeps its contents, whatever is asked for.
 const KEPT: [&str; 6] = ["vector_add.co", "k.toml", "in.bin", "ref.bin", "source.s", "host.txt"];
@@ -68,7 +58,7 @@ fn a_log_replaces_logs_only() {
     ];
     for command in commands {
         for file in KEPT {
-            let message = expect(&folder, 2, &[command, &["--log-file", file]].concat());
+            let message = said(&folder, 2, &[command, &["--log-file", file]].concat());
             let wanted = format!(
                 "error: --log-file: `{file}` is there already and is no log, so it is not overwritten\n"
             );
@@ -81,7 +71,7 @@ fn a_log_replaces_logs_only() {
     folder.file("empty.log", "");
     for format in ["human", "json", "human"] {
         for log in ["new.log", "empty.log"] {
-            expect(&folder, 0, &["run", "k.toml", "--log-file", log, "--message-format", format]);
+            said(&folder, 0, &["run", "k.toml", "--log-file", log, "--message-format", format]);
             let text = std::fs::read_to_string(folder.0.join(log)).unwrap();
             assert!(text.contains("log of wavemill ") && text.contains("instructions in "), "{text}");
             assert_eq!(text.starts_with('{'), format == "json", "{text}");
@@ -91,7 +81,7 @@ fn a_log_replaces_logs_only() {
     // A command that is refused leaves an earlier log as it is, and no new one.
     let earlier = std::fs::read(folder.0.join("new.log")).unwrap();
     for log in ["new.log", "other.log"] {
-        expect(&folder, 3, &["info", "none.co", "--log-file", log]);
+        said(&folder, 3, &["info", "none.co", "--log-file", log]);
     }
     assert_eq!(std::fs::read(folder.0.join("new.log")).unwrap(), earlier);
     assert!(!folder.0.join("other.log").exists());
@@ -101,7 +91,7 @@ fn a_log_replaces_logs_only() {
 fn a_log_is_not_what_the_command_writes() {
     let folder = folder("log_and_results");
     let both = |args: &[&str], log: &str| {
-        let message = expect(&folder, 2, &[args, &["--log-file", log]].concat());
+        let message = said(&folder, 2, &[args, &["--log-file", log]].concat());
         assert!(message.starts_with("error: --log-file: `"), "{message}");
         message
     };
@@ -138,10 +128,10 @@ fn results_do_not_replace_what_they_are_compared_with() {
     let before = contents(&folder);
     let outs = ["c=ref.bin", "c=./ref.bin", "a=ref.bin"];
     for out in outs {
-        let message = expect(&folder, 2, &[&RUN[..], &["--expect", "c=@ref.bin", "--out", out]].concat());
+        let message = said(&folder, 2, &[&RUN[..], &["--expect", "c=@ref.bin", "--out", out]].concat());
         assert!(message.contains("ref.bin` is what is expected, too"), "{message}");
         // The launch file expects it, too.
-        let message = expect(&folder, 2, &["run", "k.toml", "--out", out]);
+        let message = said(&folder, 2, &["run", "k.toml", "--out", out]);
         assert!(message.contains("ref.bin` is what is expected, too"), "{message}");
     }
     assert_eq!(contents(&folder), before);
@@ -152,13 +142,13 @@ fn no_two_results_go_to_one_file() {
     let folder = folder("two_outputs");
     let absolute = format!("a={}", folder.0.join("o.npy").display());
     for other in ["a=o.npy", "a=./o.npy", "c[0]=o.npy", &absolute] {
-        let message = expect(&folder, 2, &[&RUN[..], &["--out", "c=o.npy", "--out", other]].concat());
+        let message = said(&folder, 2, &[&RUN[..], &["--out", "c=o.npy", "--out", other]].concat());
         assert!(message.contains("o.npy` is written more than once"), "{message}");
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("o.npy", folder.0.join("link.npy")).unwrap();
-        let message = expect(&folder, 2, &[&RUN[..], &["--out", "c=o.npy", "--out", "a=link.npy"]].concat());
+        let message = said(&folder, 2, &[&RUN[..], &["--out", "c=o.npy", "--out", "a=link.npy"]].concat());
         assert!(message.contains("`link.npy` is written more than once"), "{message}");
     }
     let head = "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a:f32[64]', 'b:f32[64]', 'c:f32[64]', 'n=64']\n";
@@ -169,7 +159,7 @@ fn no_two_results_go_to_one_file() {
     ] {
         let tables = [first, second].map(|out| format!("[[launch]]\nout = ['{out}']\n")).concat();
         folder.file("two.toml", format!("{head}{above}{tables}"));
-        let message = expect(&folder, 2, &["run", "two.toml"]);
+        let message = said(&folder, 2, &["run", "two.toml"]);
         assert!(message.contains("o.npy` is written more than once"), "{message}");
     }
     assert!(!folder.0.join("o.npy").exists());
@@ -197,10 +187,10 @@ fn output_that_is_lost_is_an_error() {
         assert_eq!(output.status.code(), Some(3), "{args:?}: {}", err(&output));
         assert!(err(&output).contains("cannot write the standard output: "), "{args:?}: {}", err(&output));
     }
-    let message = expect(&folder, 3, &[&RUN[..], &["--log-file", "/dev/full"]].concat());
+    let message = said(&folder, 3, &[&RUN[..], &["--log-file", "/dev/full"]].concat());
     assert!(message.contains("error: --log-file: cannot write `/dev/full`: "), "{message}");
     let trace = [&RUN[..], &["--trace"]].concat();
-    let message = expect(&folder, 3, &[&trace[..], &["--trace-file", "/dev/full"]].concat());
+    let message = said(&folder, 3, &[&trace[..], &["--trace-file", "/dev/full"]].concat());
     assert!(message.contains("error: cannot write `/dev/full`: "), "{message}");
     let output = folder.command().args(trace).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "a trace that nobody could see");

@@ -4,16 +4,10 @@ mod common;
 
 use std::process::Output;
 
-use common::Folder;
+use common::{Folder, expect};
 use serde_json::Value;
 
 /// Runs the command, which must end with that code.
-fn expect(folder: &Folder, code: i32, args: &[&str]) -> Output {
-    let output = folder.run(args);
-    assert_eq!(output.status.code(), Some(code), "{}", err(&output));
-    output
-}
-
 fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }

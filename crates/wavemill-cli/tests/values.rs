@@ -2,19 +2,7 @@
 
 mod common;
 
-use std::process::Output;
-
-use common::Folder;
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn expect(folder: &Folder, code: i32, args: &[&str]) -> String {
-    let output = folder.run(args);
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", err(&output));
-    err(&output)
-}
+use common::{Folder, err, said};
 
 const RUN: [&str; 10] =
     ["run", "vector_add.co", "--grid", "1", "--block", "64", "a:f32[64]", "b:f32[64]", "c:f32[64]", "n=64"];
@@ -48,7 +36,7 @@ k:
 fn with_key(folder: &Folder, code: i32, line: &str) -> String {
     let rest = "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a:f32[64]', 'b:f32[64]', 'c:f32[64]', 'n=64']\n";
     folder.file("k.toml", format!("{line}\n{rest}"));
-    expect(folder, code, &["run", "k.toml"])
+    said(folder, code, &["run", "k.toml"])
 }
 
 #[test]
@@ -70,7 +58,7 @@ fn keys_and_options_take_the_same_values() {
             Err(_) => format!("{name} = '{value}'"),
         };
         for value in good {
-            expect(&folder, 0, &[&RUN[..], &[&option(value)]].concat());
+            said(&folder, 0, &[&RUN[..], &[&option(value)]].concat());
             with_key(&folder, 0, &key(value));
             if bytes {
                 with_key(&folder, 0, &format!("{name} = '{value}'"));
@@ -78,7 +66,7 @@ fn keys_and_options_take_the_same_values() {
         }
         for value in bad {
             let messages = [
-                expect(&folder, 2, &[&RUN[..], &[&option(value)]].concat()),
+                said(&folder, 2, &[&RUN[..], &[&option(value)]].concat()),
                 with_key(&folder, 2, &key(value)),
             ];
             for message in messages {
@@ -93,10 +81,10 @@ fn keys_and_options_take_the_same_values() {
         message.contains("threads: expected a number of threads from 1 to 1024, found `5000`"),
         "{message}"
     );
-    expect(&folder, 2, &["bench", "--small", "--kernel", "vector_add", "--threads", "100000"]);
-    let message = expect(&folder, 2, &["bench", "--runs", "0"]);
+    said(&folder, 2, &["bench", "--small", "--kernel", "vector_add", "--threads", "100000"]);
+    let message = said(&folder, 2, &["bench", "--runs", "0"]);
     assert!(message.contains("expected a number of 1 or more"), "{message}");
-    let message = expect(&folder, 2, &[&RUN[..6], &["a:f32[64]=random(1,nan,2)"], &RUN[7..]].concat());
+    let message = said(&folder, 2, &[&RUN[..6], &["a:f32[64]=random(1,nan,2)"], &RUN[7..]].concat());
     assert!(message.contains("an end of the range of `random` is no number"), "{message}");
 }
 
@@ -104,7 +92,7 @@ fn keys_and_options_take_the_same_values() {
 fn traces_of_no_instruction_are_refused() {
     let folder = folder("trace_ranges");
     let traced =
-        |code, range: &str| expect(&folder, code, &[&RUN[..], &["--trace", "--trace-pc", range]].concat());
+        |code, range: &str| said(&folder, code, &[&RUN[..], &["--trace", "--trace-pc", range]].concat());
     for range in
         ["0x0..0x10", "0xffffffffffff0000..0xffffffffffffffff", "vector_add+0x1", "vector_add+1..3", "5"]
     {
@@ -128,14 +116,14 @@ fn traces_of_no_instruction_are_refused() {
 fn settings_of_a_target_are_said_once() {
     let folder = folder("target_settings");
     for target in ["gfx90a:xnack+:xnack-", "gfx942:sramecc+:sramecc+", "mi210:xnack-:xnack-"] {
-        let message = expect(&folder, 2, &[&RUN[..], &["--target", target]].concat());
+        let message = said(&folder, 2, &[&RUN[..], &["--target", target]].concat());
         assert!(message.contains("is no setting of its target features"), "{message}");
     }
     // Of code that needs a setting, the hint has it.
     folder.file("xnack.s", XNACK);
-    expect(&folder, 0, &["asm", "xnack.s", "--out", "xnack.co"]);
+    said(&folder, 0, &["asm", "xnack.s", "--out", "xnack.co"]);
     let line = ["run", "xnack.co", "--grid", "1", "--block", "64", "--target", "gfx90a:xnack-"];
-    let message = expect(&folder, 3, &line);
+    let message = said(&folder, 3, &line);
     assert!(message.contains("is for gfx90a:xnack+, which does not run on gfx90a:xnack-"), "{message}");
     assert!(message.contains("It runs on gfx90a:xnack+ ("), "{message}");
 }
@@ -153,18 +141,18 @@ fn names_out_of_code_objects_stay_on_their_lines() {
     }
     folder.file("vector_add.co", object);
     let shown = r"ve\u{1b}[31m\nad";
-    let message = expect(&folder, 0, &[&RUN[..], &["--trace"]].concat());
+    let message = said(&folder, 0, &[&RUN[..], &["--trace"]].concat());
     assert!(!message.contains('\x1b') && message.contains(shown), "{message}");
     assert!(message.lines().skip(1).all(|line| line.starts_with("(0,0,0) wave 0  ")), "{message}");
     let short = ["c:f32[60]", "n=64"];
-    let message = expect(&folder, 4, &[&RUN[..8], &short].concat());
+    let message = said(&folder, 4, &[&RUN[..8], &short].concat());
     assert!(message.contains(&format!("\n  kernel       {shown} + 0x")), "{message}");
     let table = "[[launch]]\n[[launch]]\n";
     folder.file(
         "k.toml",
         format!("object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a:f32[64]', 'b:f32[64]', 'c:f32[64]', 'n:u32=64']\n{table}"),
     );
-    let message = expect(&folder, 0, &["run", "k.toml"]);
+    let message = said(&folder, 0, &["run", "k.toml"]);
     assert!(message.starts_with(&format!("launch 1 (`{shown}`): ")), "{message}");
 }
 

@@ -9,6 +9,7 @@
 //!   ignored, with the reason, and counted on the last line of the test binary's output; with
 //!   `WAVEMILL_REQUIRE_ORACLES=1` it fails instead;
 //! - [`same_relocatable`] and [`same_linked`] hold files that Wavemill writes against those of LLVM's tools;
+//! - [`clang`] compiles the repository's kernels, for tests of what compilers make;
 //! - [`Filler`] makes the words: deterministic fillings of the bits that a test leaves free.
 //!
 //! It is a development crate: nothing that Wavemill ships depends on it.
@@ -16,12 +17,14 @@
 mod disasm;
 mod files;
 mod fill;
+mod sources;
 mod suite;
 mod tools;
 
 pub use disasm::{LlvmOracle, Verdict};
 pub use files::{same_linked, same_relocatable};
 pub use fill::{Filler, Span, SplitMix64};
+pub use sources::{clang, kernels, listed, run};
 pub use suite::{Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required};
 pub use tools::{OracleMissing, Tool, assemble, objdump};
 

@@ -9,6 +9,7 @@ use wavemill_object::write::{
 use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
 
 use super::kernel::Kernel;
+use super::section::SectionGroup;
 use super::symbols::{Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -293,12 +294,12 @@ impl Assembler<'_> {
 
     /// Sections, symbols and relocations of the module.
     fn put_together(&mut self, module: &mut Module, needs: Vec<Need>) {
-        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut groups: Vec<(SectionGroup, Vec<usize>)> = Vec::new();
         for (index, section) in std::mem::take(&mut self.sections).into_iter().enumerate() {
-            if let Some(name) = &section.group {
-                match groups.iter_mut().find(|(known, _)| known == name) {
+            if let Some(group) = &section.group {
+                match groups.iter_mut().find(|(known, _)| known.name == group.name) {
                     Some((_, members)) => members.push(index),
-                    None => groups.push((name.clone(), vec![index])),
+                    None => groups.push((group.clone(), vec![index])),
                 }
             }
             module.add_section(section.finish());
@@ -307,7 +308,7 @@ impl Assembler<'_> {
         for symbol in &mut self.symbols.all {
             if symbol.meaning.is_none()
                 && !symbol.used
-                && let Some(&section) = self.section_index.get(&*symbol.name)
+                && let Some(&section) = self.section_index.get(&*symbol.name).and_then(|all| all.first())
             {
                 symbol.meaning = Some(Meaning::Label { section, offset: 0 });
                 symbol.is_section = true;
@@ -359,12 +360,12 @@ impl Assembler<'_> {
         for section in &mut module.sections {
             section.relocations.sort_by_key(|relocation| relocation.offset);
         }
-        for (name, members) in groups {
+        for (SectionGroup { name, comdat }, members) in groups {
             let index = self.symbols.id(&name);
             let signature = *numbers.entry(index).or_insert_with(|| {
                 module.add_symbol(Symbol { binding: Binding::Local, ..Symbol::undefined(name) })
             });
-            module.groups.push(Group { signature, comdat: true });
+            module.groups.push(Group { signature, comdat });
             let group = GroupId(module.groups.len() - 1);
             for member in members {
                 if let Some(section) = module.sections.get_mut(member) {

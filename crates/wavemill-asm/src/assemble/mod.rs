@@ -231,7 +231,8 @@ struct Assembler<'a> {
     version: CodeObjectVersion,
     parser: Parser,
     sections: Vec<SectionState>,
-    section_index: HashMap<String, usize>,
+    /// The sections of each name.
+    section_index: HashMap<String, Vec<usize>>,
     /// Bytes in all sections.
     bytes: u64,
     current: usize,

@@ -19,8 +19,18 @@ pub(super) struct SectionState {
     pub(super) bytes: Vec<u8>,
     /// The size of a section of zeros.
     pub(super) size: u64,
-    /// The comdat group that it is in.
-    pub(super) group: Option<String>,
+    /// The group that it is in.
+    pub(super) group: Option<SectionGroup>,
+    /// What tells it from others of its name (`unique,1`).
+    pub(super) unique: Option<u32>,
+}
+
+/// A group of sections, which a linker takes or leaves together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SectionGroup {
+    pub(super) name: String,
+    /// Of several groups of the name, the linker takes one.
+    pub(super) comdat: bool,
 }
 
 /// The most that a section of zeros may hold, and that all sections may hold together otherwise.
@@ -53,9 +63,24 @@ fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
 impl Assembler<'_> {
     /// The section of this name, made as usual if it is new.
     pub(super) fn section_named(&mut self, name: &str) -> usize {
-        if let Some(&index) = self.section_index.get(name) {
-            return index;
+        match self.known_section(name, None, None) {
+            Some(index) => index,
+            None => self.new_section(name),
         }
+    }
+
+    /// The section of this name, group and number, if the source has had it.
+    fn known_section(&self, name: &str, group: Option<&str>, unique: Option<u32>) -> Option<usize> {
+        let same = |&&index: &&usize| {
+            self.sections.get(index).is_some_and(|section| {
+                section.unique == unique && section.group.as_ref().map(|group| &*group.name) == group
+            })
+        };
+        self.section_index.get(name)?.iter().find(same).copied()
+    }
+
+    /// Makes a section as usual for its name.
+    fn new_section(&mut self, name: &str) -> usize {
         let (flags, kind, zeros) = usual(name);
         self.sections.push(SectionState {
             name: name.to_owned(),
@@ -68,9 +93,10 @@ impl Assembler<'_> {
             bytes: Vec::new(),
             size: 0,
             group: None,
+            unique: None,
         });
         let index = self.sections.len() - 1;
-        self.section_index.insert(name.to_owned(), index);
+        self.section_index.entry(name.to_owned()).or_default().push(index);
         index
     }
 
@@ -109,7 +135,7 @@ impl Assembler<'_> {
 
     /// The section of this name for strings that may be merged.
     pub(super) fn string_section(&mut self, name: &str) -> usize {
-        let known = self.section_index.contains_key(name);
+        let known = self.known_section(name, None, None).is_some();
         let index = self.section_named(name);
         if let (false, Some(section)) = (known, self.sections.get_mut(index)) {
             section.flags = SectionFlags::MERGE | SectionFlags::STRINGS;
@@ -214,7 +240,8 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    /// `NAME, "flags", @type, entry size, group, comdat`.
+    /// `NAME, "flags", @type, entry size, group, comdat, unique, number`. Sections of one name are told apart by group and
+    /// number; what a source says of one a second time must be what it has said first, or nothing.
     fn section_header(&mut self, cursor: &mut Cursor<'_>) -> Result<usize, Fail> {
         let start = cursor.at();
         let name = if cursor.peek() == Some(b'"') {
@@ -232,18 +259,18 @@ impl Assembler<'_> {
         if name.is_empty() {
             return Err(cursor.expected("the name of a section"));
         }
-        let known = self.section_index.contains_key(&name);
-        let index = self.section_named(&name);
         if !cursor.eat(",") {
             self.end(cursor)?;
-            return Ok(index);
+            return Ok(self.section_named(&name));
         }
         let at = cursor.at();
         let (letters, length) =
             line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
         cursor.go_to(at + length);
-        let mut flags = SectionFlags::default();
-        let (mut grouped, mut merged) = (false, false);
+        // Some names say flags by themselves.
+        let (mut flags, mut kind, mut zeros) = usual(&name);
+        let (mut grouped, mut merged, mut same_group) = (false, false, false);
+        let mut said = !letters.is_empty();
         for letter in letters {
             flags |= match letter {
                 b'a' => SectionFlags::ALLOC,
@@ -259,22 +286,35 @@ impl Assembler<'_> {
                     grouped = true;
                     SectionFlags::default()
                 }
+                b'?' => {
+                    same_group = true;
+                    SectionFlags::default()
+                }
                 b'R' => SectionFlags(0x20_0000),
                 other => {
                     let message = format!("`{}` is no flag of a section", char::from(other));
-                    return Err(
-                        Diagnostic::new(at..at + length, message).note("flags are a, w, x, M, S, G, e and R")
-                    );
+                    return Err(Diagnostic::new(at..at + length, message)
+                        .note("flags are a, w, x, M, S, G, ?, e and R"));
                 }
             };
         }
-        let (mut kind, mut zeros) = (usual(&name).1, usual(&name).2);
+        if grouped && same_group {
+            return Err(Diagnostic::new(
+                at..at + length,
+                "`G` names a group, and `?` takes that of the section before",
+            ));
+        }
         let mut entry_size = 0;
         let mut group = None;
+        let mut unique = None;
+        if same_group {
+            group = self.section().group.clone();
+        }
         if cursor.eat(",") {
             if !(cursor.eat("@") || cursor.eat("%")) {
                 return Err(cursor.expected("the type of the section, such as `@progbits`"));
             }
+            said = true;
             (kind, zeros) = match cursor.peek_name() {
                 "progbits" => (SectionType::Program, false),
                 "nobits" => (SectionType::Program, true),
@@ -305,28 +345,56 @@ impl Assembler<'_> {
             }
             if grouped {
                 cursor.expect(",")?;
-                group = Some(cursor.name().to_owned());
-                if cursor.eat(",") && !cursor.eat_name("comdat") {
-                    return Err(cursor.expected("`comdat`"));
+                let name = self.symbol_name(cursor)?;
+                let at = cursor.at();
+                let comdat = cursor.eat(",") && cursor.eat_name("comdat");
+                if !comdat {
+                    cursor.go_to(at);
                 }
+                group = Some(SectionGroup { name, comdat });
             }
+            if cursor.eat(",") {
+                if !cursor.eat_name("unique") {
+                    return Err(cursor.expected(if grouped { "`comdat` or `unique`" } else { "`unique`" }));
+                }
+                cursor.expect(",")?;
+                let at = cursor.at();
+                let number = self.absolute(cursor)?;
+                let number = u32::try_from(number).ok().filter(|number| *number != u32::MAX);
+                unique = Some(number.ok_or_else(|| {
+                    Diagnostic::new(at..cursor.end(), "expected a number from 0 to 4294967294")
+                })?);
+            }
+        } else if merged || grouped {
+            return Err(cursor.expected("`,` and the type of the section, such as `@progbits`"));
         }
         self.end(cursor)?;
+        let found = self.known_section(&name, group.as_ref().map(|group| &*group.name), unique);
+        let index = found.unwrap_or_else(|| self.new_section(&name));
+        let span = start..cursor.end();
         let section = &mut self.sections[index];
-        if known
-            && (section.flags, section.kind) != (flags, kind)
-            && section.bytes.len() as u64 + section.size > 0
-        {
-            return Err(Diagnostic::new(
-                start..cursor.end(),
-                format!("section `{name}` has been given another type or other flags before"),
-            ));
+        let (own, new) = ((section.kind, section.zeros), (kind, zeros));
+        let differs = match found {
+            Some(_) if said && own != new => Some("another type"),
+            Some(_) if said && section.flags != flags => Some("other flags"),
+            Some(_) if said && section.entry_size != entry_size => Some("another size of its entries"),
+            _ => None,
+        };
+        if let Some(what) = differs {
+            let message = format!("section `{name}` has been given {what} before");
+            return Err(Diagnostic::new(span, message)
+                .note("`unique` and a number behind the type make another section of the name"));
         }
-        section.flags = flags;
-        section.kind = kind;
-        section.zeros = zeros;
-        section.entry_size = entry_size;
-        section.group = group;
+        if found.is_none() {
+            section.flags = flags;
+            (section.kind, section.zeros) = new;
+            section.entry_size = entry_size;
+            section.group = group;
+            section.unique = unique;
+            if unique.is_some() {
+                section.align = 1;
+            }
+        }
         Ok(index)
     }
 }

@@ -14,7 +14,7 @@ use wavemill_isa::gcn::{
 use super::line::{Line, Short};
 use super::mnemonic::Suffix;
 use super::number::{self, reading};
-use super::special;
+use super::{has_sign, special};
 
 /// Names for branch targets.
 ///
@@ -138,12 +138,9 @@ impl<'a, 'w> Printer<'a, 'w> {
         let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
         let inline = !packed || self.has(Flag::Mix);
         let bit = |bits: u8| inline && bits >> source & 1 != 0;
-        // Integers and narrow floats have no sign bit to flip, and SDWA none in packed values: the bits may be set but
-        // do nothing.
-        let packed_sdwa = spec.ty.count > 1 && self.modifiers.sdwa.is_some();
-        let float = !is_integer(spec.ty.elem) && spec.ty.elem.bits() >= 16 && !packed_sdwa;
+        let sign = has_sign(spec, self.modifiers.sdwa.is_some());
         let (neg, abs, sext) =
-            (float && bit(self.modifiers.neg), float && bit(self.modifiers.abs), bit(self.modifiers.sext));
+            (sign && bit(self.modifiers.neg), sign && bit(self.modifiers.abs), bit(self.modifiers.sext));
         // `neg(1)` is not the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
         const BAR: Short = Short::new("|");
@@ -506,10 +503,4 @@ impl<'a, 'w> Printer<'a, 'w> {
         self.bit(export.compr, "compr")?;
         self.bit(export.vm, "vm")
     }
-}
-
-/// Signed and unsigned integers.
-fn is_integer(elem: Elem) -> bool {
-    use Elem::{I4, I8, I16, I24, I32, I64, U4, U8, U16, U24, U32, U64};
-    matches!(elem, I4 | I8 | I16 | I24 | I32 | I64 | U4 | U8 | U16 | U24 | U32 | U64)
 }

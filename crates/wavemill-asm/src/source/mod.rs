@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::fmt::{self, Write};
 
 use wavemill_isa::Target;
-use wavemill_object::write::{Contents, Module, SectionFlags, SectionId, SectionType, SymbolId};
+use wavemill_object::write::{Contents, Module, Section, SectionFlags, SectionId, SectionType, SymbolId};
 use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, disassemble_metadata};
 
 use crate::gcn::parse::Parser;
@@ -254,6 +254,13 @@ impl Writer<'_> {
         self.contents(id)
     }
 
+    /// How many sections of the same name and group stand before this one.
+    fn number_among_namesakes(&self, id: SectionId) -> usize {
+        let Some(section) = self.module.sections.get(id.0) else { return 0 };
+        let same = |other: &&Section| (&other.name, other.group) == (&section.name, section.group);
+        self.module.sections.iter().take(id.0).filter(same).count()
+    }
+
     fn section_header(&mut self, id: SectionId) -> fmt::Result {
         let Some(section) = self.module.sections.get(id.0) else { return Ok(()) };
         let zeros = matches!(section.contents, Contents::Zeros(_));
@@ -275,6 +282,7 @@ impl Writer<'_> {
         if usual == Some((section.flags, zeros))
             && section.kind == SectionType::Program
             && section.group.is_none()
+            && self.number_among_namesakes(id) == 0
         {
             return self.statement(format_args!("{}", section.name));
         }
@@ -310,8 +318,15 @@ impl Writer<'_> {
         let name = names::section(&section.name);
         let merged = section.flags.has(SectionFlags::MERGE);
         let entries = if merged { format!(",{}", section.entry_size) } else { String::new() };
-        let group = group.map_or(String::new(), |signature| format!(",{},comdat", self.names.of(signature)));
-        self.statement(format_args!(".section\t{name},\"{flags}\",{kind}{entries}{group}"))?;
+        let comdat =
+            section.group.and_then(|group| self.module.groups.get(group.0)).is_some_and(|group| group.comdat);
+        let comdat = if comdat { ",comdat" } else { "" };
+        let group = group.map_or(String::new(), |signature| format!(",{}{comdat}", self.names.of(signature)));
+        let unique = match self.number_among_namesakes(id) {
+            0 => String::new(),
+            number => format!(",unique,{number}"),
+        };
+        self.statement(format_args!(".section\t{name},\"{flags}\",{kind}{entries}{group}{unique}"))?;
         if rest != 0 {
             self.remark(format_args!("flags that no letter stands for: {rest:#x}"))?;
         }

@@ -62,7 +62,9 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
     match float {
         Some(value) if f64::is_finite(value) => Ok(Some(Number::Float(value))),
         Some(_) => Err(wrong("too large for a float of 64 bits")),
-        None if radix == 8 => Err(wrong("no octal number (a leading 0 means octal)")),
+        None if radix == 8 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(wrong("no octal number (a leading 0 means octal)"))
+        }
         None => Err(wrong("no number")),
     }
 }

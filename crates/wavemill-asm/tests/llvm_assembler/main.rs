@@ -29,7 +29,7 @@ use wavemill_oracle::{Failed, OracleMissing, Suite, Tool, assemble};
 /// Texts per form, unless the environment asks for more.
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6 };
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 67;
+const LISTED: usize = 64;
 const LIST: &str = include_str!("disagreements.txt");
 
 fn main() -> ExitCode {

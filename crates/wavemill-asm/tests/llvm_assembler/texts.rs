@@ -405,9 +405,20 @@ fn text(inst: &Inst) -> String {
     text
 }
 
+/// Texts that the random ones hardly ever are, each from a run with many of them in which the two sides differed.
+const RARE: [&str; 6] = [
+    "v_pk_fma_f32 v[0:1], 1e-50, s[0:1], s[0:1]",
+    "v_div_scale_f32 v0, s[10:11], s0, abs(v1), s0",
+    "v_div_scale_f64 v[0:1], vcc, v[2:3], v[2:3], |v[4:5]|",
+    "buffer_store_format_d16_xyzw a[0:1], off, s[52:55],  scc",
+    "v_pk_mad_u16 v0, v67, v99,  0op_sel:[0,0,1] op_sel_hi:[0,0,0] neg_lo:[0,0,1]",
+    "v_cvt_f32_bf16_e32 v0, 0.15915494309189532",
+];
+
 /// All texts for `target`.
 pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
     let mut all = Texts::default();
+    all.mutated.extend(RARE.map(str::to_owned));
     let mut random = SplitMix64::new(target.index() as u64);
     for form in forms(target) {
         all.forms += 1;

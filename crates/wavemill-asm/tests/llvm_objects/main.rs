@@ -3,19 +3,23 @@
 //! The sources are what clang makes of the kernels of this repository, and some written by hand for directives that compilers
 //! do not write.
 
-use std::collections::BTreeSet;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
-use wavemill_asm::{Options, assemble};
+use object::{Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationTarget};
+use support::assembled;
+use wavemill_asm::Options;
 use wavemill_object::write::write_relocatable;
-use wavemill_oracle::{Failed, Suite, Tool};
+use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run};
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
-    for source in listed(own_folder(), "s") {
+    for source in listed(&own_folder(), "s") {
         for target in ["gfx906", "gfx90a", "gfx942", "gfx950", "gfx9-generic", "gfx9-4-generic"] {
             let name = source.file_stem().unwrap_or_default().to_string_lossy();
             let source = source.clone();
@@ -25,7 +29,7 @@ fn main() -> ExitCode {
             });
         }
     }
-    for (at, kernel) in listed(repository().join("kernels"), "cl").into_iter().enumerate() {
+    for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // One target for each, and all for those that have what is rare: calls, tables of functions, texts, variables.
         let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
@@ -55,45 +59,15 @@ fn main() -> ExitCode {
 /// Kernels that clang 22 itself crashes on, with debug information and optimisation.
 const CRASHES: [&str; 1] = ["printf"];
 
-fn repository() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn own_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/llvm_objects")
-}
-
-fn listed(folder: PathBuf, extension: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension().is_some_and(|own| own == extension));
-    files.sort();
-    assert!(!files.is_empty());
-    files
-}
-
-/// What a tool that must succeed writes to its output; the error is what it says.
-fn run(command: &mut Command) -> Result<Vec<u8>, Failed> {
-    let output = command.output()?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
 }
 
 /// The assembly that clang makes of a kernel; with debug information it also says who made it.
 fn compile(kernel: &Path, target: &str, level: &str) -> Result<String, Failed> {
     let debug = level.ends_with("-g");
-    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
-    let text = run(Command::new(Tool::Clang.path()?)
-        .current_dir(repository().join("kernels"))
-        .args("-S -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -nogpulib".split(' '))
-        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
-        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
-        .args(level.split(' '))
-        .args([format!("-mcpu={target}"), (if debug { "-fident" } else { "-fno-ident" }).to_owned()])
-        .arg(kernel)
-        .args(["-o", "-"]))?;
+    let ident = if debug { "-fident" } else { "-fno-ident" };
+    let text = run(clang(kernel, target, &format!("-S {level} {ident}"))?.args(["-o", "-"]))?;
     Ok(String::from_utf8(text)?)
 }
 
@@ -114,22 +88,21 @@ fn llvm(source: &str, target: &str) -> Result<Vec<u8>, Failed> {
 fn compare(source: &str, target: &str) -> Result<(), Failed> {
     let theirs = llvm(source, target)?;
     let options = Options { target: Some(target.parse()?), ..Options::default() };
-    let module = assemble(source, &options).map_err(|reports| {
-        let lines = reports
-            .iter()
-            .take(10)
-            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
-        lines.collect::<Vec<_>>().join("\n")
-    })?;
+    let module = assembled(source, &options)?;
     let ours = write_relocatable(&module)?;
     let (theirs, ours) = (object::File::parse(&*theirs)?, object::File::parse(&*ours)?);
     let mut compared = 0;
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for section in theirs.sections() {
         let name = section.name()?;
         if name.starts_with(".rela") || NOT_COMPARED.contains(&name) {
             continue;
         }
-        let Some(own) = ours.section_by_name(name) else {
+        // Of several with one name, each is compared with that in its place.
+        let place = seen.entry(name.to_owned()).or_insert(0);
+        let own = ours.sections().filter(|own| own.name() == Ok(name)).nth(*place);
+        *place += 1;
+        let Some(own) = own else {
             // Sections without anything in them may be left out.
             if section.size() == 0 {
                 continue;
@@ -153,6 +126,15 @@ fn compare(source: &str, target: &str) -> Result<(), Failed> {
         same(name, &relocations(&theirs, &section)?, &relocations(&ours, &own)?)?;
     }
     assert!(compared > 0);
+    for own in ours.sections().filter(|own| own.size() > 0) {
+        let name = own.name()?;
+        let number = ours.sections().filter(|own| own.name() == Ok(name)).count();
+        let theirs = seen.get(name).copied().unwrap_or(0);
+        if number > theirs && !name.starts_with(".rela") && !NOT_COMPARED.contains(&name) {
+            return Err(format!("{number} sections {name}, and {theirs} there").into());
+        }
+    }
+    same("the groups", &groups(&theirs)?, &groups(&ours)?)?;
     same("the symbol table", &symbols(&theirs)?, &symbols(&ours)?)?;
     assert_eq!(theirs.flags(), ours.flags());
     Ok(())
@@ -174,8 +156,30 @@ fn same(what: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Resul
     }
 }
 
+/// Groups with their flag and what they hold.
+fn groups(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
+    let mut all = BTreeSet::new();
+    for section in file.sections() {
+        if section.name()? != ".group" {
+            continue;
+        }
+        let words: Vec<u32> =
+            (section.data()?.as_chunks().0.iter().copied()).map(u32::from_le_bytes).collect();
+        let mut text = format!("flags {:#x}:", words.first().copied().unwrap_or(0));
+        for index in words.iter().skip(1) {
+            let member = file.section_by_index(object::SectionIndex(*index as usize))?;
+            text += &format!(" {} of {} bytes", member.name()?, member.size());
+        }
+        all.insert(text);
+    }
+    for comdat in file.comdats() {
+        all.insert(format!("comdat {}", comdat.name()?));
+    }
+    Ok(all)
+}
+
 /// Tables of the file itself, which its other parts are compared instead of.
-const NOT_COMPARED: [&str; 4] = ["", ".strtab", ".shstrtab", ".symtab"];
+const NOT_COMPARED: [&str; 5] = ["", ".strtab", ".shstrtab", ".symtab", ".group"];
 
 /// The symbols that a table of symbols' numbers has.
 fn named(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Result<BTreeSet<String>, Failed> {

@@ -1,9 +1,11 @@
-//! Instances for tests, and their texts.
+//! Instances for tests, their texts, and sources that must assemble.
 #![allow(dead_code, unreachable_pub, reason = "every test program uses its part of it")]
 
 use wavemill_asm::gcn::print;
+use wavemill_asm::{Options, assemble};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Form, Inst, decode};
+use wavemill_object::write::Module;
 use wavemill_oracle::{Filler, Span};
 
 /// How many fillings may be refused before a form counts as impossible to fill.
@@ -37,4 +39,15 @@ pub fn text(inst: &Inst) -> String {
     let mut text = String::new();
     print(&mut text, inst).expect("a String takes any text");
     text
+}
+
+/// What a source without mistakes assembles to; the error is its first mistakes.
+pub fn assembled(source: &str, options: &Options<'_>) -> Result<Module, String> {
+    assemble(source, options).map_err(|reports| {
+        let lines = reports
+            .iter()
+            .take(10)
+            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
+        lines.collect::<Vec<_>>().join("\n")
+    })
 }

@@ -4,12 +4,16 @@
 //! A few are committed (`tests/triton/sample`, made by `kernels/triton/compile.py`). `WAVEMILL_TRITON` names a folder with
 //! more, which that script has filled.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use flate2::read::GzDecoder;
-use wavemill_asm::{Options, assemble};
+use support::assembled;
+use wavemill_asm::Options;
 use wavemill_object::write::link;
 use wavemill_oracle::{Failed, Suite, same_linked};
 
@@ -42,7 +46,6 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         name.ends_with(".s") || name.ends_with(".s.gz")
     });
     files.sort();
-    files.sort();
     files
 }
 
@@ -60,13 +63,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failed> {
 fn check(source: &Path) -> Result<(), Failed> {
     let text = String::from_utf8(read(source)?)?;
     // The source names its target.
-    let module = assemble(&text, &Options::default()).map_err(|reports| {
-        let lines = reports
-            .iter()
-            .take(10)
-            .map(|report| format!("{}: {} [{}]", report.line, report.diagnostic, report.text));
-        lines.collect::<Vec<_>>().join("\n")
-    })?;
+    let module = assembled(&text, &Options::default())?;
     let object = source.to_string_lossy().replace(".s", ".co");
     same_linked(&read(Path::new(&object))?, &link(&module)?)
 }

@@ -8,7 +8,9 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use wavemill_asm::{IncludedFile, Options, assemble_with, integer};
-use wavemill_object::write::{LinkError, Module, link, write_relocatable};
+use wavemill_object::write::{
+    LinkError, LinkOptions, LinkProblem, Module, Undefined, link_with, write_relocatable,
+};
 use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::failure::Failure;
@@ -21,7 +23,10 @@ Examples:
   wavemill asm kernel.s -o kernel.co && wavemill run kernel.co --kernel NAME ...
   wavemill asm kernel.s --filetype obj -o kernel.o
   echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
-  wavemill asm --target gfx942 --json - < instructions.s";
+  wavemill asm --target gfx942 --json - < instructions.s
+
+With --json a source is a list of questions: every line is answered, and the exit code is 0 however many have
+mistakes. Without it, a source with mistakes ends with exit code 3; --message-format json tells them as JSON, too.";
 
 /// Options of `wavemill asm`.
 #[derive(clap::Args, Debug)]
@@ -37,11 +42,14 @@ pub(crate) struct AsmArgs {
     /// What to write: by default what the name of --out ends in, a code object otherwise, and text to the standard output
     #[arg(long, value_enum, value_name = "TYPE")]
     filetype: Option<FileType>,
+    /// Code objects: what happens to symbols that the source uses and does not define, as with the option of ld.lld
+    #[arg(long, value_enum, value_name = "HOW")]
+    unresolved_symbols: Option<UnresolvedSymbols>,
     /// Text: write the machine code behind each instruction
     #[arg(long)]
     show_encoding: bool,
-    /// One JSON object for each statement, or line with mistakes, on a line of its own
-    #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding"])]
+    /// One JSON object for each statement, or line with mistakes, on a line of its own; mistakes are answers, and the exit code is 0
+    #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding", "unresolved_symbols"])]
     json: bool,
     /// Set a symbol before the source is read; 1 without =VALUE
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition_or_name)]
@@ -60,6 +68,15 @@ enum FileType {
     Obj,
     /// A code object, ready to be loaded
     Co,
+}
+
+/// What happens to symbols that nobody defines.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum UnresolvedSymbols {
+    /// They are mistakes (default)
+    ReportAll,
+    /// They are left to the loader, which must find them in another code object
+    IgnoreAll,
 }
 
 /// Reads `NAME=NUMBER`, for clap: numbers are what they are in sources.
@@ -133,6 +150,11 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     if args.show_encoding && filetype != FileType::Asm {
         return Err(Failure::usage("--show-encoding is for text: leave it out, or use --filetype asm"));
     }
+    if args.unresolved_symbols.is_some() && filetype != FileType::Co {
+        return Err(Failure::usage(
+            "--unresolved-symbols is for code objects: other files keep such symbols anyway",
+        ));
+    }
     let mut listing = listing::Listing::new(&symbols);
     let assembled = assemble_with(&source, &options, &mut |event| {
         if filetype == FileType::Asm {
@@ -152,7 +174,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let bytes = match filetype {
         FileType::Asm => listing.text(&module, args.show_encoding).into_bytes(),
         FileType::Obj => write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?,
-        FileType::Co => linked(&module)?,
+        FileType::Co => linked(&module, args.unresolved_symbols)?,
     };
     match &args.out {
         Some(out) => files::write(out, bytes),
@@ -164,13 +186,22 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
 }
 
 /// The code object of a module.
-fn linked(module: &Module) -> Result<Vec<u8>, Failure> {
-    link(module).map_err(|error| match error {
+fn linked(module: &Module, unresolved: Option<UnresolvedSymbols>) -> Result<Vec<u8>, Failure> {
+    let undefined = match unresolved {
+        Some(UnresolvedSymbols::IgnoreAll) => Undefined::Keep,
+        Some(UnresolvedSymbols::ReportAll) | None => Undefined::Refuse,
+    };
+    link_with(module, &LinkOptions { undefined }).map_err(|error| match error {
         LinkError::Problems(problems) => {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Failure::input(lines.join("\n")).help(
-                "`--filetype obj` writes a relocatable file, which a linker can put together with others.",
-            )
+            let missing = problems.iter().any(|problem| matches!(problem, LinkProblem::Undefined { .. }));
+            let mut help =
+                "`--filetype obj` writes a relocatable file, which a linker can put together with others."
+                    .to_owned();
+            if missing && undefined == Undefined::Refuse {
+                help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
+            }
+            Failure::input(lines.join("\n")).help(help)
         }
         error => Failure::input(error.to_string()),
     })

@@ -1,7 +1,6 @@
 //! Machine code without a file around it.
 
-use wavemill_object::write::{Module, Section, SectionFlags};
-use wavemill_object::{CodeObjectVersion, Container, Error, TargetId, Unlinked};
+use wavemill_object::{Container, Error, TargetId, Unlinked};
 
 use super::hex;
 use crate::failure::Failure;
@@ -29,15 +28,5 @@ pub(super) fn unlinked(target: &TargetId, bytes: &[u8], binary: bool) -> Result<
         }
         code
     };
-    let mut module = Module::new(target.clone(), CodeObjectVersion::V6);
-    let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
-    module.add_section(Section::new(".text", flags, 4, code));
-    Ok(Unlinked {
-        module,
-        linked: false,
-        addresses: vec![0],
-        got: Vec::new(),
-        legacy_kernels: Vec::new(),
-        left_out: Vec::new(),
-    })
+    Ok(Unlinked::from_code(target.clone(), code))
 }

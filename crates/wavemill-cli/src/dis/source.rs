@@ -4,10 +4,11 @@ use std::fmt;
 use std::io::{self, Write};
 
 use wavemill_asm::{InstructionSet, SourceError, SourceOptions, write_source};
-use wavemill_object::Unlinked;
+use wavemill_object::{CodeObjectVersion, Unlinked};
 
 use super::unknown_target;
 use crate::failure::Failure;
+use crate::message::{self, Kind};
 
 /// Text that goes to a writer of bytes, whose error is kept.
 struct Text<'a, W> {
@@ -36,6 +37,13 @@ pub(super) fn write(
 ) -> Result<bool, Failure> {
     let id = &unlinked.module.target;
     InstructionSet::of(id).ok_or_else(|| unknown_target(id))?;
+    let version = unlinked.module.version;
+    if version < CodeObjectVersion::V4 {
+        let text = format!(
+            "{name} is a code object {version}, and what is assembled of its source is one of v4, the oldest that is written"
+        );
+        message::say(Kind::Note, &text);
+    }
     let mut text = String::new();
     if let Some(only) = options.only {
         // Whether the function is there is known only behind the heading.

@@ -1,6 +1,8 @@
 //! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
 
 mod disassemble;
+mod llvm_options;
+mod system;
 mod text;
 
 use std::ffi::OsString;
@@ -19,7 +21,8 @@ use crate::message::{self, Format};
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-mistakes, as llvm-mc's is.
+mistakes, as llvm-mc's is. Options of llvm-mc that are not listed above are refused, with the
+reason; -show-inst is one, which prints numbers of LLVM's own tables.
 
 Examples:
   wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
@@ -70,30 +73,12 @@ pub(crate) struct McArgs {
     /// Version of the code object format
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(4..=6), default_value = "6")]
     amdhsa_code_object_version: u8,
-    /// Say that LLVM's own names of instructions are not known here
-    #[arg(long, hide = true)]
-    show_inst: bool,
-    /// Take warnings as errors
+    /// Tell no warnings
+    #[arg(short = 'W', long, conflicts_with = "fatal_warnings")]
+    no_warn: bool,
+    /// Tell warnings as mistakes
     #[arg(long)]
     fatal_warnings: bool,
-    /// Tell no warnings
-    #[arg(long)]
-    no_warn: bool,
-    /// Changes nothing: the syntax of amdgcn has no variants
-    #[arg(long, value_name = "NUMBER", hide = true)]
-    output_asm_variant: Option<u32>,
-    /// Changes nothing: the instructions of amdgcn have no longer forms
-    #[arg(long, hide = true)]
-    mc_relax_all: bool,
-    /// Changes nothing: a source may begin without a section here
-    #[arg(short = 'n', hide = true)]
-    no_section: bool,
-    /// Say that no debug information is made for sources
-    #[arg(short = 'g', hide = true)]
-    debug: bool,
-    /// Say that comments are not kept
-    #[arg(long, hide = true)]
-    preserve_comments: bool,
     /// Print the version
     #[arg(long)]
     version: bool,
@@ -109,10 +94,20 @@ enum FileType {
     Null,
 }
 
-/// The options with one dash become those with two, which the reader of the command line knows.
-pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
+/// An option of llvm-mc on the command line that is not taken.
+pub(crate) fn refused_option(args: &[OsString]) -> Option<Failure> {
+    llvm_options::refused(args.get(command_place(args)? + 1..)?)
+}
+
+/// Whether a command line runs `mc`.
+pub(crate) fn is_command(args: &[OsString]) -> bool {
+    command_place(args).is_some()
+}
+
+/// Where `mc` stands on a command line that runs it.
+fn command_place(args: &[OsString]) -> Option<usize> {
     // Options of all commands may stand in front.
-    let Some(at) = args.iter().skip(1).position(|arg| arg == "mc").map(|at| at + 1) else { return args };
+    let at = args.iter().skip(1).position(|arg| arg == "mc")? + 1;
     let takes_value = ["--color", "--message-format", "--log-file"];
     let in_front = args.get(1..at).unwrap_or_default();
     let only_options = in_front.iter().enumerate().all(|(index, arg)| {
@@ -124,9 +119,12 @@ pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
     });
     let value_itself =
         at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
-    if !only_options || value_itself {
-        return args;
-    }
+    (only_options && !value_itself).then_some(at)
+}
+
+/// The options with one dash become those with two, which the reader of the command line knows.
+pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
+    let Some(at) = command_place(&args) else { return args };
     let mut behind = false;
     let rewrite = |(index, arg): (usize, OsString)| {
         behind |= arg == "--";
@@ -195,18 +193,6 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         println!("wavemill {} as llvm-mc, for amdgcn", env!("CARGO_PKG_VERSION"));
         return Ok(true);
     }
-    if args.show_inst {
-        return Err(Failure::usage(
-            "-show-inst shows LLVM's own names of instructions, which are not known here",
-        ));
-    }
-    if args.debug {
-        return Err(Failure::usage("-g: debug information about the source itself is not made here")
-            .help("Lines that the source names with .file and .loc do come into the object."));
-    }
-    if args.preserve_comments {
-        return Err(Failure::usage("-preserve-comments: comments are not kept here; leave the option out"));
-    }
     if args.mcpu.as_deref() == Some("help") {
         println!("Processors whose instructions Wavemill knows:");
         InstructionSet::processors().for_each(|name| println!("  {name}"));
@@ -267,7 +253,8 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     match (args.filetype, assembled.module) {
         (FileType::Asm, _) => write(args, writer.finish().as_bytes())?,
         (FileType::Obj, Some(module)) if right => {
-            let object = write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?;
+            let mut object = write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?;
+            system::adapt_header(&mut object, args.triple.as_deref().unwrap_or_default(), &id);
             write(args, &object)?;
         }
         _ => {}

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::options::{Job, Wanted};
+use super::job::{Job, Wanted};
 use super::spec::{ArgSpec, Init};
 use crate::failure::Failure;
 use crate::files::{Identity, identity};

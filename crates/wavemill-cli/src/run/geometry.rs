@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wavemill::Kernel;
 
-use super::options::LaunchJob;
+use super::job::LaunchJob;
 use super::text::{Extent, Grouped};
 use crate::failure::{Failure, escaped};
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use wavemill::{Kernel, ParameterKind, TargetChoice};
 
+use super::job::{Job, LaunchJob};
 use super::launch_file::StatsLevel;
-use super::options::{Job, LaunchJob};
 use super::plan::Known;
 use super::spec::ArgSpec;
 use super::text::quoted;

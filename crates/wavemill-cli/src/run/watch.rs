@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressDrawTarget;
 use wavemill::RunControl;
 
-use super::options::Job;
+use super::job::Job;
 use super::progress::Progress;
 use crate::failure::{Exit, Failure};
 use crate::message::{self, Format};

@@ -41,6 +41,33 @@ impl Folder {
     }
 }
 
+/// What a command wrote to its standard output.
+pub fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a command wrote to its standard error.
+pub fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a command and expects an exit code.
+pub fn ends(code: i32, command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{command:?}\n{}{}", out(&output), err(&output));
+    output
+}
+
+/// Runs `wavemill` in the folder and expects an exit code.
+pub fn expect(folder: &Folder, code: i32, args: &[&str]) -> Output {
+    ends(code, folder.command().args(args))
+}
+
+/// What `wavemill` says on its standard error when it ends with an exit code.
+pub fn said(folder: &Folder, code: i32, args: &[&str]) -> String {
+    err(&expect(folder, code, args))
+}
+
 /// The root of the repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -219,12 +219,19 @@ impl InstBuilder {
             return Err(BuildError::Modifier { op, field });
         }
         for (spec, operand) in self.given() {
-            writer.operand(spec, operand).map_err(|fault| BuildError::Operand {
-                op,
-                role: spec.role,
-                operand,
-                fault,
-            })?;
+            writer
+                .operand(spec, operand)
+                .map_err(|fault| {
+                    let (expected, found) = (spec.ty.dwords(), operand.dwords());
+                    match fault {
+                        // Another width would have another alignment.
+                        OperandFault::Alignment(_) if expected != 0 && expected != found => {
+                            OperandFault::Width { expected, found }
+                        }
+                        fault => fault,
+                    }
+                })
+                .map_err(|fault| BuildError::Operand { op, role: spec.role, operand, fault })?;
         }
         // Constant bits last: they are not for operands to change.
         for (index, word) in writer.words.iter_mut().enumerate() {

@@ -37,7 +37,7 @@ pub enum Rule {
     StatusOfStore,
     /// Offsets into scalar buffers are not negative (Vega ISA 7.2).
     NegativeBufferOffset,
-    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.2.4).
+    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.4.1).
     AtomicChannels,
     /// DMASK of a gather names one channel (Vega ISA 8.2.4).
     GatherChannel,

@@ -271,6 +271,12 @@ impl Elem {
         matches!(self, F16 | F32 | F64 | Bf16 | Xf32 | Fp8 | Bf8 | Fp6 | Bf6 | Fp4 | F8f6f4)
     }
 
+    /// Whether negation and absolute value change an element: floats of 16 bits and more, and untyped dwords
+    /// (V_CNDMASK_B32). Of integers and narrower floats the bits may be set, but do nothing, and have no text.
+    pub const fn has_sign(self) -> bool {
+        self.is_float() && self.bits() >= 16 || matches!(self, Elem::B32)
+    }
+
     /// Whether the operand is a constant of the instruction word, not a register or a value.
     pub const fn is_immediate(self) -> bool {
         use Elem::*;

@@ -143,9 +143,7 @@ fn source_mods(inst: &Inst, m: &Modifiers, number: usize, ty: Type) -> Option<Sr
     let row = inst.row();
     let bit = |mask: u8| mask >> number & 1 != 0;
     let half = |high: bool| if high { SubDword::Word1 } else { SubDword::Dword };
-    // Bits in front of an integer source are accepted and mean nothing; V_CNDMASK_B32 has untyped sources that take
-    // them.
-    let signed = bit(row.float_mods) && (ty.elem.is_float() || ty.elem == Elem::B32);
+    let signed = bit(row.float_mods) && ty.elem.has_sign();
     let mut mods = SrcMods { abs: signed && bit(m.abs), neg: signed && bit(m.neg), ..SrcMods::default() };
     if let Some(Sdwa { src0_sel, src1_sel, .. }) = m.sdwa {
         match number {

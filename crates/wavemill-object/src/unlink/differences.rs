@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Unlinked;
-use crate::write::{Contents, Definition, SectionId, SymbolType};
+use crate::write::{Contents, Definition, Module, Section, SectionId, SymbolType};
 
 /// Differences of one kind beyond these are counted only.
 const SHOWN: usize = 5;
@@ -20,8 +20,9 @@ impl Unlinked {
         }
         for (index, section) in own.sections.iter().enumerate().filter(|(_, own)| own.contents.size() != 0) {
             let name = &section.name;
+            // Of several with one name, each is compared with that in its place.
             let found =
-                others.sections.iter().position(|other| other.name == *name && other.contents.size() != 0);
+                namesakes(others, name).nth(namesakes(own, name).take_while(|at| *at < index).count());
             let Some((found, there)) = found.and_then(|at| Some((at, others.sections.get(at)?))) else {
                 out.push(format!("only one has {name}"));
                 continue;
@@ -38,9 +39,13 @@ impl Unlinked {
                 }
                 _ => {}
             }
-            let form = |section: &crate::write::Section| (section.kind, section.flags, section.align);
+            let form = |section: &Section| (section.kind, section.flags, section.align);
             if form(section) != form(there) {
                 out.push(format!("{name} is {:?} and {:?}", form(section), form(there)));
+            }
+            let (group, theirs) = (group(own, section), group(others, there));
+            if group != theirs {
+                out.push(format!("{name} is in the groups {group:?} and {theirs:?}"));
             }
             let (address, theirs) = (self.addresses.get(index), other.addresses.get(found));
             if address != theirs {
@@ -58,7 +63,10 @@ impl Unlinked {
 
     fn place(&self, section: SectionId, offset: u64) -> String {
         let name = self.module.sections.get(section.0).map_or("", |section| &section.name);
-        format!("{name}+{offset:#x}")
+        match namesakes(&self.module, name).take_while(|at| *at < section.0).count() {
+            0 => format!("{name}+{offset:#x}"),
+            before => format!("{name} ({})+{offset:#x}", before + 1),
+        }
     }
 
     /// Relocations, with places in sections for symbols that are defined.
@@ -93,6 +101,18 @@ impl Unlinked {
             })
             .collect()
     }
+}
+
+/// The sections of a name that are not empty.
+fn namesakes(module: &Module, name: &str) -> impl Iterator<Item = usize> {
+    let sections = module.sections.iter().enumerate();
+    sections.filter(move |(_, one)| one.name == name && one.contents.size() != 0).map(|(index, _)| index)
+}
+
+/// The name of a section's group, and whether a linker takes one of several.
+fn group<'a>(module: &'a Module, section: &Section) -> Option<(&'a str, bool)> {
+    let group = module.groups.get(section.group?.0)?;
+    Some((&module.symbols.get(group.signature.0)?.name, group.comdat))
 }
 
 /// Tells what only one of two sets has.

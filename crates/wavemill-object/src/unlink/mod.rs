@@ -8,10 +8,11 @@ use object::elf::{self, SHN_LORESERVE};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, SymbolTable};
 
 use crate::elf::{
-    Binding, Header, LE, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON, STT_AMDGPU_HSA_KERNEL,
-    elf_error, name, version_and_target,
+    Binding, CodeObjectVersion, Header, LE, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON,
+    STT_AMDGPU_HSA_KERNEL, elf_error, name, version_and_target,
 };
 use crate::error::{Error, Result};
+use crate::target::TargetId;
 use crate::write::{
     Contents, Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType,
     Symbol, SymbolId, SymbolType, Visibility,
@@ -36,6 +37,23 @@ pub struct Unlinked {
     pub legacy_kernels: Vec<SymbolId>,
     /// Sections that are not in the module although the source had them: those that nothing at run time looks at.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Unlinked {
+    /// Machine code as if it had been assembled from a source that has nothing else.
+    pub fn from_code(target: TargetId, code: Vec<u8>) -> Unlinked {
+        let mut module = Module::new(target, CodeObjectVersion::V6);
+        let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
+        module.add_section(Section::new(".text", flags, 4, code));
+        Unlinked {
+            module,
+            linked: false,
+            addresses: vec![0],
+            got: Vec::new(),
+            legacy_kernels: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// An entry of the global offset table: the address of a symbol.
@@ -227,6 +245,8 @@ impl<'a> Reader<'a> {
                 SHN_ABS => Some(Definition::Absolute(value)),
                 SHN_COMMON => Some(Definition::Common { align: value.max(1) }),
                 SHN_AMDGPU_LDS => Some(Definition::LocalMemory { align: value.max(1) }),
+                // It names the group and nothing else.
+                index if self.is_group(index) => Some(Definition::Undefined),
                 index if index < SHN_LORESERVE => {
                     self.places.get(usize::from(index)).copied().flatten().map(|section| {
                         let base = self.unlinked.addresses.get(section.0).copied().unwrap_or(0);
@@ -272,6 +292,12 @@ impl<'a> Reader<'a> {
             self.symbols.push(id);
         }
         Ok(())
+    }
+
+    /// Whether the section of this index is a group of others.
+    fn is_group(&self, index: u16) -> bool {
+        let section = self.table.section(object::SectionIndex(index.into()));
+        section.is_ok_and(|section| section.sh_type(LE) == elf::SHT_GROUP)
     }
 
     /// The relocations of a file that has not been linked.

@@ -83,6 +83,7 @@ impl File {
 /// Where things stand in the file: their indices.
 struct Indices {
     sections: Vec<u32>,
+    groups: Vec<u32>,
     symbols: Vec<u32>,
     symtab: u32,
     strtab: u32,
@@ -104,18 +105,26 @@ fn groups_before(module: &Module) -> Vec<(GroupId, usize)> {
 
 fn indices(module: &Module) -> Indices {
     let before = groups_before(module);
-    let groups_at = |wanted: usize| before.iter().filter(|&&(_, place)| place == wanted).count() as u32;
     let strtab = 1;
     let mut next = strtab + 1;
+    let mut groups = vec![0; module.groups.len()];
+    let mut place_groups = |wanted: usize, next: &mut u32| {
+        for (group, _) in before.iter().filter(|(_, place)| *place == wanted) {
+            if let Some(index) = groups.get_mut(group.0) {
+                *index = *next;
+            }
+            *next += 1;
+        }
+    };
     let mut sections = Vec::with_capacity(module.sections.len());
     for (at, section) in module.sections.iter().enumerate() {
-        next += groups_at(at);
+        place_groups(at, &mut next);
         sections.push(next);
         // Its relocations follow it.
         next += if section.relocations.is_empty() { 1 } else { 2 };
     }
-    let symtab = next + groups_at(usize::MAX);
-    Indices { sections, symbols: module.symbol_indices(), symtab, strtab }
+    place_groups(usize::MAX, &mut next);
+    Indices { sections, groups, symbols: module.symbol_indices(), symtab: next, strtab }
 }
 
 /// Writes a relocatable ELF file.
@@ -237,7 +246,15 @@ fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut
         let symbol = &module.symbols[index];
         locals += u32::from(symbol.binding == Binding::Local);
         let st_name = file.names.add(&symbol.name);
-        encoder().symbol(&mut table, &entry(symbol, indices, st_name));
+        let mut entry = entry(symbol, indices, st_name);
+        // A symbol that does nothing but name a group belongs to the group.
+        let named = module.groups.iter().position(|group| group.signature.0 == index);
+        if let (Definition::Undefined, Binding::Local, Some(group)) =
+            (symbol.definition, symbol.binding, named)
+        {
+            entry.st_shndx = elf::SymbolSection::new(indices.groups.get(group).copied().unwrap_or(0));
+        }
+        encoder().symbol(&mut table, &entry);
     }
     file.section(".symtab", &table, encoder().symtab_section_header(indices.strtab, locals));
 }

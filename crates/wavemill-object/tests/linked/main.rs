@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wavemill_object::CodeObject;
 use wavemill_object::write::{LinkError, LinkOptions, Undefined, link_with, write_relocatable};
-use wavemill_oracle::{Failed, Suite, Tool, same_linked, same_relocatable};
+use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run, same_linked, same_relocatable};
 
 mod messages;
 mod read;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
     suite.oracle_test("what the linker refuses", &tools, refused);
     suite.oracle_test("target ids and versions", &tools, headers);
-    for (at, kernel) in kernels().into_iter().enumerate() {
+    for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // One target each for the many, all for those that have what is rare: calls, tables of functions, texts, variables.
         let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
@@ -48,25 +48,8 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-fn repository() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn listed(folder: PathBuf, extension: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension().is_some_and(|own| own == extension));
-    files.sort();
-    assert!(!files.is_empty());
-    files
-}
-
 fn sources() -> Vec<PathBuf> {
-    listed(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/linked"), "s")
-}
-
-fn kernels() -> Vec<PathBuf> {
-    listed(repository().join("kernels"), "cl")
+    listed(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linked"), "s")
 }
 
 /// A folder for one test that is removed at its end.
@@ -90,15 +73,6 @@ impl Drop for Folder {
     }
 }
 
-/// Runs a tool that must succeed; the error is what it says.
-fn run(command: &mut Command) -> Result<(), Failed> {
-    let output = command.output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
-}
-
 /// Assembles a source with LLVM.
 fn assemble(source: &Path, target: &str, object: &Path) -> Result<(), Failed> {
     let (processor, features) = target.split_once(':').unwrap_or((target, ""));
@@ -115,11 +89,13 @@ fn assemble(source: &Path, target: &str, object: &Path) -> Result<(), Failed> {
         .arg(format!("-mattr={}", features.join(",")))
         .arg(source)
         .arg("-o")
-        .arg(object))
+        .arg(object))?;
+    Ok(())
 }
 
 fn lld(object: &Path, linked: &Path) -> Result<(), Failed> {
-    run(Command::new(LLD.path()?).arg("-shared").arg(object).arg("-o").arg(linked))
+    run(Command::new(LLD.path()?).arg("-shared").arg(object).arg("-o").arg(linked))?;
+    Ok(())
 }
 
 /// Reads an object that LLVM made, writes it and links it, and compares both with what LLVM's tools make.
@@ -160,17 +136,8 @@ fn assembly(source: &Path) -> Result<(), Failed> {
 fn compiled(source: &Path, target: &str, level: &str) -> Result<(), Failed> {
     let folder = Folder::new()?;
     let object = folder.0.join("theirs.o");
-    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
-    run(Command::new(Tool::Clang.path()?)
-        .current_dir(repository().join("kernels"))
-        .args("-c -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -fno-ident -nogpulib".split(' '))
-        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
-        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
-        .args([level, &format!("-mcpu={target}")])
-        .args((level == "-O0").then_some("-g"))
-        .arg(source)
-        .arg("-o")
-        .arg(&object))?;
+    let debug = if level == "-O0" { " -g" } else { "" };
+    run(clang(source, target, &format!("-c -fno-ident {level}{debug}"))?.arg("-o").arg(&object))?;
     check(&folder.0, &object)
 }
 

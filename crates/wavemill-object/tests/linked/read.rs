@@ -34,6 +34,10 @@ pub(crate) fn module(data: &[u8]) -> Result<Module, Failed> {
     let table = header.sections(LE, data)?;
     let symbols = table.symbols(LE, data, elf::SHT_SYMTAB)?;
 
+    let groups: Vec<u16> = (table.enumerate())
+        .filter(|(_, section)| section.sh_type(LE) == elf::SHT_GROUP)
+        .map(|(index, _)| index.0 as u16)
+        .collect();
     let mut sections = vec![None; table.len()];
     for (index, section) in table.enumerate() {
         let kind = section.sh_type(LE);
@@ -71,6 +75,7 @@ pub(crate) fn module(data: &[u8]) -> Result<Module, Failed> {
                 0xfff1 => Definition::Absolute(value),
                 0xfff2 => Definition::Common { align: value },
                 0xff00 => Definition::LocalMemory { align: value },
+                section if groups.contains(&section) => Definition::Undefined,
                 section => Definition::Section {
                     section: sections[usize::from(section)]
                         .ok_or("a symbol in a section without contents")?,

@@ -6,8 +6,10 @@ use wavemill_isa::gcn::{
     OperandSpec, Role, SdwaSel, Special,
 };
 
+use super::super::has_sign;
+use super::apply::{Refusal, always_set, apply, settable};
 use super::mnemonic::Named;
-use super::modifier::{self, Modifier, Name, Refusal};
+use super::modifier::{self, Modifier, Name};
 use super::operand::{Argument, Value};
 use super::{Fixup, FixupKind, Parsed, constant, report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -129,7 +131,7 @@ impl Attempt<'_> {
         let at = |progress| move |fail| Rejection { progress, fail };
         let mut all = Modifiers::plain(self.form);
         if let Some(sdwa) = &mut all.sdwa
-            && modifier::settable(self.form, self.target, FieldId::DstUnused)
+            && settable(self.form, self.target, FieldId::DstUnused)
         {
             // As LLVM has it. Where a part of the destination is written, the text must say so: see `broken_rule`.
             sdwa.dst_unused = DstUnused::Preserve;
@@ -150,7 +152,7 @@ impl Attempt<'_> {
                     format!("`{text}` is given twice"),
                 )));
             }
-            modifier::apply(modifier, self.form, self.target, &mut all).map_err(|refusal| match refusal {
+            apply(modifier, self.form, self.target, &mut all).map_err(|refusal| match refusal {
                 Refusal::Misplaced(fail) => at(NO_PLACE)(fail),
                 Refusal::Wrong(fail) => at(AT_MODIFIERS)(fail),
             })?;
@@ -167,7 +169,7 @@ impl Attempt<'_> {
 
     /// The operands that the text must have, given the modifiers.
     fn present(&self, all: &Modifiers, specs: &mut [Option<&'static OperandSpec>; 8]) -> usize {
-        let to_lds = all.lds || modifier::always_set(self.form, self.target, FieldId::Lds);
+        let to_lds = all.lds || always_set(self.form, self.target, FieldId::Lds);
         let mut count = 0;
         for spec in self.form.op.row().operands {
             let moved =
@@ -262,7 +264,8 @@ impl Attempt<'_> {
             Encoding::Mai | Encoding::MaiScaled => false,
             _ => field(FieldId::Neg) || field(FieldId::Src0Neg),
         };
-        let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0);
+        let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0)
+            && has_sign(spec, all.sdwa.is_some());
         // VOP3B has its second destination where VOP3A has the bits for absolute values.
         let no_abs = has_fields && !field(FieldId::Abs) && !field(FieldId::Src0Abs) && !self.has(Flag::Mix);
         if argument.abs && no_abs {

@@ -4,10 +4,13 @@
 //! type. An inline constant is used wherever one has these bits.
 
 use half::{bf16, f16};
-use wavemill_isa::gcn::{Elem, Format, InlineFloat, Operand, OperandSpec, Row};
+use wavemill_isa::gcn::{Elem, Format, InlineFloat, Operand, OperandSpec, Role, Row};
 
 use super::super::number::{Reading, reading};
 use super::operand::Constant;
+
+/// `0.15915494`, which singles and halves print for 1 / (2 pi), too.
+const INV_TWO_PI: f64 = 0.159_154_94;
 
 /// Why a number cannot stand in an operand's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,12 +100,12 @@ pub(super) fn operand(
         if neg { bits ^ sign } else { bits }
     };
     match constant {
-        Constant::Int(value) if !(abs || neg) => integer(kind, value),
+        Constant::Int(value) if !(abs || neg) => integer(row, kind, value),
         // The bits of an integer and the double that they are the upper half of change differently.
         Constant::Int(_) if kind == Kind::Double => Err(Misfit::SignOfDouble),
         Constant::Int(value) => {
             let bits = integer_bits(kind.width(), value).ok_or(Misfit::Bits(kind.width()))?;
-            integer(kind, modified(bits) as i64)
+            integer(row, kind, modified(bits) as i64)
         }
         Constant::Float(value) => float(kind, value, modified),
     }
@@ -112,7 +115,7 @@ pub(super) fn operand(
 pub(super) fn literal(row: &Row, spec: &OperandSpec, constant: Constant) -> Result<Operand, Misfit> {
     let kind = kind(row, spec);
     let bits = match constant {
-        Constant::Int(value) => literal_int(kind, value)?,
+        Constant::Int(value) => literal_int(row, kind, value)?,
         // Bits of a hardware register.
         Constant::Float(_) if row.format == Format::Sopk => return Err(Misfit::FloatForInteger),
         Constant::Float(value) => match kind {
@@ -127,7 +130,7 @@ pub(super) fn literal(row: &Row, spec: &OperandSpec, constant: Constant) -> Resu
 }
 
 /// The literal for an integer: as many bits as the operand reads, at most 32.
-fn literal_int(kind: Kind, value: i64) -> Result<u32, Misfit> {
+fn literal_int(row: &Row, kind: Kind, value: i64) -> Result<u32, Misfit> {
     let width = match kind {
         Kind::Int16 | Kind::Half | Kind::Bfloat => 16,
         _ => 32,
@@ -137,8 +140,11 @@ fn literal_int(kind: Kind, value: i64) -> Result<u32, Misfit> {
         return Err(Misfit::NegativeForUnsigned);
     }
     let bits = integer_bits(width, value).ok_or(Misfit::Bits(width))? as u32;
-    // LLVM fills the half that is not read.
-    Ok(if kind == Kind::Int16 && value < 0 { value as u32 } else { bits })
+    // LLVM fills the half that is not read with the sign: of integers, and where a literal always stands behind the
+    // instruction.
+    let always = || row.operands.iter().any(|spec| spec.role == Role::Literal);
+    let extended = kind == Kind::Int16 || kind == Kind::Half && always();
+    Ok(if value < 0 && extended { value as u32 } else { bits })
 }
 
 /// The low bits of an integer that has no more than `width` of them, signed or unsigned.
@@ -164,7 +170,7 @@ fn inline(kind: Kind, bits: u64) -> Option<Operand> {
     inline_int((bits << unused) as i64 >> unused).or_else(|| inline_float(kind, bits))
 }
 
-fn integer(kind: Kind, value: i64) -> Result<Operand, Misfit> {
+fn integer(row: &Row, kind: Kind, value: i64) -> Result<Operand, Misfit> {
     if let Some(inline) = inline_int(value) {
         return Ok(inline);
     }
@@ -179,7 +185,7 @@ fn integer(kind: Kind, value: i64) -> Result<Operand, Misfit> {
     };
     match found {
         Some(inline) => Ok(inline),
-        None => Ok(Operand::Literal(literal_int(kind, value)?)),
+        None => Ok(Operand::Literal(literal_int(row, kind, value)?)),
     }
 }
 
@@ -194,10 +200,9 @@ fn float(kind: Kind, value: f64, modified: impl Fn(u64) -> u64) -> Result<Operan
             let bits = modified(half_bits(value)?.into());
             (bits, Ok(bits as u32))
         }
-        // The inline constant 1 / (2 pi) is not the nearest to it.
-        Kind::Bfloat | Kind::PackedBfloat
-            if modified(0) == 0 && value as f32 == f32::from_bits(InlineFloat::InvTwoPi.f32_bits()) =>
-        {
+        // The inline constant 1 / (2 pi) has the name that it is printed with, of which it is not the nearest bfloat. Other
+        // spellings of the number are rounded, as LLVM does it.
+        Kind::Bfloat | Kind::PackedBfloat if modified(0) == 0 && value == INV_TWO_PI => {
             return Ok(Operand::Float(InlineFloat::InvTwoPi));
         }
         Kind::Bfloat | Kind::PackedBfloat => {

@@ -4,6 +4,7 @@
 //! tried in the order of the row, shortest first, and the decoder judges what comes out: what it reads back must be what
 //! the text says. Nothing here knows an instruction by name.
 
+mod apply;
 mod bind;
 mod constant;
 mod mnemonic;
@@ -139,7 +140,7 @@ impl Parser {
         }
         // Where `scc` is a modifier, it is no operand.
         let caches = self.target < Target::Gfx942
-            && named.forms(self.target).any(|form| modifier::settable(form, self.target, FieldId::Scc));
+            && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Scc));
         self.operands(&mut cursor, row.operands, caches, symbols)?;
         bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)
     }

@@ -201,12 +201,30 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// A float, or an expression whose value is known here.
+    fn known(&mut self) -> Result<Constant, Fail> {
+        let start = self.cursor.at();
+        let minus = self.cursor.eat("-");
+        if let Ok(Some(Number::Float(value))) = number(self.cursor) {
+            return Ok(Constant::Float(if minus { -value } else { value }));
+        }
+        self.cursor.go_to(start);
+        match expression(self.cursor, self.symbols)? {
+            Expression::Value(value) => Ok(Constant::Int(value)),
+            _ => Err(Diagnostic::new(
+                start..self.cursor.end(),
+                "expected a number for `lit`, found a symbol that has no value here",
+            )
+            .note("a symbol without `lit` around it is a literal anyway")),
+        }
+    }
+
     fn plain(&mut self) -> Result<Value, Fail> {
         if let Some(register) = self.register()? {
             return Ok(Value::Operand(register));
         }
         if self.function("lit") {
-            let value = self.constant()?;
+            let value = self.known()?;
             self.cursor.expect(")")?;
             return Ok(Value::Literal(value));
         }
@@ -286,7 +304,10 @@ impl Reader<'_, '_> {
             self.cursor.name();
             if !digits.is_empty() {
                 let span = start..self.cursor.end();
-                return file.tuple(digits.parse().unwrap_or(i64::MAX), 1, self.target, span).map(Some);
+                return match digits.parse() {
+                    Ok(number) => file.tuple(number, 1, self.target, span).map(Some),
+                    Err(_) => Err(file.beyond(span, name)),
+                };
             }
             if self.cursor.peek() == Some(b'[') {
                 return self.range(file, start).map(Some);
@@ -376,7 +397,7 @@ pub(super) enum File {
 
 impl File {
     /// The file that a name begins with, and the rest of the name, which has digits only.
-    fn of(name: &str) -> Option<(File, &str)> {
+    pub(super) fn of(name: &str) -> Option<(File, &str)> {
         let (file, rest) = match name.as_bytes() {
             [b'v', ..] => (File::Vgpr, name.get(1..)?),
             [b's', ..] => (File::Sgpr, name.get(1..)?),
@@ -425,12 +446,17 @@ impl File {
         match self.existing(first, dwords) {
             Some(operand) => Ok(operand),
             None => {
-                let last = first.saturating_add(dwords).saturating_sub(1);
-                let found = if first < 0 { first } else { last };
-                let message = format!("expected {name}0 to {name}{}, found {name}{found}", size - 1);
-                Err(Diagnostic::new(span, message))
+                let within = (0..size).contains(&first);
+                let found = if within { first.saturating_add(dwords.saturating_sub(1)) } else { first };
+                Err(self.beyond(span, &format!("{name}{found}")))
             }
         }
+    }
+
+    /// There is no such register.
+    fn beyond(self, span: Span, found: &str) -> Fail {
+        let (name, last) = (self.name(), self.size() - 1);
+        Diagnostic::new(span, format!("expected {name}0 to {name}{last}, found {found}"))
     }
 
     /// The tuple, if the file has all of it.
@@ -453,7 +479,7 @@ impl File {
 }
 
 /// Registers with names of their own, and `off`.
-fn special_register(name: &str) -> Option<Operand> {
+pub(super) fn special_register(name: &str) -> Option<Operand> {
     if name == "off" {
         return Some(Operand::Off);
     }

@@ -11,11 +11,11 @@ use super::bind::Attempt;
 use super::constant::Misfit;
 use super::mnemonic::{self, Named};
 use super::modifier::{self, Modifier};
-use super::operand::{Argument, Constant, File};
+use super::operand::{Argument, Constant, File, Value, special_register};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, NoSymbols};
+use crate::syntax::{Cursor, Expression, NoSymbols};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
 pub(super) fn list(targets: TargetSet) -> String {
@@ -124,12 +124,24 @@ fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> S
     }
 }
 
+/// Whether the encoding has only scalars, apart from memory.
+fn is_scalar(encoding: Encoding) -> bool {
+    use Encoding as E;
+    matches!(encoding, E::Sop1 | E::Sop2 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp | E::Smem)
+}
+
+/// Whether a constant can stand in the place of `spec`: not in fields that name a register only.
+fn takes_constants(form: &Form, target: Target, spec: &OperandSpec) -> bool {
+    let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
+    field.is_some_and(|field| match is_scalar(form.encoding) {
+        true => field.width == 8,
+        false => field.width == 9,
+    })
+}
+
 /// What can stand in the place of `spec`, which is so many registers.
 fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String {
-    use Encoding as E;
     let elem = spec.ty.elem;
-    let scalar_only =
-        matches!(form.encoding, E::Sop1 | E::Sop2 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp | E::Smem);
     let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
     let vgprs = |dwords: u8| match spec.accvgpr {
         true => tuple(dwords, "accumulation VGPR", "accumulation VGPRs", |n| format!("a[0:{}]", n - 1)),
@@ -152,10 +164,10 @@ fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String 
         (Elem::Saddr, _) => "address SGPRs or `off`".to_owned(),
         (Elem::Texel, _) => "data VGPRs".to_owned(),
         (_, None) => "`vcc`".to_owned(),
-        (_, Some(field)) => match (scalar_only, field.width) {
-            (true, 8) => format!("{}, or a constant", sgprs(dwords)),
-            (true, _) => sgprs(dwords),
-            (_, 9) => format!("{}, {}, or a constant", vgprs(dwords), sgprs(dwords)),
+        (_, Some(field)) => match (is_scalar(form.encoding), takes_constants(form, target, spec)) {
+            (true, true) => format!("{}, or a constant", sgprs(dwords)),
+            (true, false) => sgprs(dwords),
+            (false, true) => format!("{}, {}, or a constant", vgprs(dwords), sgprs(dwords)),
             _ if spec.role == Role::Sdst
                 || matches!(field.id, FieldId::Sdst | FieldId::Srsrc | FieldId::Ssamp | FieldId::Soffset) =>
             {
@@ -176,6 +188,30 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
         1 => format!("{mnemonic} takes one operand, {}", names.join(", ")),
         _ => format!("{mnemonic} takes {expected} operands, {}", names.join(", ")),
     };
+    let scalar = |argument: &Argument| {
+        matches!(argument.value, Value::Operand(Operand::Sgpr { .. } | Operand::Special { .. }))
+    };
+    let carry = specs.iter().flatten().position(|spec| spec.role == Role::Sdst).unwrap_or_default();
+    if found + 1 == expected
+        && carry != 0
+        && let Some(argument) = attempt.arguments.get(carry)
+        && !scalar(argument)
+    {
+        let start = argument.span.start;
+        return Diagnostic::new(argument.span.clone(), format!("{takes}; sdst is missing"))
+            .note("sdst is a bit for each lane: `vcc`, or a pair of SGPRs")
+            .fix_at(start..start, "vcc, ");
+    }
+    // Before GFX9, additions that write carries had the names of those that do not.
+    if found == expected + 1
+        && carry == 0
+        && attempt.arguments.get(1).is_some_and(scalar)
+        && let Some(name) = carrying(mnemonic)
+    {
+        return Diagnostic::new(attempt.mnemonic.clone(), format!("{takes}; found {found}"))
+            .note(format!("{name} is the one that writes carries"))
+            .replace_with(name);
+    }
     if found < expected {
         let missing: Vec<String> = specs
             .iter()
@@ -195,6 +231,12 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
         None => attempt.mnemonic.end,
     };
     Diagnostic::new(first..last, format!("{takes}; found {found}")).fix_at(before..last, "")
+}
+
+/// The instruction that does the same and writes carries, too.
+fn carrying(mnemonic: &str) -> Option<&'static str> {
+    let (operation, ty) = mnemonic.rsplit_once('_')?;
+    Op::from_name(&format!("{operation}_co_{ty}")).map(|op| op.row().name())
 }
 
 /// What an operand is, in words.
@@ -263,6 +305,12 @@ fn operand_fault(
         Operand::Ttmp { first, .. } => Some((File::Ttmp, first)),
         _ => None,
     };
+    let argument = attempt.arguments.iter().find(|argument| argument.span == span);
+    if let Some(Value::Symbolic(Expression::Symbol { name, .. })) = argument.map(|argument| &argument.value)
+        && !takes_constants(attempt.form, attempt.target, spec)
+    {
+        return symbol(format!("{role} is {expected}, found the symbol `{name}`"), name, span);
+    }
     match (fault, file) {
         (OperandFault::Width { expected: dwords, .. }, Some((file, first))) => {
             let expected = match spec.ty.dwords() {
@@ -300,9 +348,24 @@ fn operand_fault(
     }
 }
 
+/// A symbol stands where a register must be: perhaps a register but for its case.
+fn symbol(message: String, name: &str, span: Span) -> Fail {
+    let fail = Diagnostic::new(span, message);
+    let lower = name.to_ascii_lowercase();
+    let is_register = File::of(&lower).is_some_and(|(_, digits)| !digits.is_empty());
+    match is_register || special_register(&lower).is_some() {
+        true => fail.note("the names of registers are in lower case").replace_with(lower),
+        false => fail,
+    }
+}
+
 /// The encoding has no room for a literal.
 fn no_literal(attempt: &Attempt<'_>, spec: &OperandSpec, span: Span) -> Fail {
     let (role, encoding) = (spec.role.name(), attempt.form.encoding.name());
+    if !takes_constants(attempt.form, attempt.target, spec) {
+        let expected = expectation(attempt, spec);
+        return Diagnostic::new(span, format!("{role} is {expected}, found a literal"));
+    }
     Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} has room for none"))
         .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are possible; move others to a register first")
 }

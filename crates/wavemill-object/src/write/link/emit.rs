@@ -472,7 +472,9 @@ fn is_left_out(module: &Module, id: SymbolId) -> bool {
         }
         _ => false,
     };
-    symbol.kind == SymbolType::Section || (is_label && in_merged())
+    // What names a group and nothing else.
+    let nowhere = symbol.binding == Binding::Local && symbol.definition == Definition::Undefined;
+    symbol.kind == SymbolType::Section || nowhere || (is_label && in_merged())
 }
 
 /// Whether symbols with this visibility are local in the linked file.
