@@ -142,7 +142,7 @@ fn sections_of_one_name() {
     compare("sections", &first, &again);
     let order = |unlinked: &Unlinked| -> Vec<_> {
         let sections = unlinked.module.sections.iter().filter(|section| section.contents.size() > 0);
-        let group = |section: &Section| {
+        let group = |section: &wavemill_object::write::Section| {
             let group = section.group.map(|group| &unlinked.module.groups[group.0]);
             group.map(|group| (unlinked.module.symbols[group.signature.0].name.clone(), group.comdat))
         };

@@ -150,7 +150,7 @@ fn unresolved_symbols() {
         }
     }
     let output = folder.run(&["dis", "lines.co"]);
-    assert!(text(&output.stdout).contains("\t.quad elsewhere"), "{output:?}");
+    assert!(text(&output.stdout).contains("\t.quad\telsewhere"), "{output:?}");
 }
 
 /// What `.loc` says is what a fault report shows.

@@ -205,7 +205,9 @@ fn listed_options() -> Result<(), Failed> {
         let text = String::from_utf8(ours.stderr)?;
         assert!(!text.contains("unexpected argument"), "{dashed}: {text}");
         let refused = text.contains(&format!("llvm-mc's -{name} is not taken here: "));
-        assert_eq!(refused, ours.status.code() == Some(2) && !text.contains("value"), "{dashed}: {text}");
+        // The file's name is no value of the option, and the processor is named already.
+        let value = text.contains("invalid value") || text.contains("multiple times");
+        assert_eq!(refused, ours.status.code() == Some(2) && !value, "{dashed}: {text}");
     }
     assert!(seen > 30, "{help}");
     Ok(())
