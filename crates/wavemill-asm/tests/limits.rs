@@ -1,7 +1,7 @@
 //! Sources that would never end, or fill the memory: they are refused, with a reason; and what is no mistake and told all the
 //! same.
 
-use wavemill_asm::{Event, Options, assemble, assemble_with};
+use wavemill_asm::{Event, IncludedFile, Inclusion, Options, assemble, assemble_with};
 
 /// The first message about a source for gfx90a.
 fn refused(source: &str) -> String {
@@ -137,7 +137,8 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
     let mut told = Vec::new();
     let assembled = assemble_with(source, &Options::default(), &mut |event| match event {
         Event::Instruction { line, offset, .. } => told.push((line, offset)),
-        Event::Other { line, text } => told.push((line, text.len() as u64 + 1000)),
+        Event::Label { line, name, .. } => told.push((line, name.len() as u64 + 1000)),
+        Event::Other { line, text, .. } => told.push((line, text.len() as u64 + 1000)),
         _ => {}
     });
     assert_eq!(assembled.reports, []);
@@ -184,10 +185,14 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
 
 #[test]
 fn files_are_included_as_they_are() {
-    let include = |name: &str| match name {
-        "bytes" => Ok(vec![0xFF, 1, 2, 3, 4]),
-        "text" => Ok(b".byte 9\n".to_vec()),
-        _ => Err("there is none".to_owned()),
+    let include = |name: &str| {
+        let bytes: &[u8] = match name {
+            "bytes" => &[0xFF, 1, 2, 3, 4],
+            "text" => b".byte 9\n",
+            "outer" => b"\n\n.include \"bytes\"\n",
+            _ => return Err("there is none".to_owned()),
+        };
+        Ok(IncludedFile { path: format!("folder/{name}"), bytes: bytes.to_vec() })
     };
     let options = Options { include: &include, ..Options::default() };
     let source = "
@@ -204,6 +209,48 @@ fn files_are_included_as_they_are() {
     let data = module.section_named(".data").map(|id| &module.sections[id.0].contents);
     let expected = vec![0xFF, 1, 2, 3, 4, 3, 4, 1, 2, 4, 9];
     assert_eq!(data, Some(&wavemill_object::write::Contents::Bytes(expected)));
-    let wrong = assemble(&source.replace("\"text\"", "\"bytes\""), &options).expect_err("no text");
-    assert_eq!(wrong[0].diagnostic.message, "`bytes` is no text: byte 0 is not UTF-8");
+    // The place is in the included file, and its line is between those of the source.
+    let wrong = source.replace("\"text\"", "\"outer\"") + ".byte wrong-\n";
+    let wrong = assemble(&wrong, &options).expect_err("no text");
+    assert_eq!(
+        wrong[0].diagnostic.message,
+        "expected UTF-8 outside of strings and comments, found the byte 0xff"
+    );
+    let chain = |at: usize| {
+        let inclusion = wrong[at].inclusion.as_deref();
+        inclusion.into_iter().flat_map(Inclusion::chain).map(|one| (one.path.as_str(), one.line)).collect()
+    };
+    assert_eq!((wrong[0].line, wrong[0].diagnostic.span.clone()), (1, 0..3));
+    let expected: Vec<(&str, usize)> = vec![("folder/bytes", 3), ("folder/outer", 9)];
+    assert_eq!(expected, chain(0));
+    assert_eq!((wrong.len(), wrong[1].line, chain(1)), (2, 10, Vec::new()));
+}
+
+/// Bytes that are not UTF-8 are kept in strings; two names never become one.
+#[test]
+fn sources_may_have_any_bytes_in_strings() {
+    let target = b".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n";
+    let source = |line: &[u8]| [target, line].concat();
+    let accepted = source(b".ascii \"\xff\xef\x9c\x80\xc3\xa9\" // \xfe\n.if 0\n\xff\n.endif\n");
+    let module = assemble(&accepted, &Options::default()).expect("nothing is wrong with it");
+    let data = module.section_named(".data").map(|id| &module.sections[id.0].contents);
+    let expected = b"\xff\xef\x9c\x80\xc3\xa9".to_vec();
+    assert_eq!(data, Some(&wavemill_object::write::Contents::Bytes(expected)));
+    for line in [
+        &b"x\xff: .byte 1"[..],
+        b".byte '\xff'",
+        b"\"x\xff\": .byte 1",
+        b"\"x\\377\": .byte 1",
+        b".globl \"\xff\"",
+        b".long \"\xff\"",
+        b".include \"\xff\"",
+        b".section \"\xff\"",
+        b".amdgpu_metadata\nx: \"\xff\"\n.end_amdgpu_metadata",
+        b"\xef\x9c\x80 = 3",
+    ] {
+        let reports = assemble(&source(line), &Options::default()).expect_err("bytes that are no text");
+        let message = &reports[0].diagnostic.message;
+        assert!(message.contains("in UTF-8") || message.contains("expected UTF-8"), "{line:?}: {message}");
+        assert!(reports[0].line > 2, "{line:?}");
+    }
 }

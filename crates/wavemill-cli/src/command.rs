@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::asm::AsmArgs;
@@ -161,6 +161,7 @@ pub fn main() -> ExitCode {
     if let Some(failure) = crate::mc::refused_option(&given) {
         return end(Err(failure));
     }
+    let is_mc = crate::mc::is_command(&given);
     let parsed = Cli::command().color(color).try_get_matches_from(&given);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -173,6 +174,15 @@ pub fn main() -> ExitCode {
             ));
         }
         // Help and the version are results.
+        Err(mut error) if matches!(error.kind(), ErrorKind::UnknownArgument) && is_mc => {
+            // That it could be a file called so is no help: llvm-mc has more options.
+            error.remove(ContextKind::Suggested);
+            match format {
+                Format::Json => message::usage_error(&error),
+                _ => drop(error.print()),
+            }
+            return ExitCode::from(Exit::Usage as u8);
+        }
         Err(error) if format == Format::Json && error.use_stderr() => {
             message::usage_error(&error);
             return ExitCode::from(Exit::Usage as u8);

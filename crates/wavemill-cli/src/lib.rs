@@ -15,6 +15,7 @@ mod mc;
 mod message;
 mod run;
 mod shell;
+mod symbolic;
 mod targets;
 
 pub use bench::{Measurement, launch as launch_case, launch_object};

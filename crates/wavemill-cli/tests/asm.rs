@@ -111,10 +111,14 @@ fn undefined_symbols_and_warnings_for_editors() {
     let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
     let lines: Vec<serde_json::Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 3, "{output:?}");
-    assert_eq!(lines[1]["line"], 2);
-    assert_eq!(lines[1]["warnings"][0]["message"], "old");
-    assert_eq!(lines[2], serde_json::json!({ "undefined": ["outside", "elsewhere"] }));
+    assert_eq!(lines.len(), 4, "{output:?}");
+    assert_eq!(
+        lines[1],
+        serde_json::json!({ "line": 3, "hex": "0000000000000000", "text": ".quad elsewhere" })
+    );
+    assert_eq!(lines[2]["line"], 2);
+    assert_eq!(lines[2]["warnings"][0]["message"], "old");
+    assert_eq!(lines[3], serde_json::json!({ "undefined": ["outside", "elsewhere"] }));
     let args = ["asm", "--target", "gfx90a", "lines.s", "--filetype", "obj", "-o", "lines.o"];
     let output = folder.run(&[&args[..], &["--message-format", "short"]].concat());
     assert!(output.status.success(), "{output:?}");
@@ -193,4 +197,66 @@ fn every_wrong_line_is_answered() {
     let out = text(&output.stdout);
     assert_eq!(out.lines().count(), 3000);
     assert_eq!(out.lines().filter(|line| line.contains("\"errors\"")).count(), 1500);
+}
+
+#[test]
+fn every_statement_is_answered() {
+    let folder = Folder::new("asm_json_statements");
+    let source = ".macro m\ns_nop 1\ns_nop bad.\n.endm\n\t.globl x\nx: .long 1, x - 4\nm\n.rept 2\n.byte 7\n.endr\n.ascii \"\u{ff}\"\n";
+    let mut bytes = source.as_bytes().to_vec();
+    // As Latin-1.
+    let at = source.find('\u{ff}').expect("the character");
+    bytes.splice(at..at + 2, [0xff]);
+    bytes.extend(b"v_\xff\ny = 3\n");
+    folder.file("lines.s", bytes);
+    let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
+    let out = text(&output.stdout);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 9, "{out}");
+    assert_eq!(lines[0], r#"{"line":5,"hex":"","text":".globl x"}"#);
+    assert!(lines[1].starts_with(r#"{"line":6,"hex":"01000000"#), "{out}");
+    assert_eq!(lines[2], r#"{"line":7,"hex":"010080bf","text":"s_nop 1"}"#);
+    // Behind what the line has made.
+    assert!(lines[3].starts_with(r#"{"line":7,"errors":[{"col":7,"len":4,"message":""#), "{out}");
+    for line in &lines[4..6] {
+        assert_eq!(*line, r#"{"line":8,"hex":"07","text":".byte 7"}"#);
+    }
+    assert_eq!(lines[6], r#"{"line":11,"hex":"ff","text":".ascii \"\\377\""}"#);
+    assert!(
+        lines[7].starts_with(r#"{"line":12,"errors":[{"col":3,"len":1,"message":"expected UTF-8"#),
+        "{out}"
+    );
+    assert_eq!(lines[8], r#"{"line":13,"hex":"","text":".set y, 3"}"#);
+}
+
+#[test]
+fn mistakes_of_included_files_have_their_places() {
+    let folder = Folder::new("asm_included");
+    std::fs::create_dir_all(folder.0.join("sub")).unwrap();
+    folder.file("main.s", "s_nop 0\n.include \"inc.s\"\ns_nop wrong.\n");
+    folder.file("sub/inc.s", "\n\ns_nop 5\n\n\ts_nop also.\n");
+    let asm = |options: &[&str]| {
+        let output = folder.run(&[&["asm", "--target", "gfx90a", "-I", "sub", "main.s"], options].concat());
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (_, human) = asm(&[]);
+    let place = " --> sub/inc.s:5:8\n     included at main.s:2\n";
+    assert!(human.contains(place) && human.contains(" --> main.s:3:7\n"), "{human}");
+    assert!(human.find("sub/inc.s:5:8") < human.find("main.s:3:7"), "in the order of the source: {human}");
+    let (_, short) = asm(&["--message-format", "short"]);
+    let lines: Vec<&str> = short.lines().collect();
+    assert!(lines[0].starts_with("sub/inc.s:5:8: error: ") && lines[0].ends_with(" [included at main.s:2]"));
+    assert!(lines[1].starts_with("main.s:3:7: error: ") && !lines[1].contains("included"), "{short}");
+    let (_, json) = asm(&["--message-format", "json"]);
+    let first: serde_json::Value =
+        serde_json::from_str(json.lines().next().unwrap_or_default()).expect("JSON");
+    assert_eq!(first["file"], serde_json::json!("sub/inc.s"));
+    assert_eq!(first["line"], serde_json::json!(5));
+    assert_eq!(first["included"], serde_json::json!([{ "file": "main.s", "line": 2 }]));
+    let (objects, _) = asm(&["--json"]);
+    let lines: Vec<&str> = objects.lines().collect();
+    assert_eq!(lines.len(), 4, "{objects}");
+    assert_eq!(lines[1], r#"{"line":3,"file":"sub/inc.s","hex":"050080bf","text":"s_nop 5"}"#);
+    assert!(lines[2].starts_with(r#"{"line":5,"file":"sub/inc.s","errors":["#), "{objects}");
+    assert!(lines[3].starts_with(r#"{"line":3,"errors":["#), "{objects}");
 }

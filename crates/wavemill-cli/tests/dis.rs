@@ -267,3 +267,49 @@ fn every_line_is_answered() {
             .all(|line| line == "{\"hex\":\"000081bf\",\"size\":4,\"text\":\"s_endpgm\"}")
     );
 }
+
+/// What stands in front of a label may grow: the label is named, not its section and a distance.
+#[test]
+fn labels_at_computed_addresses_are_named() {
+    let folder = Folder::new("dis_labels");
+    let source = "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
+\t.text
+\t.globl code
+\t.type code,@function
+code:
+\ts_getpc_b64 s[0:1]
+\ts_add_u32 s0, s0, second@rel32@lo+4
+\ts_addc_u32 s1, s1, second@rel32@hi+12
+\ts_endpgm
+\t.size code, .-code
+\t.section .rodata,\"a\",@progbits
+first:
+\t.long 1
+second:
+\t.long 2
+";
+    folder.file("first.s", source);
+    succeed(folder.run(&["asm", "first.s", "-o", "first.co"]));
+    let text = succeed(folder.run(&["dis", "first.co", "--no-show-raw-insn"]));
+    assert!(text.contains("s_add_u32 s0, s0, second@rel32@lo+4"), "{text}");
+    assert!(text.contains("s_addc_u32 s1, s1, second@rel32@hi+12"), "{text}");
+    folder.file("second.s", &text);
+    succeed(folder.run(&["asm", "second.s", "-o", "second.co"]));
+    let [first, second] =
+        ["first.co", "second.co"].map(|file| unlink(&std::fs::read(folder.0.join(file)).unwrap()).unwrap());
+    assert_eq!(first.differences(&second), Vec::<String>::new());
+}
+
+#[test]
+fn names_that_are_near_are_suggested() {
+    let folder = Folder::new("dis_near");
+    folder.object("gfx90a", "vector_add");
+    for (name, wanted) in [("vector_ad", "; did you mean `vector_add`?"), ("nothing_of_the_kind", "")] {
+        for options in [&[][..], &["--format", "listing"]] {
+            let output = folder.run(&[&["dis", "vector_add.co", "--kernel", name], options].concat());
+            let message = text(&output.stderr);
+            let wanted = format!("there is no kernel or function `{name}`{wanted}\n");
+            assert!(output.status.code() == Some(2) && message.contains(&wanted), "{message}");
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! `wavemill mc` against `llvm-mc-22`: the same output for the same command; and LLVM assembles the sources that
-//! `wavemill dis` writes to the same code objects.
+//! `wavemill dis` writes to the same code objects. The texts that `wavemill asm` and `wavemill mc` write assemble to the bytes
+//! of their sources.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use wavemill_object::unlink;
 use wavemill_oracle::{Failed, Suite, Tool};
@@ -12,13 +14,151 @@ fn main() -> ExitCode {
     suite.test("options", options);
     suite.oracle_test("options that llvm-mc lists", &[Tool::LlvmMc], listed_options);
     suite.oracle_test("statements and messages", &[Tool::LlvmMc], statements);
+    suite.oracle_test("included files", &[Tool::LlvmMc], included_files);
+    suite.oracle_test("bytes that are not UTF-8", &[Tool::LlvmMc], other_bytes);
     suite.oracle_test("machine code", &[Tool::LlvmMc], machine_code);
     for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
         suite.oracle_test(format!("kernels of {target}"), &[Tool::LlvmMc], move || kernels(target));
         let tools = [Tool::LlvmMc, Tool::Program("ld.lld-22")];
         suite.oracle_test(format!("sources of {target} with LLVM"), &tools, move || sources(target));
     }
+    for path in written_by_hand() {
+        let name = path.strip_prefix(repository()).unwrap_or(&path).display().to_string();
+        suite.test(format!("text of {name}"), move || {
+            let source = std::fs::read_to_string(&path)?.replace("TARGET", "gfx90a");
+            text_has_the_bytes_of(&source, "gfx90a", path.parent().ok_or("no folder")?)
+        });
+    }
+    suite.test("text of macros and assignments", || text_has_the_bytes_of(MACROS, "gfx90a", Path::new(".")));
+    for (name, target, level) in [
+        ("sgemm", "gfx90a", "-O2"),
+        ("printf", "gfx942", "-O0"),
+        ("call_chain", "gfx906", "-O2"),
+        ("function_pointers", "gfx950", "-O0"),
+        ("crc32", "gfx90a", "-O2 -g"),
+        ("litmus", "gfx942", "-O2"),
+        ("scan", "gfx950", "-O2 -g"),
+    ] {
+        suite.oracle_test(format!("text of compiled {name} {target} {level}"), &[Tool::Clang], move || {
+            text_has_the_bytes_of(&compile(name, target, level)?, target, Path::new("."))
+        });
+    }
     suite.run()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The sources of the repository that are written by hand and have no mistakes.
+fn written_by_hand() -> Vec<PathBuf> {
+    let folders = [
+        "crates/wavemill-asm/tests/llvm_objects",
+        "crates/wavemill-object/tests/linked",
+        "kernels/faults",
+        "examples/assembly",
+    ];
+    let mut all = Vec::new();
+    for folder in folders.map(|folder| repository().join(folder)) {
+        let entries =
+            std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        all.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
+    all.sort();
+    assert!(all.len() > 12, "{all:?}");
+    all
+}
+
+/// What makes lines, and what is known late.
+const MACROS: &str = "\
+b=3
+\t.long b
+b = b + 1
+\t.long b
+.macro m count, to:vararg
+before\\@: s_nop \\count
+\t.if \\count
+\t.long again - start, late, \\to
+\t.endif
+.endm
+start: m 0
+again: m 1, 7
+.rept 2
+1:\ts_nop 2
+\ts_cbranch_scc1 1b
+\ts_branch 1f
+.endr
+1:\ts_mov_b32 s0, late
+\ts_movk_i32 s1, late
+\ts_add_u32 s0, s0, outside@rel32@lo+4
+\ts_mov_b32 s1, (again - start) * 2
+.irp n, 4, 5
+\tv_mov_b32 v\\n, (after - start) + \\n
+.endr
+.set late, 5
+after:
+two: three: .ascii \"a;b // c\"
+\t.data
+x: .byte 1, 2
+\t.amdgpu_metadata
+---
+amdhsa.version:
+  - 1
+  - 2
+amdhsa.kernels: []
+...
+\t.end_amdgpu_metadata
+";
+
+/// The assembly that clang makes of a kernel.
+fn compile(kernel: &str, target: &str, level: &str) -> Result<String, Failed> {
+    let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
+    let output = Command::new(Tool::Clang.path()?)
+        .current_dir(repository().join("kernels"))
+        .args("-S -x cl -cl-std=CL2.0 -ffp-contract=off -cl-kernel-arg-info -nogpulib".split(' '))
+        .args("-Xclang -finclude-default-header -include workitem.h -include fused.h".split(' '))
+        .args(["-target", "amdgcn-amd-amdhsa", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", library])
+        .args(level.split(' '))
+        .args([format!("-mcpu={target}"), format!("{kernel}.cl"), "-o".to_owned(), "-".to_owned()])
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout)?),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+    }
+}
+
+/// Fails unless the texts that `asm` and `mc` write of a source assemble to the object that the source assembles to.
+fn text_has_the_bytes_of(source: &str, target: &str, included: &Path) -> Result<(), Failed> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let folder = folder(&format!("text_{}", NEXT.fetch_add(1, Ordering::Relaxed)))?;
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let (first, object, cpu) = (path("first.s"), path("object.o"), format!("-mcpu={target}"));
+    std::fs::write(&first, source)?;
+    let run = |args: &[&str]| -> Result<Vec<u8>, Failed> {
+        let output = wavemill(args)?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(format!("{args:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    };
+    let include = included.to_string_lossy();
+    for command in [
+        &["asm", "-I", &include, "--target", target][..],
+        &["mc", "-I", &include, "-triple=amdgcn-amd-amdhsa", &cpu],
+    ] {
+        let second = path(&format!("{}.s", command[0]));
+        std::fs::write(&second, run(&[command, &[&first]].concat())?)?;
+        let mut objects = Vec::new();
+        for source in [&first, &second] {
+            run(&[command, &["--filetype=obj", source, "-o", &object]].concat())?;
+            objects.push(std::fs::read(&object)?);
+        }
+        if objects.first() != objects.last() {
+            return Err(format!("{second} assembles to other bytes than {first}").into());
+        }
+    }
+    Ok(())
 }
 
 fn wavemill(args: &[&str]) -> Result<Output, Failed> {
@@ -122,6 +262,12 @@ s_mov_b32 s1, x
 .hidden start
 .text
 buffer_load_dword v0, off, s[0:3], 0 offset:4095
+1: s_branch 1b
+s_branch 1f
+1:
+.long 1b-start
+s_mov_b32 s0, (fin-start)*2
+fin:
 v_fma_mixlo_f16 v0, abs(v1), v2, v3 op_sel:[0,0,0] op_sel_hi:[1,0,0] clamp
 .if 1
 s_nop 4
@@ -172,6 +318,100 @@ fn statements() -> Result<(), Failed> {
     assert!(message.contains("\nv_no_such v0\n^\n"), "{message}");
     let absent = folder.join("absent.s");
     same(&["-triple=amdgcn", "-mcpu=gfx906", absent.to_str().ok_or("no name")?], false)
+}
+
+/// Where they are looked for, and the places of what is wrong in them.
+fn included_files() -> Result<(), Failed> {
+    let folder = folder("included")?;
+    std::fs::create_dir_all(folder.join("sub"))?;
+    for (name, text) in [
+        ("main.s", "s_nop 0\n.include \"outer.s\"\nv_no_such\n"),
+        ("outer.s", "s_nop 1\n\n.include \"inner.s\"\n"),
+        ("inner.s", "s_nop 2\nv_no_such\n.warning \"old\"\n"),
+        ("sub/outer.s", "s_nop 9\n"),
+        ("sub/main.s", ".include \"outer.s\"\n"),
+        ("sub/alone.s", "s_nop 3\n"),
+        ("needs.s", ".include \"alone.s\"\n"),
+    ] {
+        std::fs::write(folder.join(name), text)?;
+    }
+    let in_folder = |program: &Path, args: &[&str]| {
+        Command::new(program)
+            .current_dir(&folder)
+            .args(["-triple=amdgcn", "-mcpu=gfx90a"])
+            .args(args)
+            .output()
+    };
+    for args in [&["main.s"][..], &["sub/main.s"], &["sub/../needs.s"], &["needs.s", "-I", "sub"]] {
+        let ours = Command::new(env!("CARGO_BIN_EXE_wavemill"))
+            .current_dir(&folder)
+            .args(["mc", "-triple=amdgcn", "-mcpu=gfx90a"])
+            .args(args)
+            .output()?;
+        let theirs = in_folder(&Tool::LlvmMc.path()?, args)?;
+        // Ours has other words for what is wrong, and notes.
+        let places = |output: &Output| {
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            let place = |line: &str| {
+                let end =
+                    [": error: ", ": warning: "].iter().find_map(|kind| Some(line.find(kind)? + kind.len()));
+                end.and_then(|end| line.get(..end).map(str::to_owned))
+            };
+            let mut all: Vec<String> = Vec::new();
+            let mut includers: Vec<&str> = Vec::new();
+            for line in text.lines() {
+                if line.starts_with("Included from ") {
+                    includers.push(line);
+                } else if line.contains(": note: ") {
+                    includers.clear();
+                } else if let Some(place) = place(line) {
+                    all.push(format!("{} {place}", includers.join(" ")));
+                    includers.clear();
+                }
+            }
+            // Warnings come behind errors here.
+            all.sort();
+            all
+        };
+        assert_eq!(places(&ours), places(&theirs), "{args:?}");
+        assert_eq!(ours.status.code(), theirs.status.code(), "{args:?}");
+        // One goes on after mistakes, the other does not always.
+        if theirs.status.success() {
+            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            assert_eq!(text(&ours), text(&theirs), "{args:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of comments and strings stay what they are.
+fn other_bytes() -> Result<(), Failed> {
+    let folder = folder("bytes")?;
+    let [file, ours, theirs] = ["bytes.s", "ours.o", "theirs.o"].map(|name| folder.join(name));
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    std::fs::write(&file, b"s_nop 0 // caf\xe9\n/* \xff */ .data\n.ascii \"a\xffb\xc3\xa9\xef\x9c\x81\"\n")?;
+    let args = ["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-filetype=obj"];
+    let output = wavemill(&[&["mc"], &args[..], &[&name(&file), "-o", &name(&ours)]].concat())?;
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let output =
+        Command::new(Tool::LlvmMc.path()?).args(args).args([&name(&file), "-o", &name(&theirs)]).output()?;
+    assert!(output.status.success(), "{output:?}");
+    let wanted: &[u8] = b"a\xffb\xc3\xa9\xef\x9c\x81";
+    for object in [&ours, &theirs] {
+        let bytes = std::fs::read(object)?;
+        assert!(bytes.windows(wanted.len()).any(|part| part == wanted), "{}", object.display());
+    }
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", &name(&file)], true)?;
+    std::fs::write(&file, b"s_nop 0\n\ts_b\xffranch x\n")?;
+    let output = wavemill(&["mc", "-triple=amdgcn", "-mcpu=gfx90a", &name(&file)])?;
+    let message = String::from_utf8(output.stderr)?;
+    assert!(
+        message.contains(
+            "bytes.s:2:5: error: expected UTF-8 outside of strings and comments, found the byte 0xff\n"
+        ),
+        "{message}"
+    );
+    Ok(())
 }
 
 fn machine_code() -> Result<(), Failed> {
@@ -280,6 +520,34 @@ fn options() -> Result<(), Failed> {
         "{text}"
     );
     assert!(message(&["mc", "-mcpu=gfx906", "no_such_file.s"], 1)?.contains("there is no file"));
+    let source = folder("options")?.join("warning.s");
+    std::fs::write(&source, "s_nop X\n.warning \"old\"\n")?;
+    let name = source.to_str().ok_or("no name")?;
+    let base = ["mc", "-triple=amdgcn", "-mcpu=gfx906", name];
+    let ended = |options: &[&str]| -> Result<(Option<i32>, String, String), Failed> {
+        let output = wavemill(&[&base[..], options].concat())?;
+        Ok((output.status.code(), String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
+    };
+    // Numbers are read as in sources.
+    for (value, number) in [("X=010", 8), ("X=0b11", 3), ("X=0X10", 16), ("X=7", 7)] {
+        let (code, text, _) = ended(&["-defsym", value])?;
+        assert_eq!((code, text.contains(&format!("s_nop {number}\n"))), (Some(0), true), "{value}: {text}");
+    }
+    for value in ["X", "X=", "=1", "X=1.5", "X=1 2", "X=08"] {
+        assert_eq!(ended(&["-defsym", value])?.0, Some(2), "{value}");
+    }
+    let (code, _, told) = ended(&["-defsym=X=1", "--fatal-warnings"])?;
+    assert!(code == Some(1) && told.contains("warning.s:2:1: error: old"), "{code:?} {told}");
+    let (code, _, told) = ended(&["-defsym=X=1", "-no-warn"])?;
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    let (_, _, told) = ended(&["-no-such-option"])?;
+    assert!(told.contains("--no-such-option") && !told.contains("tip:"), "{told}");
+    let (_, _, told) = ended(&["--message-format", "json", "-defsym=X=1"])?;
+    assert!(told.starts_with("{\"") && told.contains("\"line\":2"), "{told}");
+    let help = wavemill(&["mc", "-triple=amdgcn", "-mcpu=help"])?;
+    assert!(help.status.success() && String::from_utf8(help.stdout)?.contains("gfx90a"));
+    let named = wavemill(&["mc", "-triple=amdgpu9.50-amd-amdhsa", "-defsym=X=1", name])?;
+    assert!(String::from_utf8(named.stdout)?.contains("gfx950"));
     let version = wavemill(&["mc", "-version"])?;
     assert!(version.status.success() && String::from_utf8(version.stdout)?.starts_with("wavemill "));
     Ok(())

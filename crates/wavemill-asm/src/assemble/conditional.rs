@@ -1,12 +1,12 @@
 //! `.if` and its kin: lines that are left out.
 
 use super::expand::Frame;
-use super::{Assembler, line};
+use super::{Assembler, Place, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Cursor;
 
 /// An open `.if`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Conditional {
     /// Whether the lines of the branch are to be read.
     active: bool,
@@ -17,13 +17,18 @@ pub(super) struct Conditional {
     /// Whether `.else` has come.
     last: bool,
     /// Where it stands, for the message if it is not ended.
-    pub(super) line: usize,
+    pub(super) place: Place,
 }
 
 impl Assembler<'_> {
+    /// Whether lines are being left out.
+    pub(super) fn skipping(&self) -> bool {
+        self.conditionals.last().is_some_and(|open| !(open.active && open.outside))
+    }
+
     /// Handles conditionals, and lines that they leave out: true if there is nothing more to do.
     pub(super) fn skipped(&mut self, cursor: &mut Cursor<'_>, _frame: &mut Frame<'_>) -> Result<bool, Fail> {
-        let skipping = self.conditionals.last().is_some_and(|open| !(open.active && open.outside));
+        let skipping = self.skipping();
         let start = cursor.at();
         let name = cursor.name();
         let span = start..start + name.len();
@@ -37,7 +42,7 @@ impl Assembler<'_> {
                     outside: !skipping,
                     taken: holds,
                     last: false,
-                    line: self.line,
+                    place: self.place("", 0..0),
                 });
             }
             ".elseif" => {

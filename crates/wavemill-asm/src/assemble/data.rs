@@ -128,7 +128,7 @@ impl Assembler<'_> {
     /// `.incbin "file", skipped, count`.
     fn binary_file(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let file = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+        let file = self.file_name(cursor)?;
         let named = start..cursor.end();
         let (mut skipped, mut count) = (0, None);
         if cursor.eat(",") {
@@ -140,7 +140,7 @@ impl Assembler<'_> {
             }
         }
         self.end(cursor)?;
-        let bytes = (self.options.include)(&file).map_err(|message| Diagnostic::new(named, message))?;
+        let bytes = (self.options.include)(&file).map_err(|message| Diagnostic::new(named, message))?.bytes;
         let rest = usize::try_from(skipped).ok().and_then(|skipped| bytes.get(skipped..)).unwrap_or_default();
         // What the file has not is not there, as for LLVM.
         let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX).min(rest.len());

@@ -75,6 +75,7 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".local",
     ".long",
     ".macro",
+    ".no_dead_strip",
     ".octa",
     ".org",
     ".p2align",

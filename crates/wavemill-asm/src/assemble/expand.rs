@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::{Assembler, arguments, line};
+use super::{Assembler, IncludedFile, Inclusion, arguments, line};
 use crate::diagnostic::{Diagnostic, Fail};
-use crate::syntax::Cursor;
+use crate::syntax::{Cursor, source_text};
 
 /// Lines being read.
 #[derive(Debug)]
@@ -164,16 +165,11 @@ impl Assembler<'_> {
             }
             ".include" => {
                 let start = cursor.at();
-                let file = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+                let file = self.file_name(cursor)?;
                 self.end(cursor)?;
-                let source = (self.options.include)(&file)
+                let file = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
-                let source = String::from_utf8(source).map_err(|error| {
-                    let valid = error.utf8_error().valid_up_to();
-                    let message = format!("`{file}` is no text: byte {valid} is not UTF-8");
-                    Diagnostic::new(start..cursor.end(), message)
-                })?;
-                self.include(&file, &source, start)?;
+                self.include(&file, start)?;
             }
             ".end" => self.ended = true,
             ".err" => {
@@ -261,18 +257,29 @@ impl Assembler<'_> {
         self.nesting
     }
 
-    fn include(&mut self, file: &str, source: &str, start: usize) -> Result<(), Fail> {
+    /// Reads the name of a file.
+    pub(super) fn file_name(&mut self, cursor: &mut Cursor<'_>) -> Result<String, Fail> {
+        let start = cursor.at();
+        let name = self.text(cursor)?;
+        String::from_utf8(name).map_err(|_| {
+            Diagnostic::new(start..cursor.end(), "expected the name of a file in UTF-8, found other bytes")
+        })
+    }
+
+    fn include(&mut self, file: &IncludedFile, start: usize) -> Result<(), Fail> {
         if self.depth() >= DEPTH {
             return Err(Diagnostic::new(
                 start..start,
                 format!("files include one another more than {DEPTH} deep"),
             ));
         }
-        let (line, origin) = (self.line, self.origin.replace(file.to_owned()));
+        let (line, origin) = (self.line, self.origin.take());
+        let within = self.inclusion.clone();
+        self.inclusion = Some(Arc::new(Inclusion { path: file.path.clone(), line, within: within.clone() }));
         self.nesting += 1;
-        self.read(source);
+        self.read(&source_text::text(&file.bytes));
         self.nesting -= 1;
-        (self.line, self.origin) = (line, origin);
+        (self.line, self.origin, self.inclusion) = (line, origin, within);
         Ok(())
     }
 

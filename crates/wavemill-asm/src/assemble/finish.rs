@@ -49,32 +49,22 @@ impl Assembler<'_> {
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
-        self.reports.sort_by_key(|report| report.line);
-        self.warnings.sort_by_key(|report| report.line);
+        self.reports.sort_by_cached_key(Report::order);
+        self.warnings.sort_by_cached_key(Report::order);
         Assembled { module: Some(module), reports: self.reports, warnings: self.warnings }
     }
 
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
-        if self.reports.len() >= self.options.most_mistakes {
-            return;
+        if self.reports.len() < self.options.most_mistakes {
+            self.reports.push(place.report(diagnostic));
         }
-        self.reports.push(Report {
-            line: place.line,
-            text: place.text.clone(),
-            cut: place.cut,
-            diagnostic,
-            origin: place.origin.clone(),
-        });
     }
 
     /// Blocks that the source has not ended.
     fn unclosed(&mut self) {
         for conditional in std::mem::take(&mut self.conditionals) {
-            self.line = conditional.line;
-            self.report(
-                "",
-                *Diagnostic::new(0..0, "expected `.endif` for this `.if`, found the end of the file"),
-            );
+            let message = "expected `.endif` for this `.if`, found the end of the file";
+            self.report_at(&conditional.place, *Diagnostic::new(0..0, message));
         }
         if let Some(kernel) = self.kernel.take() {
             let fail = Diagnostic::new(
@@ -83,12 +73,9 @@ impl Assembler<'_> {
             );
             self.report_at(&kernel.place, *fail);
         }
-        if let Some((line, _)) = self.metadata.take() {
-            self.line = line;
-            self.report(
-                "",
-                *Diagnostic::new(0..0, "expected `.end_amdgpu_metadata`, found the end of the file"),
-            );
+        if let Some((place, _)) = self.metadata.take() {
+            let message = "expected `.end_amdgpu_metadata`, found the end of the file";
+            self.report_at(&place, *Diagnostic::new(0..0, message));
         }
     }
 

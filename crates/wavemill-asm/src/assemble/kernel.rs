@@ -3,11 +3,11 @@
 use wavemill_object::{CodeObjectVersion, Directive, ProcessorInfo, TargetId, assemble_metadata};
 
 use super::symbols::Meaning;
-use super::{Assembler, Place, Report, quote};
+use super::{Assembler, Place, quote};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{Parser, closest};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression};
+use crate::syntax::{Cursor, Expression, expression, source_text};
 
 /// A kernel descriptor, whose values may depend on symbols that come later.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Assembler<'_> {
                         "this is the second metadata of the file",
                     ));
                 }
-                self.metadata = Some((self.line, String::new()));
+                self.metadata = Some((self.place("", 0..0), String::new()));
             }
             ".end_amdgpu_metadata" => {
                 let message = "there is no `.amdgpu_metadata` that this would end";
@@ -197,6 +197,11 @@ impl Assembler<'_> {
 
     /// A line between `.amdgpu_metadata` and its end: YAML, which has comments of its own.
     pub(super) fn metadata_line(&mut self, text: &str) {
+        self.tell_other(text, self.here());
+        if let Some((at, byte)) = source_text::first(text) {
+            let message = format!("expected metadata in UTF-8, found the byte {byte:#04x}");
+            return self.report(text, *Diagnostic::new(at..at + 3, message));
+        }
         if text.trim() != ".end_amdgpu_metadata" {
             if let Some((_, lines)) = &mut self.metadata {
                 lines.push_str(text);
@@ -215,8 +220,8 @@ impl Assembler<'_> {
                 let end = line.trim_end().len().max(start);
                 let (text, cut, diagnostic) =
                     quote::around(&line, *Diagnostic::new(start..end, error.detail));
-                let (line, origin) = (first + error.line, self.origin.clone());
-                self.reports.push(Report { line, text, cut, diagnostic, origin });
+                let place = Place { line: first.line + error.line, text, cut, ..first };
+                self.report_at(&place, diagnostic);
             }
         }
     }

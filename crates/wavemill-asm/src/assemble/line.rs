@@ -1,5 +1,8 @@
 //! Lines of a source: what is a comment, a label, a statement.
 
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::syntax::source_text;
+
 /// The bytes that begin a comment, or something that may hold what looks like one. A table, because branches on bytes of
 /// all kinds are predicted badly.
 static MAY_BEGIN_COMMENT: [bool; 256] = {
@@ -130,7 +133,19 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
                     other => return Err(format!("`\\{}` is no escape", char::from(other))),
                 });
             }
-            _ => value.push(byte),
+            _ if byte.is_ascii() => value.push(byte),
+            _ => {
+                // A character, or one that stands for a byte.
+                let behind = bytes.get(at..).unwrap_or_default();
+                let end = at + behind.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+                value.extend(source_text::bytes(text.get(at - 1..end).unwrap_or_default()));
+                at = end;
+            }
         }
     }
+}
+
+/// A name between quotes. Names are UTF-8, or two of them could become one in messages and sources.
+pub(super) fn utf8_name(name: Vec<u8>, span: Span) -> Result<String, Fail> {
+    String::from_utf8(name).map_err(|_| Diagnostic::new(span, "expected a name in UTF-8, found other bytes"))
 }

@@ -96,7 +96,7 @@ impl Assembler<'_> {
     /// `.file "name"`, or `.file number "folder" "name" md5 0x... source "text"`.
     pub(super) fn file(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         if cursor.peek() == Some(b'"') {
-            let name = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
+            let name = self.file_name(cursor)?;
             self.end(cursor)?;
             self.lines.names.push(name);
             return Ok(());

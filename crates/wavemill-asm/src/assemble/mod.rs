@@ -18,6 +18,7 @@ mod line;
 mod lines;
 mod quote;
 mod relaxation;
+mod report;
 mod section;
 mod symbol;
 mod symbols;
@@ -25,7 +26,9 @@ mod symbols;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
@@ -35,13 +38,15 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::{FixupKind, Parser};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression};
+use crate::syntax::{Cursor, Expression, expression, source_text};
 use conditional::Conditional;
 use expand::{Frame, Macro};
 use frames::Frames;
 use kernel::Kernel;
 use lines::Lines;
 use relaxation::Relaxation;
+use report::Place;
+pub use report::{IncludedFile, Inclusion, Report};
 use section::SectionState;
 use symbols::{Meaning, Table};
 
@@ -52,8 +57,8 @@ pub struct Options<'a> {
     pub target: Option<TargetId>,
     /// The version of the code object format, unless the source says another.
     pub version: CodeObjectVersion,
-    /// Finds the bytes of a file that the source includes (`.include`, `.incbin`); the error says why there are none.
-    pub include: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Finds a file that the source includes (`.include`, `.incbin`); the error says why there is none.
+    pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
     /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
@@ -81,30 +86,6 @@ impl Default for Options<'_> {
     }
 }
 
-/// One thing that is wrong with a source, and the line that it is in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The line of the source, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the line that makes it.
-    pub line: usize,
-    /// The text of the line; for what a macro makes, the line that it made. Of a long line it is the part around what is
-    /// wrong.
-    pub text: String,
-    /// The characters of the line that stand before `text`.
-    pub cut: usize,
-    /// What is wrong; places count from the start of `text`.
-    pub diagnostic: Diagnostic,
-    /// The included file, or the macro, that the line comes from.
-    pub origin: Option<String>,
-}
-
-impl Report {
-    /// The column of the line where the mistake begins, in characters from 1.
-    pub fn column(&self) -> usize {
-        let before = self.text.get(..self.diagnostic.span.start).map_or(0, |before| before.chars().count());
-        self.cut + before + 1
-    }
-}
-
 /// What happens while a source is read.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -113,25 +94,45 @@ pub enum Event<'a> {
     Instruction {
         /// Its line, from 1.
         line: usize,
-        /// The instruction. Fields that symbols decide are 0.
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
+        /// The instruction. A field that a symbol decides is 0.
         inst: &'a Inst,
-        /// Whether there is such a field.
-        unresolved: bool,
+        /// The instruction as it is written, without labels and comment.
+        text: &'a str,
+        /// Where in `text` the expression stands that decides a field, if symbols that are not known yet do.
+        unresolved: Option<Span>,
         /// The section that it goes into, by its index in [`Module::sections`].
         section: usize,
         /// Its place in the section, in bytes.
         offset: u64,
     },
-    /// A label, a directive, or an empty line.
+    /// A label.
+    Label {
+        /// Its line, from 1.
+        line: usize,
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
+        /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
+        name: &'a str,
+    },
+    /// A directive, a line of metadata, or an empty line. Assignments are told as `.set name, expression`. Directives that
+    /// only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
     Other {
         /// Its line, from 1.
         line: usize,
-        /// Its text, without comment.
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
+        /// Its text, without labels and comment.
         text: &'a str,
+        /// The section that its bytes go into, by its index in [`Module::sections`].
+        section: usize,
+        /// Their places in the section; empty if it makes none there.
+        bytes: Range<u64>,
     },
 }
 
-/// Assembles `source`.
+/// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
 ///
 /// # Errors
 /// Everything that is wrong with the source, in the order of its lines.
@@ -152,7 +153,7 @@ pub enum Event<'a> {
 /// assert_eq!(file[..4], *b"\x7fELF");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn assemble(source: &str, options: &Options<'_>) -> Result<Module, Vec<Report>> {
+pub fn assemble<S: AsRef<[u8]> + ?Sized>(source: &S, options: &Options<'_>) -> Result<Module, Vec<Report>> {
     assemble_with(source, options, &mut |_| {}).finished()
 }
 
@@ -181,11 +182,16 @@ impl Assembled {
 }
 
 /// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
-pub fn assemble_with(source: &str, options: &Options<'_>, observer: &mut dyn FnMut(Event<'_>)) -> Assembled {
+pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
+    source: &S,
+    options: &Options<'_>,
+    observer: &mut dyn FnMut(Event<'_>),
+) -> Assembled {
+    let source = source_text::text(source.as_ref());
     let mut relaxation = Relaxation::default();
     loop {
         let mut assembler = Assembler::new(options, observer, relaxation);
-        assembler.read(source);
+        assembler.read(&source);
         match assembler.next_reading() {
             Some(next) => relaxation = next,
             None => return assembler.finish(),
@@ -211,14 +217,13 @@ enum PendingKind {
     Instruction(FixupKind, u8),
 }
 
-/// Where something stands in the source.
-#[derive(Clone, Debug)]
-struct Place {
-    line: usize,
-    text: String,
-    cut: usize,
-    span: Span,
-    origin: Option<String>,
+/// What observers are told of a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// The directive.
+    Itself,
+    /// The lines that it makes.
+    Lines,
 }
 
 struct Assembler<'a> {
@@ -241,7 +246,7 @@ struct Assembler<'a> {
     /// The descriptor whose directives are being read.
     kernel: Option<Kernel>,
     /// The lines of metadata, and where they begin.
-    metadata: Option<(usize, String)>,
+    metadata: Option<(Place, String)>,
     metadata_note: Option<Vec<u8>>,
     conditionals: Vec<Conditional>,
     macros: HashMap<String, Rc<Macro>>,
@@ -264,6 +269,7 @@ struct Assembler<'a> {
     /// The line being read: its number and where it comes from.
     line: usize,
     origin: Option<String>,
+    inclusion: Option<Arc<Inclusion>>,
     ended: bool,
 }
 
@@ -318,6 +324,7 @@ impl<'a> Assembler<'a> {
             address_significant: None,
             line: 0,
             origin: None,
+            inclusion: None,
             ended: false,
         };
         if let (Some(asked), None) = (&options.target, &assembler.id) {
@@ -361,6 +368,14 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             let text = line::without_comment(text);
+            if let Some((at, byte)) = source_text::outside_strings(text)
+                && !self.skipping()
+            {
+                let message =
+                    format!("expected UTF-8 outside of strings and comments, found the byte {byte:#04x}");
+                self.report(text, *Diagnostic::new(at..at + 3, message));
+                continue;
+            }
             if let Err(fail) = self.statement(text, &mut frame) {
                 self.report(text, *fail);
             }
@@ -371,9 +386,9 @@ impl<'a> Assembler<'a> {
         if self.reports.len() >= self.options.most_mistakes {
             return;
         }
-        let (line, origin) = (self.line, self.origin.clone());
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        self.reports.push(Report { line, text, cut, diagnostic, origin });
+        let report = Place { cut, ..self.place(&text, 0..0) }.report(diagnostic);
+        self.reports.push(report);
         if self.reports.len() == self.options.most_mistakes {
             self.ended = true;
             if let Some(last) = self.reports.last_mut() {
@@ -388,34 +403,40 @@ impl<'a> Assembler<'a> {
     /// Says something that is no mistake, of a line or, with 0, of the whole source.
     fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        let place = Place { line, text, cut, span: 0..0, origin: self.origin.clone() };
+        let place = Place {
+            line,
+            text,
+            cut,
+            span: 0..0,
+            origin: self.origin.clone(),
+            inclusion: self.inclusion.clone(),
+        };
         self.warn_at(&place, diagnostic);
     }
 
     fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
         if self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push(Report {
-                line: place.line,
-                text: place.text.clone(),
-                cut: place.cut,
-                diagnostic,
-                origin: place.origin.clone(),
-            });
+            self.warnings.push(place.report(diagnostic));
         }
     }
 
     fn place(&self, text: &str, span: Span) -> Place {
         let (text, cut, span) = quote::part(text, span);
-        Place { line: self.line, text, cut, span, origin: self.origin.clone() }
+        let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
+        Place { line: self.line, text, cut, span, origin, inclusion }
     }
 
     /// Labels and the statement behind them.
     fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
         let mut cursor = Cursor::new(text);
+        // Where the statement behind the labels begins.
+        let mut behind_labels = 0;
         loop {
             let start = cursor.at();
             let Some(first) = cursor.peek() else {
-                self.tell_other(text);
+                if behind_labels == 0 {
+                    self.tell_other(text, self.here());
+                }
                 return Ok(());
             };
             if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
@@ -428,7 +449,13 @@ impl<'a> Assembler<'a> {
                 return self.instruction(text, start);
             }
             if let Some(name) = self.label(&mut cursor)? {
-                self.define_label(&name, start..start + name.len())?;
+                behind_labels = cursor.at();
+                let written =
+                    text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
+                self.define_label(&name, start..start + written.len())?;
+                let inclusion = self.inclusion.clone();
+                let name = &source_text::escaped(written);
+                self.tell(Event::Label { line: self.line, inclusion: inclusion.as_ref(), name });
                 continue;
             }
             cursor.go_to(start);
@@ -442,8 +469,11 @@ impl<'a> Assembler<'a> {
                 if self.assignment(name, &mut cursor)? {
                     return Ok(());
                 }
-                self.tell_other(text);
-                return self.directive(name, start, &mut cursor, frame);
+                let before = self.here();
+                if self.directive(name, start, &mut cursor, frame)? == Told::Itself {
+                    self.tell_other(text.get(behind_labels..).unwrap_or_default(), before);
+                }
+                return Ok(());
             }
             if self.kernel.is_some() {
                 return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
@@ -472,8 +502,17 @@ impl<'a> Assembler<'a> {
         !matches!(behind, Some(b':' | b'='))
     }
 
-    fn tell_other(&mut self, text: &str) {
-        self.tell(Event::Other { line: self.line, text });
+    /// The section and the place in it that come next.
+    fn here(&self) -> (usize, u64) {
+        (self.current, self.offset())
+    }
+
+    /// Tells of a statement that is no instruction; `before` is the place that came next before it.
+    fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
+        let end = if self.current == section { self.offset().max(start) } else { start };
+        let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
+        let inclusion = inclusion.as_ref();
+        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -483,7 +522,7 @@ impl<'a> Assembler<'a> {
                 let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
                 let at = cursor.at();
                 cursor.go_to(at + length);
-                Cow::Owned(String::from_utf8_lossy(&name).into_owned())
+                Cow::Owned(line::utf8_name(name, at..at + length)?)
             }
             Some(b'0'..=b'9') => {
                 let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
@@ -525,9 +564,13 @@ impl<'a> Assembler<'a> {
         if cursor.rest().starts_with("==") || !cursor.eat("=") {
             return Ok(false);
         }
-        match name {
-            "." => self.move_place(cursor)?,
-            _ => self.set(name, at, cursor, true)?,
+        let value = cursor.rest().trim_end();
+        if name == "." {
+            self.move_place(cursor)?;
+            self.tell_other(&format!("\t. = {value}"), self.here());
+        } else {
+            self.set(name, at, cursor, true)?;
+            self.tell_other(&format!("\t.set {name}, {value}"), self.here());
         }
         Ok(true)
     }
@@ -539,7 +582,7 @@ impl<'a> Assembler<'a> {
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
         let (bytes, size) = parsed.inst.encode();
-        let unresolved = parsed.fixup.is_some();
+        let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
@@ -553,9 +596,12 @@ impl<'a> Assembler<'a> {
             });
         }
         let offset = self.offset();
+        let inclusion = self.inclusion.clone();
         self.tell(Event::Instruction {
             line: self.line,
+            inclusion: inclusion.as_ref(),
             inst: &parsed.inst,
+            text: statement.trim_end(),
             unresolved,
             section: self.current,
             offset,
@@ -594,18 +640,20 @@ impl<'a> Assembler<'a> {
         start: usize,
         cursor: &mut Cursor<'_>,
         frame: &mut Frame<'_>,
-    ) -> Result<(), Fail> {
+    ) -> Result<Told, Fail> {
         if self.kernel.is_some() {
-            return self.kernel_directive(name, start, cursor);
+            return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
+        }
+        if self.expanding_directive(name, cursor, frame)? {
+            return Ok(Told::Lines);
         }
         let known = self.data_directive(name, cursor)?
             || self.section_directive(name, cursor)?
             || self.symbol_directive(name, cursor)?
-            || self.expanding_directive(name, cursor, frame)?
             || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
         if known {
-            return Ok(());
+            return Ok(Told::Itself);
         }
         let span = start..start + name.len();
         if directives::MISSING.contains(&name) {

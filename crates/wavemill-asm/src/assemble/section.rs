@@ -274,7 +274,7 @@ impl Assembler<'_> {
             let (name, length) =
                 line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
             cursor.go_to(start + length);
-            String::from_utf8_lossy(&name).into_owned()
+            line::utf8_name(name, start..start + length)?
         } else {
             // Names may have characters that symbols have not.
             let rest = cursor.rest();

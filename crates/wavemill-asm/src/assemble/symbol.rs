@@ -21,7 +21,7 @@ impl Assembler<'_> {
             let (name, length) =
                 line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
             cursor.go_to(start + length);
-            return Ok(String::from_utf8_lossy(&name).into_owned());
+            return line::utf8_name(name, start..start + length);
         }
         match cursor.peek_name() {
             "" => Err(cursor.expected("the name of a symbol")),
@@ -59,6 +59,11 @@ impl Assembler<'_> {
                 let symbol = self.symbol_name(cursor)?;
                 cursor.expect(",")?;
                 self.set(&symbol, at, cursor, name != ".equiv")?;
+            }
+            // What LLVM prints behind `.set`; ELF files have no place for it.
+            ".no_dead_strip" => {
+                self.symbol_name(cursor)?;
+                self.end(cursor)?;
             }
             ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, cursor)?,
             ".addrsig" => {

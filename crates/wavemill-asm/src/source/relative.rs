@@ -166,13 +166,21 @@ impl Writer<'_> {
         let symbols = self.bounds.symbols(id);
         let behind = symbols.partition_point(|(at, _)| *at <= offset);
         // The last ones before it; what is far may contain it too, but then another name will do.
-        for (at, symbol_id) in symbols.get(..behind)?.iter().rev().take(8) {
-            let Some(symbol) = self.module.symbols.get(symbol_id.0) else { continue };
-            let named = matches!(symbol.kind, SymbolType::Object | SymbolType::Function);
-            let inside = *at == offset || offset - at < symbol.size;
-            if named && inside && !is_preemptible(symbol) && !self.names.of(*symbol_id).is_empty() {
-                return Some(Base::Symbol(self.names.of(*symbol_id).to_owned(), (offset - at) as i64));
-            }
+        let near = || {
+            symbols.get(..behind).unwrap_or_default().iter().rev().take(8).filter_map(|(at, symbol_id)| {
+                let symbol = self.module.symbols.get(symbol_id.0)?;
+                let name = self.names.of(*symbol_id);
+                (!is_preemptible(symbol) && !name.is_empty()).then_some((*at, symbol, name))
+            })
+        };
+        let is_typed = |kind| matches!(kind, SymbolType::Object | SymbolType::Function);
+        // A label at the place itself moves with it, whatever its type; that goes before what begins earlier.
+        let found = near()
+            .find(|(at, symbol, _)| *at == offset && is_typed(symbol.kind))
+            .or_else(|| near().find(|(at, symbol, _)| *at == offset && symbol.kind == SymbolType::None))
+            .or_else(|| near().find(|(at, symbol, _)| is_typed(symbol.kind) && offset - at < symbol.size));
+        if let Some((at, _, name)) = found {
+            return Some(Base::Symbol(name.to_owned(), (offset - at) as i64));
         }
         if id == own {
             return Some(Base::Own(offset));

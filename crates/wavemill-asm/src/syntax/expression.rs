@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::number::{Number, number};
+use super::source_text;
 use crate::diagnostic::{Diagnostic, Fail};
 
 /// Symbols whose value is known while a text is parsed.
@@ -322,6 +323,10 @@ impl Parser<'_, '_> {
             return Err(Diagnostic::new(start..start + 1, "expected a `\"` that ends the name, found none"));
         };
         self.cursor.go_to(start + length + 2);
+        if source_text::has_stand_ins(rest.get(..length).unwrap_or_default()) {
+            let span = start..self.cursor.end();
+            return Err(Diagnostic::new(span, "expected a name in UTF-8, found other bytes"));
+        }
         self.symbol(rest.get(..length).unwrap_or_default())
     }
 

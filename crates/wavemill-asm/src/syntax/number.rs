@@ -69,6 +69,36 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
     }
 }
 
+/// Reads an integer as a source has it: decimal, behind `0x`, `0b` or `0o`, octal behind a `0`, or a character between `'` and `'`;
+/// with a sign, if there is one. Numbers from 2^63 to 2^64 - 1 stand for their 64 bits.
+///
+/// # Errors
+/// What was expected, if the text is something else, or has more than 64 bits.
+///
+/// ```
+/// assert_eq!(wavemill_asm::integer("-0x10"), Ok(-16));
+/// assert_eq!(wavemill_asm::integer("010"), Ok(8));
+/// assert!(wavemill_asm::integer("1.5").is_err());
+/// ```
+pub fn integer(text: &str) -> Result<i64, Diagnostic> {
+    let mut cursor = Cursor::new(text);
+    let negative = cursor.eat("-");
+    let start = cursor.at();
+    let found = number(&mut cursor).map_err(|fail| *fail)?;
+    let Some(Number::Int(value)) = found.filter(|_| cursor.is_done()) else {
+        cursor.go_to(start);
+        return Err(*cursor.expected("an integer"));
+    };
+    match negative {
+        false => Ok(value as i64),
+        true if value <= 1 << 63 => Ok((value as i64).wrapping_neg()),
+        true => {
+            let message = format!("`{text}` is too small: integers have at most 64 bits");
+            Err(*Diagnostic::new(0..text.len(), message))
+        }
+    }
+}
+
 /// `1.8p3`, without its `0x`. The exponent is what tells it from an integer.
 fn hexadecimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['p', 'P'])?;

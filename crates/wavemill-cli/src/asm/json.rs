@@ -1,14 +1,17 @@
-//! One JSON object for each instruction and each line with mistakes; at the end one for each line with warnings, and one with
+//! One JSON object for each statement and each line with mistakes; at the end one for each line with warnings, and one with
 //! the symbols that stay undefined.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, Options, Report, assemble_with};
+use wavemill_asm::{Event, Inclusion, Options, Report, assemble_with};
 use wavemill_isa::gcn::Inst;
-use wavemill_object::write::Definition;
+use wavemill_object::write::{Contents, Definition, Module};
 
 use super::listing::resolved;
 use crate::failure::Failure;
@@ -16,53 +19,135 @@ use crate::failure::Failure;
 /// Lines with mistakes that are answered: programs send more of them than people read.
 pub(super) const MOST_MISTAKES: usize = 1 << 20;
 
+/// A statement, and where it stands.
+struct Statement {
+    line: usize,
+    inclusion: Option<Arc<Inclusion>>,
+    section: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    Instruction {
+        inst: Inst,
+        /// The text of an instruction that symbols decide a field of.
+        unresolved: Option<String>,
+        offset: u64,
+    },
+    Directive {
+        text: String,
+        bytes: Range<u64>,
+    },
+}
+
+/// What is wrong, or doubtful, in a line.
+#[derive(Serialize)]
+struct Line<'a> {
+    line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Mistake<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Mistake<'a>>,
+}
+
+/// Lines by their order.
+type Lines<'a> = BTreeMap<Vec<usize>, Line<'a>>;
+
+fn lines<'a>(
+    reports: &'a [Report],
+    list: impl for<'l> Fn(&'l mut Line<'a>) -> &'l mut Vec<Mistake<'a>>,
+) -> Lines<'a> {
+    let mut all = Lines::new();
+    for report in reports {
+        let inclusion = report.inclusion.as_deref();
+        let line = all.entry(Inclusion::order(inclusion, report.line)).or_insert_with(|| Line {
+            line: report.line,
+            file: inclusion.map(|inclusion| inclusion.path.as_str()),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        });
+        list(line).push(mistake(report));
+    }
+    all
+}
+
 /// Assembles, and writes what came of each line in the order of the lines. Mistakes are results here.
 ///
 /// # Errors
 /// Only those of the standard output.
-pub(super) fn write(source: &str, options: &Options<'_>) -> Result<(), Failure> {
-    let mut instructions: Vec<(usize, Inst, bool, usize, u64)> = Vec::new();
-    let assembled = assemble_with(source, options, &mut |event| {
-        if let Event::Instruction { line, inst, unresolved, section, offset } = event {
-            instructions.push((line, *inst, unresolved, section, offset));
+pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure> {
+    let mut statements: Vec<Statement> = Vec::new();
+    let mut metadata = false;
+    let assembled = assemble_with(source, options, &mut |event| match event {
+        Event::Instruction { line, inclusion, inst, text, unresolved, section, offset } => {
+            let unresolved = unresolved.map(|_| text.to_owned());
+            let kind = Kind::Instruction { inst: *inst, unresolved, offset };
+            statements.push(Statement { line, inclusion: inclusion.cloned(), section, kind });
         }
+        Event::Other { line, inclusion, text, section, bytes } => {
+            let text = text.trim();
+            // The lines of metadata are YAML.
+            metadata &= text != ".end_amdgpu_metadata";
+            if !metadata && !text.is_empty() {
+                let kind = Kind::Directive { text: text.to_owned(), bytes };
+                statements.push(Statement { line, inclusion: inclusion.cloned(), section, kind });
+            }
+            metadata |= text == ".amdgpu_metadata";
+        }
+        _ => {}
     });
-    let mut mistakes: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
-    let mut warnings: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
-    for report in &assembled.reports {
-        mistakes.entry(report.line).or_default().push(mistake(report));
-    }
-    for report in &assembled.warnings {
-        warnings.entry(report.line).or_default().push(mistake(report));
-    }
+    let mut mistakes = lines(&assembled.reports, |line| &mut line.errors);
+    let warnings = lines(&assembled.warnings, |line| &mut line.warnings);
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut text = String::new();
-    for (line, inst, unresolved, section, offset) in &instructions {
-        // Mistakes of lines before this one, and of it.
-        while let Some(entry) = mistakes.first_entry().filter(|entry| entry.key() <= line) {
-            let (line, errors) = entry.remove_entry();
-            writeln!(out, "{}", json!({ "line": line, "errors": errors }))?;
+    let module = assembled.module.as_ref();
+    for Statement { line, inclusion, section, kind } in &statements {
+        // Mistakes of lines before this one; those of a line stand behind what it has made.
+        if !mistakes.is_empty() {
+            let order = Inclusion::order(inclusion.as_deref(), *line);
+            while let Some(entry) = mistakes.first_entry().filter(|entry| *entry.key() < order) {
+                object(&mut out, &entry.remove())?;
+            }
+            // What a symbol makes wrong at the end of the source is no statement.
+            let text = match kind {
+                Kind::Instruction { unresolved, .. } => unresolved.as_deref(),
+                Kind::Directive { text, .. } => Some(text.as_str()),
+            };
+            let wrong =
+                |mistake: &Mistake<'_>| text.is_some_and(|text| mistake.text.trim_end().ends_with(text));
+            if mistakes.get(&order).is_some_and(|line| line.errors.iter().any(wrong)) {
+                continue;
+            }
         }
-        let inst = match &assembled.module {
-            Some(module) if *unresolved => resolved(module, inst, *section, *offset),
-            _ => *inst,
-        };
+        write!(out, "{{\"line\":{line},")?;
+        if let Some(inclusion) = inclusion {
+            write!(out, "\"file\":{},", json!(inclusion.path))?;
+        }
+        write!(out, "\"hex\":\"")?;
         text.clear();
-        // A String takes any text.
-        let _ = print(&mut text, &inst);
-        let (bytes, size) = inst.encode();
-        write!(out, "{{\"line\":{line},\"hex\":\"")?;
-        for byte in bytes.iter().take(size) {
-            write!(out, "{byte:02x}")?;
+        match kind {
+            Kind::Instruction { inst, unresolved, offset } => {
+                let inst = match module {
+                    Some(module) if unresolved.is_some() => resolved(module, inst, *section, *offset),
+                    _ => *inst,
+                };
+                // A String takes any text.
+                let _ = print(&mut text, &inst);
+                let (bytes, size) = inst.encode();
+                hexadecimal(&mut out, bytes.get(..size).unwrap_or_default())?;
+            }
+            Kind::Directive { text: written, bytes } => {
+                text.push_str(written);
+                hexadecimal(&mut out, module.map_or(&[], |module| contents(module, *section, bytes)))?;
+            }
         }
         // Texts of instructions have quotes in lane patterns.
-        writeln!(out, "\",\"text\":{}}}", Value::from(text.as_str()))?;
+        writeln!(out, "\",\"text\":{}}}", json!(text))?;
     }
-    for (line, errors) in mistakes {
-        writeln!(out, "{}", json!({ "line": line, "errors": errors }))?;
-    }
-    for (line, warnings) in warnings {
-        writeln!(out, "{}", json!({ "line": line, "warnings": warnings }))?;
+    for line in mistakes.values().chain(warnings.values()) {
+        object(&mut out, line)?;
     }
     let symbols = assembled.module.iter().flat_map(|module| &module.symbols);
     let undefined: Vec<&str> = symbols
@@ -76,16 +161,50 @@ pub(super) fn write(source: &str, options: &Options<'_>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// A mistake: columns count characters from 1.
-pub(super) fn mistake(report: &Report) -> Value {
+fn object(out: &mut impl Write, line: &Line<'_>) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, line).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
+fn hexadecimal(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
+
+/// The bytes of a place in a section; none if the section has only a size.
+fn contents<'a>(module: &'a Module, section: usize, places: &Range<u64>) -> &'a [u8] {
+    let Some(Contents::Bytes(bytes)) = module.sections.get(section).map(|section| &section.contents) else {
+        return &[];
+    };
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    bytes.get(place(places.start)..place(places.end)).unwrap_or_default()
+}
+
+/// A mistake, for programs.
+#[derive(Serialize)]
+pub(super) struct Mistake<'a> {
+    /// The column, in characters from 1.
+    col: usize,
+    /// How many characters.
+    len: usize,
+    message: &'a str,
+    notes: &'a [String],
+    /// The line with the mistake mended.
+    fix: Option<String>,
+    /// The line.
+    #[serde(skip)]
+    text: &'a str,
+}
+
+pub(super) fn mistake(report: &Report) -> Mistake<'_> {
     let diagnostic = &report.diagnostic;
-    let count = |range: std::ops::Range<usize>| report.text.get(range).map_or(0, |part| part.chars().count());
+    let count = |range: Range<usize>| report.text.get(range).map_or(0, |part| part.chars().count());
     let span = diagnostic.span.clone();
-    json!({
-        "col": report.column(),
-        "len": count(span),
-        "message": diagnostic.message,
-        "notes": diagnostic.notes,
-        "fix": diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)),
-    })
+    Mistake {
+        col: report.column(),
+        len: count(span),
+        message: &diagnostic.message,
+        notes: &diagnostic.notes,
+        fix: diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)),
+        text: &report.text,
+    }
 }

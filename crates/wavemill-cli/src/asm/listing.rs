@@ -1,4 +1,5 @@
-//! Assembly as text again: each instruction as it is understood, everything else as it is written.
+//! Assembly as text again: each instruction as it is understood, everything else as it is written. What macros and
+//! repetitions make stands in their place, so that the text assembles to the same bytes.
 
 use std::fmt::Write;
 
@@ -7,26 +8,56 @@ use wavemill_asm::gcn::print;
 use wavemill_isa::gcn::{Inst, decode};
 use wavemill_object::write::{Contents, Module};
 
+use crate::symbolic::symbolic;
+
 /// The lines of a source.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     lines: Vec<Line>,
+    /// Whether the lines of metadata are being read, in which blank ones count.
+    metadata: bool,
 }
 
 #[derive(Debug)]
 enum Line {
-    Instruction { inst: Inst, section: usize, offset: u64 },
+    Instruction {
+        inst: Inst,
+        section: usize,
+        offset: u64,
+        /// Its text, if there is an expression in it.
+        symbolic: Option<String>,
+    },
     Other(String),
 }
 
 impl Listing {
+    /// The text with symbols that the command line sets.
+    pub(super) fn new(symbols: &[(&str, i64)]) -> Listing {
+        let set = |(name, value): &(&str, i64)| Line::Other(format!("\t.set {name}, {value}"));
+        Listing { lines: symbols.iter().map(set).collect(), metadata: false }
+    }
+
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Instruction { inst, section, offset, .. } => {
-                self.lines.push(Line::Instruction { inst: **inst, section: *section, offset: *offset });
+            Event::Instruction { inst, section, offset, text, unresolved, .. } => {
+                let expression = unresolved.clone().and_then(|span| text.get(span));
+                let as_written = || (*text).to_owned();
+                let symbolic = expression.map(|expression| {
+                    symbolic(inst, expression).map_or_else(as_written, |symbolic| symbolic.text)
+                });
+                let (inst, section, offset) = (**inst, *section, *offset);
+                self.lines.push(Line::Instruction { inst, section, offset, symbolic });
             }
-            Event::Other { text, .. } if !text.trim().is_empty() => {
-                self.lines.push(Line::Other(text.trim_end().to_owned()));
+            Event::Label { name, .. } => self.lines.push(Line::Other(format!("{name}:"))),
+            Event::Other { text, .. } => {
+                match text.trim() {
+                    ".amdgpu_metadata" => self.metadata = true,
+                    ".end_amdgpu_metadata" => self.metadata = false,
+                    _ => {}
+                }
+                if self.metadata || !text.trim().is_empty() {
+                    self.lines.push(Line::Other(text.trim_end().to_owned()));
+                }
             }
             _ => {}
         }
@@ -41,13 +72,16 @@ impl Listing {
                     out.push_str(text);
                     out.push('\n');
                 }
-                Line::Instruction { inst, section, offset } => {
-                    let inst = resolved(module, inst, *section, *offset);
+                Line::Instruction { inst, section, offset, symbolic } => {
                     out.push('\t');
                     let start = out.len();
-                    // A String takes any text.
-                    let _ = print(&mut out, &inst);
+                    match symbolic {
+                        Some(text) => out.push_str(text),
+                        // A String takes any text.
+                        None => drop(print(&mut out, inst)),
+                    }
                     if encoding {
+                        let inst = resolved(module, inst, *section, *offset);
                         let width = 39usize.saturating_sub(out.len() - start).max(1);
                         let (bytes, size) = inst.encode();
                         let list: Vec<String> =

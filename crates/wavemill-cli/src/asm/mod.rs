@@ -2,12 +2,12 @@
 
 mod json;
 mod listing;
-mod render;
+pub(crate) mod render;
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use wavemill_asm::{Options, assemble_with};
+use wavemill_asm::{IncludedFile, Options, assemble_with, integer};
 use wavemill_object::write::{
     LinkError, LinkOptions, LinkProblem, Module, Undefined, link_with, write_relocatable,
 };
@@ -48,11 +48,11 @@ pub(crate) struct AsmArgs {
     /// Text: write the machine code behind each instruction
     #[arg(long)]
     show_encoding: bool,
-    /// One JSON object for each instruction or mistake, on a line of its own; mistakes are answers, and the exit code is 0
+    /// One JSON object for each statement, or line with mistakes, on a line of its own; mistakes are answers, and the exit code is 0
     #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding", "unresolved_symbols"])]
     json: bool,
-    /// Set a symbol before the source is read
-    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition)]
+    /// Set a symbol before the source is read; 1 without =VALUE
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition_or_name)]
     define: Vec<(String, i64)>,
     /// Folders in which included files are looked for, behind that of the source
     #[arg(short = 'I', long = "include", value_name = "FOLDER")]
@@ -62,7 +62,7 @@ pub(crate) struct AsmArgs {
 /// What can be written.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum FileType {
-    /// The source again, each instruction as it is understood
+    /// The source again, each instruction as it is understood, and what macros make in their place
     Asm,
     /// A relocatable file, for a linker
     Obj,
@@ -79,41 +79,41 @@ enum UnresolvedSymbols {
     IgnoreAll,
 }
 
-/// Reads `NAME=NUMBER`, for clap.
+/// Reads `NAME=NUMBER`, for clap: numbers are what they are in sources.
 pub(crate) fn parse_definition(text: &str) -> Result<(String, i64), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    let digits = value.strip_prefix('-').unwrap_or(value);
-    let number = match digits.strip_prefix("0x") {
-        Some(digits) => i64::from_str_radix(digits, 16),
-        None => digits.parse(),
-    };
-    match number {
-        Ok(number) if !name.is_empty() => {
-            Ok((name.to_owned(), if digits == value { number } else { -number }))
-        }
-        _ => Err("expected NAME=NUMBER".to_owned()),
+    let (name, value) = text.split_once('=').ok_or("expected NAME=NUMBER, found no `=`")?;
+    if name.is_empty() {
+        return Err("expected NAME=NUMBER, found no name".to_owned());
     }
+    let number = integer(value).map_err(|error| format!("expected NAME=NUMBER: {}", error.message))?;
+    Ok((name.to_owned(), number))
 }
 
-/// The text of a source.
-fn read(path: &Path) -> Result<(String, String), Failure> {
-    let (name, bytes) = if path.as_os_str() == "-" {
+/// The same; a name alone is 1.
+fn parse_definition_or_name(text: &str) -> Result<(String, i64), String> {
+    if text.contains('=') { parse_definition(text) } else { parse_definition(&format!("{text}=1")) }
+}
+
+/// A source, with its name.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
             .lock()
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::input(format!("cannot read the standard input: {error}")))?;
-        ("<stdin>".to_owned(), bytes)
+        Ok(("<stdin>".to_owned(), bytes))
     } else {
-        (path.display().to_string(), input::open(path)?.to_vec())
-    };
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok((name, text)),
-        Err(error) => Err(Failure::input(format!(
-            "`{name}` is no text: byte {} is not UTF-8",
-            error.utf8_error().valid_up_to()
-        ))),
+        Ok((path.display().to_string(), input::open(path)?.to_vec()))
     }
+}
+
+/// A file that a source includes, from the first of the folders that has it; `missing` is the message if none does.
+pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Result<IncludedFile, String> {
+    let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
+    let path = found.ok_or(missing)?;
+    let bytes = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+    Ok(IncludedFile { path: path.display().to_string(), bytes })
 }
 
 /// Assembles.
@@ -126,11 +126,8 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
     let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
-    let include = |file: &str| {
-        let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| format!("there is no file `{file}` in the folders of sources"))?;
-        std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
-    };
+    let include =
+        |file: &str| included(&folders, file, format!("there is no file `{file}` in the folders of sources"));
     let symbols: Vec<(&str, i64)> = args.define.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let options = Options {
         target: args.target.clone(),
@@ -158,7 +155,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
             "--unresolved-symbols is for code objects: other files keep such symbols anyway",
         ));
     }
-    let mut listing = listing::Listing::default();
+    let mut listing = listing::Listing::new(&symbols);
     let assembled = assemble_with(&source, &options, &mut |event| {
         if filetype == FileType::Asm {
             listing.event(&event);

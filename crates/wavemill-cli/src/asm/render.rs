@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
-use wavemill_asm::Report;
+use wavemill_asm::{Inclusion, Report};
 
 use super::json::mistake;
 use crate::failure::Printable;
@@ -12,13 +12,13 @@ use crate::message::{self, Format};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Warning,
     Error,
 }
 
 impl Level {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Level::Warning => "warning",
             Level::Error => "error",
@@ -27,20 +27,39 @@ impl Level {
 }
 
 /// Tells everything that is wrong, or doubtful, with the source called `name`.
-pub(super) fn reports(name: &str, level: Level, reports: &[Report]) {
+pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) {
     let mut out = anstream::stderr().lock();
     for report in reports {
         // If nobody can read it, there is nobody to tell.
         let _ = match (message::format(), level) {
             (Format::Json, _) => {
                 let kind = if level == Level::Error { "mistake" } else { "warning" };
-                let fields = json!({ "file": name, "line": report.line, kind: mistake(report) });
+                let mut fields =
+                    json!({ "file": file(name, report), "line": report.line, kind: mistake(report) });
+                let included: Vec<_> = includers(name, report)
+                    .map(|(file, line)| json!({ "file": file, "line": line }))
+                    .collect();
+                if let (false, Some(fields)) = (included.is_empty(), fields.as_object_mut()) {
+                    fields.insert("included".to_owned(), included.into());
+                }
                 writeln!(out, "{}", message::with_kind(kind, fields))
             }
             (Format::Short, _) => writeln!(out, "{}", Short { name, level, report }),
             (Format::Human, _) => write!(out, "{}", Shown { name, level, report }),
         };
     }
+}
+
+/// The file that a report is about: the source called `name`, or one that it includes.
+pub(crate) fn file<'a>(name: &'a str, report: &'a Report) -> &'a str {
+    report.inclusion.as_deref().map_or(name, |inclusion| &inclusion.path)
+}
+
+/// Where that file is included, the place next to it first.
+pub(crate) fn includers<'a>(name: &'a str, report: &'a Report) -> impl Iterator<Item = (&'a str, usize)> {
+    let chain = report.inclusion.as_deref().into_iter().flat_map(Inclusion::chain);
+    chain
+        .map(move |inclusion| (inclusion.within.as_deref().map_or(name, |outer| &outer.path), inclusion.line))
 }
 
 /// `file:line:column: error: text`.
@@ -52,12 +71,14 @@ struct Short<'a> {
 
 impl std::fmt::Display for Short<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, level) = (self.name, self.level.name());
+        let (name, level) = (file(self.name, self.report), self.level.name());
         let text = self.report.diagnostic.to_string();
         match self.report.line {
-            0 => write!(f, "{name}: {level}: {}", Printable(&text)),
-            line => write!(f, "{name}:{line}:{}: {level}: {}", self.report.column(), Printable(&text)),
+            0 => write!(f, "{name}: {level}: {}", Printable(&text))?,
+            line => write!(f, "{name}:{line}:{}: {level}: {}", self.report.column(), Printable(&text))?,
         }
+        includers(self.name, self.report)
+            .try_for_each(|(file, line)| write!(f, " [included at {file}:{line}]"))
     }
 }
 
@@ -82,9 +103,13 @@ impl std::fmt::Display for Shown<'_> {
         let origin = report.origin.as_deref().map_or(String::new(), |origin| format!(" ({origin})"));
         writeln!(f, "{red}{level}{red:#}{bold}: {}{bold:#}", Printable(&diagnostic.message))?;
         let gutter = report.line.to_string().len();
+        let name = file(self.name, report);
         match report.line {
-            0 => writeln!(f, "{blue}-->{blue:#} {}", self.name)?,
-            line => writeln!(f, "{:gutter$}{blue}-->{blue:#} {}:{line}:{column}{origin}", "", self.name)?,
+            0 => writeln!(f, "{blue}-->{blue:#} {name}")?,
+            line => writeln!(f, "{:gutter$}{blue}-->{blue:#} {name}:{line}:{column}{origin}", "")?,
+        }
+        for (file, line) in includers(self.name, report) {
+            writeln!(f, "{:gutter$}    included at {file}:{line}", "")?;
         }
         if !report.text.trim().is_empty() {
             let (text, marks) = marked(&report.text, diagnostic.span.clone());

@@ -13,11 +13,12 @@ use std::path::PathBuf;
 
 use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::ContainerKind;
-use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
+use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, demangle, may_define, unlink};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Printable};
 use crate::input;
 use crate::message::{self, Kind};
+use crate::run::text::nearest;
 
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
@@ -116,7 +117,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let mut found = false;
-    each_object(&bytes, args.target.as_ref(), |id, object| {
+    let left_out = each_object(&bytes, args.target.as_ref(), |id, object| {
         // Of a library with hundreds of code objects only those are read that can have it.
         if args.kernel.as_ref().is_some_and(|kernel| !may_define(object, kernel)) {
             return Ok(());
@@ -145,10 +146,25 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         Ok(())
     })
     .map_err(failed)?;
+    if let Some(text) = left_out {
+        message::say(Kind::Note, &text);
+    }
     if let Some(name) = &args.kernel
         && !found
     {
-        return Err(Failure::usage(format!("{file}: there is no kernel or function `{name}`"))
+        let mut names: Vec<String> = Vec::new();
+        // Objects that cannot be read have no names to suggest.
+        let _ = each_object(&bytes, args.target.as_ref(), |_, object| {
+            names.extend(sections::functions(object));
+            Ok(())
+        });
+        let readable: Vec<String> = names.iter().filter_map(|name| demangle(name)).collect();
+        let known = names.iter().chain(&readable).map(String::as_str);
+        let near = nearest(name, known, 3);
+        let near: Vec<String> = near.into_iter().map(|name| format!("`{}`", Printable(name))).collect();
+        let hint =
+            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+        return Err(Failure::usage(format!("{file}: there is no kernel or function `{name}`{hint}"))
             .help(format!("`wavemill info {file}` lists the kernels.")));
     }
     out.flush()?;
@@ -166,12 +182,12 @@ impl DisArgs {
 }
 
 /// Calls `each` for every code object of a file whose instructions are known, or for those that fit the target best;
-/// with its id, if the file is more than a code object.
+/// with its id, if the file is more than a code object. What has been left out, if something has.
 fn each_object(
     bytes: &[u8],
     target: Option<&TargetId>,
     mut each: impl FnMut(Option<&str>, &[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
     let limits = Limits::default();
     let container = Container::parse(bytes).map_err(|error| match (&error, target) {
@@ -186,14 +202,14 @@ fn each_object(
                 return Err(Failure::input(format!("the code object is for {found}, not for {wanted}")));
             }
         }
-        return each(None, bytes);
+        return each(None, bytes).map(|()| None);
     }
     if let Some(target) = target {
         for selected in container.select(target, &limits).map_err(failed)? {
             let object = container.read(&selected, &limits).map_err(failed)?;
             each(Some(&selected.entry.id.text), &object)?;
         }
-        return Ok(());
+        return Ok(None);
     }
     let mut unknown: Vec<TargetId> = Vec::new();
     let mut listed = false;
@@ -215,13 +231,11 @@ fn each_object(
         Some(id) if !listed => Err(unknown_target(id)),
         Some(_) => {
             let names: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            let text = format!(
+            Ok(Some(format!(
                 "code for {} is left out: Wavemill does not know these instructions",
                 names.join(", ")
-            );
-            message::say(Kind::Note, &text);
-            Ok(())
+            )))
         }
-        None => Ok(()),
+        None => Ok(None),
     }
 }

@@ -63,6 +63,16 @@ fn malformed(what: &'static str, offset: u64) -> impl Fn(object::read::Error) ->
     move |error| Error::Malformed { what, offset, detail: error.to_string() }
 }
 
+/// The names of the functions and kernels of a code object; none if it cannot be read.
+pub(super) fn functions(data: &[u8]) -> Vec<String> {
+    let sections = Sections::read(data).map(|sections| sections.list).unwrap_or_default();
+    let symbols = sections.iter().filter(|section| section.code).flat_map(|section| &section.symbols);
+    symbols
+        .filter(|symbol| matches!(symbol.kind, STT_FUNC | STT_LEGACY_KERNEL))
+        .map(|symbol| String::from_utf8_lossy(symbol.name).into_owned())
+        .collect()
+}
+
 impl<'a> Sections<'a> {
     /// Reads the section headers and symbols of a code object.
     pub(super) fn read(data: &'a [u8]) -> Result<Self> {

@@ -140,12 +140,12 @@ fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
             Some(digits) if digits.is_empty() || !is_hex(digits) => {
                 return Err(wrong("hexadecimal digits behind 0x"));
             }
-            Some(digits) if digits.len() > 8 => {
-                return Err(wrong("at most 8 digits behind 0x, which are a word"));
+            Some(digits) if !matches!(digits.len(), 2 | 8) => {
+                return Err(wrong("two digits behind 0x, which are a byte, or eight, which are a word"));
             }
             Some(digits) => {
                 let value = u32::from_str_radix(digits, 16).map_err(|_| wrong("a word of 32 bits"))?;
-                let count = if digits.len() <= 2 { 1 } else { 4 };
+                let count = digits.len() / 2;
                 bytes.extend(value.to_le_bytes().into_iter().take(count));
             }
             None if !is_hex(part) => return Err(wrong("machine code in hexadecimal to go on")),
@@ -238,13 +238,27 @@ mod tests {
         {
             assert_eq!(bytes(text), Ok(expected.clone()), "{text}");
         }
-        assert_eq!(bytes("0x7e020302 0x1").map(|bytes| bytes.map(|bytes| bytes.len())), Ok(Some(5)));
-        assert_eq!(bytes("0x123"), Ok(Some(vec![0x23, 0x01, 0, 0])));
+        assert_eq!(bytes("0x7e020302 0x01").map(|bytes| bytes.map(|bytes| bytes.len())), Ok(Some(5)));
         for text in ["v_add_f32", "exp", "s_endpgm", "é"] {
             assert_eq!(bytes(text), Ok(None), "{text}");
         }
-        for text in ["", " ", "[,]", "0x", "0xg", "0x123456789", "123", "12 v_add_f32", "12 é", "0xé1", "1é"]
-        {
+        for text in [
+            "",
+            " ",
+            "[,]",
+            "0x",
+            "0xg",
+            "0x1",
+            "0x123",
+            "0x7e02",
+            "0x1 0x2",
+            "0x123456789",
+            "123",
+            "12 v_add_f32",
+            "12 é",
+            "0xé1",
+            "1é",
+        ] {
             assert!(!matches!(bytes(text), Ok(Some(_))), "{text}");
         }
     }

@@ -122,7 +122,7 @@ impl Disassembler<'_> {
         let end =
             self.text.iter().skip(at).position(|byte| *byte == b'\n').map_or(self.text.len(), |n| at + n);
         let source = String::from_utf8_lossy(self.text.get(start..end).unwrap_or_default());
-        super::message(self.file, line, [0, at - start], kind, text, &source);
+        super::with_mark(self.file, line, [0, at - start], kind, text, &source);
     }
 
     /// Prints the instructions of a block. In one between brackets, what follows something unknown is not looked at.

@@ -13,8 +13,10 @@ use wavemill_asm::{InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
+use crate::asm::render::{self, Level};
 use crate::failure::{Exit, Failure, Printable};
 use crate::input;
+use crate::message::{self, Format};
 
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
@@ -65,7 +67,7 @@ pub(crate) struct McArgs {
     /// Set a symbol before the source is read
     #[arg(long, value_name = "NAME=VALUE", value_parser = crate::asm::parse_definition)]
     defsym: Vec<(String, i64)>,
-    /// Folder in which included files are looked for
+    /// Folder in which included files are looked for, behind the current one
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
     /// Version of the code object format
@@ -95,6 +97,11 @@ enum FileType {
 /// An option of llvm-mc on the command line that is not taken.
 pub(crate) fn refused_option(args: &[OsString]) -> Option<Failure> {
     llvm_options::refused(args.get(command_place(args)? + 1..)?)
+}
+
+/// Whether a command line runs `mc`.
+pub(crate) fn is_command(args: &[OsString]) -> bool {
+    command_place(args).is_some()
 }
 
 /// Where `mc` stands on a command line that runs it.
@@ -137,6 +144,7 @@ fn parse_triple(text: &str) -> Result<String, String> {
     let arch = text.split('-').next().unwrap_or_default();
     match arch {
         "amdgcn" | "amdgpu" => Ok(text.to_owned()),
+        _ if TargetId::parse(text).is_some() => Ok(text.to_owned()),
         "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
         _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{text}`")),
     }
@@ -145,11 +153,18 @@ fn parse_triple(text: &str) -> Result<String, String> {
 /// The processor with its features.
 fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
     let names = || InstructionSet::processors().collect::<Vec<_>>().join(", ");
-    let Some(name) = &args.mcpu else {
-        return Err(Failure::usage("the processor is missing: name it with -mcpu")
-            .help(format!("Wavemill knows the instructions of {}.", names())));
+    // Newer triples name the processor: amdgpu9.50-amd-amdhsa.
+    let named = args.triple.as_deref().and_then(TargetId::parse);
+    let mut id = match (&args.mcpu, named) {
+        (Some(name), _) => {
+            input::parse_target(name).map_err(|message| Failure::usage(format!("-mcpu: {message}")))?
+        }
+        (None, Some(id)) => id,
+        (None, None) => {
+            return Err(Failure::usage("the processor is missing: name it with -mcpu")
+                .help(format!("Wavemill knows the instructions of {}.", names())));
+        }
     };
-    let mut id = input::parse_target(name).map_err(|message| Failure::usage(format!("-mcpu: {message}")))?;
     let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
     let set = InstructionSet::of(&id).ok_or_else(unknown)?;
     for feature in args.mattr.iter().filter(|feature| !feature.is_empty()) {
@@ -178,6 +193,11 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         println!("wavemill {} as llvm-mc, for amdgcn", env!("CARGO_PKG_VERSION"));
         return Ok(true);
     }
+    if args.mcpu.as_deref() == Some("help") {
+        println!("Processors whose instructions Wavemill knows:");
+        InstructionSet::processors().for_each(|name| println!("  {name}"));
+        return Ok(true);
+    }
     let (id, set) = target(args)?;
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
@@ -192,14 +212,10 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         }
         return Ok(right);
     }
-    let source = String::from_utf8_lossy(&bytes).into_owned();
-    let folder = path.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
-    let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
-    let include = |file: &str| {
-        let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| format!("Could not find include file '{file}'"))?;
-        std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
-    };
+    // llvm-mc looks in the current folder first, and never in that of the source.
+    let folders: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(args.include.iter().cloned()).collect();
+    let include =
+        |file: &str| crate::asm::included(&folders, file, format!("Could not find include file '{file}'"));
     let symbols: Vec<(&str, i64)> = args.defsym.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let version = match args.amdhsa_code_object_version {
         4 => CodeObjectVersion::V4,
@@ -213,7 +229,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         symbols: &symbols,
         ..Options::default()
     };
-    let mut writer = text::Text::new(&source, args.show_encoding);
+    let mut writer = text::Text::new(&bytes, args.show_encoding);
     for (name, value) in &symbols {
         writer.define(name, *value);
     }
@@ -221,18 +237,18 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     if hsa {
         writer.target(&id);
     }
-    let assembled = assemble_with(&source, &options, &mut |event| {
+    let assembled = assemble_with(&*bytes, &options, &mut |event| {
         if args.filetype == FileType::Asm {
             writer.event(&event);
         }
     });
     let fatal = args.fatal_warnings && !assembled.warnings.is_empty();
     let right = assembled.reports.is_empty() && !fatal;
-    for report in &assembled.reports {
-        tell(&name, "error", report);
-    }
-    for report in assembled.warnings.iter().filter(|_| !args.no_warn) {
-        tell(&name, if fatal { "error" } else { "warning" }, report);
+    tell(&name, Level::Error, &assembled.reports);
+    match (fatal, args.no_warn) {
+        (true, _) => tell(&name, Level::Error, &assembled.warnings),
+        (false, true) => {}
+        (false, false) => tell(&name, Level::Warning, &assembled.warnings),
     }
     match (args.filetype, assembled.module) {
         (FileType::Asm, _) => write(args, writer.finish().as_bytes())?,
@@ -259,7 +275,7 @@ fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// A message with its place, the line and a mark below it; `cut` characters of the line stand before `source`.
-fn message(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, text: &str, source: &str) {
+fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, text: &str, source: &str) {
     // If nobody can read it, there is nobody to tell.
     let _ = writeln!(
         std::io::stderr().lock(),
@@ -272,13 +288,26 @@ fn message(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, text:
     );
 }
 
-fn tell(file: &str, kind: &str, report: &Report) {
-    let diagnostic = &report.diagnostic;
-    let column = report.text.get(..diagnostic.span.start).map_or(0, |before| before.chars().count());
-    let column = [report.cut, column];
-    message(file, report.line, column, kind, &diagnostic.message, &report.text);
-    for note in &diagnostic.notes {
-        message(file, report.line, column, "note", note, &report.text);
+/// Tells what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
+fn tell(name: &str, level: Level, reports: &[Report]) {
+    if message::format() != Format::Human {
+        return render::reports(name, level, reports);
+    }
+    for report in reports {
+        let diagnostic = &report.diagnostic;
+        let column = report.text.get(..diagnostic.span.start).map_or(0, |before| before.chars().count());
+        let file = render::file(name, report);
+        let mut includers: Vec<_> = render::includers(name, report).collect();
+        // The source itself comes first.
+        includers.reverse();
+        let message = std::iter::once((level.name(), &diagnostic.message));
+        for (kind, text) in message.chain(diagnostic.notes.iter().map(|note| ("note", note))) {
+            for (file, line) in &includers {
+                // If nobody can read it, there is nobody to tell.
+                let _ = writeln!(std::io::stderr().lock(), "Included from {}:{line}:", Printable(file));
+            }
+            with_mark(file, report.line, [report.cut, column], kind, text, &report.text);
+        }
     }
 }
 

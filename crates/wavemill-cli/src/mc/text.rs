@@ -1,11 +1,15 @@
 //! Assembly as `llvm-mc` prints it.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use wavemill_asm::Event;
-use wavemill_asm::gcn::{print, print_with};
-use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
+use wavemill_asm::gcn::print;
+use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
+
+use crate::symbolic::{Field, Symbolic, symbolic};
 
 /// The column of comments; the tab in front of an instruction does not count.
 const COMMENT_COLUMN: usize = 40;
@@ -17,24 +21,31 @@ pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
     let _ = write!(out, "{:blanks$}; encoding: [{}]", "", bytes.join(","));
 }
 
-/// A literal that no instruction of a source has, and its text: where an expression will stand.
-const PLACEHOLDER: u32 = 0x7A6B_5C4D;
-const PLACEHOLDER_TEXT: &str = "0x7a6b5c4d";
-
 /// The text in the making.
-pub(super) struct Text<'a> {
-    lines: Vec<&'a str>,
+pub(super) struct Text {
+    /// Whether each line of the source is empty, or a comment between `/*` and `*/`.
+    blank: Vec<bool>,
     encodings: bool,
     out: String,
-    /// The line whose labels have been printed.
-    labelled: usize,
+    /// Whether lines of metadata are being read.
+    metadata: bool,
     /// How many places have got names of their own.
     temporaries: u32,
+    /// How often each label such as `1:` has stood in the source.
+    numbered: HashMap<String, u64>,
+    /// The names that these have got, and those that have been referred to.
+    names: HashMap<(String, u64), u32>,
 }
 
-impl<'a> Text<'a> {
-    pub(super) fn new(source: &'a str, encodings: bool) -> Text<'a> {
-        Text { lines: source.lines().collect(), encodings, out: String::new(), labelled: 0, temporaries: 0 }
+impl Text {
+    pub(super) fn new(source: &[u8], encodings: bool) -> Text {
+        let is_blank = |line: &[u8]| {
+            let line = line.trim_ascii();
+            line.is_empty() || line.starts_with(b"/*") && line.ends_with(b"*/")
+        };
+        let blank = source.split(|byte| *byte == b'\n').map(is_blank).collect();
+        let (numbered, names) = (HashMap::new(), HashMap::new());
+        Text { blank, encodings, out: String::new(), metadata: false, temporaries: 0, numbered, names }
     }
 
     /// A symbol that the command line sets.
@@ -55,70 +66,110 @@ impl<'a> Text<'a> {
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Instruction { line, inst, unresolved, .. } => {
-                let source = self.lines.get(line.wrapping_sub(1)).copied().unwrap_or_default();
-                let statement = self.labels(*line, source);
-                self.instruction(inst, unresolved.then_some(statement));
+            Event::Instruction { inst, text, unresolved, .. } => {
+                let expression = unresolved.clone().and_then(|span| text.get(span));
+                self.instruction(inst, text, expression);
             }
-            Event::Other { line, text } => {
-                let is_blank = |line: &str| line.is_empty() || line.starts_with("/*") && line.ends_with("*/");
-                let blank = self.lines.get(line.wrapping_sub(1)).is_some_and(|line| is_blank(line.trim()));
-                if blank {
-                    self.out.push('\n');
+            Event::Label { name, .. } => {
+                if name.bytes().all(|byte| byte.is_ascii_digit()) {
+                    let count = self.numbered.entry((*name).to_owned()).or_default();
+                    *count += 1;
+                    let count = *count;
+                    let number = self.name_of(name, count);
+                    // A String takes any text.
+                    let _ = writeln!(self.out, ".Ltmp{number}:");
+                    return;
                 }
-                let statement = self.labels(*line, text).trim();
-                if !statement.is_empty() {
-                    self.directive(statement);
+                self.out.push_str(name);
+                self.out.push_str(":\n");
+            }
+            Event::Other { line, inclusion, text, .. } => {
+                let blank =
+                    inclusion.is_none() && self.blank.get(line.wrapping_sub(1)).copied().unwrap_or_default();
+                match text.trim() {
+                    ".end_amdgpu_metadata" => self.metadata = false,
+                    // YAML, whose blanks count.
+                    _ if self.metadata => {
+                        self.out.push_str(text.trim_end());
+                        self.out.push('\n');
+                        return;
+                    }
+                    ".amdgpu_metadata" => self.metadata = true,
+                    "" if blank => self.out.push('\n'),
+                    _ => {}
+                }
+                if !text.trim().is_empty() {
+                    self.directive(text.trim());
                 }
             }
             _ => {}
         }
     }
 
-    /// Prints the labels in front of a statement, once for each line; the statement.
-    fn labels<'t>(&mut self, line: usize, text: &'t str) -> &'t str {
-        let mut rest = text.trim_start();
-        loop {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || "_.$?@".contains(c);
-            let length = match rest.strip_prefix('"') {
-                Some(quoted) => quoted.find('"').map_or(0, |end| end + 2),
-                None => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
-            };
-            let (name, behind) = rest.split_at(length);
-            let Some(behind) = behind.trim_start().strip_prefix(':').filter(|_| !name.is_empty()) else {
-                break;
-            };
-            if self.labelled != line {
-                self.out.push_str(name);
-                self.out.push_str(":\n");
-            }
-            rest = behind.trim_start();
-        }
-        self.labelled = line;
-        rest
+    /// The number in the name of a label such as `1:`, the so-manieth of its kind.
+    fn name_of(&mut self, label: &str, count: u64) -> u32 {
+        *self.names.entry((label.to_owned(), count)).or_insert_with(|| {
+            self.temporaries += 1;
+            self.temporaries - 1
+        })
     }
 
-    fn instruction(&mut self, inst: &Inst, statement: Option<&str>) {
+    /// An expression, or the operands of a directive, with names for `1b` and `1f`.
+    fn with_names(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        let is_name = |c: char| c.is_alphanumeric() || "_.$@?".contains(c);
+        // Strings have no labels in them.
+        while let Some(first) = rest.chars().next().filter(|_| !text.contains('"')) {
+            let length = match is_name(first) {
+                true => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+                false => first.len_utf8(),
+            };
+            let (word, behind) = rest.split_at(length);
+            let digits = word
+                .strip_suffix(['b', 'f'])
+                .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+            match digits {
+                Some(digits) => {
+                    let last = self.numbered.get(digits).copied().unwrap_or_default();
+                    let number = self.name_of(digits, last + u64::from(word.ends_with('f')));
+                    // A String takes any text.
+                    let _ = write!(out, ".Ltmp{number}");
+                }
+                None => out.push_str(word),
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
+        out
+    }
+
+    fn instruction(&mut self, inst: &Inst, written: &str, expression: Option<&str>) {
         self.out.push('\t');
         let start = self.out.len();
         let (bytes, size) = inst.encode();
         let mut list: Vec<String> = bytes.iter().take(size).map(|byte| format!("{byte:#04x}")).collect();
-        let symbolic = statement.and_then(|statement| symbolic(inst, statement));
-        match &symbolic {
+        let Some(expression) = expression else {
             // A String takes any text.
-            Some(symbolic) => self.out.push_str(&symbolic.text),
-            None => {
-                let _ = print(&mut self.out, inst);
+            let _ = print(&mut self.out, inst);
+            if self.encodings {
+                encoding(&mut self.out, start, &list);
             }
-        }
+            self.out.push('\n');
+            return;
+        };
+        let expression: String = expression.chars().filter(|c| !c.is_whitespace()).collect();
+        let expression = self.with_names(&without_needless_parentheses(&expression));
+        let symbolic = symbolic(inst, &expression);
+        self.out.push_str(symbolic.as_ref().map_or(written, |symbolic| &symbolic.text));
         if self.encodings {
             if let Some(symbolic) = &symbolic {
-                let places = symbolic.offset..symbolic.offset + symbolic.size;
-                list.get_mut(places).into_iter().flatten().for_each(|byte| *byte = "A".to_owned());
+                let places = list.get_mut(symbolic.bytes.clone());
+                places.into_iter().flatten().for_each(|byte| *byte = "A".to_owned());
             }
             encoding(&mut self.out, start, &list);
-            if let Some(Symbolic { expression, offset, kind, .. }) = &symbolic {
-                let blanks = COMMENT_COLUMN;
+            if let Some(Symbolic { bytes, field, .. }) = &symbolic {
+                let (blanks, offset, kind) = (COMMENT_COLUMN, bytes.start, kind(*field, &expression));
                 let _ = write!(
                     self.out,
                     "\n{:blanks$};   fixup A - offset: {offset}, value: {expression}, kind: {kind}",
@@ -129,16 +180,15 @@ impl<'a> Text<'a> {
         self.out.push('\n');
     }
 
-    /// Prints a directive; those that only say which lines to read are not printed.
+    /// Prints a directive.
     fn directive(&mut self, statement: &str) {
-        let length = statement.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(statement.len());
+        let length = statement.find(char::is_whitespace).unwrap_or(statement.len());
         let (name, rest) = statement.split_at(length);
-        let rest = rest.trim();
+        let rest = self.with_names(rest.trim());
+        let rest = rest.as_str();
         // A String takes any text.
         let _ = match name {
-            ".macro" | ".endm" | ".purgem" | ".rept" | ".rep" | ".irp" | ".irpc" | ".endr" | ".include"
-            | ".else" | ".elseif" | ".endif" | ".warning" | ".print" | ".end" => Ok(()),
-            _ if name.starts_with(".if") => Ok(()),
+            ".ascii" if !rest.is_ascii() => self.string(rest),
             ".byte" => self.values(".byte", rest),
             ".short" | ".hword" | ".2byte" | ".half" => self.values(".short", rest),
             ".long" | ".int" | ".4byte" | ".word" => self.values(".long", rest),
@@ -154,10 +204,6 @@ impl<'a> Text<'a> {
             ".set" | ".equ" | ".equiv" => self.set(rest),
             ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
-            _ if !name.starts_with('.') => match rest.strip_prefix('=') {
-                Some(value) => self.set(&format!("{name}, {}", value.trim())),
-                None => writeln!(self.out, "\t{statement}"),
-            },
             _ => writeln!(self.out, "\t{name}\t{rest}"),
         };
     }
@@ -166,6 +212,18 @@ impl<'a> Text<'a> {
         let (symbol, value) = rest.split_once(',').unwrap_or((rest, ""));
         let (symbol, value) = (symbol.trim(), value.trim());
         writeln!(self.out, ".set {symbol}, {value}\n\t.no_dead_strip\t{symbol}")
+    }
+
+    /// A string with characters that LLVM writes as escapes.
+    fn string(&mut self, rest: &str) -> fmt::Result {
+        self.out.push_str("\t.ascii\t");
+        for byte in rest.bytes() {
+            match byte.is_ascii() {
+                true => self.out.push(char::from(byte)),
+                false => write!(self.out, "\\{byte:03o}")?,
+            }
+        }
+        writeln!(self.out)
     }
 
     fn values(&mut self, name: &str, list: &str) -> fmt::Result {
@@ -184,51 +242,31 @@ impl<'a> Text<'a> {
     }
 }
 
-/// An instruction with an expression in it that the linker, or the end of the source, decides.
-struct Symbolic {
-    text: String,
-    expression: String,
-    /// The bytes that the value goes into.
-    offset: usize,
-    size: usize,
-    /// What LLVM calls it.
-    kind: &'static str,
-}
-
-/// The operand of this index in the text of an instruction.
-fn operand(statement: &str, index: usize) -> Option<String> {
-    let (_, operands) = statement.trim().split_once(char::is_whitespace)?;
-    let operands =
-        ["//", ";"].iter().fold(operands, |text, comment| text.split(comment).next().unwrap_or(text));
-    let found = operands.split(',').nth(index)?;
-    Some(found.chars().filter(|c| !c.is_whitespace()).collect())
-}
-
-fn symbolic(inst: &Inst, statement: &str) -> Option<Symbolic> {
-    let branch = inst
-        .operands()
-        .position(|(spec, operand)| spec.ty.elem == Elem::Branch && matches!(operand, Operand::Imm(_)));
-    let mut text = String::new();
-    if let Some(index) = branch {
-        let expression = operand(statement, index)?;
-        let name = |out: &mut dyn Write, _: i16| out.write_str(&expression).map(|()| true);
-        print_with(&mut text, inst, &name).ok()?;
-        return Some(Symbolic { text, expression, offset: 0, size: 2, kind: "fixup_si_sopp_br" });
+/// An expression without parentheses around what it begins with, if they change nothing, as LLVM prints it:
+/// `(a-b)+4` is `a-b+4`.
+fn without_needless_parentheses(expression: &str) -> Cow<'_, str> {
+    let needless =
+        expression.strip_prefix('(').and_then(|rest| rest.split_once(')')).filter(|(inner, behind)| {
+            let is_sum = |c: char| c.is_alphanumeric() || "_.$@+-".contains(c);
+            inner.chars().all(is_sum)
+                && (behind.is_empty() || behind.starts_with(['+', '-']))
+                && !behind.contains(['*', '/', '%', '<', '>', '&', '|', '^', '!', '='])
+        });
+    match needless {
+        Some((inner, behind)) => format!("{inner}{behind}").into(),
+        None => expression.into(),
     }
-    // The literal stands behind the first word, in the place of one operand.
-    let (mut bytes, size) = inst.encode();
-    inst.literal()?;
-    bytes.get_mut(size.checked_sub(4)?..size)?.copy_from_slice(&PLACEHOLDER.to_le_bytes());
-    let marked = decode(inst.target(), bytes.get(..size)?).ok()?;
-    print(&mut text, &marked).ok()?;
-    let found = text.find(PLACEHOLDER_TEXT)?;
-    let index = text.get(..found)?.matches(',').count();
-    let expression = operand(statement, index)?.replace(['(', ')'], "");
-    text.replace_range(found..found + PLACEHOLDER_TEXT.len(), &expression);
-    // A difference, and half of an address, are data; anything else is counted from the literal.
+}
+
+/// What LLVM calls the way in which a value goes into its field.
+fn kind(field: Field, expression: &str) -> &'static str {
+    // A difference, and half of an address, are data; any other literal is counted from its place.
     let mut parts = expression.split('-').skip(1);
     let difference = parts.any(|part| !part.starts_with(|c: char| c.is_ascii_digit()));
-    let absolute = difference || expression.contains("@abs32");
-    let kind = if absolute { "FK_Data_4" } else { "FK_PCRel_4" };
-    Some(Symbolic { text, expression, offset: size - 4, size: 4, kind })
+    match field {
+        Field::Branch => "fixup_si_sopp_br",
+        Field::Half => "FK_Data_2",
+        Field::Literal if difference || expression.contains("@abs32") => "FK_Data_4",
+        Field::Literal => "FK_PCRel_4",
+    }
 }

@@ -1,0 +1,62 @@
+//! Instructions with an expression in their text, because symbols that are not known yet decide one of their fields.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use wavemill_asm::gcn::{print, print_with};
+use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
+
+/// What a field holds that an expression decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// The distance to a label.
+    Branch,
+    /// A number of 16 bits.
+    Half,
+    /// A literal.
+    Literal,
+}
+
+/// The text of such an instruction.
+#[derive(Debug)]
+pub(crate) struct Symbolic {
+    pub(crate) text: String,
+    /// The bytes of the instruction that the value goes into.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) field: Field,
+}
+
+/// Numbers that stand where the expression will stand, and what their texts begin with.
+const LITERAL: u32 = 0x7A6B_5C4D;
+const HALF: u16 = 0x5C4D;
+
+/// The text of `inst` with `expression` in the place of the field that it decides; `None` if that place is not known.
+pub(crate) fn symbolic(inst: &Inst, expression: &str) -> Option<Symbolic> {
+    let mut text = String::new();
+    let is_branch = inst
+        .operands()
+        .any(|(spec, operand)| spec.ty.elem == Elem::Branch && matches!(operand, Operand::Imm(_)));
+    if is_branch {
+        let name = |out: &mut dyn Write, _: i16| out.write_str(expression).map(|()| true);
+        print_with(&mut text, inst, &name).ok()?;
+        return Some(Symbolic { text, bytes: 0..2, field: Field::Branch });
+    }
+    let (mut bytes, size) = inst.encode();
+    let (marker, place, field) = match inst.literal() {
+        Some(_) => {
+            // The literal stands behind everything else.
+            let place = size.checked_sub(4)?..size;
+            bytes.get_mut(place.clone())?.copy_from_slice(&LITERAL.to_le_bytes());
+            (format!("{LITERAL:#x}"), place, Field::Literal)
+        }
+        None => {
+            bytes.get_mut(..2)?.copy_from_slice(&HALF.to_le_bytes());
+            (format!("{HALF:#x}"), 0..2, Field::Half)
+        }
+    };
+    let marked = decode(inst.target(), bytes.get(..size)?).ok()?;
+    print(&mut text, &marked).ok()?;
+    let found = text.find(&marker)?;
+    text.replace_range(found..found + marker.len(), expression);
+    Some(Symbolic { text, bytes: place, field })
+}
