@@ -45,7 +45,8 @@ fn sections_have_room_for_so_much() {
 #[test]
 fn long_lines_are_quoted_in_part() {
     let count = 100_000;
-    let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.byte {}0", "outside, ".repeat(count));
+    let source =
+        format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.byte {}0", "outside, ".repeat(count));
     let reports = assemble(&source, &Options::default()).expect_err("bytes cannot be relocated");
     assert_eq!(reports.len(), 1000);
     for (at, report) in reports.iter().enumerate() {

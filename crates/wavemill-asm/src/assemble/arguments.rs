@@ -76,7 +76,8 @@ fn parameter_name(
     match parameters.iter().position(|known| known.name == parameter) {
         Some(index) => Ok(Some(index)),
         None => {
-            let fail = Diagnostic::new(start..end, format!("the macro `{name}` has no parameter `{parameter}`"));
+            let fail =
+                Diagnostic::new(start..end, format!("the macro `{name}` has no parameter `{parameter}`"));
             Err(match parameters {
                 [] => fail,
                 _ => {

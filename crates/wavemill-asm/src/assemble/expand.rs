@@ -300,7 +300,9 @@ impl Assembler<'_> {
                 Some(format!("the macro has a parameter `{parameter}` already"))
             } else {
                 let last = parameters.last().filter(|last| last.rest);
-                last.map(|last| format!("`{}` takes all that is left, so that nothing can follow it", last.name))
+                last.map(|last| {
+                    format!("`{}` takes all that is left, so that nothing can follow it", last.name)
+                })
             };
             if let Some(message) = wrong {
                 return Err(Diagnostic::new(at..cursor.end(), message));
@@ -329,7 +331,9 @@ impl Assembler<'_> {
         let start = cursor.at();
         let parameters = &definition.parameters;
         let mut given: Vec<Option<String>> = vec![None; parameters.len()];
-        for (at, argument) in arguments::of_call(cursor, &definition.name, parameters)?.into_iter().enumerate() {
+        for (at, argument) in
+            arguments::of_call(cursor, &definition.name, parameters)?.into_iter().enumerate()
+        {
             // A value without a single character is none.
             if let Some(value) = given.get_mut(argument.parameter.unwrap_or(at))
                 && !argument.value.is_empty()

@@ -15,7 +15,8 @@ pub(super) fn part(text: &str, span: Span) -> (String, usize, Span) {
         return (text.to_owned(), 0, span);
     }
     let start = boundary(text, span.start.saturating_sub(BESIDE));
-    let end = boundary(text, span.end.min(span.start.saturating_add(INSIDE)).saturating_add(BESIDE)).max(start);
+    let end =
+        boundary(text, span.end.min(span.start.saturating_add(INSIDE)).saturating_add(BESIDE)).max(start);
     let (cut, shown) = (text.get(..start).unwrap_or_default(), text.get(start..end).unwrap_or_default());
     let moved = |at: usize| boundary(text, at).clamp(start, end) - start;
     (shown.to_owned(), cut.chars().count(), moved(span.start)..moved(span.end))

@@ -34,11 +34,7 @@ impl Assembler<'_> {
     }
 
     /// Directives for symbols; false for others.
-    pub(super) fn symbol_directive(
-        &mut self,
-        name: &str,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<bool, Fail> {
+    pub(super) fn symbol_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".globl" | ".global" => self.attribute(cursor, |symbol| bind(symbol, Binding::Global))?,
             ".weak" => self.attribute(cursor, |symbol| bind(symbol, Binding::Weak))?,
@@ -220,9 +216,9 @@ impl Assembler<'_> {
             let align = u64::try_from(value).ok().filter(|align| align.is_power_of_two());
             (align, "an alignment, a power of two up to 2147483648")
         };
-        align
-            .filter(|align| *align <= MOST_ALIGNMENT)
-            .ok_or_else(|| Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}")))
+        align.filter(|align| *align <= MOST_ALIGNMENT).ok_or_else(|| {
+            Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}"))
+        })
     }
 
     fn is_local(&self, name: &str) -> bool {
@@ -234,8 +230,7 @@ impl Assembler<'_> {
         if self.symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some()) {
             return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
         }
-        bind(self.symbols.entry(name), Binding::Local)
-            .map_err(|message| Diagnostic::new(named, message))?;
+        bind(self.symbols.entry(name), Binding::Local).map_err(|message| Diagnostic::new(named, message))?;
         let bss = self.section_named(".bss");
         let current = std::mem::replace(&mut self.current, bss);
         let offset = self.offset().next_multiple_of(align);

@@ -223,7 +223,9 @@ impl Parser<'_, '_> {
             left = match (left, right) {
                 (Expression::Value(left), Expression::Value(right)) => {
                     let value = operator.apply(left, right);
-                    Expression::Value(value.map_err(|message| Diagnostic::new(start..self.cursor.end(), message))?)
+                    Expression::Value(
+                        value.map_err(|message| Diagnostic::new(start..self.cursor.end(), message))?,
+                    )
                 }
                 pair => {
                     self.operators += 1;

@@ -27,7 +27,9 @@ fn main() -> ExitCode {
     }
     for (number, case) in VERDICTS.split("\n\n").enumerate() {
         let name = case.lines().find(|line| line.starts_with('\t')).unwrap_or_default();
-        suite.oracle_test(format!("verdict {number}: {}", name.trim()), &[Tool::LlvmMc], move || verdict(case));
+        suite.oracle_test(format!("verdict {number}: {}", name.trim()), &[Tool::LlvmMc], move || {
+            verdict(case)
+        });
     }
     for (at, kernel) in listed(repository().join("kernels"), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
