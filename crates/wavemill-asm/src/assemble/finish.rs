@@ -494,6 +494,7 @@ fn is_relative(expression: &Expression) -> bool {
         Expression::Unary(_, inner) => is_relative(inner),
         Expression::Binary(Binary::Subtract, _) => false,
         Expression::Binary(_, pair) => is_relative(&pair.0) || is_relative(&pair.1),
-        Expression::Value(_) | Expression::Here | Expression::Call(..) => false,
+        Expression::Here => true,
+        Expression::Value(_) | Expression::Call(..) => false,
     }
 }

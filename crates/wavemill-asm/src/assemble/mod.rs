@@ -24,6 +24,7 @@ mod symbol;
 mod symbols;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -254,6 +255,7 @@ struct Assembler<'a> {
     expanded_bytes: u64,
     /// How many macros have been called.
     calls: u64,
+    counted: Cell<quote::Counted>,
     /// How many macros, repetitions and files are open.
     nesting: u32,
     /// Whether `.exitm` ends the innermost of them.
@@ -313,6 +315,7 @@ impl<'a> Assembler<'a> {
             expansions: 0,
             expanded_bytes: 0,
             calls: 0,
+            counted: Cell::default(),
             nesting: 0,
             exiting: false,
             reports: Vec::new(),
@@ -360,6 +363,7 @@ impl<'a> Assembler<'a> {
             if self.ended || self.exiting {
                 return;
             }
+            self.counted.set(quote::Counted::default());
             if let Some(line) = frame.line() {
                 self.line = line;
             }
@@ -421,7 +425,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn place(&self, text: &str, span: Span) -> Place {
-        let (text, cut, span) = quote::part(text, span);
+        let (text, cut, span) = quote::part(text, span, &self.counted);
         let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
         Place { line: self.line, text, cut, span, origin, inclusion }
     }

@@ -1,6 +1,8 @@
 //! What messages show of a line: all of it, or of a long one the part around what is wrong. Lines can have millions of bytes,
 //! and a place is kept for each of their symbols.
 
+use std::cell::Cell;
+
 use crate::diagnostic::{Diagnostic, Span};
 
 /// Lines up to this many bytes are shown whole.
@@ -9,23 +11,48 @@ const LONGEST: usize = 1000;
 const BESIDE: usize = 200;
 const INSIDE: usize = 500;
 
+/// How many characters stand before a place of a line, counted once: a line may have as many symbols as it has characters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// The line, by its place in memory and its length.
+    line: (usize, usize),
+    at: usize,
+    characters: usize,
+}
+
+impl Counted {
+    /// The characters of `text` before `at`.
+    fn before(&mut self, text: &str, at: usize) -> usize {
+        let line = (text.as_ptr().addr(), text.len());
+        if self.line != line || at < self.at {
+            *self = Counted { line, ..Counted::default() };
+        }
+        self.characters += text.get(self.at..at).map_or(0, |between| between.chars().count());
+        self.at = at;
+        self.characters
+    }
+}
+
 /// What is shown of `text` for a message about `span`, how many characters stand before it, and where `span` is in it.
-pub(super) fn part(text: &str, span: Span) -> (String, usize, Span) {
+pub(super) fn part(text: &str, span: Span, counted: &Cell<Counted>) -> (String, usize, Span) {
     if text.len() <= LONGEST {
         return (text.to_owned(), 0, span);
     }
     let start = boundary(text, span.start.saturating_sub(BESIDE));
     let end =
         boundary(text, span.end.min(span.start.saturating_add(INSIDE)).saturating_add(BESIDE)).max(start);
-    let (cut, shown) = (text.get(..start).unwrap_or_default(), text.get(start..end).unwrap_or_default());
+    let shown = text.get(start..end).unwrap_or_default();
+    let mut known = counted.get();
+    let cut = known.before(text, start);
+    counted.set(known);
     let moved = |at: usize| boundary(text, at).clamp(start, end) - start;
-    (shown.to_owned(), cut.chars().count(), moved(span.start)..moved(span.end))
+    (shown.to_owned(), cut, moved(span.start)..moved(span.end))
 }
 
 /// What is shown of `text` for a diagnostic, how many characters stand before it, and the diagnostic with its places in it.
 pub(super) fn around(text: &str, mut diagnostic: Diagnostic) -> (String, usize, Diagnostic) {
     let whole = diagnostic.span.clone();
-    let (shown, cut, span) = part(text, whole.clone());
+    let (shown, cut, span) = part(text, whole.clone(), &Cell::default());
     if shown.len() != text.len() {
         // What is to be changed may stand elsewhere.
         let removed = whole.start.min(text.len()).saturating_sub(span.start);
