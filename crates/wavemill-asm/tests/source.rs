@@ -10,7 +10,7 @@ use wavemill_asm::gcn::parse;
 use wavemill_asm::{Options, SourceOptions, Written, write_source};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
-use wavemill_object::write::{Module, Section, link, write_relocatable};
+use wavemill_object::write::{Module, link, write_relocatable};
 use wavemill_object::{Unlinked, unlink};
 use wavemill_oracle::SplitMix64;
 
