@@ -143,10 +143,15 @@ fn text_has_the_bytes_of(source: &str, target: &str, included: &Path) -> Result<
         }
     };
     let include = included.to_string_lossy();
+    // `mc` prints as LLVM does, which leaves `lit()` out where the text then means other bytes.
+    let commands = if source.contains("lit(") { 1 } else { 2 };
     for command in [
         &["asm", "-I", &include, "--target", target][..],
         &["mc", "-I", &include, "-triple=amdgcn-amd-amdhsa", &cpu],
-    ] {
+    ]
+    .into_iter()
+    .take(commands)
+    {
         let second = path(&format!("{}.s", command[0]));
         std::fs::write(&second, run(&[command, &[&first]].concat())?)?;
         let mut objects = Vec::new();
@@ -195,8 +200,8 @@ fn listed_options() -> Result<(), Failed> {
         };
         let option = option.trim_start_matches('-');
         let name: String = option.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        // Help and the version are results.
-        if ["", "help", "version", "color"].contains(&&*name) {
+        // Help and the version are results; -o would take the name of the file.
+        if ["", "help", "version", "color", "o"].contains(&&*name) {
             continue;
         }
         seen += 1;

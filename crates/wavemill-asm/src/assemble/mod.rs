@@ -7,6 +7,7 @@ mod arguments;
 mod conditional;
 mod data;
 mod directives;
+mod event;
 mod expand;
 mod finish;
 mod frame_sections;
@@ -27,12 +28,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::Inst;
 use wavemill_object::write::Module;
 use wavemill_object::{CodeObjectVersion, TargetId};
 
@@ -41,6 +40,7 @@ use crate::gcn::parse::{FixupKind, Parser};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, expression, source_text};
 use conditional::Conditional;
+pub use event::Event;
 use expand::{Frame, Macro};
 use frames::Frames;
 use kernel::Kernel;
@@ -85,52 +85,6 @@ impl Default for Options<'_> {
             most_mistakes: MOST_MISTAKES,
         }
     }
-}
-
-/// What happens while a source is read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// An instruction.
-    Instruction {
-        /// Its line, from 1.
-        line: usize,
-        /// The included file that the line is in; `None` if it is in the source itself.
-        inclusion: Option<&'a Arc<Inclusion>>,
-        /// The instruction. A field that a symbol decides is 0.
-        inst: &'a Inst,
-        /// The instruction as it is written, without labels and comment.
-        text: &'a str,
-        /// Where in `text` the expression stands that decides a field, if symbols that are not known yet do.
-        unresolved: Option<Span>,
-        /// The section that it goes into, by its index in [`Module::sections`].
-        section: usize,
-        /// Its place in the section, in bytes.
-        offset: u64,
-    },
-    /// A label.
-    Label {
-        /// Its line, from 1.
-        line: usize,
-        /// The included file that the line is in; `None` if it is in the source itself.
-        inclusion: Option<&'a Arc<Inclusion>>,
-        /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
-        name: &'a str,
-    },
-    /// A directive, a line of metadata, or an empty line. Assignments are told as `.set name, expression`. Directives that
-    /// only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
-    Other {
-        /// Its line, from 1.
-        line: usize,
-        /// The included file that the line is in; `None` if it is in the source itself.
-        inclusion: Option<&'a Arc<Inclusion>>,
-        /// Its text, without labels and comment.
-        text: &'a str,
-        /// The section that its bytes go into, by its index in [`Module::sections`].
-        section: usize,
-        /// Their places in the section; empty if it makes none there.
-        bytes: Range<u64>,
-    },
 }
 
 /// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use wavemill_asm::Event;
-use wavemill_asm::gcn::print;
+use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::gcn::{Inst, decode};
 use wavemill_object::write::{Contents, Module};
 
@@ -24,7 +24,7 @@ enum Line {
         inst: Inst,
         section: usize,
         offset: u64,
-        /// Its text, if there is an expression in it.
+        /// Its text, if there is an expression in it, or its printed text means another encoding.
         symbolic: Option<String>,
     },
     Other(String),
@@ -45,6 +45,7 @@ impl Listing {
                 let symbolic = expression.map(|expression| {
                     symbolic(inst, expression).map_or_else(as_written, |symbolic| symbolic.text)
                 });
+                let symbolic = symbolic.or_else(|| (!comes_back(inst)).then(as_written));
                 let (inst, section, offset) = (**inst, *section, *offset);
                 self.lines.push(Line::Instruction { inst, section, offset, symbolic });
             }
@@ -94,6 +95,15 @@ impl Listing {
         }
         out
     }
+}
+
+/// Whether the text of an instruction is read as the same words. Texts are LLVM's, which leave `lit()` and the half of a
+/// literal out that no one reads.
+fn comes_back(inst: &Inst) -> bool {
+    let mut text = String::new();
+    // A String takes any text.
+    let _ = print(&mut text, inst);
+    parse(inst.target(), &text).is_ok_and(|again| again.encode() == inst.encode())
 }
 
 /// The instruction with what symbols have decided.
