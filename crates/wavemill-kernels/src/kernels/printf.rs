@@ -6,7 +6,7 @@ use crate::check::Expect;
 const A: u32 = 42;
 
 pub(crate) fn kinds(size: Size) -> Case {
-    let n = 64 * size.pick(64, 8192);
+    let n = 64 * size.pick(64, 65_536);
     Case::new("printf_kinds", "printf", |case| {
         let n = case.input::<u32>("stored").len() as u32;
         vec![Expect::values(&(0..n).map(|i| i + A).collect::<Vec<u32>>())]
