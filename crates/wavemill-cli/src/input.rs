@@ -122,10 +122,15 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// Reads a target or product and gives the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
-    InstructionSet::of(&id).map(InstructionSet::target).ok_or_else(|| {
-        let known: Vec<&str> = InstructionSet::processors().collect();
+    let set = InstructionSet::of(&id).ok_or_else(|| {
+        let known: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
         format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
-    })
+    })?;
+    let members: Vec<&str> = set.members().iter().map(Target::name).collect();
+    match members[..] {
+        [_] => Ok(set.target()),
+        _ => Err(format!("{id} stands for {}: name one of them", members.join(", "))),
+    }
 }
 
 /// What is wrong with a text that names no target.

@@ -36,14 +36,17 @@ impl Assembler<'_> {
             ".if" | ".ifdef" | ".ifndef" | ".ifnotdef" | ".ifeq" | ".ifne" | ".ifgt" | ".ifge" | ".iflt"
             | ".ifle" | ".ifb" | ".ifnb" | ".ifc" | ".ifnc" | ".ifeqs" | ".ifnes" => {
                 // What is left out need not make sense.
-                let holds = !skipping && self.condition(name, cursor)?;
+                let condition = if skipping { Ok(false) } else { self.condition(name, cursor) };
+                let holds = matches!(condition, Ok(true));
                 self.conditionals.push(Conditional {
                     active: holds,
                     outside: !skipping,
-                    taken: holds,
+                    // No branch of a wrong condition is read: one mistake is told, and not what follows from it.
+                    taken: holds || condition.is_err(),
                     last: false,
                     place: self.place("", 0..0),
                 });
+                condition?;
             }
             ".elseif" => {
                 let (taken, outside) = match self.conditionals.last() {
@@ -53,11 +56,13 @@ impl Assembler<'_> {
                     }
                     Some(open) => (open.taken, open.outside),
                 };
-                let holds = !taken && outside && self.condition(".if", cursor)?;
+                let condition = if taken || !outside { Ok(false) } else { self.condition(".if", cursor) };
+                let holds = matches!(condition, Ok(true));
                 if let Some(open) = self.conditionals.last_mut() {
                     open.active = holds;
-                    open.taken |= holds;
+                    open.taken |= holds || condition.is_err();
                 }
+                condition?;
             }
             ".else" => match self.conditionals.last_mut() {
                 None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),

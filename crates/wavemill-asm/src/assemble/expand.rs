@@ -105,9 +105,11 @@ impl Assembler<'_> {
         match name {
             ".macro" => self.define_macro(cursor, frame)?,
             ".purgem" => {
+                let start = cursor.at();
                 let name = self.symbol_name(cursor)?;
                 if self.macros.remove(&name).is_none() {
-                    return Err(cursor.expected(&format!("the name of a macro; `{name}` is none")));
+                    let message = format!("expected the name of a macro; `{name}` is none");
+                    return Err(Diagnostic::new(start..cursor.end(), message));
                 }
             }
             ".rept" | ".rep" => {
@@ -151,7 +153,9 @@ impl Assembler<'_> {
                 }
             }
             ".endr" | ".endm" | ".endmacro" => {
-                return Err(cursor.expected(&format!("what `{name}` would end, before it")));
+                let end = cursor.end();
+                let message = format!("there is nothing that this `{name}` would end");
+                return Err(Diagnostic::new(end.saturating_sub(name.len())..end, message));
             }
             ".exitm" => {
                 self.end(cursor)?;

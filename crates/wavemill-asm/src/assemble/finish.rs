@@ -9,6 +9,7 @@ use wavemill_object::write::{
 use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
 
 use super::kernel::Kernel;
+use super::linking::Reference;
 use super::section::SectionGroup;
 use super::symbols::{Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
@@ -32,11 +33,20 @@ impl Assembler<'_> {
         self.finish_lines();
         self.finish_numbers();
         let mut needs = Vec::new();
+        let mut references = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
+            let before = needs.len();
             if let Err(fail) = self.fill_in(&pending, &mut needs) {
                 self.report_at(&pending.place, *fail);
+            } else if let Some(need) = needs.get(before) {
+                references.push(Reference {
+                    section: need.section,
+                    offset: need.offset,
+                    place: pending.place,
+                });
             }
         }
+        references.sort_by_key(Reference::key);
         for kernel in std::mem::take(&mut self.kernels) {
             self.describe(&kernel, &mut needs);
         }
@@ -45,13 +55,13 @@ impl Assembler<'_> {
             if self.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
-            return Assembled { module: None, reports: self.reports, warnings: self.warnings };
+            return Assembled { module: None, reports: self.reports, warnings: self.warnings, references };
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
         self.reports.sort_by_cached_key(Report::order);
         self.warnings.sort_by_cached_key(Report::order);
-        Assembled { module: Some(module), reports: self.reports, warnings: self.warnings }
+        Assembled { module: Some(module), reports: self.reports, warnings: self.warnings, references }
     }
 
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {

@@ -17,6 +17,7 @@ mod kernel;
 mod leb128;
 mod line;
 mod lines;
+mod linking;
 mod quote;
 mod relaxation;
 mod report;
@@ -121,6 +122,8 @@ pub struct Assembled {
     pub reports: Vec<Report>,
     /// What is accepted, and should be known all the same: what `.warning` and `.print` say, and what has been left out.
     pub warnings: Vec<Report>,
+    /// The statements whose words only linking can fill in, by section and offset.
+    references: Vec<linking::Reference>,
 }
 
 impl Assembled {
@@ -523,13 +526,11 @@ impl<'a> Assembler<'a> {
             return Ok(false);
         }
         let value = cursor.rest().trim_end();
-        if name == "." {
-            self.move_place(cursor)?;
-            self.tell_other(&format!("\t. = {value}"), self.here());
-        } else {
-            self.set(name, at, cursor, true)?;
-            self.tell_other(&format!("\t.set {name}, {value}"), self.here());
+        match name {
+            "." => self.move_place(cursor)?,
+            _ => self.set(name, at, cursor, true)?,
         }
+        self.tell_other(&format!("\t{name} = {value}"), self.here());
         Ok(true)
     }
 

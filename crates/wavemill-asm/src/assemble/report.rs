@@ -84,6 +84,10 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// No line of the source.
+    pub(super) const NONE: Place =
+        Place { line: 0, text: String::new(), cut: 0, span: 0..0, origin: None, inclusion: None };
+
     /// A report of what is wrong there.
     pub(super) fn report(&self, diagnostic: Diagnostic) -> Report {
         Report {

@@ -398,10 +398,6 @@ impl Assembler<'_> {
             return Err(cursor.expected("`,` and the type of the section, such as `@progbits`"));
         }
         self.end(cursor)?;
-        if merged && entry_size == 0 {
-            let message = "a section that is merged (M) needs a type and the size of its entries";
-            return Err(Diagnostic::new(at..at + length, message));
-        }
         let found = self.known_section(&name, group.as_ref().map(|group| &*group.name), unique);
         let index = found.unwrap_or_else(|| self.new_section(&name));
         let span = start..cursor.end();

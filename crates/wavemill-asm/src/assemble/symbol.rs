@@ -61,7 +61,8 @@ impl Assembler<'_> {
                 self.set(&symbol, at, cursor, name != ".equiv")?;
             }
             // What LLVM prints behind `.set`; ELF files have no place for it.
-            ".no_dead_strip" => {
+            // LLVM takes `.extern` and does nothing: what is not defined is elsewhere.
+            ".no_dead_strip" | ".extern" => {
                 self.symbol_name(cursor)?;
                 self.end(cursor)?;
             }

@@ -86,6 +86,7 @@ fn verdict(case: &'static str) -> Result<(), Failed> {
     let options = Options { target: Some(target.parse()?), ..Options::default() };
     let reports = assemble(&source, &options).expect_err("Wavemill takes it");
     assert_eq!(reports[0].diagnostic.to_string(), message);
+    assert_eq!(reports.len(), 1, "{reports:?}");
     match (llvm(&source, target), llvm_takes_it) {
         (Ok(_), false) => Err("LLVM takes it".into()),
         (Err(error), true) => Err(format!("LLVM does not take it: {error:?}").into()),

@@ -7,7 +7,7 @@ pub(crate) mod render;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use wavemill_asm::{IncludedFile, Options, assemble_with, integer};
+use wavemill_asm::{Assembled, IncludedFile, Options, assemble_with, integer};
 use wavemill_object::write::{
     LinkError, LinkOptions, LinkProblem, Module, Undefined, link_with, write_relocatable,
 };
@@ -163,18 +163,14 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     });
     render::reports(&name, render::Level::Warning, &assembled.warnings);
     render::reports(&name, render::Level::Error, &assembled.reports);
-    let count = assembled.reports.len();
-    let module = assembled.finished().map_err(|_| {
-        let mistakes = if count == 1 { "mistake".to_owned() } else { format!("{count} mistakes") };
-        Failure::input(format!(
-            "`{name}` has {}",
-            if count == 1 { format!("a {mistakes}") } else { mistakes }
-        ))
-    })?;
+    let module = match &assembled.module {
+        Some(module) if assembled.reports.is_empty() => module,
+        _ => return Err(mistakes(&name, assembled.reports.len())),
+    };
     let bytes = match filetype {
-        FileType::Asm => listing.text(&module, args.show_encoding).into_bytes(),
-        FileType::Obj => write_relocatable(&module).map_err(|error| Failure::input(error.to_string()))?,
-        FileType::Co => linked(&module, args.unresolved_symbols)?,
+        FileType::Asm => listing.text(module, args.show_encoding).into_bytes(),
+        FileType::Obj => write_relocatable(module).map_err(|error| Failure::input(error.to_string()))?,
+        FileType::Co => linked(&name, &assembled, module, args.unresolved_symbols)?,
     };
     match &args.out {
         Some(out) => files::write(out, bytes),
@@ -185,15 +181,27 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
 }
 
-/// The code object of a module.
-fn linked(module: &Module, unresolved: Option<UnresolvedSymbols>) -> Result<Vec<u8>, Failure> {
+/// The source has so many, which have been told.
+fn mistakes(name: &str, count: usize) -> Failure {
+    let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+    Failure::input(format!("`{name}` has {mistakes}"))
+}
+
+/// The code object of the module of the source called `name`.
+fn linked(
+    name: &str,
+    assembled: &Assembled,
+    module: &Module,
+    unresolved: Option<UnresolvedSymbols>,
+) -> Result<Vec<u8>, Failure> {
     let undefined = match unresolved {
         Some(UnresolvedSymbols::IgnoreAll) => Undefined::Keep,
         Some(UnresolvedSymbols::ReportAll) | None => Undefined::Refuse,
     };
     link_with(module, &LinkOptions { undefined }).map_err(|error| match error {
         LinkError::Problems(problems) => {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let reports = assembled.link_reports(&problems);
+            render::reports(name, render::Level::Error, &reports);
             let missing = problems.iter().any(|problem| matches!(problem, LinkProblem::Undefined { .. }));
             let mut help =
                 "`--filetype obj` writes a relocatable file, which a linker can put together with others."
@@ -201,7 +209,7 @@ fn linked(module: &Module, unresolved: Option<UnresolvedSymbols>) -> Result<Vec<
             if missing && undefined == Undefined::Refuse {
                 help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
             }
-            Failure::input(lines.join("\n")).help(help)
+            mistakes(name, reports.len()).help(help)
         }
         error => Failure::input(error.to_string()),
     })

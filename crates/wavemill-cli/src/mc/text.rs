@@ -203,6 +203,10 @@ impl Text {
             }
             ".set" | ".equ" | ".equiv" => self.set(rest),
             ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
+            // An assignment.
+            _ if rest.starts_with('=') => {
+                writeln!(self.out, ".set {name}, {}", rest.trim_start_matches('=').trim())
+            }
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
             _ => writeln!(self.out, "\t{name}\t{rest}"),
         };

@@ -39,7 +39,7 @@ pub enum Rule {
     NegativeBufferOffset,
     /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.4.1).
     AtomicChannels,
-    /// DMASK of a gather names one channel (Vega ISA 8.2.4).
+    /// DMASK of a gather names one channel (Vega ISA 8.4.1).
     GatherChannel,
     /// The index mode has four bits (Vega ISA 6.6.1).
     IndexMode,

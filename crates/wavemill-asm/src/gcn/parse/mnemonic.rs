@@ -42,7 +42,7 @@ pub(super) fn similar(mnemonic: &str, set: InstructionSet) -> Vec<&'static str> 
 }
 
 /// Up to three of `names` that need the fewest changes to become `word`, and not more than a third of its length.
-pub(crate) fn closest(word: &str, names: &[&'static str]) -> Vec<&'static str> {
+pub(crate) fn closest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let word = word.to_ascii_lowercase();
     let limit = (word.len() / 3).clamp(1, 4);
     let letters = letters_of(&word);
@@ -52,7 +52,7 @@ pub(crate) fn closest(word: &str, names: &[&'static str]) -> Vec<&'static str> {
         let missing = (letters & !other).count_ones().max((other & !letters).count_ones());
         name.len().abs_diff(word.len()) <= limit && missing as usize <= limit
     };
-    let mut found: Vec<(usize, &'static str)> = names
+    let mut found: Vec<(usize, &'a str)> = names
         .iter()
         .filter(|name| like(name))
         .map(|&name| (strsim::osa_distance(&word, name), name))

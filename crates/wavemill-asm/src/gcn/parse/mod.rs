@@ -24,6 +24,7 @@ use modifier::Modifier;
 use operand::Argument;
 
 pub(crate) use mnemonic::closest;
+pub(crate) use report::{LOWER_CASE, register_but_for_case};
 
 /// An instruction whose text has symbols that are not known yet: the field that their value goes into.
 #[derive(Clone, Debug, PartialEq)]

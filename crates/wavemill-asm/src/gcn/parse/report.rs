@@ -351,12 +351,20 @@ fn operand_fault(
 /// A symbol stands where a register must be: perhaps a register but for its case.
 fn symbol(message: String, name: &str, span: Span) -> Fail {
     let fail = Diagnostic::new(span, message);
-    let lower = name.to_ascii_lowercase();
-    let is_register = File::of(&lower).is_some_and(|(_, digits)| !digits.is_empty());
-    match is_register || special_register(&lower).is_some() {
-        true => fail.note("the names of registers are in lower case").replace_with(lower),
-        false => fail,
+    match register_but_for_case(name) {
+        Some(register) => fail.note(LOWER_CASE).replace_with(register),
+        None => fail,
     }
+}
+
+/// Said of a symbol that is a register but for its case.
+pub(crate) const LOWER_CASE: &str = "the names of registers are in lower case";
+
+/// The register that a symbol is but for its case.
+pub(crate) fn register_but_for_case(symbol: &str) -> Option<String> {
+    let lower = symbol.to_ascii_lowercase();
+    let is_register = File::of(&lower).is_some_and(|(_, digits)| !digits.is_empty());
+    (is_register || special_register(&lower).is_some()).then_some(lower)
 }
 
 /// The encoding has no room for a literal.
