@@ -38,8 +38,7 @@ pub enum Event<'a> {
         /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
         name: &'a str,
     },
-    /// A directive, a line of metadata, or an empty line. Assignments are told as `.set name, expression`. Directives that
-    /// only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
+    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
     Other {
         /// Its line, from 1.
         line: usize,

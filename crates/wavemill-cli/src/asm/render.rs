@@ -39,8 +39,13 @@ pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) {
                 let included: Vec<_> = includers(name, report)
                     .map(|(file, line)| json!({ "file": file, "line": line }))
                     .collect();
-                if let (false, Some(fields)) = (included.is_empty(), fields.as_object_mut()) {
-                    fields.insert("included".to_owned(), included.into());
+                if let Some(fields) = fields.as_object_mut() {
+                    if !included.is_empty() {
+                        fields.insert("included".to_owned(), included.into());
+                    }
+                    if let Some(origin) = &report.origin {
+                        fields.insert("origin".to_owned(), origin.as_str().into());
+                    }
                 }
                 writeln!(out, "{}", message::with_kind(kind, fields))
             }
@@ -76,6 +81,9 @@ impl std::fmt::Display for Short<'_> {
         match self.report.line {
             0 => write!(f, "{name}: {level}: {}", Printable(&text))?,
             line => write!(f, "{name}:{line}:{}: {level}: {}", self.report.column(), Printable(&text))?,
+        }
+        if let Some(origin) = &self.report.origin {
+            write!(f, " [{}]", Printable(origin))?;
         }
         includers(self.name, self.report)
             .try_for_each(|(file, line)| write!(f, " [included at {file}:{line}]"))
