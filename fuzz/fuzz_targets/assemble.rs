@@ -1,39 +1,44 @@
-//! Any text is assembled, for each target: it becomes a module that can be written and linked, or messages that point into
+//! Any bytes are assembled, for each target: it becomes a module that can be written and linked, or messages that point into
 //! it. Nothing hangs, and what a source can make is limited.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use wavemill_asm::{Options, assemble_with};
+use wavemill_asm::{IncludedFile, Options, Report, assemble_with};
 use wavemill_fuzz::text::mutate_text;
 use wavemill_isa::Target;
-use wavemill_object::write::{link, write_relocatable};
+use wavemill_object::write::{LinkError, link, write_relocatable};
+
+/// A report can be shown, and its fix applied.
+fn check(report: &Report) {
+    let diagnostic = &report.diagnostic;
+    assert!(!diagnostic.message.is_empty() && !diagnostic.message.contains('\n'), "{report:?}");
+    assert!(report.text.is_char_boundary(diagnostic.span.start), "{report:?}");
+    assert!(diagnostic.span.start <= diagnostic.span.end, "{report:?}");
+    if let Some(fix) = &diagnostic.fix {
+        assert!(fix.applied(&report.text).is_some(), "{report:?}");
+    }
+}
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(source) = std::str::from_utf8(data) else { return };
     // Sources may name another, which is refused then.
     let target = Target::ALL[data.len() % Target::ALL.len()];
     let id = target.name().parse().expect("every target has a name");
+    let file = |bytes: &[u8]| IncludedFile { path: "included".to_owned(), bytes: bytes.to_vec() };
     let include = |name: &str| match name {
-        "bytes" => Ok(vec![0xFF, 0, 1]),
-        "text" => Ok(b"s_nop 0\n".to_vec()),
+        "bytes" => Ok(file(&[0xFF, 0, 1])),
+        "text" => Ok(file(b"s_nop 0\n")),
         _ => Err("there are two files".to_owned()),
     };
     let options = Options { target: Some(id), include: &include, ..Options::default() };
     let mut lines = 0;
-    let assembled = assemble_with(source, &options, &mut |_| lines += 1);
-    for report in assembled.reports.iter().chain(&assembled.warnings) {
-        let diagnostic = &report.diagnostic;
-        assert!(!diagnostic.message.is_empty() && !diagnostic.message.contains('\n'), "{report:?}");
-        assert!(report.text.is_char_boundary(diagnostic.span.start), "{report:?}");
-        assert!(diagnostic.span.start <= diagnostic.span.end, "{report:?}");
-        if let Some(fix) = &diagnostic.fix {
-            assert!(fix.applied(&report.text).is_some(), "{report:?}");
-        }
-    }
-    if let Ok(module) = assembled.finished() {
+    let assembled = assemble_with(data, &options, &mut |_| lines += 1);
+    assembled.reports.iter().chain(&assembled.warnings).for_each(check);
+    if let Some(module) = assembled.module.as_ref().filter(|_| assembled.reports.is_empty()) {
         // What is read without mistakes can be written, but for what no file can hold, which the errors say.
-        let _ = write_relocatable(&module);
-        let _ = link(&module);
+        let _ = write_relocatable(module);
+        if let Err(LinkError::Problems(problems)) = link(module) {
+            assembled.link_reports(&problems).iter().for_each(check);
+        }
     }
 });
 
