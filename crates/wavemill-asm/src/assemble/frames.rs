@@ -45,6 +45,9 @@ pub(super) struct Frame {
     pub(super) signal: bool,
 }
 
+/// Said of directives in another section than that of their frame.
+const ELSEWHERE: &str = "the frame has begun in another section";
+
 impl Assembler<'_> {
     /// Directives about frames; false for others.
     pub(super) fn frame_directive(
@@ -64,14 +67,18 @@ impl Assembler<'_> {
                 let section = self.current;
                 let mut frame = self.open_frame(span.clone())?;
                 if frame.section != section {
-                    return Err(Diagnostic::new(span, "the frame has begun in another section"));
+                    return Err(Diagnostic::new(span, ELSEWHERE));
                 }
                 frame.end = end;
                 self.frames.all.push(frame);
             }
             _ => {
                 let mut frame = self.open_frame(span.clone())?;
-                let code = self.frame_instruction(word, &mut frame, cursor, span);
+                let code = if frame.section == self.current {
+                    self.frame_instruction(word, &mut frame, cursor, span)
+                } else {
+                    Err(Diagnostic::new(span, ELSEWHERE))
+                };
                 let here = self.offset();
                 // What is wrong with a line does not end the frame.
                 let code = code.map(|code| frame.instructions.push((here, code)));
