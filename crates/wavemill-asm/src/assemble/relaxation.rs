@@ -9,11 +9,15 @@ use crate::syntax::Expression;
 
 /// How often a source is read at most.
 const MOST_PASSES: u32 = 50;
+/// How many bytes all readings may make together: small sources can make many.
+const MOST_BYTES: u64 = 2 << 30;
 
 /// What earlier readings of a source have found out, and what this one finds.
 #[derive(Debug)]
 pub(super) struct Relaxation {
     pass: u32,
+    /// What earlier readings have made, in bytes.
+    made: u64,
     /// The bytes of each number, in the order of the source; 1 for those behind.
     sizes: Vec<usize>,
     met: Vec<Number>,
@@ -49,7 +53,7 @@ impl Number {
 
 impl Default for Relaxation {
     fn default() -> Self {
-        Relaxation { pass: 1, sizes: Vec::new(), met: Vec::new(), told: 0, events: 0, last: false }
+        Relaxation { pass: 1, made: 0, sizes: Vec::new(), met: Vec::new(), told: 0, events: 0, last: false }
     }
 }
 
@@ -104,9 +108,13 @@ impl Assembler<'_> {
         }
         let pass = self.relaxation.pass + 1;
         let grown = met.iter().zip(&sizes).any(|(number, size)| *size > number.size);
-        let last = !grown || pass >= MOST_PASSES;
+        let made = self
+            .sections
+            .iter()
+            .fold(self.relaxation.made, |made, section| made + section.bytes.len() as u64);
+        let last = !grown || pass >= MOST_PASSES || made >= MOST_BYTES;
         let told = self.relaxation.told;
-        Some(Relaxation { pass, sizes, told, last, ..Relaxation::default() })
+        Some(Relaxation { pass, made, sizes, told, last, ..Relaxation::default() })
     }
 
     fn later_value(&mut self, number: &Number) -> Result<i64, Fail> {
@@ -132,8 +140,9 @@ impl Assembler<'_> {
         let mut bytes = number.encoded(value);
         let span = number.place.span.clone();
         if bytes.len() > number.size {
+            let readings = self.relaxation.pass;
             let message =
-                format!("the size of the number has not settled after {MOST_PASSES} readings of the source");
+                format!("the size of the number has not settled after {readings} readings of the source");
             return Err(Diagnostic::new(span, message));
         }
         // More bytes say the same: those of the sign.
