@@ -9,8 +9,10 @@ use crate::syntax::Expression;
 
 /// How often a source is read at most.
 const MOST_PASSES: u32 = 50;
-/// How many bytes all readings may make together: small sources can make many.
+/// What all readings may make together, in bytes: small sources can make much. A line that a macro or a repetition makes
+/// counts as so many.
 const MOST_BYTES: u64 = 2 << 30;
+const LINE: u64 = 256;
 
 /// What earlier readings of a source have found out, and what this one finds.
 #[derive(Debug)]
@@ -108,10 +110,10 @@ impl Assembler<'_> {
         }
         let pass = self.relaxation.pass + 1;
         let grown = met.iter().zip(&sizes).any(|(number, size)| *size > number.size);
-        let made = self
-            .sections
-            .iter()
-            .fold(self.relaxation.made, |made, section| made + section.bytes.len() as u64);
+        let made =
+            self.sections.iter().fold(self.relaxation.made + LINE * self.expansions, |made, section| {
+                made + section.bytes.len() as u64
+            });
         let last = !grown || pass >= MOST_PASSES || made >= MOST_BYTES;
         let told = self.relaxation.told;
         Some(Relaxation { pass, made, sizes, told, last, ..Relaxation::default() })
