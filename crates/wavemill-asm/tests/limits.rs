@@ -14,7 +14,7 @@ fn refused(source: &str) -> String {
 
 #[test]
 fn repetitions_and_macros_end() {
-    let message = "macros and repetitions make more than 5000000 lines or 134217728 bytes";
+    let message = "macros and repetitions make more than 1000000 lines or 134217728 bytes";
     assert_eq!(refused(".rept 100000000\n.endr"), message);
     assert_eq!(refused(".rept 3000\n.rept 3000\n.set a, 1\n.endr\n.endr"), message);
     // Each call makes a text that is ten times as long: of one line, or of several.

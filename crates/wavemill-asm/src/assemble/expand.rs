@@ -89,7 +89,7 @@ enum After {
 /// How deep macros, repetitions and included files may nest.
 const DEPTH: u32 = 20;
 /// How many lines may be made in all, and how many bytes they may have.
-const MOST_LINES: u64 = 5_000_000;
+const MOST_LINES: u64 = 1_000_000;
 const MOST_BYTES: u64 = 1 << 27;
 /// How long a line may be that macros make: each macro that calls another can make it longer many times.
 const LONGEST_LINE: usize = 1 << 20;

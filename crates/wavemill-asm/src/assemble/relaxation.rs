@@ -12,7 +12,7 @@ const MOST_PASSES: u32 = 50;
 /// What all readings may make together, in bytes: small sources can make much. A line that a macro or a repetition makes
 /// counts as so many.
 const MOST_BYTES: u64 = 2 << 30;
-const LINE: u64 = 256;
+const LINE: u64 = 1024;
 
 /// What earlier readings of a source have found out, and what this one finds.
 #[derive(Debug)]
