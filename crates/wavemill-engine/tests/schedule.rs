@@ -686,7 +686,8 @@ fn where_code_ends_is_told_apart_from_jumps_to_nowhere() {
     }
 }
 
-/// Memory word 0 counts the workgroups that have come through; each waits until all before it have.
+/// Memory word 0 counts the workgroups that have come through; each waits until all before it have. All lanes store the
+/// number: the next workgroup may go on when it sees it, and no lane may store it once more after that.
 #[test]
 fn workgroups_that_wait_for_those_before_them_end() {
     let wait = |last| {

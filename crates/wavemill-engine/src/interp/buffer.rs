@@ -11,7 +11,7 @@ use super::atomic::{Data, Place, Places, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
-use super::mem::{data, dwords, for_lanes, memory_type, read_narrow, ty, with_type, write_narrow};
+use super::mem::{data, dwords, for_lanes, memory_type, read_narrow, storing, ty, with_type, write_narrow};
 use super::strict::{Checked, verdict};
 use crate::LANES;
 use crate::fault::{Access, BufferRange, FaultSpace};
@@ -513,7 +513,8 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
                 return std::ptr::null_mut();
             }
-            for_lanes(lane_mask(ctx, op), |lane| {
+            let mask = storing(lane_mask(ctx, op), |a, b| lanes[a] == lanes[b]);
+            for_lanes(mask, |lane| {
                 let places = &lanes[lane];
                 if TYPE < ty::DWORD1 {
                     if !places[0].is_null() {

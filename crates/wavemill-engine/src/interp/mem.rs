@@ -232,6 +232,23 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
     }
 }
 
+/// The lanes of a store that need write: where all active ones go to one place, the last one wins, and the others must not
+/// be seen by another wave that answers what it has read there.
+#[inline(always)]
+pub(super) fn storing(mask: u64, same: impl Fn(usize, usize) -> bool) -> u64 {
+    if mask & mask.wrapping_sub(1) == 0 {
+        return mask;
+    }
+    let (first, last) = (mask.trailing_zeros() as usize, mask.ilog2() as usize);
+    // Most that go to several places differ here.
+    if !same(first, last) {
+        return mask;
+    }
+    let mut all = true;
+    for_lanes(mask, |lane| all &= same(first, lane));
+    if all { 1 << last } else { mask }
+}
+
 #[inline(always)]
 pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
@@ -345,7 +362,7 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
-            let mask = lane_mask(ctx, op);
+            let mask = storing(lane_mask(ctx, op), |a, b| all.offsets[a] == all.offsets[b]);
             if TYPE == ty::DWORD1 {
                 // In ascending order: of lanes with one address the last one wins.
                 for first in (0..LANES).step_by(CHUNK) {
@@ -386,7 +403,8 @@ unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
 unsafe fn store_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[LanePtr; LANES]) {
     // SAFETY: the contract of handlers; active lanes are resolved for the access.
     unsafe {
-        for_lanes(lane_mask(ctx, op), |lane| {
+        let mask = storing(lane_mask(ctx, op), |a, b| lanes[a].ptr == lanes[b].ptr);
+        for_lanes(mask, |lane| {
             if TYPE < ty::DWORD1 {
                 write_narrow::<TYPE>(lanes[lane], data(ctx, op, 2, 0, lane));
             } else if is_whole(lanes[lane]) {
