@@ -2,7 +2,8 @@
 //!
 //! Forward progress: a wave runs for a slice of guest instructions, then the next wave of its workgroup does; a
 //! workgroup runs for a quantum, then the next resident one does. As many are resident as the launch says. All waves of a
-//! workgroup run on one host thread at a time.
+//! workgroup run on one host thread at a time. Workgroups that do nothing but look at memory have turns that are just long
+//! enough to see it.
 //!
 //! Workgroups start in linear order, but for those that a thread has claimed to run them one after the other: it gives
 //! back those that have not started as soon as one of them does not end within its quantum, and the lowest ones start
@@ -11,8 +12,10 @@
 
 mod grid;
 mod group;
+mod rounds;
 mod stuck;
 mod unstarted;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -26,7 +29,9 @@ use crate::fault::{Fault, Strict};
 use crate::interp::{BlockSource, Interpreter, Surroundings, Tier};
 use crate::observe::{Events, Interests, Observer, SingleSteps};
 use group::{Group, State, Watch};
+use rounds::{Rounds, Turn};
 use unstarted::{Pace, Unstarted};
+use waiting::Looker;
 
 /// Guest instructions that a wave runs before the next one of its workgroup does.
 const SLICE: u64 = 1 << 14;
@@ -60,7 +65,11 @@ struct Apart<T>(T);
 
 struct Shared {
     unstarted: Unstarted,
+    rounds: Rounds,
+    /// Workgroups that have begun and wait for their turns.
     queue: VecDeque<Group>,
+    /// Looks at workgroups that still waited, since one has got on.
+    vain: usize,
     idle: Vec<Group>,
     slots: Vec<u32>,
     /// Slots below this one have been used.
@@ -164,7 +173,9 @@ fn run_grid(
         threads,
         shared: Apart(Mutex::new(Shared {
             unstarted: Unstarted::new(total),
+            rounds: Rounds::default(),
             queue: VecDeque::new(),
+            vain: 0,
             idle: Vec::new(),
             slots: (0..resident).rev().collect(),
             used_slots: 0,
@@ -265,6 +276,8 @@ impl Run<'_> {
             events: Events::new(observer.watcher()),
             interests,
         });
+        let steps = SingleSteps(self.grid.source);
+        let mut looker = Looker::new(&steps);
         let mut retired = 0;
         let mut pace = Pace::UNKNOWN;
         let _ending = EndOnPanic(self);
@@ -273,7 +286,7 @@ impl Run<'_> {
             let mut claim = 0;
             let (outcome, cost) = loop {
                 let before = group.retired();
-                let (outcome, cost) = self.quantum(&mut interp, watch.as_mut(), &mut group);
+                let (outcome, cost) = self.turn(&mut interp, &mut looker, watch.as_mut(), &mut group);
                 retired += group.retired() - before;
                 claim += cost;
                 if !(matches!(outcome, Outcome::Done) && Pace::allows_another(claim) && self.next(&mut group))
@@ -281,7 +294,10 @@ impl Run<'_> {
                     break (outcome, cost);
                 }
             };
-            pace.saw(group.before.workgroups + 1, claim);
+            // A look at one that waits says nothing of what workgroups cost.
+            if !group.waits {
+                pace.saw(group.before.workgroups + 1, claim);
+            }
             shared = self.lock();
             // Nobody else comes between this and the next one, which finds the registers and private memory of the
             // one that ended in this thread's cache.
@@ -312,6 +328,12 @@ impl Run<'_> {
     /// Whether somebody outside has ended the run.
     fn is_stopped(&self) -> bool {
         self.control.is_some_and(RunControl::is_stopped)
+    }
+
+    /// Whether the run is over, as somebody outside has ended it, or the limit is reached with so many more instructions.
+    fn is_over(&self, ran: u64) -> bool {
+        let ran = ran as i64;
+        self.limit.is_some() && self.left.0.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped()
     }
 
     /// Whether the workgroup with that number is still wanted: none behind one that has faulted is.
@@ -345,8 +367,7 @@ impl Run<'_> {
         true
     }
 
-    /// The next workgroup to run: a new one while there is room, else the one that has waited longest. `None` when
-    /// there is nothing left to do.
+    /// The next workgroup to run. `None` when there is nothing left to do.
     fn take<'s>(
         &'s self,
         mut shared: MutexGuard<'s, Shared>,
@@ -367,7 +388,10 @@ impl Run<'_> {
                 continue;
             }
             let more = pace.more(shared.unstarted.count(), self.threads);
-            if self.may_start(&shared)
+            let may_start = self.may_start(&shared);
+            let waiting = shared.queue.len();
+            let turn = shared.rounds.next(waiting, may_start);
+            if turn == Some(Turn::New)
                 && let Some((linear, claimed)) = shared.unstarted.claim(more)
                 && let Some(slot) = shared.slots.pop()
             {
@@ -381,8 +405,15 @@ impl Run<'_> {
                 group.claimed = claimed;
                 return Some(group);
             }
-            if let Some(group) = shared.queue.pop_front() {
+            if let Some(mut group) = shared.queue.pop_front() {
                 shared.running += 1;
+                if shared.vain > waiting + shared.running {
+                    // All of them only wait.
+                    group.alone = shared.running == 1;
+                    drop(shared);
+                    // They wait for another thread, which may not have a processor.
+                    std::thread::yield_now();
+                }
                 return Some(group);
             }
             if shared.running == 0 {
@@ -409,6 +440,7 @@ impl Run<'_> {
             shared.stats.waves += ended.waves;
             (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
         }
+        shared.vain = if group.waits { shared.vain.saturating_add(1) } else { 0 };
         if !group.claimed.is_empty() {
             shared.unstarted.give_back(std::mem::take(&mut group.claimed));
             // There may be more to do than it seemed.
@@ -503,13 +535,12 @@ impl Run<'_> {
                 if let Some(host) = self.host {
                     host.poll();
                 }
-                let spent = (wave.retired - before) as i64;
-                let over = self.limit.is_some() && self.left.0.fetch_sub(spent, Relaxed) - spent <= 0;
+                let over = self.is_over(wave.retired - before);
                 match group.settle(n, exit, watch.as_deref_mut()) {
                     Ok(yielded) => yields &= yielded,
                     Err(fault) => return (Outcome::Fault(fault), cost),
                 }
-                if over || self.is_stopped() {
+                if over {
                     self.stop.store(true, Relaxed);
                 }
                 let unwanted = self.stop.load(Relaxed) || group.linear > self.faulted.load(Relaxed);

@@ -150,7 +150,8 @@ impl WaveState {
     }
 }
 
-/// An attempt to prove that a grid is stuck. Nobody else may run waves of the grid while it lasts.
+/// An attempt to prove that a grid is stuck. Nobody else may run waves of the grid while it lasts, but for one
+/// [beside others](Attempt::beside_others).
 pub(crate) struct Attempt<'a> {
     interp: Interpreter<'a>,
     /// The same for watched waves.
@@ -159,6 +160,8 @@ pub(crate) struct Attempt<'a> {
     effects: HashMap<(u64, u32), Effect>,
     /// Cost that is left.
     budget: u64,
+    /// Whether nobody else runs waves of the grid meanwhile.
+    alone: bool,
     /// Who may end it.
     control: Option<&'a RunControl>,
     map: &'a MemoryMap,
@@ -178,12 +181,39 @@ impl<'a> Attempt<'a> {
         control: Option<&'a RunControl>,
     ) -> Self {
         let (effects, lds, state) = Default::default();
-        Attempt { interp, watching: None, source, effects, budget, control, map, digest: None, lds, state }
+        Attempt {
+            interp,
+            watching: None,
+            source,
+            effects,
+            budget,
+            alone: true,
+            control,
+            map,
+            digest: None,
+            lds,
+            state,
+        }
     }
 
     /// The same with an interpreter for watched waves.
     pub(crate) fn watching(self, interp: Interpreter<'a>) -> Self {
         Attempt { watching: Some(interp), ..self }
+    }
+
+    /// The same while others run waves: then it proves nothing, but that a wave did nothing else than to look at memory.
+    pub(crate) fn beside_others(self) -> Self {
+        Attempt { alone: false, ..self }
+    }
+
+    /// Lets it cost so much from here on.
+    pub(crate) fn renew(&mut self, budget: u64) {
+        self.budget = budget;
+    }
+
+    /// What it may still cost.
+    pub(crate) fn left(&self) -> u64 {
+        self.budget
     }
 
     /// Runs one instruction.
@@ -300,7 +330,7 @@ impl<'a> Attempt<'a> {
             return Some(self.run(wave, around, events));
         }
         let memory = self.map.bytes();
-        if !self.pay((2 * memory + 2 * u64::from(around.lds_size)) / BYTES) {
+        if !self.alone || !self.pay((2 * memory + 2 * u64::from(around.lds_size)) / BYTES) {
             return None;
         }
         let map = self.map;

@@ -110,40 +110,25 @@ impl<'a> Checks<'a> {
     fn apply(
         &self,
         buffers: &[(Shape, Buffer)],
+        watch: &Watch,
         out: &mut Results,
         wrong: &mut Vec<String>,
         label: impl Fn(String) -> String,
     ) -> Result<(), Failure> {
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
-            // What lies around the elements shown need not be copied.
-            let first = one.view.first();
-            let count = one.view.last().map_or(0, |last| last + 1 - first);
-            let size = shape.element.bytes() as u64;
-            let mut bytes = Vec::new();
-            let length = usize::try_from(count * size).unwrap_or(usize::MAX);
-            bytes.try_reserve_exact(length).map_err(|_| {
-                Failure::usage(format!(
-                    "--print {}: the host has not the memory for a copy of {} bytes",
-                    one.title,
-                    count * size
-                ))
-            })?;
-            bytes.resize(length, 0);
-            buffer.read_bytes(first * size, &mut bytes).map_err(|error| failure(&error))?;
-            out.write(&view::format(&one.title, shape, &one.view, &bytes, one.hex));
+            let read = reader(buffer, watch, || format!("printed `{}`", one.title));
+            view::print(&one.title, shape, &one.view, one.hex, read, |text| out.write(text))?;
         }
         for (buffer, output) in &self.outputs {
             let (shape, buffer) = &buffers[*buffer];
-            let read =
-                |offset, into: &mut [u8]| buffer.read_bytes(offset, into).map_err(|error| failure(&error));
+            let read = reader(buffer, watch, || format!("wrote `{}`", output.file().display()));
             let file = output.write(shape, read)?;
             message::say(Kind::Output, &format!("wrote {file}"));
         }
         for (buffer, prepared) in &self.expected {
-            let read = |offset, into: &mut [u8]| {
-                buffers[*buffer].1.read_bytes(offset, into).map_err(|error| failure(&error))
-            };
+            let (shape, buffer) = &buffers[*buffer];
+            let read = reader(buffer, watch, || format!("compared `{}`", shape.name));
             match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
                 Err(message) => wrong.push(label(message)),
@@ -151,6 +136,18 @@ impl<'a> Checks<'a> {
         }
         out.flush();
         Ok(())
+    }
+}
+
+/// Copies bytes out of a buffer, from an offset on, as long as there is time; `what` says what for.
+fn reader<'a>(
+    buffer: &'a Buffer,
+    watch: &'a Watch,
+    what: impl Fn() -> String + 'a,
+) -> impl FnMut(u64, &mut [u8]) -> Result<(), Failure> + 'a {
+    move |offset, into| {
+        watch.check(&what)?;
+        buffer.read_bytes(offset, into).map_err(|error| failure(&error))
     }
 }
 
@@ -271,7 +268,7 @@ impl Session<'_> {
             let done = self
                 .launch(index, prepared, launch, watch, coverage.as_mut())
                 .map_err(|failure| named(index, failure))
-                .and_then(|()| prepared.checks.apply(&buffers, &mut out, &mut wrong, label));
+                .and_then(|()| prepared.checks.apply(&buffers, watch, &mut out, &mut wrong, label));
             done.map_err(|failure| also(failure, &wrong))?;
         }
         if let Some(writer) = writer {
@@ -280,7 +277,7 @@ impl Session<'_> {
         if let Some(coverage) = &coverage {
             coverage.tell();
         }
-        let done = self.end.apply(&buffers, &mut out, &mut wrong, |message| message);
+        let done = self.end.apply(&buffers, watch, &mut out, &mut wrong, |message| message);
         done.map_err(|failure| also(failure, &wrong))?;
         match wrong.is_empty() {
             true => out.result.map_err(Failure::from).and_then(|()| console.check()),

@@ -168,21 +168,6 @@ impl View {
         }
         Ok(())
     }
-
-    /// Numbers of the elements in the buffer, in order.
-    pub(crate) fn indices(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.count()).map(|number| self.index(number))
-    }
-
-    /// The smallest of them; 0 if there are none.
-    pub(crate) fn first(&self) -> u64 {
-        if self.count() == 0 { 0 } else { self.index(0) }
-    }
-
-    /// The largest of them.
-    pub(crate) fn last(&self) -> Option<u64> {
-        self.count().checked_sub(1).map(|last| self.index(last))
-    }
 }
 
 /// The indices that a part of a slice names, each so many behind the one before, and whether it is a range.
@@ -227,43 +212,72 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
 /// Longest line of printed values.
 const WIDTH: usize = 100;
 
-/// The values of a part as text: on one line if they fit, else in rows that begin with the index of their first value.
-/// `bytes` are those from the first element shown on.
-pub(crate) fn format(title: &str, shape: &Shape, view: &View, bytes: &[u8], hex: bool) -> String {
+/// Writes the values of a part as text: on one line if they fit, else in rows that begin with the index of their first
+/// value. It goes over them twice, piece by piece, as they may be many; `read` is that of [`View::copy`].
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn print(
+    title: &str,
+    shape: &Shape,
+    view: &View,
+    hex: bool,
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
+    mut write: impl FnMut(&str),
+) -> Result<(), Failure> {
     let size = shape.element.bytes();
-    let first = view.first();
-    let value = |index: u64| {
-        let at = (index - first) as usize * size;
-        let bytes = &bytes[at..at + size];
-        if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) }
-    };
-    let values: Vec<String> = view.indices().map(value).collect();
-    if view.shape.is_empty() {
-        return format!("{title} = {}\n", values.concat());
+    let value = |bytes: &[u8]| if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) };
+    let mut widest = 0;
+    let mut length = title.len() as u64 + 5;
+    view.each_piece(size, &mut read, |piece| {
+        for bytes in piece.chunks_exact(size) {
+            let characters = value(bytes).len();
+            widest = widest.max(characters);
+            length += characters as u64 + 2;
+        }
+        Ok(())
+    })?;
+    if view.shape.is_empty() || view.shape.len() == 1 && length <= WIDTH as u64 {
+        let mut values = Vec::new();
+        view.each_piece(size, &mut read, |piece| {
+            values.extend(piece.chunks_exact(size).map(value));
+            Ok(())
+        })?;
+        let values = values.join(", ");
+        write(&if view.shape.is_empty() {
+            format!("{title} = {values}\n")
+        } else {
+            format!("{title} = [{values}]\n")
+        });
+        return Ok(());
     }
-    let length: usize = title.len() + 5 + values.iter().map(|value| value.len() + 2).sum::<usize>();
-    if view.shape.len() == 1 && length <= WIDTH {
-        return format!("{title} = [{}]\n", values.join(", "));
-    }
-    let place = |number: usize| place(view.index(number as u64), &shape.dims);
-    let widest = values.iter().map(String::len).max().unwrap_or(0);
+    let place = |number: u64| place(view.index(number), &shape.dims);
     // No place is longer than the last one.
-    let margin = values.len().checked_sub(1).map_or(0, |last| place(last).len());
+    let margin = view.count().checked_sub(1).map_or(0, |last| place(last).len());
     let per_line = (WIDTH.saturating_sub(margin + 4) / (widest + 2)).max(1);
     // A power of two is easier to count.
     let per_line = 1 << per_line.ilog2();
-    let row = view.shape.last().copied().unwrap_or(1).max(1) as usize;
-    let mut out = format!("{title} =\n");
-    for (r, row_values) in values.chunks(row).enumerate() {
-        for (l, line) in row_values.chunks(per_line).enumerate() {
-            out += &format!("  {:>margin$}", place(r * row + l * per_line));
-            for value in line {
-                out += &format!("  {value:>widest$}");
+    let row = view.shape.last().copied().unwrap_or(1).max(1);
+    let mut text = format!("{title} =\n");
+    let mut number = 0;
+    view.each_piece(size, &mut read, |piece| {
+        for bytes in piece.chunks_exact(size) {
+            if number % row % per_line == 0 {
+                if number > 0 {
+                    text.push('\n');
+                }
+                text += &format!("  {:>margin$}", place(number));
             }
-            out.push('\n');
+            text += &format!("  {:>widest$}", value(bytes));
+            number += 1;
         }
-    }
-    out
+        write(&text);
+        text.clear();
+        Ok(())
+    })?;
+    // What is left is the title of a part without elements.
+    write(if number > 0 { "\n" } else { &text });
+    Ok(())
 }
 
 /// The indices of an element in every dimension: `[3]`, `[0,3]`.
@@ -285,7 +299,7 @@ mod tests {
     fn view(dims: &[u64], inside: &str) -> Result<(Vec<u64>, Vec<u64>), String> {
         let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: dims.to_vec() };
         match View::parse(&shape, Some(inside)) {
-            Ok(view) => Ok((view.indices().collect(), view.shape)),
+            Ok(view) => Ok(((0..view.count()).map(|number| view.index(number)).collect(), view.shape)),
             Err(failure) => Err(failure.message),
         }
     }
@@ -326,7 +340,12 @@ mod tests {
         let shape = Shape { name: "y".to_owned(), element: Element::U8, dims: vec![2, 40] };
         let bytes: Vec<u8> = (0..80).collect();
         let all = View::parse(&shape, None).unwrap();
-        let text = format("y", &shape, &all, &bytes, false);
+        let mut text = String::new();
+        let read = |offset: u64, into: &mut [u8]| {
+            into.copy_from_slice(&bytes[offset as usize..][..into.len()]);
+            Ok(())
+        };
+        print("y", &shape, &all, false, read, |more| text += more).unwrap();
         assert_eq!(text.lines().count(), 1 + 2 * 3);
         assert!(text.contains("\n  [1,16]  56  57"), "{text}");
     }

@@ -11,7 +11,10 @@ use super::atomic::{Data, Place, Places, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
-use super::mem::{data, dwords, for_lanes, memory_type, read_narrow, storing, ty, with_type, write_narrow};
+use super::mem::{
+    data, dwords, for_lanes, for_last_lanes, have_one_place, memory_type, read_narrow, ty, with_type,
+    write_narrow,
+};
 use super::strict::{Checked, verdict};
 use crate::LANES;
 use crate::fault::{Access, BufferRange, FaultSpace};
@@ -439,7 +442,11 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Load, &mut lanes) {
                 return std::ptr::null_mut();
             }
-            for_lanes(lane_mask(ctx, op), |lane| {
+            let mask = lane_mask(ctx, op);
+            // What all lanes read at one place is read once.
+            let once = have_one_place(mask, |a, b| lanes[a] == lanes[b]);
+            let (mut read, mut values) = (false, [0; N]);
+            for_lanes(mask, |lane| {
                 let places = &lanes[lane];
                 let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
                 if TYPE < ty::DWORD1 {
@@ -447,13 +454,15 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                     cell(0).write(read_narrow::<TYPE>(pointer(from), cell(0).read()));
                     return;
                 }
-                let mut values = [0; N];
-                let (together, apart) = values.split_at_mut(consecutive(places));
-                if !together.is_empty() {
-                    raw::load_dwords(places[0], together);
-                }
-                for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
-                    *value = if p.is_null() { 0 } else { raw::load_u32(*p) };
+                if !(once && read) {
+                    let (together, apart) = values.split_at_mut(consecutive(places));
+                    if !together.is_empty() {
+                        raw::load_dwords(places[0], together);
+                    }
+                    for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                        *value = if p.is_null() { 0 } else { raw::load_u32(*p) };
+                    }
+                    read = true;
                 }
                 for (k, value) in values.iter().enumerate() {
                     cell(k).write(*value);
@@ -513,8 +522,8 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
                 return std::ptr::null_mut();
             }
-            let mask = storing(lane_mask(ctx, op), |a, b| lanes[a] == lanes[b]);
-            for_lanes(mask, |lane| {
+            let same = |a: usize, b: usize| lanes[a] == lanes[b];
+            for_last_lanes(lane_mask(ctx, op), !0, same, |lane| {
                 let places = &lanes[lane];
                 if TYPE < ty::DWORD1 {
                     if !places[0].is_null() {

@@ -135,6 +135,28 @@ unsafe fn fetch<const TYPE: u8>(cell: *mut u8, p: *const u8) {
     }
 }
 
+/// Moves what all active lanes read at one place into their cells: it is read once, as code may count on it that all have
+/// the same, whatever others write meanwhile.
+#[inline(always)]
+unsafe fn fetch_once<const TYPE: u8>(dst: *mut u8, mask: u64, p: *const u8) {
+    let mut dwords = [0; 4];
+    let dwords = &mut dwords[..self::dwords(TYPE)];
+    // SAFETY: resolved for the access's size; `dst` is a row, and others follow it.
+    unsafe {
+        raw::load_dwords(p, dwords);
+        for (k, dword) in dwords.iter().enumerate() {
+            let row = dst.add(k * ROW_BYTES as usize).cast::<u32>();
+            if mask == !0 {
+                for lane in 0..LANES {
+                    row.add(lane).write(*dword);
+                }
+            } else {
+                for_lanes(mask, |lane| row.add(lane).write(*dword));
+            }
+        }
+    }
+}
+
 /// Moves a lane's cells of consecutive rows to memory.
 #[inline(always)]
 unsafe fn put<const TYPE: u8>(p: *mut u8, cell: *const u8) {
@@ -232,21 +254,41 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
     }
 }
 
-/// The lanes of a store that need write: where all active ones go to one place, the last one wins, and the others must not
-/// be seen by another wave that answers what it has read there.
+/// Whether there are several active lanes, and all of them go to one place.
 #[inline(always)]
-pub(super) fn storing(mask: u64, same: impl Fn(usize, usize) -> bool) -> u64 {
+pub(super) fn have_one_place(mask: u64, same: impl Fn(usize, usize) -> bool) -> bool {
     if mask & mask.wrapping_sub(1) == 0 {
-        return mask;
+        return false;
     }
     let (first, last) = (mask.trailing_zeros() as usize, mask.ilog2() as usize);
     // Most that go to several places differ here.
     if !same(first, last) {
-        return mask;
+        return false;
     }
     let mut all = true;
     for_lanes(mask, |lane| all &= same(first, lane));
-    if all { 1 << last } else { mask }
+    all
+}
+
+/// Calls `f` for the active lanes of a part that write, in ascending order: of active lanes behind one another that go to
+/// one place it is the last. Those before it would be overwritten, and must not be: another wave may see what they wrote,
+/// and answer it.
+#[inline(always)]
+pub(super) fn for_last_lanes(
+    mask: u64,
+    part: u64,
+    same: impl Fn(usize, usize) -> bool,
+    mut f: impl FnMut(usize),
+) {
+    let mut rest = mask & part;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let behind = mask >> lane >> 1;
+        if behind == 0 || !same(lane, lane + 1 + behind.trailing_zeros() as usize) {
+            f(lane);
+        }
+    }
 }
 
 #[inline(always)]
@@ -278,6 +320,11 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
                     }
                 }
             }
+            if TYPE >= ty::DWORD1 && have_one_place(mask, |a, b| all.offsets[a] == all.offsets[b]) {
+                let first = mask.trailing_zeros() as usize;
+                fetch_once::<TYPE>(dst, mask, all.base.add(all.offsets[first] as usize));
+                return HostOp::next(op);
+            }
             for_lanes(mask, |lane| {
                 let p = all.base.add(all.offsets[lane] as usize);
                 let cell = dst.add(4 * lane);
@@ -299,7 +346,14 @@ unsafe fn load_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[La
     // SAFETY: the contract of handlers; active lanes are resolved for the access.
     unsafe {
         let dst = (*ctx).base.add((*op).dst as usize);
-        for_lanes(lane_mask(ctx, op), |lane| {
+        let mask = lane_mask(ctx, op);
+        if TYPE >= ty::DWORD1 && have_one_place(mask, |a, b| lanes[a].ptr == lanes[b].ptr) {
+            let first = lanes[mask.trailing_zeros() as usize];
+            if is_whole(first) {
+                return fetch_once::<TYPE>(dst, mask, first.ptr);
+            }
+        }
+        for_lanes(mask, |lane| {
             let cell = dst.add(4 * lane) as *mut u32;
             if TYPE < ty::DWORD1 {
                 cell.write(read_narrow::<TYPE>(lanes[lane], cell.read()));
@@ -362,18 +416,18 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
-            let mask = storing(lane_mask(ctx, op), |a, b| all.offsets[a] == all.offsets[b]);
+            let mask = lane_mask(ctx, op);
             if TYPE == ty::DWORD1 {
                 // In ascending order: of lanes with one address the last one wins.
                 for first in (0..LANES).step_by(CHUNK) {
                     if all.is_consecutive(mask, first) {
                         raw::copy_chunk(all.base.add(all.offsets[first] as usize), src.add(4 * first));
                     } else {
-                        store_span::<TYPE>(&all, src, mask & 0xffff << first);
+                        store_span::<TYPE>(&all, src, mask, 0xffff << first);
                     }
                 }
             } else {
-                store_span::<TYPE>(&all, src, mask);
+                store_span::<TYPE>(&all, src, mask, !0);
             }
             return HostOp::next(op);
         }
@@ -381,12 +435,13 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
     }
 }
 
-/// Stores lane by lane at the offsets of a span.
+/// Stores a part of the active lanes, lane by lane, at the offsets of a span.
 #[inline(always)]
-unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
+unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64, part: u64) {
+    let same = |a: usize, b: usize| all.offsets[a] == all.offsets[b];
     // SAFETY: the span is good for the lanes in the mask, and the source is rows.
     unsafe {
-        for_lanes(mask, |lane| {
+        for_last_lanes(mask, part, same, |lane| {
             let p = all.base.add(all.offsets[lane] as usize);
             let cell = src.add(4 * lane);
             if TYPE < ty::DWORD1 {
@@ -403,8 +458,8 @@ unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
 unsafe fn store_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[LanePtr; LANES]) {
     // SAFETY: the contract of handlers; active lanes are resolved for the access.
     unsafe {
-        let mask = storing(lane_mask(ctx, op), |a, b| lanes[a].ptr == lanes[b].ptr);
-        for_lanes(mask, |lane| {
+        let same = |a: usize, b: usize| lanes[a].ptr == lanes[b].ptr;
+        for_last_lanes(lane_mask(ctx, op), !0, same, |lane| {
             if TYPE < ty::DWORD1 {
                 write_narrow::<TYPE>(lanes[lane], data(ctx, op, 2, 0, lane));
             } else if is_whole(lanes[lane]) {
@@ -488,18 +543,33 @@ pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
 
 #[cfg(test)]
 mod tests {
-    use super::storing;
+    use super::{for_last_lanes, have_one_place};
+
+    fn storing(mask: u64, part: u64, same: impl Fn(usize, usize) -> bool) -> u64 {
+        let mut lanes = 0;
+        for_last_lanes(mask, part, same, |lane| lanes |= 1 << lane);
+        lanes
+    }
 
     #[test]
     fn of_lanes_with_one_place_the_last_one_stores() {
         let same = |_, _| true;
-        assert_eq!(storing(!0, same), 1 << 63);
-        assert_eq!(storing(0b1011_0100, same), 1 << 7);
-        assert_eq!((storing(0, same), storing(1, same), storing(1 << 63, same)), (0, 1, 1 << 63));
-        // Of several places none is left out, also if the first and the last lane have the same one.
+        assert_eq!(storing(!0, !0, same), 1 << 63);
+        assert_eq!(storing(0b1011_0100, !0, same), 1 << 7);
+        assert_eq!((storing(0, !0, same), storing(1, !0, same), storing(1 << 63, !0, same)), (0, 1, 1 << 63));
+        // What comes behind the part counts.
+        assert_eq!((storing(!0, 0xffff, same), storing(0xffff, 0xffff, same)), (0, 1 << 15));
+        let halves = |a: usize, b: usize| a / 32 == b / 32;
+        assert_eq!(storing(!0, !0, halves), 1 << 63 | 1 << 31);
+        assert_eq!(storing(!0, !0, |a, b| a == b), !0);
+    }
+
+    #[test]
+    fn lanes_have_one_place_if_all_active_ones_do() {
         for other in [0, 1, 31, 62, 63] {
             let same = |a: usize, b: usize| (a == other) == (b == other);
-            assert_eq!(storing(!0, same), !0);
+            assert!(!have_one_place(!0, same) && have_one_place(!0 & !(1 << other), same));
         }
+        assert!(!have_one_place(0, |_, _| true) && !have_one_place(1 << 5, |_, _| true));
     }
 }

@@ -97,6 +97,12 @@ pub(super) struct Group {
     pub private: u32,
     /// Instructions and turns that it may still run; set once a workgroup behind it has faulted.
     pub grace: Option<u64>,
+    /// Quanta that it has used up.
+    pub quanta: u32,
+    /// Whether all of its waves that can run spin, as far as is known.
+    pub waits: bool,
+    /// Whether nobody is left who could end its waiting: then looking at it is no better than to let it wait.
+    pub alone: bool,
     /// Numbers of the workgroups that the same thread is to run after it, in its place.
     pub claimed: Range<u64>,
     /// What ran in its place before it, since the thread has claimed them.
@@ -136,6 +142,9 @@ impl Group {
             lds: Lds::new(grid.lds_size),
             private: grid.scratch_size,
             grace: None,
+            quanta: 0,
+            waits: false,
+            alone: false,
             claimed: 0..0,
             before: Ended::default(),
         }
@@ -155,6 +164,9 @@ impl Group {
         self.linear = linear;
         self.slot = slot;
         self.grace = None;
+        self.quanta = 0;
+        self.waits = false;
+        self.alone = false;
         self.lds.clear(poison);
         let items = grid.init.work_items(self.id);
         let waves = items.div_ceil(64) as usize;

@@ -15,7 +15,7 @@ const LOOKING: u64 = 16;
 const EXPLAINING: u64 = 1 << 18;
 const ALL_EXPLAINING: u64 = 1 << 23;
 /// What looking at a wave counts beside its instructions.
-const LOOK: u64 = 1 << 10;
+pub(super) const LOOK: u64 = 1 << 10;
 
 impl Run<'_> {
     /// The waves of workgroups that will not go on, in order, and whether they spin.
@@ -103,9 +103,7 @@ impl Run<'_> {
         }
         let ran = shared.queue.iter().map(Group::retired).sum::<u64>() - before;
         shared.stats.instructions += ran;
-        let ran = ran as i64;
-        let over =
-            self.limit.is_some() && self.left.0.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped();
+        let over = self.is_over(ran);
         match moved {
             None => {
                 shared.queue.clear();
