@@ -89,12 +89,13 @@ impl Assembler<'_> {
                 }
                 None => {
                     self.symbols.bind(&mut value);
+                    let place = self.keep_place(cursor.text(), span);
                     self.pending.push(Pending {
                         section: self.current,
                         offset: self.offset(),
                         kind: PendingKind::Data(size),
                         expression: value,
-                        place: self.place(cursor.text(), span),
+                        place,
                     });
                     [0; 8]
                 }

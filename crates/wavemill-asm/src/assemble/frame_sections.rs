@@ -234,7 +234,7 @@ impl Assembler<'_> {
                 }
                 false => value,
             };
-            let (kind, place) = (PendingKind::Data(size), frame.place.clone());
+            let (kind, place) = (PendingKind::Data(size), self.places.keep(&frame.place));
             self.pending.push(Pending { section, offset, kind, expression, place });
         }
         self.append_generated(&table.bytes);

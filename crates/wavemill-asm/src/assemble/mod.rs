@@ -13,6 +13,7 @@ mod finish;
 mod frame_sections;
 mod frames;
 mod functions;
+mod kept_places;
 mod kernel;
 mod leb128;
 mod line;
@@ -45,6 +46,7 @@ use conditional::Conditional;
 pub use event::Event;
 use expand::{Frame, Macro};
 use frames::Frames;
+use kept_places::KeptPlaces;
 use kernel::Kernel;
 use lines::Lines;
 pub use options::Options;
@@ -91,6 +93,8 @@ pub struct Assembled {
     pub warnings: Vec<Report>,
     /// The statements whose words only linking can fill in, by section and offset.
     references: Vec<linking::Reference>,
+    /// Where they are.
+    places: KeptPlaces,
 }
 
 impl Assembled {
@@ -140,6 +144,8 @@ struct Assembler<'a> {
     stack: Vec<(usize, Option<usize>)>,
     symbols: Table,
     pending: Vec<Pending>,
+    /// Where what is pending stands in the source.
+    places: KeptPlaces,
     kernels: Vec<Kernel>,
     /// The descriptor whose directives are being read.
     kernel: Option<Kernel>,
@@ -198,6 +204,7 @@ impl<'a> Assembler<'a> {
             stack: Vec::new(),
             symbols,
             pending: Vec::new(),
+            places: KeptPlaces::default(),
             kernels: Vec::new(),
             kernel: None,
             metadata: None,

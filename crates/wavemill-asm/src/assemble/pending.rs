@@ -1,6 +1,6 @@
 //! What waits for symbols that come later.
 
-use super::Place;
+use super::kept_places::KeptPlace;
 use crate::gcn::parse::FixupKind;
 use crate::syntax::Expression;
 
@@ -11,7 +11,7 @@ pub(super) struct Pending {
     pub(super) offset: u64,
     pub(super) kind: PendingKind,
     pub(super) expression: Expression,
-    pub(super) place: Place,
+    pub(super) place: KeptPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

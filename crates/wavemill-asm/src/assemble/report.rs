@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::kept_places::{KeptPlace, ReadLine};
 use super::{Assembler, quote};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::source_text;
@@ -147,6 +148,13 @@ impl Assembler<'_> {
     pub(super) fn place(&self, text: &str, span: Span) -> Place {
         let (text, cut, span) = quote::part(text, span, &self.counted);
         let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
-        Place { line: self.line, text, cut, span, origin, inclusion }
+        Place { line: self.line, text: text.to_owned(), cut, span, origin, inclusion }
+    }
+
+    /// A place of this line that is kept until the end.
+    pub(super) fn keep_place(&mut self, text: &str, span: Span) -> KeptPlace {
+        let (text, cut, span) = quote::part(text, span, &self.counted);
+        let (origin, inclusion) = (self.origin.as_ref(), self.inclusion.as_ref());
+        self.places.keep_part(ReadLine { number: self.line, text, cut, origin, inclusion }, span)
     }
 }

@@ -177,12 +177,13 @@ impl Assembler<'_> {
             let span = fixup.span.start + start..fixup.span.end + start;
             let mut expression = fixup.expression;
             self.symbols.bind(&mut expression);
+            let place = self.keep_place(text, span);
             self.pending.push(Pending {
                 section: self.current,
                 offset: self.offset(),
                 kind: PendingKind::Instruction(fixup.kind, size as u8),
                 expression,
-                place: self.place(text, span),
+                place,
             });
         }
         let offset = self.offset();

@@ -1,8 +1,10 @@
 //! The symbols of a module, and what expressions over them come to.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
@@ -27,6 +29,8 @@ pub(super) enum Meaning {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbol {
     pub(super) name: Box<str>,
+    /// What kept expressions call it, if that is not its name.
+    key: Option<Box<str>>,
     pub(super) meaning: Option<Meaning>,
     pub(super) binding: Option<Binding>,
     pub(super) visibility: Option<Visibility>,
@@ -45,6 +49,11 @@ pub(super) struct Symbol {
 }
 
 impl Symbol {
+    /// What kept expressions call it.
+    fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.name)
+    }
+
     /// Whether no other file can see or replace it.
     pub(super) fn is_local(&self) -> bool {
         self.binding.is_none_or(|binding| binding == Binding::Local)
@@ -56,15 +65,24 @@ impl Symbol {
 pub(super) struct Table {
     target: Target,
     /// Symbols by the names that kept expressions have for them: their own, and for names that are set again others that no
-    /// text can have.
-    index: HashMap<Box<str>, usize>,
+    /// text can have. The hashes have a seed of their own in each table, so that nobody can write a source for which they are
+    /// all alike.
+    index: HashTable<Indexed>,
+    hasher: DefaultHashBuilder,
     pub(super) all: Vec<Symbol>,
-    /// Of each name that has been set again, the key of the last symbol in `index`.
-    versions: HashMap<Box<str>, Box<str>>,
+    /// Of each name that has been set again, the last symbol.
+    versions: HashMap<Box<str>, usize>,
     /// How often each numeric label has been defined.
     numeric: HashMap<u64, u32>,
     /// Steps that are left for evaluating expressions.
     steps: Cell<u64>,
+}
+
+/// A symbol in the index: its number, and the hash of what it is found by.
+#[derive(Debug)]
+struct Indexed {
+    hash: u64,
+    symbol: usize,
 }
 
 impl Symbols for Table {
@@ -113,7 +131,8 @@ impl Table {
     pub(super) fn new(target: Target) -> Table {
         Table {
             target,
-            index: HashMap::new(),
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             all: Vec::new(),
             versions: HashMap::new(),
             numeric: HashMap::new(),
@@ -126,37 +145,42 @@ impl Table {
         self.target = target;
     }
 
-    /// What expressions call the symbol that has this name now.
-    fn key<'n>(&'n self, name: &'n str) -> &'n str {
-        if self.versions.is_empty() { name } else { self.versions.get(name).map_or(name, |key| key) }
-    }
-
     /// The symbol that has this name now.
     pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
-        self.keyed(self.key(name))
+        match self.versions.get(name) {
+            Some(&symbol) => self.all.get(symbol),
+            None => self.keyed(name),
+        }
     }
 
+    /// The symbol that kept expressions call so.
     fn keyed(&self, key: &str) -> Option<&Symbol> {
-        self.index.get(key).and_then(|&index| self.all.get(index))
+        let hash = self.hasher.hash_one(key);
+        let found = self.index.find(hash, |indexed| is(&self.all, indexed, hash, key))?;
+        self.all.get(found.symbol)
     }
 
     /// The number of the symbol that has this name now, which is made if it is new.
     pub(super) fn id(&mut self, name: &str) -> usize {
-        match self.index.get(self.key(name)) {
-            Some(&index) => index,
+        match self.versions.get(name) {
+            Some(&symbol) => symbol,
             None => self.id_of_key(name),
         }
     }
 
     /// The number of the symbol that kept expressions call so, which is made if it is new.
     fn id_of_key(&mut self, key: &str) -> usize {
-        if let Some(&index) = self.index.get(key) {
-            return index;
+        let hash = self.hasher.hash_one(key);
+        let same = |indexed: &Indexed| is(&self.all, indexed, hash, key);
+        match self.index.entry(hash, same, |indexed| indexed.hash) {
+            Entry::Occupied(known) => known.get().symbol,
+            Entry::Vacant(place) => {
+                let symbol = self.all.len();
+                place.insert(Indexed { hash, symbol });
+                self.all.push(Symbol { name: key.into(), ..Symbol::default() });
+                symbol
+            }
         }
-        let index = self.all.len();
-        self.all.push(Symbol { name: key.into(), ..Symbol::default() });
-        self.index.insert(key.into(), index);
-        index
     }
 
     pub(super) fn entry(&mut self, name: &str) -> &mut Symbol {
@@ -172,15 +196,20 @@ impl Table {
         if self.versions.contains_key(name) && !self.all[old].kept {
             return &mut self.all[old];
         }
-        let new = Symbol { kept: false, ..self.all[old].clone() };
-        self.all[old].replaced = true;
-        let index = self.all.len();
+        let new = self.all.len();
         // No name in a text can be this.
-        let key: Box<str> = format!("{name}\u{1}{index}").into();
-        self.index.insert(key.clone(), index);
-        self.versions.insert(name.into(), key);
-        self.all.push(new);
-        &mut self.all[index]
+        let key: Box<str> = format!("{name}\u{1}{new}").into();
+        let hash = self.hasher.hash_one(&*key);
+        let same = |indexed: &Indexed| is(&self.all, indexed, hash, &key);
+        match self.index.entry(hash, same, |indexed| indexed.hash) {
+            Entry::Occupied(mut known) => known.get_mut().symbol = new,
+            Entry::Vacant(place) => drop(place.insert(Indexed { hash, symbol: new })),
+        }
+        self.versions.insert(name.into(), new);
+        let symbol = Symbol { kept: false, key: Some(key), ..self.all[old].clone() };
+        self.all[old].replaced = true;
+        self.all.push(symbol);
+        &mut self.all[new]
     }
 
     /// The name under which the next definition of the label `1:` goes.
@@ -197,12 +226,11 @@ impl Table {
             Expression::Symbol { name, .. } => {
                 if let Some(own) = self.directional(name) {
                     *name = own;
-                } else if let Some(key) = self.versions.get(name) {
-                    *name = key.clone();
-                    let index = self.index.get(key).copied();
-                    if let Some(symbol) = index.and_then(|index| self.all.get_mut(index)) {
-                        symbol.kept = true;
-                    }
+                } else if let Some(&symbol) = self.versions.get(name)
+                    && let Some(symbol) = self.all.get_mut(symbol)
+                {
+                    *name = symbol.key().into();
+                    symbol.kept = true;
                 }
             }
             Expression::Unary(_, inner) => self.bind(inner),
@@ -420,6 +448,11 @@ impl Table {
             _ => None,
         }
     }
+}
+
+/// Whether this is the symbol that kept expressions call so.
+fn is(all: &[Symbol], indexed: &Indexed, hash: u64, key: &str) -> bool {
+    indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key() == key)
 }
 
 /// The one that is there; `None` if both are.

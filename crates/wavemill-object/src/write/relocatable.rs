@@ -1,5 +1,6 @@
 //! Relocatable files, as `llvm-mc -filetype=obj` makes them.
 
+use hashbrown::HashMap;
 use object::elf::{self, SHN_ABS, SHN_COMMON};
 use object::write::elf::{FileHeaderLayout, Rel, SectionHeader, Sym};
 
@@ -242,15 +243,17 @@ fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut
     let mut table = Vec::new();
     encoder().null_symbol(&mut table);
     let mut locals = 1;
+    // The group that a symbol names: the first, if it names several.
+    let groups = module.groups.iter().enumerate().rev();
+    let named: HashMap<usize, usize> = groups.map(|(group, known)| (known.signature.0, group)).collect();
     for &index in order {
         let symbol = &module.symbols[index];
         locals += u32::from(symbol.binding == Binding::Local);
         let st_name = file.names.add(&symbol.name);
         let mut entry = entry(symbol, indices, st_name);
         // A symbol that does nothing but name a group belongs to the group.
-        let named = module.groups.iter().position(|group| group.signature.0 == index);
-        if let (Definition::Undefined, Binding::Local, Some(group)) =
-            (symbol.definition, symbol.binding, named)
+        if let (Definition::Undefined, Binding::Local, Some(&group)) =
+            (symbol.definition, symbol.binding, named.get(&index))
         {
             entry.st_shndx = elf::SymbolSection::new(indices.groups.get(group).copied().unwrap_or(0));
         }
