@@ -11,7 +11,7 @@ use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKi
 use super::kernel::Kernel;
 use super::linking::Reference;
 use super::section::SectionGroup;
-use super::symbols::{Linear, Meaning};
+use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
@@ -107,7 +107,7 @@ impl Assembler<'_> {
         let span = pending.place.span.clone();
         // `.` in an operand is the place of the instruction.
         let here = (pending.section, pending.offset);
-        let value = self.symbols.evaluate(&pending.expression, here, &span)?;
+        let value = self.symbols.evaluate_bound(&pending.expression, here, &span)?;
         match pending.kind {
             PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
             PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
@@ -121,7 +121,10 @@ impl Assembler<'_> {
                 None => Err(Diagnostic::new(span, "expected a number, found the place of a label")),
             },
             PendingKind::Instruction(FixupKind::Literal(at), _) => {
-                let relative = is_relative(&pending.expression);
+                let relative = match &pending.expression {
+                    Bound::Symbol(_) | Bound::Name(_) => true,
+                    Bound::Expression(expression) => is_relative(expression),
+                };
                 self.data(pending, &value, pending.offset + u64::from(at), 4, relative, needs)
             }
             PendingKind::Data(size) => self.data(pending, &value, pending.offset, size, false, needs),
@@ -307,7 +310,7 @@ impl Assembler<'_> {
         let descriptor = self.symbols.entry(&format!("{}.kd", kernel.name));
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);
-        descriptor.size = Some(Expression::Value(KernelDescriptor::SIZE as i64));
+        descriptor.size = Some(Box::new(Expression::Value(KernelDescriptor::SIZE as i64)));
         descriptor.binding = descriptor.binding.or(binding);
         descriptor.visibility = descriptor.visibility.or(visibility);
         descriptor.used = true;

@@ -235,7 +235,7 @@ impl Assembler<'_> {
                 false => value,
             };
             let (kind, place) = (PendingKind::Data(size), self.places.keep(&frame.place));
-            self.pending.push(Pending { section, offset, kind, expression, place });
+            self.pending.push(Pending { section, offset, kind, expression: expression.into(), place });
         }
         self.append_generated(&table.bytes);
     }

@@ -1,7 +1,6 @@
 //! Places that are kept until the end of the source: each field that waits for a symbol has one, so that they take little
 //! memory, and those of a line share its text.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Inclusion, Place};
@@ -27,8 +26,14 @@ pub(super) struct KeptPlaces {
 struct Line {
     /// Its number.
     number: usize,
-    /// Where its text is.
-    text: Range<usize>,
+    /// Where its text begins. It ends where that of the next line begins.
+    text: usize,
+    /// What most lines have nothing of.
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug)]
+struct More {
     cut: usize,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
@@ -47,17 +52,15 @@ pub(super) struct ReadLine<'a> {
 impl KeptPlaces {
     /// Keeps a part of a line.
     pub(super) fn keep_part(&mut self, line: ReadLine<'_>, span: Span) -> KeptPlace {
-        if !self.lines.last().is_some_and(|last| self.read_line(last).is(line)) {
-            let start = self.texts.len();
-            self.texts.push_str(line.text);
-            self.lines.push(Line {
-                number: line.number,
-                text: start..self.texts.len(),
-                cut: line.cut,
-                origin: line.origin.cloned(),
-                inclusion: line.inclusion.cloned(),
-            });
+        let last = self.lines.len().wrapping_sub(1);
+        if self.read_line(last).is_some_and(|known| known.is(line)) {
+            return KeptPlace { line: last, span };
         }
+        let (cut, origin, inclusion) = (line.cut, line.origin.cloned(), line.inclusion.cloned());
+        let plain = cut == 0 && origin.is_none() && inclusion.is_none();
+        let more = (!plain).then(|| Box::new(More { cut, origin, inclusion }));
+        self.lines.push(Line { number: line.number, text: self.texts.len(), more });
+        self.texts.push_str(line.text);
         KeptPlace { line: self.lines.len() - 1, span }
     }
 
@@ -75,8 +78,7 @@ impl KeptPlaces {
 
     /// A place that has been kept here.
     pub(super) fn place(&self, kept: &KeptPlace) -> Place {
-        let Some(line) = self.lines.get(kept.line) else { return Place::NONE };
-        let read = self.read_line(line);
+        let Some(read) = self.read_line(kept.line) else { return Place::NONE };
         Place {
             line: read.number,
             text: read.text.to_owned(),
@@ -87,14 +89,18 @@ impl KeptPlaces {
         }
     }
 
-    fn read_line<'a>(&'a self, line: &'a Line) -> ReadLine<'a> {
-        ReadLine {
+    /// The line of an index.
+    fn read_line(&self, index: usize) -> Option<ReadLine<'_>> {
+        let line = self.lines.get(index)?;
+        let end = self.lines.get(index.wrapping_add(1)).map_or(self.texts.len(), |next| next.text);
+        let more = line.more.as_deref();
+        Some(ReadLine {
             number: line.number,
-            text: self.texts.get(line.text.clone()).unwrap_or_default(),
-            cut: line.cut,
-            origin: line.origin.as_ref(),
-            inclusion: line.inclusion.as_ref(),
-        }
+            text: self.texts.get(line.text..end).unwrap_or_default(),
+            cut: more.map_or(0, |more| more.cut),
+            origin: more.and_then(|more| more.origin.as_ref()),
+            inclusion: more.and_then(|more| more.inclusion.as_ref()),
+        })
     }
 }
 

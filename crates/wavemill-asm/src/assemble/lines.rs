@@ -285,7 +285,7 @@ impl Assembler<'_> {
                 section,
                 offset: start + at,
                 kind: PendingKind::Data(size),
-                expression,
+                expression: expression.into(),
                 place,
             });
         }

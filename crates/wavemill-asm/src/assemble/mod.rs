@@ -50,7 +50,7 @@ use kept_places::KeptPlaces;
 use kernel::Kernel;
 use lines::Lines;
 pub use options::Options;
-use pending::{Pending, PendingKind};
+use pending::{AllPending, Pending, PendingKind};
 use relaxation::Relaxation;
 use report::Place;
 pub use report::{IncludedFile, Inclusion, Report};
@@ -143,7 +143,7 @@ struct Assembler<'a> {
     previous: Option<usize>,
     stack: Vec<(usize, Option<usize>)>,
     symbols: Table,
-    pending: Vec<Pending>,
+    pending: AllPending,
     /// Where what is pending stands in the source.
     places: KeptPlaces,
     kernels: Vec<Kernel>,
@@ -203,7 +203,7 @@ impl<'a> Assembler<'a> {
             previous: None,
             stack: Vec::new(),
             symbols,
-            pending: Vec::new(),
+            pending: AllPending::default(),
             places: KeptPlaces::default(),
             kernels: Vec::new(),
             kernel: None,

@@ -175,8 +175,7 @@ impl Assembler<'_> {
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
             let span = fixup.span.start + start..fixup.span.end + start;
-            let mut expression = fixup.expression;
-            self.symbols.bind(&mut expression);
+            let expression = self.symbols.bound(fixup.expression);
             let place = self.keep_place(text, span);
             self.pending.push(Pending {
                 section: self.current,

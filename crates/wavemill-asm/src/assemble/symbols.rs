@@ -35,7 +35,7 @@ pub(super) struct Symbol {
     pub(super) binding: Option<Binding>,
     pub(super) visibility: Option<Visibility>,
     pub(super) kind: Option<SymbolType>,
-    pub(super) size: Option<Expression>,
+    pub(super) size: Option<Box<Expression>>,
     /// Whether a relocation or a directive needs it in the file.
     pub(super) used: bool,
     /// Whether it is the start of the section of its name, which needs no name in the file.
@@ -91,6 +91,26 @@ impl Symbols for Table {
             Some(Meaning::Set(Expression::Value(value))) => Some(*value),
             Some(Meaning::Set(value)) => self.known(value, DEPTH),
             _ => None,
+        }
+    }
+}
+
+/// An expression that waits for the end of the source.
+#[derive(Clone, Debug)]
+pub(super) enum Bound {
+    /// A symbol that is there already, by its number: what most expressions are that wait.
+    Symbol(usize),
+    /// A symbol that may come later, by what kept expressions call it.
+    Name(Box<str>),
+    /// Another one.
+    Expression(Box<Expression>),
+}
+
+impl From<Expression> for Bound {
+    fn from(expression: Expression) -> Bound {
+        match expression {
+            Expression::Symbol { name, relocation: None } => Bound::Name(name),
+            other => Bound::Expression(Box::new(other)),
         }
     }
 }
@@ -155,9 +175,14 @@ impl Table {
 
     /// The symbol that kept expressions call so.
     fn keyed(&self, key: &str) -> Option<&Symbol> {
+        self.all.get(self.known_key(key)?)
+    }
+
+    /// The number of the symbol that kept expressions call so, if there is one.
+    fn known_key(&self, key: &str) -> Option<usize> {
         let hash = self.hasher.hash_one(key);
         let found = self.index.find(hash, |indexed| is(&self.all, indexed, hash, key))?;
-        self.all.get(found.symbol)
+        Some(found.symbol)
     }
 
     /// The number of the symbol that has this name now, which is made if it is new.
@@ -245,6 +270,15 @@ impl Table {
         }
     }
 
+    /// An expression with names that mean what they mean here: see [`bind`](Self::bind).
+    pub(super) fn bound(&mut self, mut expression: Expression) -> Bound {
+        self.bind(&mut expression);
+        match expression.into() {
+            Bound::Name(name) => self.known_key(&name).map_or(Bound::Name(name), Bound::Symbol),
+            other => other,
+        }
+    }
+
     /// The name of the label that `1f` or `1b` is here.
     fn directional(&self, name: &str) -> Option<Box<str>> {
         let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
@@ -329,6 +363,41 @@ impl Table {
         self.value(expression, here, span, DEPTH)
     }
 
+    /// What a bound expression comes to.
+    pub(super) fn evaluate_bound(
+        &mut self,
+        bound: &Bound,
+        here: (usize, u64),
+        span: &Span,
+    ) -> Result<Linear, Fail> {
+        let symbol = match bound {
+            Bound::Symbol(symbol) => *symbol,
+            Bound::Name(name) => self.id_of_key(name),
+            Bound::Expression(expression) => return self.evaluate(expression, here, span),
+        };
+        if !self.step() {
+            return Err(too_many_steps(span));
+        }
+        self.symbol_value(symbol, None, here, span, DEPTH - 1)
+    }
+
+    fn symbol_value(
+        &mut self,
+        symbol: usize,
+        relocation: Option<Box<str>>,
+        here: (usize, u64),
+        span: &Span,
+        depth: u32,
+    ) -> Result<Linear, Fail> {
+        match self.all.get(symbol).map(|symbol| &symbol.meaning) {
+            Some(Some(Meaning::Set(value))) if relocation.is_none() => {
+                let value = value.clone();
+                self.value(&value, here, span, depth)
+            }
+            _ => Ok(Linear { constant: 0, plus: Some(Reference { symbol, relocation }), minus: None }),
+        }
+    }
+
     fn value(
         &mut self,
         expression: &Expression,
@@ -342,7 +411,7 @@ impl Table {
             return Err(wrong(message.to_owned()));
         };
         if !self.step() {
-            return Err(wrong(format!("the expressions of the source take more than {MOST_STEPS} steps")));
+            return Err(too_many_steps(span));
         }
         match expression {
             Expression::Value(value) => Ok(Linear::number(*value)),
@@ -352,15 +421,7 @@ impl Table {
             }
             Expression::Symbol { name, relocation } => {
                 let symbol = self.id_of_key(name);
-                match self.all[symbol].meaning.clone() {
-                    Some(Meaning::Set(value)) if relocation.is_none() => {
-                        self.value(&value, here, span, deeper)
-                    }
-                    _ => {
-                        let reference = Reference { symbol, relocation: relocation.clone() };
-                        Ok(Linear { constant: 0, plus: Some(reference), minus: None })
-                    }
-                }
+                self.symbol_value(symbol, relocation.clone(), here, span, deeper)
             }
             Expression::Unary(operator, inner) => {
                 let inner = self.value(inner, here, span, deeper)?;
@@ -453,6 +514,11 @@ impl Table {
 /// Whether this is the symbol that kept expressions call so.
 fn is(all: &[Symbol], indexed: &Indexed, hash: u64, key: &str) -> bool {
     indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key() == key)
+}
+
+fn too_many_steps(span: &Span) -> Fail {
+    let message = format!("the expressions of the source take more than {MOST_STEPS} steps");
+    Diagnostic::new(span.clone(), message)
 }
 
 /// The one that is there; `None` if both are.

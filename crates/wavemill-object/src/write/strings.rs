@@ -9,22 +9,20 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 #[derive(Debug)]
 pub(super) struct StringTable {
     bytes: Vec<u8>,
-    /// The strings by their hashes, which have a seed of their own in each table.
-    strings: HashTable<Known>,
+    /// Where the strings stand, by their hashes, which have a seed of their own in each table.
+    strings: HashTable<u32>,
     hasher: DefaultHashBuilder,
-}
-
-/// A string of the table: its hash, and where it stands.
-#[derive(Debug)]
-struct Known {
-    hash: u64,
-    offset: u32,
 }
 
 impl StringTable {
     /// A table with the empty string.
     pub(super) fn new() -> Self {
-        let (strings, hasher) = (HashTable::new(), DefaultHashBuilder::default());
+        StringTable::with_capacity(0)
+    }
+
+    /// A table with the empty string, in which there will be so many others.
+    pub(super) fn with_capacity(strings: usize) -> Self {
+        let (strings, hasher) = (HashTable::with_capacity(strings), DefaultHashBuilder::default());
         StringTable { bytes: vec![0], strings, hasher }
     }
 
@@ -33,16 +31,20 @@ impl StringTable {
         if text.is_empty() {
             return 0;
         }
-        let (text, hash) = (text.as_bytes(), self.hasher.hash_one(text));
-        let same = |known: &Known| {
-            let there = self.bytes.get(known.offset as usize..).and_then(|rest| rest.strip_prefix(text));
-            known.hash == hash && there.is_some_and(|behind| behind.first() == Some(&0))
+        let (text, hash) = (text.as_bytes(), self.hasher.hash_one(text.as_bytes()));
+        let from = |offset: u32| self.bytes.get(offset as usize..).unwrap_or_default();
+        let same =
+            |&offset: &u32| from(offset).strip_prefix(text).is_some_and(|behind| behind.first() == Some(&0));
+        let hash_again = |&offset: &u32| {
+            let there = from(offset);
+            let end = memchr::memchr(0, there).unwrap_or(there.len());
+            self.hasher.hash_one(there.get(..end).unwrap_or_default())
         };
-        match self.strings.entry(hash, same, |known| known.hash) {
-            Entry::Occupied(known) => known.get().offset,
+        match self.strings.entry(hash, same, hash_again) {
+            Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
                 let offset = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-                place.insert(Known { hash, offset });
+                place.insert(offset);
                 self.bytes.extend_from_slice(text);
                 self.bytes.push(0);
                 offset
