@@ -188,7 +188,7 @@ impl<'a> Assembler<'a> {
         let set = known.unwrap_or(Target::Gfx900.into());
         let mut symbols = Table::new(set.target());
         for (name, value) in options.symbols {
-            symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(*value)));
+            symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(*value))));
         }
         let mut assembler = Assembler {
             options,

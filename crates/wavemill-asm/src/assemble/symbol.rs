@@ -154,7 +154,7 @@ impl Assembler<'_> {
                 return Err(Diagnostic::new(at..at + name.len(), message));
             }
         };
-        symbol.meaning = Some(Meaning::Set(value));
+        symbol.meaning = Some(Meaning::Set(Box::new(value)));
         symbol.constant = !again;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The symbols of a module, and what expressions over them come to.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::hash::BuildHasher;
 
@@ -18,7 +19,7 @@ pub(super) enum Meaning {
     /// A place: a section and the bytes from its start.
     Label { section: usize, offset: u64 },
     /// A value. Those that could be computed when they were set are numbers.
-    Set(Expression),
+    Set(Box<Expression>),
     /// Memory that the linker provides.
     Common { size: u64, align: u64 },
     /// Local memory that the linker or loader provides.
@@ -29,8 +30,6 @@ pub(super) enum Meaning {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbol {
     pub(super) name: Box<str>,
-    /// What kept expressions call it, if that is not its name.
-    key: Option<Box<str>>,
     pub(super) meaning: Option<Meaning>,
     pub(super) binding: Option<Binding>,
     pub(super) visibility: Option<Visibility>,
@@ -42,6 +41,8 @@ pub(super) struct Symbol {
     pub(super) is_section: bool,
     /// Whether its value is its last (`.equiv`).
     pub(super) constant: bool,
+    /// Whether its name had another value before, which is another symbol.
+    again: bool,
     /// Whether its name has been set to another value since, which is another symbol.
     pub(super) replaced: bool,
     /// Whether an expression that is kept may have it.
@@ -49,9 +50,9 @@ pub(super) struct Symbol {
 }
 
 impl Symbol {
-    /// What kept expressions call it.
-    fn key(&self) -> &str {
-        self.key.as_deref().unwrap_or(&self.name)
+    /// What kept expressions call it; `number` is its own.
+    fn key(&self, number: usize) -> Cow<'_, str> {
+        if self.again { key_again(&self.name, number).into() } else { Cow::Borrowed(&self.name) }
     }
 
     /// Whether no other file can see or replace it.
@@ -88,8 +89,7 @@ struct Indexed {
 impl Symbols for Table {
     fn absolute(&self, name: &str) -> Option<i64> {
         match &self.get(name)?.meaning {
-            Some(Meaning::Set(Expression::Value(value))) => Some(*value),
-            Some(Meaning::Set(value)) => self.known(value, DEPTH),
+            Some(Meaning::Set(value)) => value.value().or_else(|| self.known(value, DEPTH)),
             _ => None,
         }
     }
@@ -222,8 +222,7 @@ impl Table {
             return &mut self.all[old];
         }
         let new = self.all.len();
-        // No name in a text can be this.
-        let key: Box<str> = format!("{name}\u{1}{new}").into();
+        let key = key_again(&self.all[old].name, new);
         let hash = self.hasher.hash_one(&*key);
         let same = |indexed: &Indexed| is(&self.all, indexed, hash, &key);
         match self.index.entry(hash, same, |indexed| indexed.hash) {
@@ -231,7 +230,7 @@ impl Table {
             Entry::Vacant(place) => drop(place.insert(Indexed { hash, symbol: new })),
         }
         self.versions.insert(name.into(), new);
-        let symbol = Symbol { kept: false, key: Some(key), ..self.all[old].clone() };
+        let symbol = Symbol { kept: false, again: true, ..self.all[old].clone() };
         self.all[old].replaced = true;
         self.all.push(symbol);
         &mut self.all[new]
@@ -251,10 +250,10 @@ impl Table {
             Expression::Symbol { name, .. } => {
                 if let Some(own) = self.directional(name) {
                     *name = own;
-                } else if let Some(&symbol) = self.versions.get(name)
-                    && let Some(symbol) = self.all.get_mut(symbol)
+                } else if let Some(&number) = self.versions.get(name)
+                    && let Some(symbol) = self.all.get_mut(number)
                 {
-                    *name = symbol.key().into();
+                    *name = symbol.key(number).into();
                     symbol.kept = true;
                 }
             }
@@ -513,7 +512,7 @@ impl Table {
 
 /// Whether this is the symbol that kept expressions call so.
 fn is(all: &[Symbol], indexed: &Indexed, hash: u64, key: &str) -> bool {
-    indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key() == key)
+    indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key(indexed.symbol) == key)
 }
 
 fn too_many_steps(span: &Span) -> Fail {
@@ -527,6 +526,12 @@ fn one_of(left: Option<Reference>, right: Option<Reference>) -> Option<Option<Re
         (Some(_), Some(_)) => None,
         (left, right) => Some(left.or(right)),
     }
+}
+
+/// What kept expressions call the symbol of this number, whose name had other values before.
+fn key_again(name: &str, number: usize) -> String {
+    // No name in a text can be this.
+    format!("{name}\u{1}{number}")
 }
 
 fn numeric_name(number: u64, count: u32) -> String {
