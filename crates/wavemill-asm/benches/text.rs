@@ -1,4 +1,5 @@
-//! How fast machine code is decoded, printed, read again and assembled: one thread, the code of the kernels for gfx942.
+//! How fast machine code is decoded, printed, read again and assembled: one thread, the code of the kernels for gfx942, and a
+//! source whose lines are a label and a branch to it each.
 //!
 //! `cargo bench -p wavemill-asm --bench text`
 //!
@@ -20,7 +21,7 @@ use wavemill_asm::gcn::{parse, print};
 use wavemill_asm::{Options, assemble};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, decode};
-use wavemill_object::write::write_relocatable;
+use wavemill_object::write::{Module, write_relocatable};
 use wavemill_oracle::Tool;
 
 const TARGET: Target = Target::Gfx942;
@@ -32,6 +33,9 @@ const ROUNDS: usize = 15;
 const DECODED: usize = 100;
 const PRINTED: usize = 20;
 const ASSEMBLED: usize = 5;
+
+/// Lines of the source that is all labels and branches.
+const LABELS: usize = 300_000;
 
 /// The code of all kernels, as instructions.
 fn instructions() -> Vec<Inst> {
@@ -71,6 +75,7 @@ struct Input {
     instructions: usize,
     lines: Vec<String>,
     source: String,
+    labels: String,
 }
 
 impl Input {
@@ -80,8 +85,9 @@ impl Input {
         // What the assembler refuses is no line of a source.
         let lines: Vec<String> =
             instructions.iter().map(text_of).filter(|line| parse(TARGET, line).is_ok()).collect();
-        let source = source(&lines.join("\n"));
-        Input { bytes, instructions: instructions.len(), lines, source }
+        let labels: Vec<String> = (0..LABELS).map(|n| format!("l{n}: s_branch l{n}")).collect();
+        let (labels, source) = (source(&labels.join("\n")), source(&lines.join("\n")));
+        Input { bytes, instructions: instructions.len(), lines, source, labels }
     }
 
     fn decode(&self) {
@@ -105,6 +111,15 @@ impl Input {
 
     fn assemble(&self) {
         assert!(black_box(assemble(&self.source, &Options::default())).is_ok());
+    }
+
+    fn assemble_labels(&self) -> Module {
+        black_box(assemble(&self.labels, &Options::default())).expect("the source is right")
+    }
+
+    /// Symbols take time in the file, too.
+    fn assemble_and_write_labels(&self) {
+        assert!(black_box(write_relocatable(&self.assemble_labels())).is_ok());
     }
 }
 
@@ -131,6 +146,11 @@ fn benches(criterion: &mut Criterion) {
         });
     });
     group.bench_function("assemble", |bencher| bencher.iter(|| input.assemble()));
+    group.throughput(Throughput::Elements(LABELS as u64));
+    group.bench_function("assemble labels", |bencher| bencher.iter(|| input.assemble_labels()));
+    group.bench_function("assemble and write labels", |bencher| {
+        bencher.iter(|| input.assemble_and_write_labels());
+    });
     group.finish();
 }
 
@@ -240,12 +260,16 @@ fn beside_llvm(rounds: usize) -> Result<String, Box<dyn Error>> {
         all: write("text-all.o", &object(&input.source)?)?,
         little: write("text-little.o", &object(&little)?)?,
     };
-    let mc = Other {
-        program: Tool::LlvmMc.path()?,
-        arguments: vec!["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", "/dev/null"],
-        all: write("text-all.s", input.source.as_bytes())?,
-        little: write("text-little.s", little.as_bytes())?,
+    let mc = |all: PathBuf| -> Result<Other, Box<dyn Error>> {
+        Ok(Other {
+            program: Tool::LlvmMc.path()?,
+            arguments: vec!["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", "/dev/null"],
+            all,
+            little: write("text-little.s", little.as_bytes())?,
+        })
     };
+    let mc_labels = mc(write("text-labels.s", input.labels.as_bytes())?)?;
+    let mc = mc(write("text-all.s", input.source.as_bytes())?)?;
     let (instructions, lines) = (input.instructions, input.lines.len());
     let mut rows = [
         Row::new("decode", DECODED * instructions),
@@ -253,6 +277,9 @@ fn beside_llvm(rounds: usize) -> Result<String, Box<dyn Error>> {
         Row::new("llvm-objdump-22 -d", lines),
         Row::new("assemble", ASSEMBLED * lines),
         Row::new("llvm-mc-22 -filetype=obj", lines),
+        Row::new("labels: assemble", LABELS),
+        Row::new("labels: assemble, write", LABELS),
+        Row::new("labels: llvm-mc-22 (obj)", LABELS),
     ];
     let mut out = String::new();
     for _ in 0..rounds {
@@ -262,13 +289,16 @@ fn beside_llvm(rounds: usize) -> Result<String, Box<dyn Error>> {
             objdump.time()?,
             repeated(ASSEMBLED, || input.assemble())?,
             mc.time()?,
+            repeated(1, || drop(input.assemble_labels()))?,
+            repeated(1, || input.assemble_and_write_labels())?,
+            mc_labels.time()?,
         ];
         for (row, time) in rows.iter_mut().zip(times) {
             row.times.push(time);
         }
     }
     let mut table = format!(
-        "\n{instructions} instructions, {lines} lines, {rounds} rounds; millions per second\n\
+        "\n{instructions} instructions, {lines} lines, {LABELS} of labels, {rounds} rounds; millions per second\n\
          {:26} {:>8} {:>8} {:>10}\n",
         "", "median", "best", "processor"
     );

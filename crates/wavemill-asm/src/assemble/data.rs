@@ -75,7 +75,7 @@ impl Assembler<'_> {
         }
         loop {
             let start = cursor.at();
-            let mut value = expression(cursor, &self.symbols)?;
+            let value = expression(cursor, &self.symbols)?;
             let span = start..cursor.end();
             let bytes = match value.value() {
                 Some(number) => {
@@ -88,13 +88,14 @@ impl Assembler<'_> {
                     number.to_le_bytes()
                 }
                 None => {
-                    self.symbols.bind(&mut value);
+                    let expression = self.symbols.bound(value);
+                    let place = self.keep_place(cursor.text(), span);
                     self.pending.push(Pending {
                         section: self.current,
                         offset: self.offset(),
                         kind: PendingKind::Data(size),
-                        expression: value,
-                        place: self.place(cursor.text(), span),
+                        expression,
+                        place,
                     });
                     [0; 8]
                 }

@@ -11,7 +11,7 @@ use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKi
 use super::kernel::Kernel;
 use super::linking::Reference;
 use super::section::SectionGroup;
-use super::symbols::{Linear, Meaning};
+use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
@@ -37,7 +37,8 @@ impl Assembler<'_> {
         for pending in std::mem::take(&mut self.pending) {
             let before = needs.len();
             if let Err(fail) = self.fill_in(&pending, &mut needs) {
-                self.report_at(&pending.place, *fail);
+                let place = self.places.place(&pending.place);
+                self.report_at(&place, *fail);
             } else if let Some(need) = needs.get(before) {
                 references.push(Reference {
                     section: need.section,
@@ -55,13 +56,15 @@ impl Assembler<'_> {
             if self.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
-            return Assembled { module: None, reports: self.reports, warnings: self.warnings, references };
+            let (reports, warnings, places) = (self.reports, self.warnings, self.places);
+            return Assembled { module: None, reports, warnings, references, places };
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
         self.reports.sort_by_cached_key(Report::order);
         self.warnings.sort_by_cached_key(Report::order);
-        Assembled { module: Some(module), reports: self.reports, warnings: self.warnings, references }
+        let (reports, warnings, places) = (self.reports, self.warnings, self.places);
+        Assembled { module: Some(module), reports, warnings, references, places }
     }
 
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
@@ -104,7 +107,7 @@ impl Assembler<'_> {
         let span = pending.place.span.clone();
         // `.` in an operand is the place of the instruction.
         let here = (pending.section, pending.offset);
-        let value = self.symbols.evaluate(&pending.expression, here, &span)?;
+        let value = self.symbols.evaluate_bound(&pending.expression, here, &span)?;
         match pending.kind {
             PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
             PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
@@ -118,7 +121,10 @@ impl Assembler<'_> {
                 None => Err(Diagnostic::new(span, "expected a number, found the place of a label")),
             },
             PendingKind::Instruction(FixupKind::Literal(at), _) => {
-                let relative = is_relative(&pending.expression);
+                let relative = match &pending.expression {
+                    Bound::Symbol(_) | Bound::Name(_) => true,
+                    Bound::Expression(expression) => is_relative(expression),
+                };
                 self.data(pending, &value, pending.offset + u64::from(at), 4, relative, needs)
             }
             PendingKind::Data(size) => self.data(pending, &value, pending.offset, size, false, needs),
@@ -304,7 +310,7 @@ impl Assembler<'_> {
         let descriptor = self.symbols.entry(&format!("{}.kd", kernel.name));
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);
-        descriptor.size = Some(Expression::Value(KernelDescriptor::SIZE as i64));
+        descriptor.size = Some(Box::new(Expression::Value(KernelDescriptor::SIZE as i64)));
         descriptor.binding = descriptor.binding.or(binding);
         descriptor.visibility = descriptor.visibility.or(visibility);
         descriptor.used = true;
@@ -357,26 +363,27 @@ impl Assembler<'_> {
                 visibility: Visibility::Default,
             });
         }
-        let mut numbers: HashMap<usize, SymbolId> = HashMap::new();
+        // Of each symbol of the source, the one of the module.
+        let mut numbers: Vec<Option<SymbolId>> = Vec::with_capacity(self.symbols.all.len());
         for index in 0..self.symbols.all.len() {
-            if let Some(symbol) = self.symbol(index, needed.get(index).copied().unwrap_or(false)) {
-                numbers.insert(index, module.add_symbol(symbol));
-            }
+            let symbol = self.symbol(index, needed.get(index).copied().unwrap_or(false));
+            numbers.push(symbol.map(|symbol| module.add_symbol(symbol)));
         }
         let mut section_symbols: HashMap<usize, SymbolId> = HashMap::new();
         for need in needs {
-            let (symbol, addend) = match (self.section_stands_for(module, &need), numbers.get(&need.symbol)) {
-                (None, Some(&symbol)) => (symbol, need.addend),
-                (Some((section, offset)), _) => {
-                    let symbol = *section_symbols.entry(section).or_insert_with(|| {
-                        let mut symbol = Symbol::in_section("", SectionId(section), 0);
-                        symbol.kind = SymbolType::Section;
-                        module.add_symbol(symbol)
-                    });
-                    (symbol, need.addend.wrapping_add(offset as i64))
-                }
-                (None, None) => continue,
-            };
+            let (symbol, addend) =
+                match (self.section_stands_for(module, &need), number(&numbers, need.symbol)) {
+                    (None, Some(symbol)) => (symbol, need.addend),
+                    (Some((section, offset)), _) => {
+                        let symbol = *section_symbols.entry(section).or_insert_with(|| {
+                            let mut symbol = Symbol::in_section("", SectionId(section), 0);
+                            symbol.kind = SymbolType::Section;
+                            module.add_symbol(symbol)
+                        });
+                        (symbol, need.addend.wrapping_add(offset as i64))
+                    }
+                    (None, None) => continue,
+                };
             let relocation = Relocation { offset: need.offset, kind: need.kind, symbol, addend };
             if let Some(section) = module.sections.get_mut(need.section) {
                 section.relocations.push(relocation);
@@ -387,7 +394,10 @@ impl Assembler<'_> {
         }
         for (SectionGroup { name, comdat }, members) in groups {
             let index = self.symbols.id(&name);
-            let signature = *numbers.entry(index).or_insert_with(|| {
+            if numbers.len() <= index {
+                numbers.resize(index + 1, None);
+            }
+            let signature = *numbers[index].get_or_insert_with(|| {
                 module.add_symbol(Symbol { binding: Binding::Local, ..Symbol::undefined(name) })
             });
             module.groups.push(Group { signature, comdat });
@@ -404,16 +414,22 @@ impl Assembler<'_> {
             self.report("", *Diagnostic::new(0..0, error.to_string()));
         }
         self.address_table(module, &numbers);
+        // Last of all, because symbols are found by their names up to here.
+        for (symbol, number) in self.symbols.all.iter_mut().zip(numbers) {
+            if let Some(named) = number.and_then(|id| module.symbols.get_mut(id.0)) {
+                named.name = std::mem::take(&mut symbol.name).into_string();
+            }
+        }
     }
 
     /// The table of symbols whose addresses matter (`.addrsig`): their numbers in the file.
-    fn address_table(&mut self, module: &mut Module, numbers: &HashMap<usize, SymbolId>) {
+    fn address_table(&mut self, module: &mut Module, numbers: &[Option<SymbolId>]) {
         let Some(names) = self.address_significant.take() else { return };
         let indices = module.symbol_indices();
         let mut bytes = Vec::new();
         for name in names {
             // Symbols that are not in the file have no address that could matter.
-            let id = numbers.get(&self.symbols.id(&name));
+            let id = number(numbers, self.symbols.id(&name));
             if let Some(&index) = id.and_then(|id| indices.get(id.0)) {
                 leb128::unsigned(&mut bytes, index.into());
             }
@@ -435,18 +451,17 @@ impl Assembler<'_> {
         (local && !merged).then_some((section, offset))
     }
 
-    /// The symbol of the file, if it is to be in it.
+    /// The symbol of the file, still without name, if it is to be in it.
     fn symbol(&mut self, index: usize, needed: bool) -> Option<Symbol> {
-        let symbol = self.symbols.all.get(index)?.clone();
         let here = (0, 0);
-        let local_name = symbol.name.starts_with(".L");
-        let predefined = symbol.name.starts_with(".amdgcn.");
-        let (definition, default_binding) = match &symbol.meaning {
+        let symbol = self.symbols.all.get(index)?;
+        let used = symbol.used;
+        let (definition, default_binding) = match symbol.meaning.clone() {
             Some(Meaning::Label { section, offset }) => {
-                (Definition::Section { section: SectionId(*section), offset: *offset }, Binding::Local)
+                (Definition::Section { section: SectionId(section), offset }, Binding::Local)
             }
             Some(Meaning::Set(value)) => {
-                let value = self.symbols.evaluate(value, here, &(0..0)).ok()?;
+                let value = self.symbols.evaluate(&value, here, &(0..0)).ok()?;
                 match (self.symbols.number_of(&value), &value.plus, &value.minus) {
                     (Some(number), ..) => (Definition::Absolute(number as u64), Binding::Local),
                     (None, Some(reference), None) => {
@@ -457,28 +472,30 @@ impl Assembler<'_> {
                     _ => return None,
                 }
             }
-            Some(Meaning::Common { align, .. }) => (Definition::Common { align: *align }, Binding::Global),
-            Some(Meaning::LocalMemory { align, .. }) => {
-                (Definition::LocalMemory { align: *align }, Binding::Global)
-            }
-            None if needed || symbol.used => (Definition::Undefined, Binding::Global),
+            Some(Meaning::Common { align, .. }) => (Definition::Common { align }, Binding::Global),
+            Some(Meaning::LocalMemory { align, .. }) => (Definition::LocalMemory { align }, Binding::Global),
+            None if needed || used => (Definition::Undefined, Binding::Global),
             None => return None,
         };
+        let symbol = self.symbols.all.get(index)?;
         if symbol.replaced && !needed {
             return None;
         }
+        let local_name = symbol.name.starts_with(".L");
+        let predefined = symbol.name.starts_with(".amdgcn.");
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
-            || undefined && !needed && !symbol.used
+            || undefined && !needed && !used
         {
             return None;
         }
-        let size = symbol.size.as_ref().and_then(|size| {
-            let value = self.symbols.evaluate(size, here, &(0..0)).ok()?;
+        let size = symbol.size.clone().and_then(|size| {
+            let value = self.symbols.evaluate(&size, here, &(0..0)).ok()?;
             u64::try_from(self.symbols.number_of(&value)?).ok()
         });
+        let symbol = self.symbols.all.get(index)?;
         Some(Symbol {
-            name: symbol.name.into_string(),
+            name: String::new(),
             definition,
             size: size.unwrap_or(0),
             kind: symbol.kind.unwrap_or(SymbolType::None),
@@ -486,6 +503,11 @@ impl Assembler<'_> {
             visibility: symbol.visibility.unwrap_or(Visibility::Default),
         })
     }
+}
+
+/// The symbol of the module that a symbol of the source has become.
+fn number(numbers: &[Option<SymbolId>], symbol: usize) -> Option<SymbolId> {
+    numbers.get(symbol).copied().flatten()
 }
 
 /// Nobody has said what the source is for.

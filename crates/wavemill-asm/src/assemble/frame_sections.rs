@@ -234,8 +234,8 @@ impl Assembler<'_> {
                 }
                 false => value,
             };
-            let (kind, place) = (PendingKind::Data(size), frame.place.clone());
-            self.pending.push(Pending { section, offset, kind, expression, place });
+            let (kind, place) = (PendingKind::Data(size), self.places.keep(&frame.place));
+            self.pending.push(Pending { section, offset, kind, expression: expression.into(), place });
         }
         self.append_generated(&table.bytes);
     }

@@ -41,7 +41,7 @@ impl Assembler<'_> {
             (".amdgcn.next_free_sgpr", 0),
         ];
         for (name, value) in values {
-            self.symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(value)));
+            self.symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(value))));
         }
     }
 

@@ -280,12 +280,13 @@ impl Assembler<'_> {
                 Where::Place(section, offset) => self.symbols.place_of((section, offset)),
                 Where::String(offset) => Expression::sum(".debug_line_str", offset),
             };
+            let place = self.keep_place("", 0..0);
             self.pending.push(Pending {
                 section,
                 offset: start + at,
                 kind: PendingKind::Data(size),
-                expression,
-                place: self.place("", 0..0),
+                expression: expression.into(),
+                place,
             });
         }
         let (bytes, strings) = (table.bytes, table.strings.bytes);

@@ -3,6 +3,7 @@
 use wavemill_object::write::{Definition, LinkProblem, Module, Place as ModulePlace};
 
 use super::Assembled;
+use super::kept_places::KeptPlace;
 use super::report::{Place, Report};
 use crate::diagnostic::Diagnostic;
 use crate::gcn::parse::{LOWER_CASE, closest, register_but_for_case};
@@ -15,7 +16,7 @@ pub(super) struct Reference {
     /// Where the word is in it, in bytes.
     pub(super) offset: u64,
     /// The statement, and what stands for the word there.
-    pub(super) place: Place,
+    pub(super) place: KeptPlace,
 }
 
 impl Reference {
@@ -93,7 +94,7 @@ impl Assembled {
         match found.and_then(|index| self.references.get(index)) {
             Some(reference) => {
                 let span = reference.place.span.clone();
-                reference.place.report(diagnostic(span))
+                self.places.place(&reference.place).report(diagnostic(span))
             }
             None => Place::NONE.report(diagnostic(0..0)),
         }

@@ -13,22 +13,24 @@ mod finish;
 mod frame_sections;
 mod frames;
 mod functions;
+mod kept_places;
 mod kernel;
 mod leb128;
 mod line;
 mod lines;
 mod linking;
+mod options;
+mod pending;
 mod quote;
 mod relaxation;
 mod report;
 mod section;
+mod statement;
 mod symbol;
 mod symbols;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -36,57 +38,24 @@ use wavemill_isa::Target;
 use wavemill_object::write::Module;
 use wavemill_object::{CodeObjectVersion, TargetId};
 
-use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::{FixupKind, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::gcn::parse::Parser;
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression, source_text};
+use crate::syntax::{Expression, source_text};
 use conditional::Conditional;
 pub use event::Event;
 use expand::{Frame, Macro};
 use frames::Frames;
+use kept_places::KeptPlaces;
 use kernel::Kernel;
 use lines::Lines;
+pub use options::Options;
+use pending::{AllPending, Pending, PendingKind};
 use relaxation::Relaxation;
 use report::Place;
 pub use report::{IncludedFile, Inclusion, Report};
 use section::SectionState;
 use symbols::{Meaning, Table};
-
-/// What a source is assembled for.
-#[derive(Clone)]
-pub struct Options<'a> {
-    /// The processor and its features, unless the source says another with `.amdgcn_target`. `None`: the source must say.
-    pub target: Option<TargetId>,
-    /// The version of the code object format, unless the source says another.
-    pub version: CodeObjectVersion,
-    /// Finds a file that the source includes (`.include`, `.incbin`); the error says why there is none.
-    pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
-    /// Symbols that are set before the source is read.
-    pub symbols: &'a [(&'a str, i64)],
-    /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
-    pub most_mistakes: usize,
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("target", &self.target)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options {
-            target: None,
-            version: CodeObjectVersion::V6,
-            include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
-            symbols: &[],
-            most_mistakes: MOST_MISTAKES,
-        }
-    }
-}
 
 /// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
 ///
@@ -124,6 +93,8 @@ pub struct Assembled {
     pub warnings: Vec<Report>,
     /// The statements whose words only linking can fill in, by section and offset.
     references: Vec<linking::Reference>,
+    /// Where they are.
+    places: KeptPlaces,
 }
 
 impl Assembled {
@@ -157,33 +128,6 @@ pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
     }
 }
 
-/// A field that a symbol decides.
-#[derive(Clone, Debug)]
-struct Pending {
-    section: usize,
-    offset: u64,
-    kind: PendingKind,
-    expression: Expression,
-    place: Place,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PendingKind {
-    /// So many bytes of data.
-    Data(u8),
-    /// A field of an instruction, and the size of the instruction.
-    Instruction(FixupKind, u8),
-}
-
-/// What observers are told of a directive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    /// The directive.
-    Itself,
-    /// The lines that it makes.
-    Lines,
-}
-
 struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
@@ -199,7 +143,9 @@ struct Assembler<'a> {
     previous: Option<usize>,
     stack: Vec<(usize, Option<usize>)>,
     symbols: Table,
-    pending: Vec<Pending>,
+    pending: AllPending,
+    /// Where what is pending stands in the source.
+    places: KeptPlaces,
     kernels: Vec<Kernel>,
     /// The descriptor whose directives are being read.
     kernel: Option<Kernel>,
@@ -232,11 +178,6 @@ struct Assembler<'a> {
     ended: bool,
 }
 
-/// Mistakes that a person may want to read of.
-const MOST_MISTAKES: usize = 1000;
-/// Warnings beyond these are left out.
-const MOST_WARNINGS: usize = 1000;
-
 impl<'a> Assembler<'a> {
     fn new(
         options: &'a Options<'a>,
@@ -247,7 +188,7 @@ impl<'a> Assembler<'a> {
         let set = known.unwrap_or(Target::Gfx900.into());
         let mut symbols = Table::new(set.target());
         for (name, value) in options.symbols {
-            symbols.entry(name).meaning = Some(Meaning::Set(Expression::Value(*value)));
+            symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(*value))));
         }
         let mut assembler = Assembler {
             options,
@@ -262,7 +203,8 @@ impl<'a> Assembler<'a> {
             previous: None,
             stack: Vec::new(),
             symbols,
-            pending: Vec::new(),
+            pending: AllPending::default(),
+            places: KeptPlaces::default(),
             kernels: Vec::new(),
             kernel: None,
             metadata: None,
@@ -341,289 +283,6 @@ impl<'a> Assembler<'a> {
                 self.report(text, *fail);
             }
         }
-    }
-
-    fn report(&mut self, text: &str, diagnostic: Diagnostic) {
-        if self.reports.len() >= self.options.most_mistakes {
-            return;
-        }
-        let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        let report = Place { cut, ..self.place(&text, 0..0) }.report(diagnostic);
-        self.reports.push(report);
-        if self.reports.len() == self.options.most_mistakes {
-            self.ended = true;
-            if let Some(last) = self.reports.last_mut() {
-                let most = self.options.most_mistakes;
-                last.diagnostic
-                    .notes
-                    .push(format!("after {most} mistakes the rest of the source is not read"));
-            }
-        }
-    }
-
-    /// Says something that is no mistake, of a line or, with 0, of the whole source.
-    fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
-        let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        let place = Place {
-            line,
-            text,
-            cut,
-            span: 0..0,
-            origin: self.origin.clone(),
-            inclusion: self.inclusion.clone(),
-        };
-        self.warn_at(&place, diagnostic);
-    }
-
-    fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
-        if self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push(place.report(diagnostic));
-        }
-    }
-
-    fn place(&self, text: &str, span: Span) -> Place {
-        let (text, cut, span) = quote::part(text, span, &self.counted);
-        let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
-        Place { line: self.line, text, cut, span, origin, inclusion }
-    }
-
-    /// Labels and the statement behind them.
-    fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
-        let mut cursor = Cursor::new(text);
-        // Where the statement behind the labels begins.
-        let mut behind_labels = 0;
-        loop {
-            let start = cursor.at();
-            let Some(first) = cursor.peek() else {
-                if behind_labels == 0 {
-                    self.tell_other(text, self.here());
-                }
-                return Ok(());
-            };
-            if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
-                if self.skipped(&mut cursor, frame)? {
-                    return Ok(());
-                }
-                cursor.go_to(start);
-            }
-            if self.is_plain_instruction(&mut cursor) {
-                return self.instruction(text, start);
-            }
-            if let Some(name) = self.label(&mut cursor)? {
-                behind_labels = cursor.at();
-                let written =
-                    text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
-                self.define_label(&name, start..start + written.len())?;
-                let inclusion = self.inclusion.clone();
-                let name = &source_text::escaped(written);
-                self.tell(Event::Label { line: self.line, inclusion: inclusion.as_ref(), name });
-                continue;
-            }
-            cursor.go_to(start);
-            let name = cursor.peek_name();
-            if let Some(definition) = self.macros.get(name).cloned() {
-                cursor.name();
-                return self.expand(&definition, &mut cursor, frame);
-            }
-            if name.starts_with('.') {
-                cursor.name();
-                if self.assignment(name, &mut cursor)? {
-                    return Ok(());
-                }
-                let before = self.here();
-                if self.directive(name, start, &mut cursor, frame)? == Told::Itself {
-                    self.tell_other(text.get(behind_labels..).unwrap_or_default(), before);
-                }
-                return Ok(());
-            }
-            if self.kernel.is_some() {
-                return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
-            }
-            if !name.is_empty() {
-                cursor.name();
-                if self.assignment(name, &mut cursor)? {
-                    return Ok(());
-                }
-            }
-            return self.instruction(text, start);
-        }
-    }
-
-    /// Whether an instruction comes next: a name that is no directive, and neither label nor assignment. The cursor stays
-    /// where it is. Where this says no, it may still be one.
-    fn is_plain_instruction(&self, cursor: &mut Cursor<'_>) -> bool {
-        let name = cursor.peek_name();
-        if name.is_empty() || name.starts_with('.') || self.kernel.is_some() || !self.macros.is_empty() {
-            return false;
-        }
-        let start = cursor.at();
-        cursor.go_to(start + name.len());
-        let behind = cursor.peek();
-        cursor.go_to(start);
-        !matches!(behind, Some(b':' | b'='))
-    }
-
-    /// The section and the place in it that come next.
-    fn here(&self) -> (usize, u64) {
-        (self.current, self.offset())
-    }
-
-    /// Tells of a statement that is no instruction; `before` is the place that came next before it.
-    fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
-        let end = if self.current == section { self.offset().max(start) } else { start };
-        let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
-        let inclusion = inclusion.as_ref();
-        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
-    }
-
-    /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
-    fn label<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<Cow<'t, str>>, Fail> {
-        let name = match cursor.peek() {
-            Some(b'"') => {
-                let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
-                let at = cursor.at();
-                cursor.go_to(at + length);
-                Cow::Owned(line::utf8_name(name, at..at + length)?)
-            }
-            Some(b'0'..=b'9') => {
-                let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
-                let at = cursor.at();
-                let number = cursor.rest().get(..digits).and_then(|digits| digits.parse().ok());
-                cursor.go_to(at + digits);
-                if cursor.peek_raw() != Some(b':') {
-                    return Ok(None);
-                }
-                cursor.expect(":")?;
-                return Ok(number.map(|number| self.symbols.define_numeric(number).into()));
-            }
-            _ => match cursor.name() {
-                "" => return Ok(None),
-                name => Cow::Borrowed(name),
-            },
-        };
-        Ok(cursor.eat(":").then_some(name))
-    }
-
-    fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
-        if name == "." {
-            let message = "`.` is the place of the statement, which cannot be a label";
-            return Err(Diagnostic::new(span, message));
-        }
-        let meaning = Meaning::Label { section: self.current, offset: self.offset() };
-        let symbol = self.symbols.entry(name);
-        if symbol.meaning.is_some() {
-            return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
-        }
-        symbol.meaning = Some(meaning);
-        Ok(())
-    }
-
-    /// `name = expression`.
-    fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
-        let at = cursor.at();
-        // `==` compares, and sets nothing.
-        if cursor.rest().starts_with("==") || !cursor.eat("=") {
-            return Ok(false);
-        }
-        let value = cursor.rest().trim_end();
-        match name {
-            "." => self.move_place(cursor)?,
-            _ => self.set(name, at, cursor, true)?,
-        }
-        self.tell_other(&format!("\t{name} = {value}"), self.here());
-        Ok(true)
-    }
-
-    fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
-        if self.id.is_none() {
-            return Err(finish::no_target(start..text.trim_end().len()));
-        }
-        let statement = text.get(start..).unwrap_or_default();
-        let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
-        let (bytes, size) = parsed.inst.encode();
-        let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
-        if let Some(fixup) = parsed.fixup {
-            let span = fixup.span.start + start..fixup.span.end + start;
-            let mut expression = fixup.expression;
-            self.symbols.bind(&mut expression);
-            self.pending.push(Pending {
-                section: self.current,
-                offset: self.offset(),
-                kind: PendingKind::Instruction(fixup.kind, size as u8),
-                expression,
-                place: self.place(text, span),
-            });
-        }
-        let offset = self.offset();
-        let inclusion = self.inclusion.clone();
-        self.tell(Event::Instruction {
-            line: self.line,
-            inclusion: inclusion.as_ref(),
-            inst: &parsed.inst,
-            text: statement.trim_end(),
-            unresolved,
-            section: self.current,
-            offset,
-        });
-        self.emit(bytes.get(..size).unwrap_or_default())
-            .map_err(|message| Diagnostic::new(start..text.trim_end().len(), message))
-    }
-
-    /// An expression whose value must be known here.
-    fn absolute(&mut self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
-        let start = cursor.at();
-        let mut value = expression(cursor, &self.symbols)?;
-        let span = start..cursor.end();
-        self.symbols.bind(&mut value);
-        let here = (self.current, self.offset());
-        let value = self.symbols.evaluate(&value, here, &span)?;
-        match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
-            (Some(number), _) => Ok(number),
-            (None, Some(reference)) => {
-                let name = &self.symbols.all[reference.symbol].name;
-                Err(Diagnostic::new(span, format!("expected a number that is known here; `{name}` is none")))
-            }
-            (None, None) => Err(Diagnostic::new(span, "expected a number that is known here")),
-        }
-    }
-
-    /// The end of a statement.
-    fn end(&self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
-        if cursor.is_done() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
-    }
-
-    /// Reads and runs the directive `name`, which has been read.
-    fn directive(
-        &mut self,
-        name: &str,
-        start: usize,
-        cursor: &mut Cursor<'_>,
-        frame: &mut Frame<'_>,
-    ) -> Result<Told, Fail> {
-        if self.kernel.is_some() {
-            return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
-        }
-        if self.expanding_directive(name, cursor, frame)? {
-            return Ok(Told::Lines);
-        }
-        let known = self.data_directive(name, cursor)?
-            || self.section_directive(name, cursor)?
-            || self.symbol_directive(name, cursor)?
-            || self.frame_directive(name, start, cursor)?
-            || self.target_directive(name, start, cursor)?;
-        if known {
-            return Ok(Told::Itself);
-        }
-        let span = start..start + name.len();
-        if directives::MISSING.contains(&name) {
-            let message = format!("`{name}` is a directive of LLVM that Wavemill does not have");
-            return Err(Diagnostic::new(span, message));
-        }
-        let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
-        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
-            Some(&similar) => fail.replace_with(similar),
-            None => fail,
-        })
     }
 }
 

@@ -34,9 +34,9 @@ impl Counted {
 }
 
 /// What is shown of `text` for a message about `span`, how many characters stand before it, and where `span` is in it.
-pub(super) fn part(text: &str, span: Span, counted: &Cell<Counted>) -> (String, usize, Span) {
+pub(super) fn part<'t>(text: &'t str, span: Span, counted: &Cell<Counted>) -> (&'t str, usize, Span) {
     if text.len() <= LONGEST {
-        return (text.to_owned(), 0, span);
+        return (text, 0, span);
     }
     let start = boundary(text, span.start.saturating_sub(BESIDE));
     let end =
@@ -46,7 +46,7 @@ pub(super) fn part(text: &str, span: Span, counted: &Cell<Counted>) -> (String, 
     let cut = known.before(text, start);
     counted.set(known);
     let moved = |at: usize| boundary(text, at).clamp(start, end) - start;
-    (shown.to_owned(), cut, moved(span.start)..moved(span.end))
+    (shown, cut, moved(span.start)..moved(span.end))
 }
 
 /// What is shown of `text` for a diagnostic, how many characters stand before it, and the diagnostic with its places in it.
@@ -58,11 +58,11 @@ pub(super) fn around(text: &str, mut diagnostic: Diagnostic) -> (String, usize, 
         let removed = whole.start.min(text.len()).saturating_sub(span.start);
         diagnostic.fix = diagnostic.fix.and_then(|mut fix| {
             fix.span = fix.span.start.checked_sub(removed)?..fix.span.end.checked_sub(removed)?;
-            fix.applied(&shown).is_some().then_some(fix)
+            fix.applied(shown).is_some().then_some(fix)
         });
         diagnostic.span = span;
     }
-    (shown, cut, diagnostic)
+    (shown.to_owned(), cut, diagnostic)
 }
 
 /// The last place up to `at` where a character begins.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::kept_places::{KeptPlace, ReadLine};
+use super::{Assembler, quote};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::source_text;
 
@@ -72,6 +74,9 @@ impl Report {
     }
 }
 
+/// Warnings beyond these are left out.
+const MOST_WARNINGS: usize = 1000;
+
 /// Where something stands in the source.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -98,5 +103,58 @@ impl Place {
             origin: self.origin.clone(),
             inclusion: self.inclusion.clone(),
         }
+    }
+}
+
+impl Assembler<'_> {
+    pub(super) fn report(&mut self, text: &str, diagnostic: Diagnostic) {
+        if self.reports.len() >= self.options.most_mistakes {
+            return;
+        }
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        let report = Place { cut, ..self.place(&text, 0..0) }.report(diagnostic);
+        self.reports.push(report);
+        if self.reports.len() == self.options.most_mistakes {
+            self.ended = true;
+            if let Some(last) = self.reports.last_mut() {
+                let most = self.options.most_mistakes;
+                last.diagnostic
+                    .notes
+                    .push(format!("after {most} mistakes the rest of the source is not read"));
+            }
+        }
+    }
+
+    /// Says something that is no mistake, of a line or, with 0, of the whole source.
+    pub(super) fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
+        let (text, cut, diagnostic) = quote::around(text, diagnostic);
+        let place = Place {
+            line,
+            text,
+            cut,
+            span: 0..0,
+            origin: self.origin.clone(),
+            inclusion: self.inclusion.clone(),
+        };
+        self.warn_at(&place, diagnostic);
+    }
+
+    pub(super) fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        if self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(place.report(diagnostic));
+        }
+    }
+
+    pub(super) fn place(&self, text: &str, span: Span) -> Place {
+        let (text, cut, span) = quote::part(text, span, &self.counted);
+        let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
+        Place { line: self.line, text: text.to_owned(), cut, span, origin, inclusion }
+    }
+
+    /// A place of this line that is kept until the end.
+    pub(super) fn keep_place(&mut self, text: &str, span: Span) -> KeptPlace {
+        let (text, cut, span) = quote::part(text, span, &self.counted);
+        let (origin, inclusion) = (self.origin.as_ref(), self.inclusion.as_ref());
+        self.places.keep_part(ReadLine { number: self.line, text, cut, origin, inclusion }, span)
     }
 }

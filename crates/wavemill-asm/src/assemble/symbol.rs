@@ -52,7 +52,7 @@ impl Assembler<'_> {
                 // The place of the directive is what `.` means in it.
                 let here = (self.current, self.offset());
                 let anchored = self.symbols.anchor(size, here);
-                self.symbols.entry(&symbol).size = Some(anchored);
+                self.symbols.entry(&symbol).size = Some(Box::new(anchored));
             }
             ".set" | ".equ" | ".equiv" => {
                 let at = cursor.at();
@@ -154,7 +154,7 @@ impl Assembler<'_> {
                 return Err(Diagnostic::new(at..at + name.len(), message));
             }
         };
-        symbol.meaning = Some(Meaning::Set(value));
+        symbol.meaning = Some(Meaning::Set(Box::new(value)));
         symbol.constant = !again;
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Assembler<'_> {
         symbol.meaning = Some(meaning);
         symbol.kind = symbol.kind.or(Some(SymbolType::Object));
         symbol.binding = symbol.binding.or(Some(Binding::Global));
-        symbol.size = Some(crate::syntax::Expression::Value(size as i64));
+        symbol.size = Some(Box::new(crate::syntax::Expression::Value(size as i64)));
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl Assembler<'_> {
         let symbol = self.symbols.entry(name);
         symbol.meaning = Some(Meaning::Label { section: bss, offset });
         symbol.kind = Some(SymbolType::Object);
-        symbol.size = Some(crate::syntax::Expression::Value(size as i64));
+        symbol.size = Some(Box::new(crate::syntax::Expression::Value(size as i64)));
         Ok(())
     }
 }

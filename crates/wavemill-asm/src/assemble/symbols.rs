@@ -1,8 +1,11 @@
 //! The symbols of a module, and what expressions over them come to.
 
+use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
@@ -16,7 +19,7 @@ pub(super) enum Meaning {
     /// A place: a section and the bytes from its start.
     Label { section: usize, offset: u64 },
     /// A value. Those that could be computed when they were set are numbers.
-    Set(Expression),
+    Set(Box<Expression>),
     /// Memory that the linker provides.
     Common { size: u64, align: u64 },
     /// Local memory that the linker or loader provides.
@@ -31,13 +34,15 @@ pub(super) struct Symbol {
     pub(super) binding: Option<Binding>,
     pub(super) visibility: Option<Visibility>,
     pub(super) kind: Option<SymbolType>,
-    pub(super) size: Option<Expression>,
+    pub(super) size: Option<Box<Expression>>,
     /// Whether a relocation or a directive needs it in the file.
     pub(super) used: bool,
     /// Whether it is the start of the section of its name, which needs no name in the file.
     pub(super) is_section: bool,
     /// Whether its value is its last (`.equiv`).
     pub(super) constant: bool,
+    /// Whether its name had another value before, which is another symbol.
+    again: bool,
     /// Whether its name has been set to another value since, which is another symbol.
     pub(super) replaced: bool,
     /// Whether an expression that is kept may have it.
@@ -45,6 +50,11 @@ pub(super) struct Symbol {
 }
 
 impl Symbol {
+    /// What kept expressions call it; `number` is its own.
+    fn key(&self, number: usize) -> Cow<'_, str> {
+        if self.again { key_again(&self.name, number).into() } else { Cow::Borrowed(&self.name) }
+    }
+
     /// Whether no other file can see or replace it.
     pub(super) fn is_local(&self) -> bool {
         self.binding.is_none_or(|binding| binding == Binding::Local)
@@ -56,23 +66,51 @@ impl Symbol {
 pub(super) struct Table {
     target: Target,
     /// Symbols by the names that kept expressions have for them: their own, and for names that are set again others that no
-    /// text can have.
-    index: HashMap<Box<str>, usize>,
+    /// text can have. The hashes have a seed of their own in each table, so that nobody can write a source for which they are
+    /// all alike.
+    index: HashTable<Indexed>,
+    hasher: DefaultHashBuilder,
     pub(super) all: Vec<Symbol>,
-    /// Of each name that has been set again, the key of the last symbol in `index`.
-    versions: HashMap<Box<str>, Box<str>>,
+    /// Of each name that has been set again, the last symbol.
+    versions: HashMap<Box<str>, usize>,
     /// How often each numeric label has been defined.
     numeric: HashMap<u64, u32>,
     /// Steps that are left for evaluating expressions.
     steps: Cell<u64>,
 }
 
+/// A symbol in the index: its number, and the hash of what it is found by.
+#[derive(Debug)]
+struct Indexed {
+    hash: u64,
+    symbol: usize,
+}
+
 impl Symbols for Table {
     fn absolute(&self, name: &str) -> Option<i64> {
         match &self.get(name)?.meaning {
-            Some(Meaning::Set(Expression::Value(value))) => Some(*value),
-            Some(Meaning::Set(value)) => self.known(value, DEPTH),
+            Some(Meaning::Set(value)) => value.value().or_else(|| self.known(value, DEPTH)),
             _ => None,
+        }
+    }
+}
+
+/// An expression that waits for the end of the source.
+#[derive(Clone, Debug)]
+pub(super) enum Bound {
+    /// A symbol that is there already, by its number: what most expressions are that wait.
+    Symbol(usize),
+    /// A symbol that may come later, by what kept expressions call it.
+    Name(Box<str>),
+    /// Another one.
+    Expression(Box<Expression>),
+}
+
+impl From<Expression> for Bound {
+    fn from(expression: Expression) -> Bound {
+        match expression {
+            Expression::Symbol { name, relocation: None } => Bound::Name(name),
+            other => Bound::Expression(Box::new(other)),
         }
     }
 }
@@ -113,7 +151,8 @@ impl Table {
     pub(super) fn new(target: Target) -> Table {
         Table {
             target,
-            index: HashMap::new(),
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             all: Vec::new(),
             versions: HashMap::new(),
             numeric: HashMap::new(),
@@ -126,37 +165,47 @@ impl Table {
         self.target = target;
     }
 
-    /// What expressions call the symbol that has this name now.
-    fn key<'n>(&'n self, name: &'n str) -> &'n str {
-        if self.versions.is_empty() { name } else { self.versions.get(name).map_or(name, |key| key) }
-    }
-
     /// The symbol that has this name now.
     pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
-        self.keyed(self.key(name))
+        match self.versions.get(name) {
+            Some(&symbol) => self.all.get(symbol),
+            None => self.keyed(name),
+        }
     }
 
+    /// The symbol that kept expressions call so.
     fn keyed(&self, key: &str) -> Option<&Symbol> {
-        self.index.get(key).and_then(|&index| self.all.get(index))
+        self.all.get(self.known_key(key)?)
+    }
+
+    /// The number of the symbol that kept expressions call so, if there is one.
+    fn known_key(&self, key: &str) -> Option<usize> {
+        let hash = self.hasher.hash_one(key);
+        let found = self.index.find(hash, |indexed| is(&self.all, indexed, hash, key))?;
+        Some(found.symbol)
     }
 
     /// The number of the symbol that has this name now, which is made if it is new.
     pub(super) fn id(&mut self, name: &str) -> usize {
-        match self.index.get(self.key(name)) {
-            Some(&index) => index,
+        match self.versions.get(name) {
+            Some(&symbol) => symbol,
             None => self.id_of_key(name),
         }
     }
 
     /// The number of the symbol that kept expressions call so, which is made if it is new.
     fn id_of_key(&mut self, key: &str) -> usize {
-        if let Some(&index) = self.index.get(key) {
-            return index;
+        let hash = self.hasher.hash_one(key);
+        let same = |indexed: &Indexed| is(&self.all, indexed, hash, key);
+        match self.index.entry(hash, same, |indexed| indexed.hash) {
+            Entry::Occupied(known) => known.get().symbol,
+            Entry::Vacant(place) => {
+                let symbol = self.all.len();
+                place.insert(Indexed { hash, symbol });
+                self.all.push(Symbol { name: key.into(), ..Symbol::default() });
+                symbol
+            }
         }
-        let index = self.all.len();
-        self.all.push(Symbol { name: key.into(), ..Symbol::default() });
-        self.index.insert(key.into(), index);
-        index
     }
 
     pub(super) fn entry(&mut self, name: &str) -> &mut Symbol {
@@ -172,15 +221,19 @@ impl Table {
         if self.versions.contains_key(name) && !self.all[old].kept {
             return &mut self.all[old];
         }
-        let new = Symbol { kept: false, ..self.all[old].clone() };
+        let new = self.all.len();
+        let key = key_again(&self.all[old].name, new);
+        let hash = self.hasher.hash_one(&*key);
+        let same = |indexed: &Indexed| is(&self.all, indexed, hash, &key);
+        match self.index.entry(hash, same, |indexed| indexed.hash) {
+            Entry::Occupied(mut known) => known.get_mut().symbol = new,
+            Entry::Vacant(place) => drop(place.insert(Indexed { hash, symbol: new })),
+        }
+        self.versions.insert(name.into(), new);
+        let symbol = Symbol { kept: false, again: true, ..self.all[old].clone() };
         self.all[old].replaced = true;
-        let index = self.all.len();
-        // No name in a text can be this.
-        let key: Box<str> = format!("{name}\u{1}{index}").into();
-        self.index.insert(key.clone(), index);
-        self.versions.insert(name.into(), key);
-        self.all.push(new);
-        &mut self.all[index]
+        self.all.push(symbol);
+        &mut self.all[new]
     }
 
     /// The name under which the next definition of the label `1:` goes.
@@ -197,12 +250,11 @@ impl Table {
             Expression::Symbol { name, .. } => {
                 if let Some(own) = self.directional(name) {
                     *name = own;
-                } else if let Some(key) = self.versions.get(name) {
-                    *name = key.clone();
-                    let index = self.index.get(key).copied();
-                    if let Some(symbol) = index.and_then(|index| self.all.get_mut(index)) {
-                        symbol.kept = true;
-                    }
+                } else if let Some(&number) = self.versions.get(name)
+                    && let Some(symbol) = self.all.get_mut(number)
+                {
+                    *name = symbol.key(number).into();
+                    symbol.kept = true;
                 }
             }
             Expression::Unary(_, inner) => self.bind(inner),
@@ -214,6 +266,15 @@ impl Table {
                 arguments.iter_mut().for_each(|argument| self.bind(argument));
             }
             Expression::Value(_) | Expression::Here => {}
+        }
+    }
+
+    /// An expression with names that mean what they mean here: see [`bind`](Self::bind).
+    pub(super) fn bound(&mut self, mut expression: Expression) -> Bound {
+        self.bind(&mut expression);
+        match expression.into() {
+            Bound::Name(name) => self.known_key(&name).map_or(Bound::Name(name), Bound::Symbol),
+            other => other,
         }
     }
 
@@ -301,6 +362,41 @@ impl Table {
         self.value(expression, here, span, DEPTH)
     }
 
+    /// What a bound expression comes to.
+    pub(super) fn evaluate_bound(
+        &mut self,
+        bound: &Bound,
+        here: (usize, u64),
+        span: &Span,
+    ) -> Result<Linear, Fail> {
+        let symbol = match bound {
+            Bound::Symbol(symbol) => *symbol,
+            Bound::Name(name) => self.id_of_key(name),
+            Bound::Expression(expression) => return self.evaluate(expression, here, span),
+        };
+        if !self.step() {
+            return Err(too_many_steps(span));
+        }
+        self.symbol_value(symbol, None, here, span, DEPTH - 1)
+    }
+
+    fn symbol_value(
+        &mut self,
+        symbol: usize,
+        relocation: Option<Box<str>>,
+        here: (usize, u64),
+        span: &Span,
+        depth: u32,
+    ) -> Result<Linear, Fail> {
+        match self.all.get(symbol).map(|symbol| &symbol.meaning) {
+            Some(Some(Meaning::Set(value))) if relocation.is_none() => {
+                let value = value.clone();
+                self.value(&value, here, span, depth)
+            }
+            _ => Ok(Linear { constant: 0, plus: Some(Reference { symbol, relocation }), minus: None }),
+        }
+    }
+
     fn value(
         &mut self,
         expression: &Expression,
@@ -314,7 +410,7 @@ impl Table {
             return Err(wrong(message.to_owned()));
         };
         if !self.step() {
-            return Err(wrong(format!("the expressions of the source take more than {MOST_STEPS} steps")));
+            return Err(too_many_steps(span));
         }
         match expression {
             Expression::Value(value) => Ok(Linear::number(*value)),
@@ -324,15 +420,7 @@ impl Table {
             }
             Expression::Symbol { name, relocation } => {
                 let symbol = self.id_of_key(name);
-                match self.all[symbol].meaning.clone() {
-                    Some(Meaning::Set(value)) if relocation.is_none() => {
-                        self.value(&value, here, span, deeper)
-                    }
-                    _ => {
-                        let reference = Reference { symbol, relocation: relocation.clone() };
-                        Ok(Linear { constant: 0, plus: Some(reference), minus: None })
-                    }
-                }
+                self.symbol_value(symbol, relocation.clone(), here, span, deeper)
             }
             Expression::Unary(operator, inner) => {
                 let inner = self.value(inner, here, span, deeper)?;
@@ -422,12 +510,28 @@ impl Table {
     }
 }
 
+/// Whether this is the symbol that kept expressions call so.
+fn is(all: &[Symbol], indexed: &Indexed, hash: u64, key: &str) -> bool {
+    indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key(indexed.symbol) == key)
+}
+
+fn too_many_steps(span: &Span) -> Fail {
+    let message = format!("the expressions of the source take more than {MOST_STEPS} steps");
+    Diagnostic::new(span.clone(), message)
+}
+
 /// The one that is there; `None` if both are.
 fn one_of(left: Option<Reference>, right: Option<Reference>) -> Option<Option<Reference>> {
     match (left, right) {
         (Some(_), Some(_)) => None,
         (left, right) => Some(left.or(right)),
     }
+}
+
+/// What kept expressions call the symbol of this number, whose name had other values before.
+fn key_again(name: &str, number: usize) -> String {
+    // No name in a text can be this.
+    format!("{name}\u{1}{number}")
 }
 
 fn numeric_name(number: u64, count: u32) -> String {

@@ -1,7 +1,6 @@
 //! What every module must satisfy to be written.
 
-use std::collections::HashSet;
-
+use hashbrown::HashSet;
 use object::elf::SectionType as SectionKind;
 
 use super::module::{Contents, Definition, Module, Place, SectionFlags, SectionType};

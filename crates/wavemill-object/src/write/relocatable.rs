@@ -1,5 +1,6 @@
 //! Relocatable files, as `llvm-mc -filetype=obj` makes them.
 
+use hashbrown::HashMap;
 use object::elf::{self, SHN_ABS, SHN_COMMON};
 use object::write::elf::{FileHeaderLayout, Rel, SectionHeader, Sym};
 
@@ -53,30 +54,37 @@ pub(super) fn symbol_other(visibility: Visibility) -> elf::SymbolOther {
 
 /// A file in the making: contents that follow one another, and the headers that point to them.
 struct File {
-    /// What follows the file header.
-    body: Vec<u8>,
+    /// The file so far, with room for its header.
+    bytes: Vec<u8>,
     headers: Vec<SectionHeader>,
     names: StringTable,
 }
 
 impl File {
     fn offset(&self) -> u64 {
-        encoder().file_header_size() + self.body.len() as u64
+        self.bytes.len() as u64
     }
 
     /// Goes on at a multiple of `align`. Nothing depends on it, so that large alignments need not make large files.
     fn align(&mut self, align: u64) {
         let end = self.offset().next_multiple_of(align.clamp(1, 4096));
-        self.body.resize((end - encoder().file_header_size()) as usize, 0);
+        self.bytes.resize(end as usize, 0);
     }
 
     /// Appends the contents of a section, and its header.
     fn section(&mut self, name: &str, bytes: &[u8], header: SectionHeader) {
         self.align(header.sh_addralign);
         let sh_name = self.names.add(name);
-        let size = if header.sh_type == elf::SHT_NOBITS { header.sh_size } else { bytes.len() as u64 };
-        self.headers.push(SectionHeader { sh_name, sh_offset: self.offset(), sh_size: size, ..header });
-        self.body.extend_from_slice(bytes);
+        let start = self.offset();
+        self.bytes.extend_from_slice(bytes);
+        self.header(sh_name, start, header);
+    }
+
+    /// Appends the header of a section whose contents are what has been appended from `start` on.
+    fn header(&mut self, sh_name: u32, start: u64, header: SectionHeader) {
+        let zeros = header.sh_type == elf::SHT_NOBITS;
+        let sh_size = if zeros { header.sh_size } else { self.offset() - start };
+        self.headers.push(SectionHeader { sh_name, sh_offset: start, sh_size, ..header });
     }
 }
 
@@ -137,7 +145,12 @@ pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
     check(module)?;
     let indices = indices(module);
     let order = order(&indices.symbols);
-    let mut file = File { body: Vec::new(), headers: Vec::new(), names: StringTable::new() };
+    let names = module.symbols.len().saturating_add(2 * module.sections.len());
+    let mut file = File {
+        bytes: vec![0; encoder().file_header_size() as usize],
+        headers: Vec::new(),
+        names: StringTable::with_capacity(names),
+    };
     let before = groups_before(module);
     let groups_at = |place: usize, file: &mut File| {
         for &(group, _) in before.iter().filter(|&&(_, own)| own == place) {
@@ -151,9 +164,10 @@ pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
     groups_at(usize::MAX, &mut file);
     write_symbols(module, &indices, &order, &mut file);
     // The table of names holds those of the sections, too; its header comes first.
-    file.names.add(".strtab");
-    let bytes = file.names.bytes().to_vec();
-    file.section(".strtab", &bytes, encoder().strtab_section_header());
+    let sh_name = file.names.add(".strtab");
+    let start = file.offset();
+    file.bytes.extend_from_slice(file.names.bytes());
+    file.header(sh_name, start, encoder().strtab_section_header());
     file.headers.rotate_right(1);
     file.align(8);
     let layout = FileHeaderLayout {
@@ -163,13 +177,15 @@ pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
         section_num: file.headers.len() as u32 + 1,
         shstrtab_index: indices.strtab,
     };
-    let mut bytes = file_header(module, elf::ET_REL, &layout)?;
-    bytes.append(&mut file.body);
-    encoder().null_section_header(&mut bytes, &layout);
-    for header in &file.headers {
-        encoder().section_header(&mut bytes, header);
+    let header = file_header(module, elf::ET_REL, &layout)?;
+    if let Some(room) = file.bytes.get_mut(..header.len()) {
+        room.copy_from_slice(&header);
     }
-    Ok(bytes)
+    encoder().null_section_header(&mut file.bytes, &layout);
+    for header in &file.headers {
+        encoder().section_header(&mut file.bytes, header);
+    }
+    Ok(file.bytes)
 }
 
 fn write_group(module: &Module, indices: &Indices, file: &mut File, id: GroupId) {
@@ -239,24 +255,31 @@ pub(super) fn rel(offset: u64, symbol: u32, kind: RelocationKind, addend: i64) -
 }
 
 fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut File) {
-    let mut table = Vec::new();
-    encoder().null_symbol(&mut table);
+    // It is written where it stands: there may be many symbols.
+    let mut header = encoder().symtab_section_header(indices.strtab, 0);
+    file.align(header.sh_addralign);
+    let start = file.offset();
+    encoder().null_symbol(&mut file.bytes);
     let mut locals = 1;
+    // The group that a symbol names: the first, if it names several.
+    let groups = module.groups.iter().enumerate().rev();
+    let named: HashMap<usize, usize> = groups.map(|(group, known)| (known.signature.0, group)).collect();
     for &index in order {
         let symbol = &module.symbols[index];
         locals += u32::from(symbol.binding == Binding::Local);
         let st_name = file.names.add(&symbol.name);
         let mut entry = entry(symbol, indices, st_name);
         // A symbol that does nothing but name a group belongs to the group.
-        let named = module.groups.iter().position(|group| group.signature.0 == index);
-        if let (Definition::Undefined, Binding::Local, Some(group)) =
-            (symbol.definition, symbol.binding, named)
+        if let (Definition::Undefined, Binding::Local, Some(&group)) =
+            (symbol.definition, symbol.binding, named.get(&index))
         {
             entry.st_shndx = elf::SymbolSection::new(indices.groups.get(group).copied().unwrap_or(0));
         }
-        encoder().symbol(&mut table, &entry);
+        encoder().symbol(&mut file.bytes, &entry);
     }
-    file.section(".symtab", &table, encoder().symtab_section_header(indices.strtab, locals));
+    header.sh_info = locals;
+    let sh_name = file.names.add(".symtab");
+    file.header(sh_name, start, header);
 }
 
 fn entry(symbol: &Symbol, indices: &Indices, st_name: u32) -> Sym {

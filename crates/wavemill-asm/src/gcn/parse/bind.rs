@@ -11,7 +11,7 @@ use super::apply::{Refusal, always_set, apply, settable};
 use super::mnemonic::Named;
 use super::modifier::{self, Modifier, Name};
 use super::operand::{Argument, Value};
-use super::{Fixup, FixupKind, Parsed, constant, report};
+use super::{Bound, FixupKind, constant, report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 
 /// Why a form does not fit, and how far it did: of several forms, the one that came furthest is explained.
@@ -36,12 +36,12 @@ pub(super) fn bind(
     modifiers: &[Modifier],
     text: &str,
     mnemonic: Span,
-) -> Result<Parsed, Fail> {
+) -> Result<Bound, Fail> {
     let mut best: Option<(Rejection, &'static Form)> = None;
     for form in named.forms(target) {
         let attempt = Attempt { target, form, arguments, modifiers, mnemonic: mnemonic.clone() };
         match attempt.bind() {
-            Ok(parsed) => return Ok(parsed),
+            Ok(bound) => return Ok(bound),
             Err(rejection) => {
                 if best.as_ref().is_none_or(|(known, _)| rejection.progress > known.progress) {
                     best = Some((rejection, form));
@@ -79,7 +79,7 @@ impl Attempt<'_> {
         self.form.op.row().has(flag, self.target)
     }
 
-    fn bind(&self) -> Result<Parsed, Rejection> {
+    fn bind(&self) -> Result<Bound, Rejection> {
         let at = |progress| move |fail| Rejection { progress, fail };
         let mut all = self.all_modifiers()?;
         let mut specs = [None; 8];
@@ -92,18 +92,20 @@ impl Attempt<'_> {
         let op = self.form.op;
         let mut builder = Inst::build(self.target, op, self.form.encoding)
             .map_err(|error| at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), error.to_string())))?;
-        let mut fixup = None;
+        let mut symbolic = None;
         if optional {
             builder = builder.operand(Role::Simm16, Operand::Imm(0));
         }
         for (index, (spec, argument)) in specs.iter().flatten().zip(self.arguments).enumerate() {
             // A form without negation and the like is further away than one in which an operand is wrong.
             let in_field = self.source_modifiers(spec, argument, &mut all).map_err(at(NO_PLACE))?;
+            let mut fixup = None;
             let operand = self.operand(spec, argument, in_field, &mut fixup).map_err(|fail| {
                 // In an encoding with a bit for it, the sign can change.
                 let near = !(argument.neg || argument.abs) || in_field;
                 Rejection { progress: if near { AT_OPERANDS + index } else { AT_MODIFIERS }, fail }
             })?;
+            symbolic = fixup.map(|kind| (kind, index)).or(symbolic);
             if let Some(operand) = operand {
                 builder = builder.operand(spec.role, operand);
             }
@@ -123,7 +125,7 @@ impl Attempt<'_> {
         if let Some(broken) = broken {
             return Err(Rejection { progress: AT_END, fail: report::broken_rule(self, specs, broken) });
         }
-        Ok(Parsed { inst, fixup })
+        Ok(Bound { inst, symbolic })
     }
 
     /// The modifiers of the text, and those that it implies.
@@ -185,13 +187,14 @@ impl Attempt<'_> {
         count
     }
 
-    /// The operand that `argument` is in the place of `spec`; `None` where it is encoded otherwise.
+    /// The operand that `argument` is in the place of `spec`; `None` where it is encoded otherwise. `fixup` becomes the field
+    /// that a symbol decides, if one does.
     fn operand(
         &self,
         spec: &'static OperandSpec,
         argument: &Argument,
         in_field: bool,
-        fixup: &mut Option<Fixup>,
+        fixup: &mut Option<FixupKind>,
     ) -> Result<Option<Operand>, Fail> {
         if self.form.encoding == Encoding::Exp && spec.role != Role::Tgt {
             return Ok(None);
@@ -221,7 +224,7 @@ impl Attempt<'_> {
                 constant::operand(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
             }
             Value::Literal(value) => constant::literal(self.form.op.row(), spec, *value).map_err(misfit)?,
-            Value::Symbolic(expression) => {
+            Value::Symbolic(_) => {
                 let (kind, operand) = if spec.ty.elem == Elem::Branch {
                     (FixupKind::Branch, Operand::Imm(0))
                 } else if spec.ty.elem.is_immediate() {
@@ -235,7 +238,7 @@ impl Attempt<'_> {
                     let at = if spec.role == Role::Literal { 4 } else { at };
                     (FixupKind::Literal(at), Operand::Literal(0))
                 };
-                *fixup = Some(Fixup { kind, expression: expression.clone(), span: argument.span.clone() });
+                *fixup = Some(kind);
                 operand
             }
         };

@@ -21,7 +21,7 @@ use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
 use mnemonic::Named;
 use modifier::Modifier;
-use operand::Argument;
+use operand::{Argument, Constant, Value};
 
 pub(crate) use mnemonic::closest;
 pub(crate) use report::{LOWER_CASE, register_but_for_case};
@@ -95,6 +95,12 @@ pub(crate) struct Parsed {
     pub(crate) fixup: Option<Fixup>,
 }
 
+/// An instruction as [`bind`](bind::bind) makes it, with the number of the argument whose expression decides a field.
+struct Bound {
+    inst: Inst,
+    symbolic: Option<(FixupKind, usize)>,
+}
+
 /// Reads instructions one after another.
 #[derive(Debug)]
 pub(crate) struct Parser {
@@ -143,7 +149,16 @@ impl Parser {
         let caches = self.target < Target::Gfx942
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Scc));
         self.operands(&mut cursor, row.operands, caches, symbols)?;
-        bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)
+        let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;
+        let fixup = bound.symbolic.and_then(|(kind, index)| {
+            let argument = self.arguments.get_mut(index)?;
+            let span = argument.span.clone();
+            match std::mem::replace(&mut argument.value, Value::Constant(Constant::Int(0))) {
+                Value::Symbolic(expression) => Some(Fixup { kind, expression, span }),
+                _ => None,
+            }
+        });
+        Ok(Parsed { inst: bound.inst, fixup })
     }
 
     /// Reads everything behind the mnemonic.

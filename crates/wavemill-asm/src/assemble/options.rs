@@ -1,0 +1,46 @@
+//! What a source is assembled for.
+
+use std::fmt;
+
+use wavemill_object::{CodeObjectVersion, TargetId};
+
+use super::IncludedFile;
+
+/// Mistakes that a person may want to read of.
+const MOST_MISTAKES: usize = 1000;
+
+/// What a source is assembled for.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// The processor and its features, unless the source says another with `.amdgcn_target`. `None`: the source must say.
+    pub target: Option<TargetId>,
+    /// The version of the code object format, unless the source says another.
+    pub version: CodeObjectVersion,
+    /// Finds a file that the source includes (`.include`, `.incbin`); the error says why there is none.
+    pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
+    /// Symbols that are set before the source is read.
+    pub symbols: &'a [(&'a str, i64)],
+    /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
+    pub most_mistakes: usize,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("target", &self.target)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            target: None,
+            version: CodeObjectVersion::V6,
+            include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
+            symbols: &[],
+            most_mistakes: MOST_MISTAKES,
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Statements: labels, assignments, instructions, and which directives there are.
+
+use std::borrow::Cow;
+
+use super::expand::Frame;
+use super::symbols::Meaning;
+use super::{Assembler, Event, Pending, PendingKind, directives, finish, line};
+use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::syntax::{Cursor, expression, source_text};
+
+/// What observers are told of a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// The directive.
+    Itself,
+    /// The lines that it makes.
+    Lines,
+}
+
+impl Assembler<'_> {
+    /// Labels and the statement behind them.
+    pub(super) fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
+        let mut cursor = Cursor::new(text);
+        // Where the statement behind the labels begins.
+        let mut behind_labels = 0;
+        loop {
+            let start = cursor.at();
+            let Some(first) = cursor.peek() else {
+                if behind_labels == 0 {
+                    self.tell_other(text, self.here());
+                }
+                return Ok(());
+            };
+            if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
+                if self.skipped(&mut cursor, frame)? {
+                    return Ok(());
+                }
+                cursor.go_to(start);
+            }
+            if self.is_plain_instruction(&mut cursor) {
+                return self.instruction(text, start);
+            }
+            if let Some(name) = self.label(&mut cursor)? {
+                behind_labels = cursor.at();
+                let written =
+                    text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
+                self.define_label(&name, start..start + written.len())?;
+                let inclusion = self.inclusion.clone();
+                let name = &source_text::escaped(written);
+                self.tell(Event::Label { line: self.line, inclusion: inclusion.as_ref(), name });
+                continue;
+            }
+            cursor.go_to(start);
+            let name = cursor.peek_name();
+            if let Some(definition) = self.macros.get(name).cloned() {
+                cursor.name();
+                return self.expand(&definition, &mut cursor, frame);
+            }
+            if name.starts_with('.') {
+                cursor.name();
+                if self.assignment(name, &mut cursor)? {
+                    return Ok(());
+                }
+                let before = self.here();
+                if self.directive(name, start, &mut cursor, frame)? == Told::Itself {
+                    self.tell_other(text.get(behind_labels..).unwrap_or_default(), before);
+                }
+                return Ok(());
+            }
+            if self.kernel.is_some() {
+                return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
+            }
+            if !name.is_empty() {
+                cursor.name();
+                if self.assignment(name, &mut cursor)? {
+                    return Ok(());
+                }
+            }
+            return self.instruction(text, start);
+        }
+    }
+
+    /// Whether an instruction comes next: a name that is no directive, and neither label nor assignment. The cursor stays
+    /// where it is. Where this says no, it may still be one.
+    fn is_plain_instruction(&self, cursor: &mut Cursor<'_>) -> bool {
+        let name = cursor.peek_name();
+        if name.is_empty() || name.starts_with('.') || self.kernel.is_some() || !self.macros.is_empty() {
+            return false;
+        }
+        let start = cursor.at();
+        cursor.go_to(start + name.len());
+        let behind = cursor.peek();
+        cursor.go_to(start);
+        !matches!(behind, Some(b':' | b'='))
+    }
+
+    /// The section and the place in it that come next.
+    pub(super) fn here(&self) -> (usize, u64) {
+        (self.current, self.offset())
+    }
+
+    /// Tells of a statement that is no instruction; `before` is the place that came next before it.
+    pub(super) fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
+        let end = if self.current == section { self.offset().max(start) } else { start };
+        let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
+        let inclusion = inclusion.as_ref();
+        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
+    }
+
+    /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
+    fn label<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<Cow<'t, str>>, Fail> {
+        let name = match cursor.peek() {
+            Some(b'"') => {
+                let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
+                let at = cursor.at();
+                cursor.go_to(at + length);
+                Cow::Owned(line::utf8_name(name, at..at + length)?)
+            }
+            Some(b'0'..=b'9') => {
+                let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();
+                let at = cursor.at();
+                let number = cursor.rest().get(..digits).and_then(|digits| digits.parse().ok());
+                cursor.go_to(at + digits);
+                if cursor.peek_raw() != Some(b':') {
+                    return Ok(None);
+                }
+                cursor.expect(":")?;
+                return Ok(number.map(|number| self.symbols.define_numeric(number).into()));
+            }
+            _ => match cursor.name() {
+                "" => return Ok(None),
+                name => Cow::Borrowed(name),
+            },
+        };
+        Ok(cursor.eat(":").then_some(name))
+    }
+
+    fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
+        if name == "." {
+            let message = "`.` is the place of the statement, which cannot be a label";
+            return Err(Diagnostic::new(span, message));
+        }
+        let meaning = Meaning::Label { section: self.current, offset: self.offset() };
+        let symbol = self.symbols.entry(name);
+        if symbol.meaning.is_some() {
+            return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
+        }
+        symbol.meaning = Some(meaning);
+        Ok(())
+    }
+
+    /// `name = expression`.
+    fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
+        let at = cursor.at();
+        // `==` compares, and sets nothing.
+        if cursor.rest().starts_with("==") || !cursor.eat("=") {
+            return Ok(false);
+        }
+        let value = cursor.rest().trim_end();
+        match name {
+            "." => self.move_place(cursor)?,
+            _ => self.set(name, at, cursor, true)?,
+        }
+        self.tell_other(&format!("\t{name} = {value}"), self.here());
+        Ok(true)
+    }
+
+    fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
+        if self.id.is_none() {
+            return Err(finish::no_target(start..text.trim_end().len()));
+        }
+        let statement = text.get(start..).unwrap_or_default();
+        let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
+        let (bytes, size) = parsed.inst.encode();
+        let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
+        if let Some(fixup) = parsed.fixup {
+            let span = fixup.span.start + start..fixup.span.end + start;
+            let expression = self.symbols.bound(fixup.expression);
+            let place = self.keep_place(text, span);
+            self.pending.push(Pending {
+                section: self.current,
+                offset: self.offset(),
+                kind: PendingKind::Instruction(fixup.kind, size as u8),
+                expression,
+                place,
+            });
+        }
+        let offset = self.offset();
+        let inclusion = self.inclusion.clone();
+        self.tell(Event::Instruction {
+            line: self.line,
+            inclusion: inclusion.as_ref(),
+            inst: &parsed.inst,
+            text: statement.trim_end(),
+            unresolved,
+            section: self.current,
+            offset,
+        });
+        self.emit(bytes.get(..size).unwrap_or_default())
+            .map_err(|message| Diagnostic::new(start..text.trim_end().len(), message))
+    }
+
+    /// An expression whose value must be known here.
+    pub(super) fn absolute(&mut self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+        let start = cursor.at();
+        let mut value = expression(cursor, &self.symbols)?;
+        let span = start..cursor.end();
+        self.symbols.bind(&mut value);
+        let here = (self.current, self.offset());
+        let value = self.symbols.evaluate(&value, here, &span)?;
+        match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
+            (Some(number), _) => Ok(number),
+            (None, Some(reference)) => {
+                let name = &self.symbols.all[reference.symbol].name;
+                Err(Diagnostic::new(span, format!("expected a number that is known here; `{name}` is none")))
+            }
+            (None, None) => Err(Diagnostic::new(span, "expected a number that is known here")),
+        }
+    }
+
+    /// The end of a statement.
+    pub(super) fn end(&self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        if cursor.is_done() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
+    }
+
+    /// Reads and runs the directive `name`, which has been read.
+    fn directive(
+        &mut self,
+        name: &str,
+        start: usize,
+        cursor: &mut Cursor<'_>,
+        frame: &mut Frame<'_>,
+    ) -> Result<Told, Fail> {
+        if self.kernel.is_some() {
+            return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
+        }
+        if self.expanding_directive(name, cursor, frame)? {
+            return Ok(Told::Lines);
+        }
+        let known = self.data_directive(name, cursor)?
+            || self.section_directive(name, cursor)?
+            || self.symbol_directive(name, cursor)?
+            || self.frame_directive(name, start, cursor)?
+            || self.target_directive(name, start, cursor)?;
+        if known {
+            return Ok(Told::Itself);
+        }
+        let span = start..start + name.len();
+        if directives::MISSING.contains(&name) {
+            let message = format!("`{name}` is a directive of LLVM that Wavemill does not have");
+            return Err(Diagnostic::new(span, message));
+        }
+        let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
+        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
+            Some(&similar) => fail.replace_with(similar),
+            None => fail,
+        })
+    }
+}
