@@ -17,4 +17,4 @@ pub use assemble::{Assembled, Event, IncludedFile, Inclusion, Options, Report, a
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use instruction_set::InstructionSet;
 pub use source::{SourceError, SourceOptions, Written, write_source};
-pub use syntax::{NoSymbols, Symbols, integer};
+pub use syntax::{NoSymbols, PrintedExpression, Symbols, integer, printed_expressions};

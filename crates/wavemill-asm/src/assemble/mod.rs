@@ -120,7 +120,7 @@ pub struct Assembled {
     pub module: Option<Module>,
     /// Everything that is wrong, in the order of the lines.
     pub reports: Vec<Report>,
-    /// What is accepted, and should be known all the same: what `.warning` and `.print` say, and what has been left out.
+    /// What is accepted, and should be known all the same: what `.warning` says, and what has been left out.
     pub warnings: Vec<Report>,
     /// The statements whose words only linking can fill in, by section and offset.
     references: Vec<linking::Reference>,
@@ -227,6 +227,8 @@ struct Assembler<'a> {
     address_significant: Option<Vec<String>>,
     /// The line being read: its number and where it comes from.
     line: usize,
+    /// Whether it has nothing in it.
+    blank: bool,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
@@ -283,6 +285,7 @@ impl<'a> Assembler<'a> {
             identified: false,
             address_significant: None,
             line: 0,
+            blank: false,
             origin: None,
             inclusion: None,
             ended: false,
@@ -324,6 +327,7 @@ impl<'a> Assembler<'a> {
             if let Some(line) = frame.line() {
                 self.line = line;
             }
+            self.blank = text.trim_start().is_empty();
             if self.metadata.is_some() {
                 self.metadata_line(text);
                 continue;
@@ -473,7 +477,8 @@ impl<'a> Assembler<'a> {
         let end = if self.current == section { self.offset().max(start) } else { start };
         let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
         let inclusion = inclusion.as_ref();
-        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
+        let blank = self.blank;
+        self.tell(Event::Other { line: self.line, inclusion, text, blank, section, bytes: start..end });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.

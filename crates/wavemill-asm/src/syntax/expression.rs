@@ -81,6 +81,11 @@ const OPERATORS: [(&str, Binary, u8); 20] = [
     ("%", Binary::Remainder, 6),
 ];
 
+/// The text of an operator; of two, the first.
+pub(super) fn operator_text(operator: Binary) -> &'static str {
+    OPERATORS.iter().find(|(_, other, _)| *other == operator).map_or("", |(text, ..)| text)
+}
+
 /// The bytes that operators begin with.
 static BEGINS_OPERATOR: [bool; 256] = {
     let mut all = [false; 256];
