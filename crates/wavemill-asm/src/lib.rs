@@ -13,7 +13,9 @@ mod instruction_set;
 mod source;
 mod syntax;
 
-pub use assemble::{Assembled, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with};
+pub use assemble::{
+    Assembled, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with, quoted,
+};
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use instruction_set::InstructionSet;
 pub use source::{SourceError, SourceOptions, Written, write_source};

@@ -113,6 +113,17 @@ pub fn assemble<S: AsRef<[u8]> + ?Sized>(source: &S, options: &Options<'_>) -> R
     assemble_with(source, options, &mut |_| {}).finished()
 }
 
+/// Reads the string between quotes that `text` begins with: its bytes, with the escapes undone, and how many bytes of the text
+/// it takes. `None` if none is there.
+///
+/// ```
+/// assert_eq!(wavemill_asm::quoted(r#""a\n", 1"#), Some((b"a\n".to_vec(), 5)));
+/// assert_eq!(wavemill_asm::quoted("a"), None);
+/// ```
+pub fn quoted(text: &str) -> Option<(Vec<u8>, usize)> {
+    line::string(text).ok()
+}
+
 /// What came of a source.
 #[derive(Debug)]
 pub struct Assembled {

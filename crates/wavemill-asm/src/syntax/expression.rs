@@ -346,7 +346,8 @@ impl Parser<'_, '_> {
             if !relocation.is_empty() {
                 relocation.push('@');
             }
-            relocation += part;
+            // LLVM reads them in letters of either case.
+            relocation += &part.to_ascii_lowercase();
         }
         match self.symbols.absolute(name) {
             Some(value) if relocation.is_empty() => Ok(Expression::Value(value)),

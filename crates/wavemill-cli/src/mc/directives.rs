@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use wavemill_asm::quoted;
+
 use super::text::Text;
 
 /// Which sections have code, as far as that decides how alignments are printed.
@@ -59,6 +61,9 @@ impl Text {
         let length = statement.find(char::is_whitespace).unwrap_or(statement.len());
         let (name, rest) = statement.split_at(length);
         let rest = rest.trim();
+        if self.kernel(name, rest) {
+            return;
+        }
         self.sections.follow(name, rest);
         if self.as_llvm(name, rest).is_some() {
             return;
@@ -66,7 +71,10 @@ impl Text {
         let rest = self.with_names(rest);
         // A String takes any text.
         let _ = match name {
+            // It stands first already.
+            ".amdgcn_target" if self.has_target(&rest) => Ok(()),
             ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
+            ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
             _ => writeln!(self.out, "\t{name}\t{rest}"),
         };
@@ -105,6 +113,7 @@ impl Text {
                 let (symbol, value) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
                 self.set(symbol.trim(), value, true)
             }
+            ".rodata" if rest.is_empty() => self.line(format_args!("\t.section\t.rodata,\"a\",@progbits")),
             ".bss" if rest.is_empty() => self.line(format_args!("\t.section\t.bss,\"aw\",@nobits")),
             // LLVM takes it and does nothing.
             ".extern" => Some(()),
@@ -148,41 +157,48 @@ impl Text {
         all?.iter().try_for_each(|bits| self.line(format_args!("\t{name}\t{bits}")))
     }
 
-    /// Strings without escapes but those that LLVM prints as they are written.
     fn strings(&mut self, list: &str, zero: bool) -> Option<()> {
         let mut rest = list;
         let mut all = Vec::new();
         loop {
-            let (text, behind) = rest.strip_prefix('"')?.split_once('"')?;
-            if text.contains('\\') || text.contains(|c: char| c.is_ascii_control()) {
-                return None;
-            }
-            all.push(text);
-            match behind.trim_start() {
+            let (bytes, length) = quoted(rest)?;
+            all.push(bytes);
+            match rest.get(length..)?.trim_start() {
                 "" => break,
+                // Strings side by side.
+                behind if behind.starts_with('"') => rest = behind,
                 behind => rest = behind.strip_prefix(',')?.trim_start(),
             }
         }
-        for text in all {
-            let mut bytes = text.bytes();
-            match (bytes.next(), bytes.next()) {
-                (None, _) => {}
-                (Some(byte), None) => self.line(format_args!("\t.byte\t{byte}"))?,
-                _ => {
-                    self.out.push_str("\t.ascii\t\"");
-                    for byte in text.bytes() {
-                        match byte.is_ascii() {
-                            true => self.out.push(char::from(byte)),
-                            false => write!(self.out, "\\{byte:03o}").ok()?,
-                        }
-                    }
-                    self.out.push_str("\"\n");
-                }
+        for bytes in all {
+            match &*bytes {
+                [] => {}
+                [byte] => self.line(format_args!("\t.byte\t{byte}"))?,
+                [text @ .., 0] => self.string(".asciz", text)?,
+                text => self.string(".ascii", text)?,
             }
             if zero {
                 self.line(format_args!("\t.byte\t0"))?;
             }
         }
+        Some(())
+    }
+
+    fn string(&mut self, name: &str, text: &[u8]) -> Option<()> {
+        write!(self.out, "\t{name}\t\"").ok()?;
+        for &byte in text {
+            match byte {
+                b'"' | b'\\' => self.out.extend(['\\', char::from(byte)]),
+                b'\n' => self.out.push_str("\\n"),
+                b'\t' => self.out.push_str("\\t"),
+                b'\r' => self.out.push_str("\\r"),
+                8 => self.out.push_str("\\b"),
+                12 => self.out.push_str("\\f"),
+                b' '..=b'~' => self.out.push(char::from(byte)),
+                _ => write!(self.out, "\\{byte:03o}").ok()?,
+            }
+        }
+        self.out.push_str("\"\n");
         Some(())
     }
 

@@ -2,6 +2,7 @@
 
 mod directives;
 mod disassemble;
+mod kernel;
 mod llvm_options;
 mod system;
 mod text;
@@ -266,12 +267,13 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
     let mut taken = HashSet::new();
     let (assembled, writer, printed) = loop {
-        let mut writer = text::Text::new(args.show_encoding, taken);
+        let mut writer =
+            text::Text::new(args.show_encoding, id.clone(), args.amdhsa_code_object_version, taken);
         for (name, value) in &symbols {
             writer.define(name, *value);
         }
         if hsa {
-            writer.target(&id);
+            writer.target();
         }
         let mut printed = Vec::new();
         let assembled = assemble_with(&*bytes, &options, &mut |event| match event {

@@ -9,6 +9,7 @@ use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
 use super::directives::Sections;
+use super::kernel::Descriptor;
 use crate::symbolic::{Field, Symbolic, literals_marked, symbolic};
 
 /// The column of comments; the tab in front of an instruction does not count.
@@ -78,11 +79,18 @@ pub(super) struct Text {
     names: HashMap<(String, u64), u32>,
     numbers: Numbers,
     pub(super) sections: Sections,
+    /// The target, and whether the text begins with it.
+    pub(super) target: TargetId,
+    has_target: bool,
+    /// The kernel descriptor whose directives are being read.
+    pub(super) descriptor: Option<Descriptor>,
+    /// Whether the code object format is of a version that knows of dynamic stacks.
+    pub(super) dynamic_stacks: bool,
 }
 
 impl Text {
     /// `taken` has the numbers of names that the source has itself: see [`clash`](Text::clash).
-    pub(super) fn new(encodings: bool, taken: HashSet<u32>) -> Text {
+    pub(super) fn new(encodings: bool, target: TargetId, version: u8, taken: HashSet<u32>) -> Text {
         Text {
             encodings,
             out: String::new(),
@@ -92,6 +100,10 @@ impl Text {
             names: HashMap::new(),
             numbers: Numbers::default(),
             sections: Sections::default(),
+            target,
+            has_target: false,
+            descriptor: None,
+            dynamic_stacks: version >= 5,
         }
     }
 
@@ -103,9 +115,17 @@ impl Text {
     }
 
     /// What stands first for the AMD HSA platform.
-    pub(super) fn target(&mut self, id: &TargetId) {
+    pub(super) fn target(&mut self) {
+        self.has_target = true;
+        let id = &self.target;
         // A String takes any text.
         let _ = writeln!(self.out, "\t.amdgcn_target \"amdgcn-amd-amdhsa--{id}\"");
+    }
+
+    /// Whether the target that `name` means, between quotes, has been printed.
+    pub(super) fn has_target(&self, name: &str) -> bool {
+        let same = TargetId::parse(name.trim_matches('"')).is_some_and(|target| target == self.target);
+        self.has_target && same
     }
 
     pub(super) fn finish(self) -> String {

@@ -161,6 +161,22 @@ impl Reader<'_, '_> {
         two
     }
 
+    /// The halves of a special register, behind the bracket of a list: `exec_lo, exec_hi]`. `None`, with nothing read, if
+    /// something else comes.
+    fn halves(&mut self) -> Result<Option<Operand>, Fail> {
+        let name = self.cursor.peek_name();
+        let Some(base) = name.strip_suffix("_lo") else { return Ok(None) };
+        let Some(reg) = Special::from_pair_name(base) else { return Ok(None) };
+        self.cursor.name();
+        self.cursor.expect(",")?;
+        if self.cursor.peek_name().strip_suffix("_hi") != Some(base) {
+            return Err(self.cursor.expected(&format!("{base}_hi")));
+        }
+        self.cursor.name();
+        self.cursor.expect("]")?;
+        Ok(Some(Operand::Special { reg, dwords: 2 }))
+    }
+
     /// Reads `name(` if it comes next.
     fn function(&mut self, name: &str) -> bool {
         if self.cursor.peek() != name.bytes().next() {
@@ -391,6 +407,9 @@ impl Reader<'_, '_> {
     fn list(&mut self) -> Result<Operand, Fail> {
         let start = self.cursor.at();
         self.cursor.expect("[")?;
+        if let Some(pair) = self.halves()? {
+            return Ok(pair);
+        }
         let mut all: Option<(File, u8, u8)> = None;
         loop {
             let at = self.cursor.at();
