@@ -103,7 +103,12 @@ impl Assembler<'_> {
         frame: &mut Frame<'_>,
     ) -> Result<bool, Fail> {
         match name {
-            ".macro" => self.define_macro(cursor, frame)?,
+            ".macro" => {
+                self.define_macro(cursor, frame)?;
+                // LLVM sees an empty line behind it.
+                self.blank = true;
+                self.tell_other("", self.here());
+            }
             ".purgem" => {
                 let start = cursor.at();
                 let name = self.symbol_name(cursor)?;

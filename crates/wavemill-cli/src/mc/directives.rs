@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use wavemill_asm::quoted;
+use wavemill_asm::{NoSymbols, printed_expressions, quoted};
 
 use super::text::Text;
 
@@ -55,6 +55,29 @@ impl Sections {
     }
 }
 
+/// What stands between commas, but for those in parentheses and between quotes.
+fn parts(list: &str) -> Vec<&str> {
+    let (mut depth, mut quote) = (0_i32, None);
+    let mut all = Vec::new();
+    let mut start = 0;
+    for (at, byte) in list.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') => depth -= 1,
+            (None, b',') if depth == 0 => {
+                all.extend(list.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.extend(list.get(start..));
+    all
+}
+
 impl Text {
     /// Prints a directive.
     pub(super) fn directive(&mut self, statement: &str) {
@@ -71,8 +94,8 @@ impl Text {
         let rest = self.with_names(rest);
         // A String takes any text.
         let _ = match name {
-            // It stands first already.
-            ".amdgcn_target" if self.has_target(&rest) => Ok(()),
+            // It stands first already; LLVM sees an empty line behind it, and behind the version.
+            ".amdgcn_target" if self.has_target(&rest) => writeln!(self.out),
             ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
             ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
@@ -141,8 +164,17 @@ impl Text {
     }
 
     fn values(&mut self, name: &str, list: &str) -> Option<()> {
-        for (text, _) in self.expressions(list)? {
-            self.line(format_args!("\t{name}\t{text}"))?;
+        let parts = parts(list);
+        // Nothing is printed unless all can be.
+        let readable = |part: &&str| printed_expressions(part, &NoSymbols, &mut |_| None).is_ok();
+        if !parts.iter().all(readable) {
+            return None;
+        }
+        // Each of them has a place of its own, which `.` means.
+        for part in parts {
+            for (text, _) in self.expressions(part)? {
+                self.line(format_args!("\t{name}\t{text}"))?;
+            }
         }
         Some(())
     }

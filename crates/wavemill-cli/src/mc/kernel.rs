@@ -20,7 +20,7 @@ impl Text {
     pub(super) fn kernel(&mut self, name: &str, rest: &str) -> bool {
         match name {
             ".amdhsa_code_object_version" => {
-                self.dynamic_stacks = rest != "4";
+                self.version = rest.parse().unwrap_or(self.version);
                 false
             }
             ".amdhsa_kernel" => {
@@ -61,7 +61,9 @@ impl Text {
         for directive in Directive::all() {
             let name = directive.name;
             if !directive.support.includes(&self.target.processor)
-                || name == ".amdhsa_uses_dynamic_stack" && !self.dynamic_stacks
+                // Version 4 knows of no dynamic stacks, and from version 6 on the target says it all.
+                || name == ".amdhsa_uses_dynamic_stack" && self.version < 5
+                || name == ".amdhsa_reserve_xnack_mask" && self.version > 5
             {
                 continue;
             }
@@ -73,6 +75,7 @@ impl Text {
             };
             let _ = writeln!(self.out, "\t\t{name} {value}");
         }
-        self.out.push_str("\t.end_amdhsa_kernel\n");
+        // LLVM sees an empty line behind it, and none before.
+        self.out.push_str("\t.end_amdhsa_kernel\n\n");
     }
 }

@@ -84,8 +84,8 @@ pub(super) struct Text {
     has_target: bool,
     /// The kernel descriptor whose directives are being read.
     pub(super) descriptor: Option<Descriptor>,
-    /// Whether the code object format is of a version that knows of dynamic stacks.
-    pub(super) dynamic_stacks: bool,
+    /// The version of the code object format.
+    pub(super) version: u8,
 }
 
 impl Text {
@@ -103,7 +103,7 @@ impl Text {
             target,
             has_target: false,
             descriptor: None,
-            dynamic_stacks: version >= 5,
+            version,
         }
     }
 
@@ -179,7 +179,7 @@ impl Text {
                         return;
                     }
                     ".amdgpu_metadata" => self.metadata = true,
-                    "" if *blank => self.out.push('\n'),
+                    "" if *blank && self.descriptor.is_none() => self.out.push('\n'),
                     _ => {}
                 }
                 if !text.trim().is_empty() {
@@ -342,8 +342,12 @@ fn with_lit(inst: &Inst, written: &str) -> Option<String> {
 /// What LLVM calls the way in which a value goes into its field.
 fn kind(field: Field, expression: &str) -> &'static str {
     // A difference, and half of an address, are data; any other literal is counted from its place.
-    let mut parts = expression.split('-').skip(1);
-    let difference = parts.any(|part| !part.starts_with(|c: char| c.is_ascii_digit()));
+    let difference = expression.match_indices('-').any(|(at, _)| {
+        let (before, behind) = expression.split_at(at);
+        let is_end = |c: char| c.is_alphanumeric() || "_.$@?)\"".contains(c);
+        before.ends_with(is_end)
+            && !behind.get(1..).unwrap_or_default().starts_with(|c: char| c.is_ascii_digit())
+    });
     match field {
         Field::Branch => "fixup_si_sopp_br",
         Field::Half => "FK_Data_2",

@@ -153,6 +153,16 @@ impl Reader<'_, '_> {
         self.absolute()
     }
 
+    /// Reads `-(` if it comes next.
+    fn negated_parenthesis(&mut self) -> bool {
+        let start = self.cursor.at();
+        let found = self.cursor.eat("-") && self.cursor.eat("(");
+        if !found {
+            self.cursor.go_to(start);
+        }
+        found
+    }
+
     /// Whether `--` comes next.
     fn two_signs(&mut self) -> bool {
         let start = self.cursor.at();
@@ -212,6 +222,17 @@ impl Reader<'_, '_> {
                 let value = self.plain()?;
                 self.cursor.expect(")")?;
                 value
+            }
+            None if close == "|" && self.negated_parenthesis() => {
+                let value = self.plain()?;
+                self.cursor.expect(")")?;
+                match value {
+                    Value::Constant(Constant::Int(value)) => {
+                        Value::Constant(Constant::Int(value.wrapping_neg()))
+                    }
+                    Value::Constant(Constant::Float(value)) => Value::Constant(Constant::Float(-value)),
+                    _ => return Err(self.cursor.expected("a number that is known here")),
+                }
             }
             None => Value::Constant(self.constant()?),
         };

@@ -510,3 +510,11 @@ pub(super) fn one_symbolic(arguments: &[Argument], specs: &[OperandSpec]) -> Res
         }
     }
 }
+
+/// A symbol where an operand has more or less than the 32 bits that a relocation fills in.
+pub(super) fn symbol_of_other_width(argument: &Argument, bits: u32) -> Fail {
+    let message =
+        format!("expected a number that is known here, because the operand has {bits} bits; found a symbol");
+    let note = "symbols that are set later, and places, are literals of 32 bits for operands of 32 bits";
+    Diagnostic::new(argument.span.clone(), message).note(note)
+}
