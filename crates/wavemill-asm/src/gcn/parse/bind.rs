@@ -228,7 +228,7 @@ impl Attempt<'_> {
                     (FixupKind::Branch, Operand::Imm(0))
                 } else if spec.ty.elem.is_immediate() {
                     (FixupKind::Half, Operand::Imm(0))
-                } else if spec.ty.bits() != 32 && spec.role != Role::Literal {
+                } else if spec.ty.bits() != 32 && source_index(spec.role).is_some() {
                     return Err(report::symbol_of_other_width(argument, spec.ty.bits()));
                 } else {
                     let at = if self.form.encoding == Encoding::Vop2Literal {

@@ -516,5 +516,13 @@ pub(super) fn symbol_of_other_width(argument: &Argument, bits: u32) -> Fail {
     let message =
         format!("expected a number that is known here, because the operand has {bits} bits; found a symbol");
     let note = "symbols that are set later, and places, are literals of 32 bits for operands of 32 bits";
-    Diagnostic::new(argument.span.clone(), message).note(note)
+    let fail = Diagnostic::new(argument.span.clone(), message).note(note);
+    let register = match &argument.value {
+        Value::Symbolic(Expression::Symbol { name, .. }) => register_but_for_case(name),
+        _ => None,
+    };
+    match register {
+        Some(register) => fail.note(LOWER_CASE).replace_with(register),
+        None => fail,
+    }
 }
