@@ -450,6 +450,8 @@ v_add_f32 v0, -|lit(1.5)|, v1
 v_add_f32 v0, neg(lit(1.5)), v1
 v_add_f32 v0, abs(lit(1.5)), v1
 v_add_f32 v0, lit( -1 ), v1
+x = 3
+v_add_u16 v0, lit((x-5)*2), v1
 v_ceil_f64 v[0:1], lit(1.0)
 v_ceil_f64 v[0:1], lit(1)
 v_ceil_f64 v[0:1], |lit(1.0)|

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, Symbols, integer, printed_expressions};
+use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
 use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
@@ -257,7 +257,7 @@ impl Text {
         let Some(expression) = expression else {
             self.out.push('\t');
             let start = self.out.len();
-            match with_lit(inst, written) {
+            match with_lit(inst, written, &self.numbers) {
                 Some(text) => self.out.push_str(&text),
                 None => plain(&mut self.out, inst),
             }
@@ -312,7 +312,7 @@ fn plain(out: &mut String, inst: &Inst) {
 }
 
 /// The text of an instruction with `lit(...)` where it is written so, although no other number would be read without it.
-fn with_lit(inst: &Inst, written: &str) -> Option<String> {
+fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
     if !written.contains("lit") {
         return None;
     }
@@ -325,10 +325,12 @@ fn with_lit(inst: &Inst, written: &str) -> Option<String> {
         text.push_str(if index == 0 { "" } else { "," });
         // Within bars LLVM forgets it.
         let inner = source.split_once("lit(").filter(|(before, _)| !before.ends_with('|'));
-        let number = match inner.and_then(|(_, inner)| inner.split(')').next()) {
+        let number = match inner.and_then(|(_, inner)| inner.get(..closing(inner)?)) {
             // Negative numbers have all 64 bits.
-            Some(inner) => match integer(inner) {
-                Ok(value) if value < 0 => format!("lit({value:#x})"),
+            Some(inner) => match printed_expressions(inner, numbers, &mut |_| None).as_deref() {
+                Ok([PrintedExpression { value: Some(value), .. }]) if *value < 0 => {
+                    format!("lit({value:#x})")
+                }
                 _ => format!("lit({literal:#x})"),
             },
             None if operand.contains(&marker) => return None,
@@ -337,6 +339,15 @@ fn with_lit(inst: &Inst, written: &str) -> Option<String> {
         text.push_str(&operand.replace(&marker, &number));
     }
     Some(text)
+}
+
+/// Where the parenthesis ends that is open at the start.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 1;
+    text.bytes().position(|byte| {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth == 0
+    })
 }
 
 /// What LLVM calls the way in which a value goes into its field.
