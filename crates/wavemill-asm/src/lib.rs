@@ -13,8 +13,10 @@ mod instruction_set;
 mod source;
 mod syntax;
 
-pub use assemble::{Assembled, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with};
+pub use assemble::{
+    Assembled, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with, quoted,
+};
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use instruction_set::InstructionSet;
 pub use source::{SourceError, SourceOptions, Written, write_source};
-pub use syntax::{NoSymbols, Symbols, integer};
+pub use syntax::{NoSymbols, PrintedExpression, Symbols, integer, printed_expressions};

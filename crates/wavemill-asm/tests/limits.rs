@@ -96,13 +96,20 @@ fn what_is_doubtful_is_told() {
     let source = "
         .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
         .warning \"old\"
-        .print \"here\"
+        .print \"here\\n\\\"\"
         .warning
         .file 1 \"a.cl\" md5 0x12
         s_endpgm
     ";
-    let assembled = assemble_with(source, &Options::default(), &mut |_| {});
+    let mut printed = Vec::new();
+    let assembled = assemble_with(source, &Options::default(), &mut |event| {
+        if let Event::Print { line, text, .. } = event {
+            printed.push((line, String::from_utf8_lossy(text).into_owned()));
+        }
+    });
     assert!(assembled.reports.is_empty());
+    // Escapes stay as they are written, and it is no warning.
+    assert_eq!(printed, [(4, "here\\n\\\"".to_owned())]);
     let told: Vec<_> =
         assembled.warnings.iter().map(|report| (report.line, report.diagnostic.message.as_str())).collect();
     assert_eq!(
@@ -113,7 +120,6 @@ fn what_is_doubtful_is_told() {
                 "MD5 sums and texts of files are left out: line tables without a file 0 have no place for them"
             ),
             (3, "old"),
-            (4, "here"),
             (5, "the source says that this is doubtful"),
         ]
     );

@@ -158,9 +158,10 @@ pub fn main() -> ExitCode {
     let (color, format) = early(&given);
     set_color(color);
     message::set_format(format);
-    if let Some(failure) = crate::mc::refused_option(&given) {
-        return end(Err(failure));
-    }
+    let given = match crate::mc::settled(given) {
+        Ok(given) => given,
+        Err(failure) => return end(Err(failure)),
+    };
     let is_mc = crate::mc::is_command(&given);
     let parsed = Cli::command().color(color).try_get_matches_from(&given);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {

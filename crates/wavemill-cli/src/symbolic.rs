@@ -30,6 +30,21 @@ pub(crate) struct Symbolic {
 const LITERAL: u32 = 0x7A6B_5C4D;
 const HALF: u16 = 0x5C4D;
 
+/// The text of `inst` with the same number, whatever it is, in the place of each literal: the text and how the number is
+/// written in it. `None` if it has no literal.
+pub(crate) fn literals_marked(inst: &Inst) -> Option<(String, String)> {
+    inst.literal()?;
+    let (mut bytes, size) = inst.encode();
+    bytes.get_mut(size.checked_sub(4)?..size)?.copy_from_slice(&LITERAL.to_le_bytes());
+    let marked = decode(inst.target(), bytes.get(..size)?).ok()?;
+    let mut text = String::new();
+    print(&mut text, &marked).ok()?;
+    // Some operands read, and show, the lower half only.
+    let markers = [format!("{LITERAL:#x}"), format!("{:#x}", LITERAL as u16)];
+    let marker = markers.into_iter().find(|marker| text.contains(marker.as_str()))?;
+    Some((text, marker))
+}
+
 /// The text of `inst` with `expression` in the place of the field that it decides; `None` if that place is not known.
 pub(crate) fn symbolic(inst: &Inst, expression: &str) -> Option<Symbolic> {
     let mut text = String::new();

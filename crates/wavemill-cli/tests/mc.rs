@@ -14,6 +14,13 @@ fn main() -> ExitCode {
     suite.test("options", options);
     suite.oracle_test("options that llvm-mc lists", &[Tool::LlvmMc], listed_options);
     suite.oracle_test("statements and messages", &[Tool::LlvmMc], statements);
+    suite.oracle_test("directives", &[Tool::LlvmMc], directives);
+    suite.oracle_test("kernel descriptors", &[Tool::LlvmMc], kernel_descriptors);
+    suite.oracle_test("literals written as such", &[Tool::LlvmMc], written_literals);
+    suite.oracle_test("operands that are refused", &[Tool::LlvmMc], refused_operands);
+    suite.oracle_test("printed texts", &[Tool::LlvmMc], printed_texts);
+    suite.oracle_test("options that change nothing", &[Tool::LlvmMc], idle_options);
+    suite.test("names of places", names_of_places);
     suite.oracle_test("included files", &[Tool::LlvmMc], included_files);
     suite.oracle_test("bytes that are not UTF-8", &[Tool::LlvmMc], other_bytes);
     suite.oracle_test("machine code", &[Tool::LlvmMc], machine_code);
@@ -143,15 +150,10 @@ fn text_has_the_bytes_of(source: &str, target: &str, included: &Path) -> Result<
         }
     };
     let include = included.to_string_lossy();
-    // `mc` prints as LLVM does, which leaves `lit()` out where the text then means other bytes.
-    let commands = if source.contains("lit(") { 1 } else { 2 };
     for command in [
         &["asm", "-I", &include, "--target", target][..],
         &["mc", "-I", &include, "-triple=amdgcn-amd-amdhsa", &cpu],
-    ]
-    .into_iter()
-    .take(commands)
-    {
+    ] {
         let second = path(&format!("{}.s", command[0]));
         std::fs::write(&second, run(&[command, &[&first]].concat())?)?;
         let mut objects = Vec::new();
@@ -323,6 +325,282 @@ fn statements() -> Result<(), Failed> {
     assert!(message.contains("\nv_no_such v0\n^\n"), "{message}");
     let absent = folder.join("absent.s");
     same(&["-triple=amdgcn", "-mcpu=gfx906", absent.to_str().ok_or("no name")?], false)
+}
+
+/// Directives whose text is another than that of the source.
+const DIRECTIVES: &str = "\
+b = 3
+.long b, b+1, -1, 0xffffffff, 'a', 0b101, 010
+.byte b, 255, 300-45
+.short b
+.quad b, 0x8000000000000000, -1
+.set c, b+2
+.long c
+.set d, lab
+.long d, lab+4, lab-lab2, (lab2-lab)/4
+lab:
+s_nop 0
+lab2:
+.long lab2-lab+b, lab - 4 + 2, lab-(lab2-4)
+.set e2, .
+.long .
+.long late
+late = 7
+.long late
+.set b, b+6
+.long b, undefined+b
+.fill 3, 4, 0x0000007e
+.fill 2
+.fill b, 1, b
+.space 4
+.skip 4, 1
+.zero 8
+.p2align 4
+.p2align 4, 1
+.p2align 4,,8
+.align 8
+.balign 16
+.ascii \"abc\", \"a\\n\\t\\\"\\\\\\001\\x41\", \"a\", \"\", \"with zero\\000\"
+.asciz \"abc\"
+.string \"a\", \"\"
+.globl lab, lab2
+.weak outside
+.type lab,@function
+.type lab2, STT_OBJECT
+.size lab, 0x10
+.size lab2, .-lab2+4
+.org 0x400
+.float 1.5, -2.0
+.double 1.5
+.macro m
+
+s_nop 3
+.endm
+m
+
+.rept 2
+
+s_nop 1
+.endr
+.if 0
+
+s_nop 5
+.endif
+ ; a comment
+/* another */
+.type \"a b\",@function
+.long \"a b\"
+s_branch \"a b\"
+v_add_u16 v0, -4.0, v1
+s_mov_b32 s0, g@GOTPCREL
+s_mov_b32 s0, (lab2+4)-lab
+s_mov_b64 [exec_lo, exec_hi], s[2:3]
+.rodata
+.p2align 6
+.bss
+.data
+.p2align 3
+.extern nothing
+";
+
+fn directives() -> Result<(), Failed> {
+    let file = folder("directives")?.join("directives.s");
+    std::fs::write(&file, DIRECTIVES)?;
+    let name = file.to_str().ok_or("no name")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)
+}
+
+/// All directives of the target are printed, with the defaults of what is not given.
+fn kernel_descriptors() -> Result<(), Failed> {
+    let file = folder("descriptors")?.join("descriptors.s");
+    let name = file.to_str().ok_or("no name")?;
+    let head = "\t.amdhsa_kernel k\n\t.amdhsa_next_free_vgpr 8\n\n\t.amdhsa_next_free_sgpr 2*8\n";
+    for target in ["gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"] {
+        let unified = matches!(target, "gfx90a" | "gfx942" | "gfx950");
+        let accum = if unified {
+            "\t.amdhsa_accum_offset 8\n\t.amdhsa_user_sgpr_kernarg_preload_length 3\n"
+        } else {
+            ""
+        };
+        let all =
+            "\t.amdhsa_kernarg_size 0x40\n\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t.amdhsa_ieee_mode 0\n";
+        for version in ["", ".amdhsa_code_object_version 4\n", ".amdhsa_code_object_version 5\n"] {
+            for settings in ["", all] {
+                let source = format!(
+                    ".amdgcn_target \"amdgcn-amd-amdhsa--{target}\"\n{version}k:\ns_endpgm\n{head}{accum}{settings}.end_amdhsa_kernel\n\n.text\n"
+                );
+                std::fs::write(&file, source)?;
+                same(&["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={target}"), name], true)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `lit(...)` stays where it is written.
+fn written_literals() -> Result<(), Failed> {
+    let file = folder("literals")?.join("literals.s");
+    let name = file.to_str().ok_or("no name")?;
+    let text = "\
+s_mov_b32 s0, lit(1.0)
+s_mov_b32 s0, lit(100)
+v_add_f32 v0, lit(1.5), v1
+v_add_f32 v0, |lit(1.5)|, v1
+v_add_f32 v0, -|lit(1.5)|, v1
+v_add_f32 v0, neg(lit(1.5)), v1
+v_add_f32 v0, abs(lit(1.5)), v1
+v_add_f32 v0, lit( -1 ), v1
+x = 3
+v_add_u16 v0, lit((x-5)*2), v1
+v_ceil_f64 v[0:1], lit(1.0)
+v_ceil_f64 v[0:1], lit(1)
+v_ceil_f64 v[0:1], |lit(1.0)|
+v_add_f16 v0, lit(0x3c00), v1
+v_madmk_f32 v0, v1, lit(1.0), v2
+v_madak_f16 v0, v1, v2, lit(1.0)
+s_add_u32 s0, lit(1), lit(1)
+s_add_u32 s0, lit(1), 1
+s_cmp_eq_u32 s0, lit(-16)
+s_nop lit(4)
+v_ceil_f32 v1, |-(1+1)|
+";
+    std::fs::write(&file, text)?;
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)
+}
+
+/// What LLVM refuses, and could be taken for symbols.
+fn refused_operands() -> Result<(), Failed> {
+    let file = folder("refused")?.join("refused.s");
+    let name = file.to_str().ok_or("no name")?;
+    for line in [
+        "v_add_f32 v0, lit, v1",
+        "s_mov_b32 s0, lit",
+        "s_mov_b32 s0, lit+1",
+        "s_branch lit(4)",
+        "s_mov_b32 s0, -lit(1)",
+        "v_add_f32 v0, lit(symbol), v1",
+        "s_mov_b32 s0, tba_lo",
+        "s_mov_b64 s[0:1], tma",
+        "v_ceil_f32 v0, --1",
+        "v_add_f32 v0, - -1, v1",
+        "s_sub_u32 s0, u, u",
+        "s_sub_u32 s0, u, u1",
+        "s_mov_b64 s[0:1], u",
+        "v_add_u16 v0, u, v0",
+        "v_ceil_f64 v[0:1], u",
+        "s_sendmsg sendmsg(MSG_GS, GS_OP_NOP)",
+        "s_sendmsg sendmsg(MSG_GS_DONE, GS_OP_NOP, 0)",
+        "s_sendmsg sendmsg(MSG_SYSMSG, SYSMSG_OP_ECC_ERR_INTERRUPT, 0)",
+        "s_sendmsg sendmsg(MSG_SYSMSG, 0)",
+    ] {
+        std::fs::write(&file, format!("{line}\n"))?;
+        // Wavemill finds some of them when all symbols are known, behind the text.
+        let args = ["-triple=amdgcn", "-mcpu=gfx90a", "-filetype=null", name];
+        same(&args, false)?;
+        let ours = wavemill(&[&["mc"][..], &args].concat())?;
+        assert_eq!(ours.status.code(), Some(1), "{line}");
+    }
+    Ok(())
+}
+
+/// `.print` prints on the standard output in all kinds of output, and is no warning.
+fn printed_texts() -> Result<(), Failed> {
+    let folder = folder("printed")?;
+    let file = folder.join("printed.s");
+    let name = file.to_str().ok_or("no name")?;
+    let text = "s_nop 0\n.print \"a\\n\\\"b\"\n.macro m\n.print \"in m\"\n.endm\nm\n.if 0\n.print \"no\"\n.endif\ns_nop 1\n";
+    std::fs::write(&file, text)?;
+    let base = ["-triple=amdgcn", "-mcpu=gfx906", name];
+    let object = folder.join("printed.o");
+    let object = object.to_str().ok_or("no name")?;
+    for args in [&[][..], &["-filetype=null"], &["-filetype=obj", "-o", object], &["-fatal-warnings"]] {
+        same(&[&base[..], args].concat(), true)?;
+    }
+    std::fs::write(&file, ".print x\n.print\n.print \"a\" \"b\"\n")?;
+    same(&base, false)?;
+    // `asm` tells it as a note.
+    std::fs::write(&file, text)?;
+    let asm = |options: &[&str]| wavemill(&[&["asm", "--target", "gfx906"], options, &[name]].concat());
+    let output = asm(&["--message-format", "short"])?;
+    let (out, told) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    assert_eq!(out, "\ts_nop 0\n\ts_nop 1\n");
+    assert_eq!(told, format!("{name}:2: note: a\\n\\\"b\n{name}:6: note: in m\n"));
+    let told = String::from_utf8(asm(&["--message-format", "json"])?.stderr)?;
+    assert!(told.contains("\"kind\":\"note\"") && told.contains("\"line\":6"), "{told}");
+    let lines = String::from_utf8(asm(&["--json"])?.stdout)?;
+    assert_eq!(lines.lines().nth(1), Some(r#"{"line":2,"print":"a\\n\\\"b"}"#));
+    Ok(())
+}
+
+/// Options that llvm-mc takes and that change nothing.
+fn idle_options() -> Result<(), Failed> {
+    let folder = folder("idle")?;
+    let file = folder.join("idle.s");
+    let name = file.to_str().ok_or("no name")?;
+    std::fs::write(&file, STATEMENTS)?;
+    for options in [
+        "-mc-relax-all",
+        "-no-exec-stack",
+        "-output-asm-variant=0",
+        "-print-imm-hex",
+        "-dwarf-version=5",
+        "-large-code-model -position-independent",
+        "-main-file-name=x -fdebug-compilation-dir=/x",
+        "-compress-debug-sections=none",
+        "-save-temp-labels",
+        "-target-abi=x -runs=1",
+        "-show-encoding=0",
+        "-show-encoding=true",
+        "-fatal-warnings -no-warn",
+        "-color",
+        "-mattr -xnack",
+        "-preserve-comments=false",
+    ] {
+        let all: Vec<&str> =
+            options.split(' ').chain(["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", name]).collect();
+        same(&all, true)?;
+    }
+    // Both do not tell of it, and end well.
+    std::fs::write(&file, ".warning \"old\"\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx906", "-fatal-warnings", "-no-warn", name], true)?;
+    let told = |options: &[&str]| -> Result<String, Failed> {
+        let output = wavemill(&[&["mc", "-triple=amdgcn", "-mcpu=gfx906", name], options].concat())?;
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        Ok(String::from_utf8(output.stderr)?)
+    };
+    assert!(told(&["-no-exec-stack", "-filetype=obj"])?.contains("-no-exec-stack is not taken here: "));
+    assert!(told(&["-g"])?.contains("`.file` and `.loc` in the source make line tables"));
+    assert!(told(&["-show-encoding=maybe"])?.contains("-show-encoding: expected 1 or 0, found `maybe`"));
+    Ok(())
+}
+
+/// Names that the source has itself are not given to places.
+fn names_of_places() -> Result<(), Failed> {
+    let folder = folder("places")?;
+    let file = folder.join("places.s");
+    let name = file.to_str().ok_or("no name")?;
+    std::fs::write(folder.join("inner.s"), ".Ltmp2:\n")?;
+    std::fs::write(
+        &file,
+        "1: s_branch 1b\n.long .-.Ltmp0\n.Ltmp0: s_nop 0\n.include \"inner.s\"\n.long .Ltmp2, .\n",
+    )?;
+    let include = folder.to_str().ok_or("no name")?;
+    let output = wavemill(&["mc", "-triple=amdgcn", "-mcpu=gfx906", "-I", include, name])?;
+    assert!(output.status.success(), "{output:?}");
+    let wanted = "\
+.Ltmp1:
+\ts_branch .Ltmp1
+.Ltmp3:
+\t.long\t.Ltmp3-.Ltmp0
+.Ltmp0:
+\ts_nop 0
+.Ltmp2:
+\t.long\t.Ltmp2
+.Ltmp4:
+\t.long\t.Ltmp4
+";
+    assert_eq!(String::from_utf8(output.stdout)?, wanted);
+    text_has_the_bytes_of(&std::fs::read_to_string(&file)?, "gfx906", &folder)
 }
 
 /// Where they are looked for, and the places of what is wrong in them.

@@ -38,7 +38,16 @@ pub enum Event<'a> {
         /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
         name: &'a str,
     },
-    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are.
+    /// `.print`: a text that the source wants to be read. It is neither mistake nor warning.
+    Print {
+        /// Its line, from 1.
+        line: usize,
+        /// The included file that the line is in; `None` if it is in the source itself.
+        inclusion: Option<&'a Arc<Inclusion>>,
+        /// The bytes between the quotes, with their escapes as they are written: LLVM prints them so.
+        text: &'a [u8],
+    },
+    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are. [`Print`](Event::Print) has what `.print` says.
     Other {
         /// Its line, from 1.
         line: usize,
@@ -46,6 +55,8 @@ pub enum Event<'a> {
         inclusion: Option<&'a Arc<Inclusion>>,
         /// Its text, without labels and comment.
         text: &'a str,
+        /// Whether the line has nothing in it, not even a comment to its end.
+        blank: bool,
         /// The section that its bytes go into, by its index in [`Module::sections`](wavemill_object::write::Module::sections).
         section: usize,
         /// Their places in the section; empty if it makes none there.

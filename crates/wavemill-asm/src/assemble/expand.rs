@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Assembler, IncludedFile, Inclusion, arguments, line};
+use super::{Assembler, Event, IncludedFile, Inclusion, arguments, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, source_text};
 
@@ -103,7 +103,12 @@ impl Assembler<'_> {
         frame: &mut Frame<'_>,
     ) -> Result<bool, Fail> {
         match name {
-            ".macro" => self.define_macro(cursor, frame)?,
+            ".macro" => {
+                self.define_macro(cursor, frame)?;
+                // LLVM sees an empty line behind it.
+                self.blank = true;
+                self.tell_other("", self.here());
+            }
             ".purgem" => {
                 let start = cursor.at();
                 let name = self.symbol_name(cursor)?;
@@ -179,8 +184,18 @@ impl Assembler<'_> {
             ".err" => {
                 return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error"));
             }
-            ".error" | ".warning" | ".print" => {
-                let message = if cursor.is_done() && name != ".print" {
+            ".print" => {
+                let start = cursor.at();
+                self.text(cursor)?;
+                let quoted = cursor.text().get(start..cursor.end()).unwrap_or_default().trim();
+                self.end(cursor)?;
+                let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                let text = &source_text::bytes(text.unwrap_or(quoted));
+                let inclusion = self.inclusion.clone();
+                self.tell(Event::Print { line: self.line, inclusion: inclusion.as_ref(), text });
+            }
+            ".error" | ".warning" => {
+                let message = if cursor.is_done() {
                     format!(
                         "the source says that this is {}",
                         if name == ".error" { "an error" } else { "doubtful" }

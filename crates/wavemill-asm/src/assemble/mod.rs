@@ -82,6 +82,17 @@ pub fn assemble<S: AsRef<[u8]> + ?Sized>(source: &S, options: &Options<'_>) -> R
     assemble_with(source, options, &mut |_| {}).finished()
 }
 
+/// Reads the string between quotes that `text` begins with: its bytes, with the escapes undone, and how many bytes of the text
+/// it takes. `None` if none is there.
+///
+/// ```
+/// assert_eq!(wavemill_asm::quoted(r#""a\n", 1"#), Some((b"a\n".to_vec(), 5)));
+/// assert_eq!(wavemill_asm::quoted("a"), None);
+/// ```
+pub fn quoted(text: &str) -> Option<(Vec<u8>, usize)> {
+    line::string(text).ok()
+}
+
 /// What came of a source.
 #[derive(Debug)]
 pub struct Assembled {
@@ -89,7 +100,7 @@ pub struct Assembled {
     pub module: Option<Module>,
     /// Everything that is wrong, in the order of the lines.
     pub reports: Vec<Report>,
-    /// What is accepted, and should be known all the same: what `.warning` and `.print` say, and what has been left out.
+    /// What is accepted, and should be known all the same: what `.warning` says, and what has been left out.
     pub warnings: Vec<Report>,
     /// The statements whose words only linking can fill in, by section and offset.
     references: Vec<linking::Reference>,
@@ -173,6 +184,8 @@ struct Assembler<'a> {
     address_significant: Option<Vec<String>>,
     /// The line being read: its number and where it comes from.
     line: usize,
+    /// Whether it has nothing in it.
+    blank: bool,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
@@ -225,6 +238,7 @@ impl<'a> Assembler<'a> {
             identified: false,
             address_significant: None,
             line: 0,
+            blank: false,
             origin: None,
             inclusion: None,
             ended: false,
@@ -266,6 +280,7 @@ impl<'a> Assembler<'a> {
             if let Some(line) = frame.line() {
                 self.line = line;
             }
+            self.blank = text.trim_start().is_empty();
             if self.metadata.is_some() {
                 self.metadata_line(text);
                 continue;

@@ -230,7 +230,7 @@ impl Assembler<'_> {
     /// Directives that choose the section; false for others.
     pub(super) fn section_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
-            ".text" | ".data" | ".bss" => {
+            ".text" | ".data" | ".bss" | ".rodata" => {
                 let section = self.section_named(name);
                 self.switch_to(section);
                 self.end(cursor)?;

@@ -104,7 +104,8 @@ impl Assembler<'_> {
         let end = if self.current == section { self.offset().max(start) } else { start };
         let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
         let inclusion = inclusion.as_ref();
-        self.tell(Event::Other { line: self.line, inclusion, text, section, bytes: start..end });
+        let blank = self.blank;
+        self.tell(Event::Other { line: self.line, inclusion, text, blank, section, bytes: start..end });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.

@@ -414,6 +414,12 @@ impl Writer<'_> {
         parsed.fixup.is_some_and(|fixup| fixup.kind == wanted) && made.get(..size) == Some(&plain)
     }
 
+    /// The bytes that the text assembles to, and how many; none if it does not.
+    fn encoded_text(&mut self) -> ([u8; 16], usize) {
+        let parsed = self.parser.parse(&self.text, &NoSymbols).ok().filter(|parsed| parsed.fixup.is_none());
+        parsed.map_or(([0; 16], 0), |parsed| parsed.inst.encode())
+    }
+
     /// An instruction without anything that a linker decides.
     fn plain_instruction(
         &mut self,
@@ -434,8 +440,19 @@ impl Writer<'_> {
         self.text.clear();
         // A String takes any text.
         let _ = print_with(&mut self.text, inst, &());
-        let again = self.parser.parse(&self.text, &NoSymbols).ok().filter(|parsed| parsed.fixup.is_none());
-        let (made, size) = again.map_or(([0; 16], 0), |parsed| parsed.inst.encode());
+        let (mut made, mut size) = self.encoded_text();
+        if size == 0
+            && let Some(literal) = inst.literal().map(|literal| literal as i32)
+            && (i32::from(i16::MIN)..0).contains(&literal)
+        {
+            // A negative number in an operand of 16 bits, which stands in all 32 of the literal.
+            let printed = self.text.clone();
+            self.text = printed.replace(&format!("{literal:#x}"), &literal.to_string());
+            (made, size) = self.encoded_text();
+            if size == 0 {
+                self.text = printed;
+            }
+        }
         if made.get(..size) == Some(bytes) {
             let remark = if target.is_some() { "to no instruction of this section" } else { "" };
             return self.instruction(id, at, bytes, remark);

@@ -81,6 +81,11 @@ const OPERATORS: [(&str, Binary, u8); 20] = [
     ("%", Binary::Remainder, 6),
 ];
 
+/// The text of an operator; of two, the first.
+pub(super) fn operator_text(operator: Binary) -> &'static str {
+    OPERATORS.iter().find(|(_, other, _)| *other == operator).map_or("", |(text, ..)| text)
+}
+
 /// The bytes that operators begin with.
 static BEGINS_OPERATOR: [bool; 256] = {
     let mut all = [false; 256];
@@ -341,7 +346,8 @@ impl Parser<'_, '_> {
             if !relocation.is_empty() {
                 relocation.push('@');
             }
-            relocation += part;
+            // LLVM reads them in letters of either case.
+            relocation += &part.to_ascii_lowercase();
         }
         match self.symbols.absolute(name) {
             Some(value) if relocation.is_empty() => Ok(Expression::Value(value)),

@@ -3,6 +3,7 @@
 mod cursor;
 mod expression;
 mod number;
+mod printed;
 pub(crate) mod source_text;
 
 pub(crate) use cursor::{Cursor, begins_name, continues_name};
@@ -10,3 +11,4 @@ pub(crate) use expression::{Binary, Expression, Unary, expression};
 pub use expression::{NoSymbols, Symbols};
 pub use number::integer;
 pub(crate) use number::{Number, number};
+pub use printed::{PrintedExpression, printed_expressions};

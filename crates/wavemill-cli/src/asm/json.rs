@@ -38,6 +38,8 @@ enum Kind {
         text: String,
         bytes: Range<u64>,
     },
+    /// What `.print` says.
+    Print(String),
 }
 
 /// What is wrong, or doubtful, in a line.
@@ -86,7 +88,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
             let kind = Kind::Instruction { inst: *inst, unresolved, offset };
             statements.push(Statement { line, inclusion: inclusion.cloned(), section, kind });
         }
-        Event::Other { line, inclusion, text, section, bytes } => {
+        Event::Other { line, inclusion, text, section, bytes, .. } => {
             let text = text.trim();
             // The lines of metadata are YAML.
             metadata &= text != ".end_amdgpu_metadata";
@@ -95,6 +97,10 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
                 statements.push(Statement { line, inclusion: inclusion.cloned(), section, kind });
             }
             metadata |= text == ".amdgpu_metadata";
+        }
+        Event::Print { line, inclusion, text } => {
+            let kind = Kind::Print(String::from_utf8_lossy(text).into_owned());
+            statements.push(Statement { line, inclusion: inclusion.cloned(), section: 0, kind });
         }
         _ => {}
     });
@@ -114,6 +120,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
             let text = match kind {
                 Kind::Instruction { unresolved, .. } => unresolved.as_deref(),
                 Kind::Directive { text, .. } => Some(text.as_str()),
+                Kind::Print(_) => None,
             };
             let wrong =
                 |mistake: &Mistake<'_>| text.is_some_and(|text| mistake.text.trim_end().ends_with(text));
@@ -124,6 +131,10 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
         write!(out, "{{\"line\":{line},")?;
         if let Some(inclusion) = inclusion {
             write!(out, "\"file\":{},", json!(inclusion.path))?;
+        }
+        if let Kind::Print(text) = kind {
+            writeln!(out, "\"print\":{}}}", json!(text))?;
+            continue;
         }
         write!(out, "\"hex\":\"")?;
         text.clear();
@@ -142,6 +153,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
                 text.push_str(written);
                 hexadecimal(&mut out, module.map_or(&[], |module| contents(module, *section, bytes)))?;
             }
+            Kind::Print(_) => {}
         }
         // Texts of instructions have quotes in lane patterns.
         writeln!(out, "\",\"text\":{}}}", json!(text))?;

@@ -7,7 +7,7 @@ pub(crate) mod render;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use wavemill_asm::{Assembled, IncludedFile, Options, assemble_with, integer};
+use wavemill_asm::{Assembled, Event, IncludedFile, Options, assemble_with, integer};
 use wavemill_object::write::{
     LinkError, LinkOptions, LinkProblem, Module, Undefined, link_with, write_relocatable,
 };
@@ -26,7 +26,8 @@ Examples:
   wavemill asm --target gfx942 --json - < instructions.s
 
 With --json a source is a list of questions: every line is answered, and the exit code is 0 however many have
-mistakes. Without it, a source with mistakes ends with exit code 3; --message-format json tells them as JSON, too.";
+mistakes. Without it, a source with mistakes ends with exit code 3; --message-format json tells them as JSON, too.
+What `.print` says is a note on the standard error, and with --json an object such as {\"line\":3,\"print\":\"text\"}.";
 
 /// Options of `wavemill asm`.
 #[derive(clap::Args, Debug)]
@@ -156,10 +157,10 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         ));
     }
     let mut listing = listing::Listing::new(&symbols);
-    let assembled = assemble_with(&source, &options, &mut |event| {
-        if filetype == FileType::Asm {
-            listing.event(&event);
-        }
+    let assembled = assemble_with(&source, &options, &mut |event| match event {
+        Event::Print { line, inclusion, text } => render::printed(&name, line, inclusion, text),
+        event if filetype == FileType::Asm => listing.event(&event),
+        _ => {}
     });
     render::reports(&name, render::Level::Warning, &assembled.warnings);
     render::reports(&name, render::Level::Error, &assembled.reports);

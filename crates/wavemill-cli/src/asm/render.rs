@@ -1,6 +1,7 @@
 //! Mistakes of a source, for people.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
@@ -55,9 +56,29 @@ pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) {
     }
 }
 
+/// Tells what the `.print` in this line of the source called `name` says. It is no warning.
+pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>>, text: &[u8]) {
+    let file = file_of(name, inclusion);
+    let text = &*String::from_utf8_lossy(text);
+    match message::format() {
+        Format::Json => {
+            message::say_with(message::Kind::Note, text, &json!({ "file": file, "line": line }));
+        }
+        Format::Short | Format::Human => {
+            let (style, mut out) = (Style::new().bold(), anstream::stderr().lock());
+            // If nobody can read it, there is nobody to tell.
+            let _ = writeln!(out, "{file}:{line}: {style}note:{style:#} {}", Printable(text));
+        }
+    }
+}
+
 /// The file that a report is about: the source called `name`, or one that it includes.
 pub(crate) fn file<'a>(name: &'a str, report: &'a Report) -> &'a str {
-    report.inclusion.as_deref().map_or(name, |inclusion| &inclusion.path)
+    file_of(name, report.inclusion.as_ref())
+}
+
+fn file_of<'a>(name: &'a str, inclusion: Option<&'a Arc<Inclusion>>) -> &'a str {
+    inclusion.map_or(name, |inclusion| &inclusion.path)
 }
 
 /// Where that file is included, the place next to it first.

@@ -1,64 +1,256 @@
-//! Options of `llvm-mc` that are not taken here, each with the reason: a command of an LLVM test that has one is told so in
-//! words, and no option is passed over.
+//! Options of `llvm-mc` beside those of [`McArgs`](super::McArgs): those that change nothing here are taken, all others are
+//! refused, each with the reason and what to do. No option that would change the output is passed over.
 
 use std::ffi::OsString;
 
 use crate::failure::Failure;
 
-const INTERNAL: &str =
-    "it prints numbers and names of LLVM's own tables, which change from one LLVM to the next";
-const TEXT: &str = "the text that is printed here has one form";
-const DEBUG: &str = "debug information is made of what the source says, and of nothing else";
-const OTHER_ARCHITECTURES: &str = "it changes nothing in code of GPUs";
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    /// It changes nothing for this target.
+    Nothing,
+    /// It changes nothing in text. Objects would be others with it: the reason against it there.
+    NothingInText(&'static str),
+    /// The reason, and what to do.
+    Refused(&'static str),
+    /// The help page.
+    Help,
+}
+use Fate::{Help, Nothing, NothingInText, Refused};
 
-/// Names without dashes, and why they are not taken.
-const REFUSED: &[(&str, &str)] = &[
-    ("show-inst", INTERNAL),
-    ("show-inst-operands", INTERNAL),
-    ("as-lex", "it prints the tokens of LLVM's reader"),
-    ("mdis", TEXT),
-    ("cdis", TEXT),
-    ("M", TEXT),
-    ("output-asm-variant", TEXT),
-    ("preserve-comments", TEXT),
-    ("print-imm-hex", TEXT),
-    ("g", DEBUG),
-    ("dwarf-version", DEBUG),
-    ("dwarf64", DEBUG),
-    ("fdebug-compilation-dir", DEBUG),
-    ("fdebug-prefix-map", DEBUG),
-    ("main-file-name", DEBUG),
-    ("split-dwarf-file", DEBUG),
-    ("compress-debug-sections", "debug information is written as it is"),
-    ("save-temp-labels", "labels that begin with `.L` are not kept in files"),
-    ("L", "labels that begin with `.L` are not kept in files"),
-    ("n", "a source always begins in `.text`"),
-    ("runs", "a source is read once"),
-    ("validate-cfi", "what `.cfi_*` directives say is written and not checked"),
-    ("position-independent", OTHER_ARCHITECTURES),
-    ("large-code-model", OTHER_ARCHITECTURES),
-    ("no-exec-stack", OTHER_ARCHITECTURES),
-    ("mc-relax-all", OTHER_ARCHITECTURES),
-    ("target-abi", OTHER_ARCHITECTURES),
-    ("masm-hexfloats", OTHER_ARCHITECTURES),
-    ("masm-integers", OTHER_ARCHITECTURES),
-    ("motorola-integers", OTHER_ARCHITECTURES),
-    ("crel", "relocations are written as LLVM does without it"),
-    ("help-list", "`wavemill mc --help` lists what is taken"),
-    ("help-hidden", "`wavemill mc --help` lists what is taken"),
+const LEXER: &str =
+    "numbers are read as tests of GPU code have them: write 0x1F for hexadecimal and 0b101 for binary ones";
+const INTERNAL: &str = "it prints numbers and names of LLVM's own tables, which change from one LLVM to the next: leave it out; `wavemill explain` shows the fields and operands of an instruction";
+const MARKS: &str = "text has no marks and colours here: use -disassemble";
+const LABELS: &str =
+    "labels that begin with `.L` are not kept in files: give them names that begin otherwise";
+const LINES: &str = "line tables are of version 4, or 5 if the source has a file 0: leave it out";
+const RELOCATIONS: &str = "relocations are written as LLVM does without it: leave it out";
+
+/// Names without dashes, whether a value belongs to them, and what becomes of them.
+const OPTIONS: &[(&str, bool, Fate)] = &[
+    // Other architectures, other systems, and what only measures.
+    ("emit-compact-unwind-non-canonical", false, Nothing),
+    ("emit-dwarf-unwind", true, Nothing),
+    ("fdpic", false, Nothing),
+    ("implicit-mapsyms", false, Nothing),
+    ("incremental-linker-compatible", false, Nothing),
+    ("large-code-model", false, Nothing),
+    ("mc-relax-all", false, Nothing),
+    ("no-deprecated-warn", false, Nothing),
+    ("no-type-check", false, Nothing),
+    ("position-independent", false, Nothing),
+    ("runs", true, Nothing),
+    ("stats", false, Nothing),
+    ("target-abi", true, Nothing),
+    ("time-passes", false, Nothing),
+    ("verify-machineinstrs", false, Nothing),
+    ("x86-asm-syntax", true, Nothing),
+    ("x86-relax-relocations", false, Nothing),
+    // The printer of AMDGPU has one syntax, and does not look at this.
+    ("output-asm-variant", true, Nothing),
+    ("print-imm-hex", false, Nothing),
+    // Only -g would use them.
+    ("main-file-name", true, Nothing),
+    ("fdebug-compilation-dir", true, Nothing),
+    ("compress-debug-sections", true, NothingInText("debug information is written as it is: leave it out")),
+    ("crel", false, NothingInText(RELOCATIONS)),
+    ("dwarf-version", true, NothingInText(LINES)),
+    ("dwarf64", false, NothingInText(LINES)),
+    ("fdebug-prefix-map", true, NothingInText("folders are written as the source names them: leave it out")),
+    (
+        "no-exec-stack",
+        false,
+        NothingInText(
+            "the section `.note.GNU-stack` is not made: leave it out, no loader of code objects reads it",
+        ),
+    ),
+    ("save-temp-labels", false, NothingInText(LABELS)),
+    ("L", false, NothingInText(LABELS)),
+    ("split-dwarf-file", true, Refused("all goes into one file: leave it out")),
+    (
+        "g",
+        false,
+        Refused(
+            "debug information is made of what the source says, and of nothing else: `.file` and `.loc` in the source make line tables",
+        ),
+    ),
+    ("gsframe", false, Nothing),
+    ("validate-cfi", false, Refused("what `.cfi_*` directives say is written and not checked: leave it out")),
+    ("show-inst", false, Refused(INTERNAL)),
+    ("asm-show-inst", false, Refused(INTERNAL)),
+    ("show-inst-operands", false, Refused(INTERNAL)),
+    ("print-options", false, Refused(INTERNAL)),
+    ("print-all-options", false, Refused(INTERNAL)),
+    (
+        "as-lex",
+        false,
+        Refused(
+            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` tells what became of each statement",
+        ),
+    ),
+    ("mdis", false, Refused(MARKS)),
+    ("cdis", false, Refused(MARKS)),
+    (
+        "M",
+        true,
+        Refused("the printer of AMDGPU has no options, and llvm-mc refuses all values: leave it out"),
+    ),
+    ("preserve-comments", false, Refused("comments are not printed: leave it out")),
+    (
+        "n",
+        false,
+        Refused(
+            "a source always begins in `.text`: leave it out, or begin the source with a section of its own",
+        ),
+    ),
+    ("masm-hexfloats", false, Refused(LEXER)),
+    ("masm-integers", false, Refused(LEXER)),
+    ("motorola-integers", false, Refused(LEXER)),
+    ("help-hidden", false, Help),
+    ("help-list", false, Help),
+    ("help-list-hidden", false, Help),
 ];
 
-/// The first of the options behind `mc` that is not taken, as a mistake of the command line.
-pub(super) fn refused(options: &[OsString]) -> Option<Failure> {
-    let options =
-        options.iter().map_while(|option| (option != "--").then(|| option.to_str().unwrap_or_default()));
-    for option in options {
-        let Some(name) = option.strip_prefix('-') else { continue };
-        let name = name.trim_start_matches('-').split('=').next().unwrap_or_default();
-        if let Some((name, reason)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            let failure = Failure::usage(format!("llvm-mc's -{name} is not taken here: {reason}"));
-            return Some(failure.help("`wavemill mc --help` lists the options that are."));
+/// Switches of [`McArgs`](super::McArgs), which may be given as `-name=0`, too.
+const SWITCHES: &[&str] = &["fatal-warnings", "hex", "no-warn", "show-encoding"];
+
+/// The truth that a switch's value is, as LLVM reads it; none given is true.
+fn truth(value: Option<&str>) -> Option<bool> {
+    match value {
+        None | Some("" | "1" | "true" | "TRUE" | "True") => Some(true),
+        Some("0" | "false" | "FALSE" | "False") => Some(false),
+        Some(_) => None,
+    }
+}
+
+/// The name and the value of an option with one or two dashes.
+fn parts(option: &str) -> Option<(&str, Option<&str>)> {
+    let name = option.strip_prefix('-')?;
+    let name = name.strip_prefix('-').unwrap_or(name);
+    Some(name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value))))
+}
+
+/// The options behind `mc` without those that change nothing, for the reader of the command line.
+///
+/// # Errors
+/// The first that is not taken, as a mistake of the command line.
+pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    let object = writes_object(&options);
+    let mut kept = Vec::with_capacity(options.len());
+    let mut options = options.into_iter();
+    while let Some(option) = options.next() {
+        if option == "--" {
+            kept.push(option);
+            break;
+        }
+        let Some((name, value)) = option.to_str().and_then(parts) else {
+            kept.push(option);
+            continue;
+        };
+        if super::takes_value(name) && value.is_none() {
+            kept.push(option);
+            kept.extend(options.next());
+            continue;
+        }
+        let wrong = |value: &str| {
+            Failure::usage(format!("-{name}: expected 1 or 0, found `{value}`"))
+                .help("1 is what it means without a value; true and false are taken, too.")
+        };
+        if let (true, Some(text)) = (SWITCHES.contains(&name), value) {
+            if truth(value).ok_or_else(|| wrong(text))? {
+                kept.push(format!("--{name}").into());
+            }
+            continue;
+        }
+        let Some(&(_, takes_value, fate)) = OPTIONS.iter().find(|(known, ..)| *known == name) else {
+            kept.push(option);
+            continue;
+        };
+        let refused = |reason: &str| {
+            Failure::usage(format!("llvm-mc's -{name} is not taken here: {reason}"))
+                .help("`wavemill mc --help` lists the options that are.")
+        };
+        let unchanged = match (takes_value, name) {
+            (true, "compress-debug-sections") => value == Some("none"),
+            (true, "dwarf-version") => value == Some("4"),
+            (true, _) => false,
+            // A switch that is off.
+            (false, _) => !truth(value).ok_or_else(|| wrong(value.unwrap_or_default()))?,
+        };
+        match fate {
+            Help => kept.push("--help".into()),
+            Refused(reason) if !unchanged => return Err(refused(reason)),
+            NothingInText(reason) if object && !unchanged => return Err(refused(reason)),
+            Refused(_) | Nothing | NothingInText(_) => {
+                if takes_value && value.is_none() && options.next().is_none() {
+                    return Err(Failure::usage(format!(
+                        "-{name}: expected a value, found the end of the line"
+                    )));
+                }
+            }
         }
     }
-    None
+    kept.extend(options);
+    Ok(kept)
+}
+
+/// Whether the options ask for an object.
+fn writes_object(options: &[OsString]) -> bool {
+    let mut options =
+        options.iter().map_while(|option| (option != "--").then(|| option.to_str().unwrap_or_default()));
+    while let Some(option) = options.next() {
+        match parts(option) {
+            Some(("filetype", Some(value))) => return value == "obj",
+            Some(("filetype", None)) => return options.next() == Some("obj"),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OsString, settled};
+
+    fn read(line: &str) -> Result<String, String> {
+        let options = line.split(' ').map(OsString::from).collect();
+        let kept = settled(options).map_err(|failure| failure.message)?;
+        Ok(kept.iter().map(|option| option.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn what_changes_nothing_is_left_out() {
+        for (line, kept) in [
+            ("--mcpu=gfx906 --mc-relax-all a.s", "--mcpu=gfx906 a.s"),
+            ("--runs 2 a.s", "a.s"),
+            ("--output-asm-variant=0 --print-imm-hex a.s", "a.s"),
+            ("--show-encoding=0 --hex=true a.s", "--hex a.s"),
+            ("-g=false --preserve-comments=0 a.s", "a.s"),
+            ("--dwarf-version=5 --no-exec-stack a.s", "a.s"),
+            ("--dwarf-version=4 --filetype=obj a.s", "--filetype=obj a.s"),
+            ("-o -g --mattr -n -- -g", "-o -g --mattr -n -- -g"),
+            ("--help-hidden", "--help"),
+            ("--no-such=1 a.s", "--no-such=1 a.s"),
+        ] {
+            assert_eq!(read(line).as_deref(), Ok(kept), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_would_change_the_output_is_refused() {
+        for (line, message) in [
+            ("--show-inst", "llvm-mc's -show-inst is not taken here: it prints numbers"),
+            ("-g a.s", "llvm-mc's -g is not taken here: debug information"),
+            ("--no-exec-stack --filetype obj a.s", "llvm-mc's -no-exec-stack is not taken here"),
+            ("--dwarf-version=5 --filetype=obj", "llvm-mc's -dwarf-version is not taken here"),
+            ("--show-encoding=yes", "-show-encoding: expected 1 or 0, found `yes`"),
+            ("--mc-relax-all=2", "-mc-relax-all: expected 1 or 0, found `2`"),
+            ("a.s --runs", "-runs: expected a value, found the end of the line"),
+        ] {
+            let told = read(line).expect_err(line);
+            assert!(told.starts_with(message), "{line}: {told}");
+        }
+    }
 }

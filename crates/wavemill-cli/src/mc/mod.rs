@@ -1,15 +1,18 @@
 //! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
 
+mod directives;
 mod disassemble;
+mod kernel;
 mod llvm_options;
 mod system;
 mod text;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use wavemill_asm::{InstructionSet, Options, Report, assemble_with};
+use wavemill_asm::{Event, InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
@@ -21,8 +24,10 @@ use crate::message::{self, Format};
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-mistakes, as llvm-mc's is. Options of llvm-mc that are not listed above are refused, with the
-reason; -show-inst is one, which prints numbers of LLVM's own tables.
+mistakes, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
+written (-mc-relax-all, -output-asm-variant, and -dwarf-version with text), and refused otherwise,
+with the reason: -show-inst prints numbers of LLVM's own tables.
+What `.print` says is written to the standard output, in front of everything else.
 
 Examples:
   wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
@@ -74,9 +79,9 @@ pub(crate) struct McArgs {
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(4..=6), default_value = "6")]
     amdhsa_code_object_version: u8,
     /// Tell no warnings
-    #[arg(short = 'W', long, conflicts_with = "fatal_warnings")]
+    #[arg(short = 'W', long)]
     no_warn: bool,
-    /// Tell warnings as mistakes
+    /// Tell warnings as mistakes, unless none are told
     #[arg(long)]
     fatal_warnings: bool,
     /// Print the version
@@ -94,9 +99,22 @@ enum FileType {
     Null,
 }
 
-/// An option of llvm-mc on the command line that is not taken.
-pub(crate) fn refused_option(args: &[OsString]) -> Option<Failure> {
-    llvm_options::refused(args.get(command_place(args)? + 1..)?)
+/// The command line without those options of llvm-mc that change nothing.
+///
+/// # Errors
+/// An option of llvm-mc that is not taken.
+pub(crate) fn settled(mut args: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    if let Some(at) = command_place(&args) {
+        let options = args.split_off(at + 1);
+        args.extend(llvm_options::settled(options)?);
+    }
+    Ok(args)
+}
+
+/// Whether an option of [`McArgs`], without its dashes, has a value behind it.
+fn takes_value(name: &str) -> bool {
+    ["triple", "arch", "mcpu", "mattr", "filetype", "o", "defsym", "I", "amdhsa-code-object-version"]
+        .contains(&name)
 }
 
 /// Whether a command line runs `mc`.
@@ -122,22 +140,39 @@ fn command_place(args: &[OsString]) -> Option<usize> {
     (only_options && !value_itself).then_some(at)
 }
 
-/// The options with one dash become those with two, which the reader of the command line knows.
+/// The options with one dash become those with two, which the reader of the command line knows; and llvm-mc's `-color` has
+/// no value.
 pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
     let Some(at) = command_place(&args) else { return args };
     let mut behind = false;
-    let rewrite = |(index, arg): (usize, OsString)| {
+    let mut rewritten: Vec<OsString> = Vec::with_capacity(args.len());
+    let mut args = args.into_iter().enumerate().peekable();
+    while let Some((index, arg)) = args.next() {
         behind |= arg == "--";
         let text = arg.to_str().unwrap_or_default();
-        let long = text.len() > 2 && text.starts_with('-') && !text.starts_with("--");
-        // A number, or a folder or file right behind its letter.
-        let other = text.starts_with("-I") || text.starts_with("-o") && text.as_bytes().get(2) != Some(&b'u');
-        if index <= at || behind || !long || other {
-            return arg;
+        if index <= at || behind || !text.starts_with('-') {
+            rewritten.push(arg);
+            continue;
         }
-        OsString::from(format!("-{text}"))
-    };
-    args.into_iter().enumerate().map(rewrite).collect()
+        // A folder or file right behind its letter.
+        let joined =
+            text.starts_with("-I") || text.starts_with("-o") && text.as_bytes().get(2) != Some(&b'u');
+        let long = text.len() > 2 && !text.starts_with("--") && !joined;
+        let option = if long { format!("-{text}").into() } else { arg.clone() };
+        let next = args.peek().and_then(|(_, next)| next.to_str());
+        let option = match (option.to_str(), next) {
+            (Some("--color"), Some("auto" | "always" | "never")) => option,
+            (Some("--color" | "--color=1" | "--color=true"), _) => "--color=always".into(),
+            (Some("--color=0" | "--color=false"), _) => "--color=never".into(),
+            _ => option,
+        };
+        let value = takes_value(option.to_str().unwrap_or_default().trim_start_matches('-'));
+        rewritten.push(option);
+        if value {
+            rewritten.extend(args.next().map(|(_, value)| value));
+        }
+    }
+    rewritten
 }
 
 fn parse_triple(text: &str) -> Result<String, String> {
@@ -229,20 +264,32 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         symbols: &symbols,
         ..Options::default()
     };
-    let mut writer = text::Text::new(&bytes, args.show_encoding);
-    for (name, value) in &symbols {
-        writer.define(name, *value);
-    }
     let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
-    if hsa {
-        writer.target(&id);
-    }
-    let assembled = assemble_with(&*bytes, &options, &mut |event| {
-        if args.filetype == FileType::Asm {
-            writer.event(&event);
+    let mut taken = HashSet::new();
+    let (assembled, writer, printed) = loop {
+        let mut writer =
+            text::Text::new(args.show_encoding, id.clone(), args.amdhsa_code_object_version, taken);
+        for (name, value) in &symbols {
+            writer.define(name, *value);
         }
-    });
-    let fatal = args.fatal_warnings && !assembled.warnings.is_empty();
+        if hsa {
+            writer.target();
+        }
+        let mut printed = Vec::new();
+        let assembled = assemble_with(&*bytes, &options, &mut |event| match event {
+            Event::Print { text, .. } => printed.extend(text.iter().chain(b"\n")),
+            event if args.filetype == FileType::Asm => writer.event(&event),
+            _ => {}
+        });
+        // The source has a name that has been given to a place.
+        match writer.clash() {
+            Some(all) => taken = all,
+            None => break (assembled, writer, printed),
+        }
+    };
+    // llvm-mc's own text waits in a buffer, too.
+    std::io::stdout().lock().write_all(&printed)?;
+    let fatal = args.fatal_warnings && !args.no_warn && !assembled.warnings.is_empty();
     let right = assembled.reports.is_empty() && !fatal;
     tell(&name, Level::Error, &assembled.reports);
     match (fatal, args.no_warn) {
@@ -328,6 +375,9 @@ mod tests {
             ("wavemill mc --mcpu gfx906 -o a.o a.s", "wavemill mc --mcpu gfx906 -o a.o a.s"),
             ("wavemill mc -Ifolder -oa.o -- -name", "wavemill mc -Ifolder -oa.o -- -name"),
             ("wavemill --color never mc -arch=amdgcn", "wavemill --color never mc --arch=amdgcn"),
+            ("wavemill mc -color a.s", "wavemill mc --color=always a.s"),
+            ("wavemill mc --color never -color=0", "wavemill mc --color never --color=never"),
+            ("wavemill mc -mattr -xnack -hex", "wavemill mc --mattr -xnack --hex"),
             ("wavemill run -mc mc", "wavemill run -mc mc"),
             ("wavemill --log-file mc dis -x", "wavemill --log-file mc dis -x"),
             ("wavemill info mc -x", "wavemill info mc -x"),

@@ -1,18 +1,21 @@
 //! Assembly as `llvm-mc` prints it.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
-use wavemill_asm::Event;
 use wavemill_asm::gcn::print;
-use wavemill_isa::gcn::Inst;
+use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
+use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
-use crate::symbolic::{Field, Symbolic, symbolic};
+use super::directives::Sections;
+use super::kernel::Descriptor;
+use crate::symbolic::{Field, Symbolic, literals_marked, symbolic};
 
 /// The column of comments; the tab in front of an instruction does not count.
 const COMMENT_COLUMN: usize = 40;
+/// What the names of places begin with; a number follows.
+const TEMPORARY: &str = ".Ltmp";
 
 /// Pads the text that begins at `start`, and appends the encoding.
 pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
@@ -21,71 +24,152 @@ pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
     let _ = write!(out, "{:blanks$}; encoding: [{}]", "", bytes.join(","));
 }
 
+/// Names for places that have none in the source: `.`, and labels such as `1:`.
+#[derive(Debug, Default)]
+struct Temporaries {
+    /// The number of the next name.
+    next: u32,
+    /// Numbers of names that the source has itself, as earlier readings have found.
+    taken: HashSet<u32>,
+    /// Numbers of names that this reading has found in the source, and that it has given.
+    found: HashSet<u32>,
+    given: HashSet<u32>,
+}
+
+impl Temporaries {
+    fn give(&mut self) -> u32 {
+        while self.taken.contains(&self.next) {
+            self.next += 1;
+        }
+        self.given.insert(self.next);
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Looks for names of this kind in a statement.
+    fn look(&mut self, statement: &str) {
+        for (at, _) in statement.match_indices(TEMPORARY) {
+            let digits = statement.get(at + TEMPORARY.len()..).unwrap_or_default();
+            let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+            self.found.extend(digits.get(..length).and_then(|digits| digits.parse::<u32>().ok()));
+        }
+    }
+}
+
+/// The symbols that have got a number so far.
+#[derive(Debug, Default)]
+struct Numbers(HashMap<String, i64>);
+
+impl Symbols for Numbers {
+    fn absolute(&self, name: &str) -> Option<i64> {
+        self.0.get(name).copied()
+    }
+}
+
 /// The text in the making.
 pub(super) struct Text {
-    /// Whether each line of the source is empty, or a comment between `/*` and `*/`.
-    blank: Vec<bool>,
     encodings: bool,
-    out: String,
+    pub(super) out: String,
     /// Whether lines of metadata are being read.
     metadata: bool,
-    /// How many places have got names of their own.
-    temporaries: u32,
+    temporaries: Temporaries,
     /// How often each label such as `1:` has stood in the source.
     numbered: HashMap<String, u64>,
     /// The names that these have got, and those that have been referred to.
     names: HashMap<(String, u64), u32>,
+    numbers: Numbers,
+    pub(super) sections: Sections,
+    /// The target, and whether the text begins with it.
+    pub(super) target: TargetId,
+    has_target: bool,
+    /// The kernel descriptor whose directives are being read.
+    pub(super) descriptor: Option<Descriptor>,
+    /// The version of the code object format.
+    pub(super) version: u8,
 }
 
 impl Text {
-    pub(super) fn new(source: &[u8], encodings: bool) -> Text {
-        let is_blank = |line: &[u8]| {
-            let line = line.trim_ascii();
-            line.is_empty() || line.starts_with(b"/*") && line.ends_with(b"*/")
-        };
-        let blank = source.split(|byte| *byte == b'\n').map(is_blank).collect();
-        let (numbered, names) = (HashMap::new(), HashMap::new());
-        Text { blank, encodings, out: String::new(), metadata: false, temporaries: 0, numbered, names }
+    /// `taken` has the numbers of names that the source has itself: see [`clash`](Text::clash).
+    pub(super) fn new(encodings: bool, target: TargetId, version: u8, taken: HashSet<u32>) -> Text {
+        Text {
+            encodings,
+            out: String::new(),
+            metadata: false,
+            temporaries: Temporaries { taken, ..Temporaries::default() },
+            numbered: HashMap::new(),
+            names: HashMap::new(),
+            numbers: Numbers::default(),
+            sections: Sections::default(),
+            target,
+            has_target: false,
+            descriptor: None,
+            version,
+        }
     }
 
     /// A symbol that the command line sets.
     pub(super) fn define(&mut self, name: &str, value: i64) {
+        self.know(name, Some(value));
         // A String takes any text.
         let _ = writeln!(self.out, ".set {name}, {value}");
     }
 
     /// What stands first for the AMD HSA platform.
-    pub(super) fn target(&mut self, id: &TargetId) {
+    pub(super) fn target(&mut self) {
+        self.has_target = true;
+        let id = &self.target;
         // A String takes any text.
         let _ = writeln!(self.out, "\t.amdgcn_target \"amdgcn-amd-amdhsa--{id}\"");
+    }
+
+    /// Whether the target that `name` means, between quotes, has been printed.
+    pub(super) fn has_target(&self, name: &str) -> bool {
+        let same = TargetId::parse(name.trim_matches('"')).is_some_and(|target| target == self.target);
+        self.has_target && same
     }
 
     pub(super) fn finish(self) -> String {
         self.out
     }
 
+    /// The numbers of all names in the source that are like those given to places, if one of them has been given. Then
+    /// the text is to be made again with others.
+    pub(super) fn clash(&self) -> Option<HashSet<u32>> {
+        let Temporaries { found, given, taken, .. } = &self.temporaries;
+        (!found.is_disjoint(given)).then(|| found | taken)
+    }
+
+    /// From here on a symbol is this number, or none that is known.
+    pub(super) fn know(&mut self, name: &str, value: Option<i64>) {
+        match value {
+            Some(value) => self.numbers.0.insert(name.to_owned(), value),
+            None => self.numbers.0.remove(name),
+        };
+    }
+
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Instruction { inst, text, unresolved, .. } => {
+                self.temporaries.look(text);
                 let expression = unresolved.clone().and_then(|span| text.get(span));
                 self.instruction(inst, text, expression);
             }
             Event::Label { name, .. } => {
+                self.temporaries.look(name);
                 if name.bytes().all(|byte| byte.is_ascii_digit()) {
                     let count = self.numbered.entry((*name).to_owned()).or_default();
                     *count += 1;
                     let count = *count;
                     let number = self.name_of(name, count);
                     // A String takes any text.
-                    let _ = writeln!(self.out, ".Ltmp{number}:");
+                    let _ = writeln!(self.out, "{TEMPORARY}{number}:");
                     return;
                 }
                 self.out.push_str(name);
                 self.out.push_str(":\n");
             }
-            Event::Other { line, inclusion, text, .. } => {
-                let blank =
-                    inclusion.is_none() && self.blank.get(line.wrapping_sub(1)).copied().unwrap_or_default();
+            Event::Other { text, blank, .. } => {
+                self.temporaries.look(text);
                 match text.trim() {
                     ".end_amdgpu_metadata" => self.metadata = false,
                     // YAML, whose blanks count.
@@ -95,7 +179,7 @@ impl Text {
                         return;
                     }
                     ".amdgpu_metadata" => self.metadata = true,
-                    "" if blank => self.out.push('\n'),
+                    "" if *blank && self.descriptor.is_none() => self.out.push('\n'),
                     _ => {}
                 }
                 if !text.trim().is_empty() {
@@ -108,14 +192,27 @@ impl Text {
 
     /// The number in the name of a label such as `1:`, the so-manieth of its kind.
     fn name_of(&mut self, label: &str, count: u64) -> u32 {
-        *self.names.entry((label.to_owned(), count)).or_insert_with(|| {
-            self.temporaries += 1;
-            self.temporaries - 1
-        })
+        let key = (label.to_owned(), count);
+        if let Some(&number) = self.names.get(&key) {
+            return number;
+        }
+        let number = self.temporaries.give();
+        self.names.insert(key, number);
+        number
     }
 
-    /// An expression, or the operands of a directive, with names for `1b` and `1f`.
-    fn with_names(&mut self, text: &str) -> String {
+    /// The name that `1b` or `1f` has got.
+    fn numbered_name(&mut self, word: &str) -> Option<String> {
+        let digits = word
+            .strip_suffix(['b', 'f'])
+            .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let last = self.numbered.get(digits).copied().unwrap_or_default();
+        let number = self.name_of(digits, last + u64::from(word.ends_with('f')));
+        Some(format!("{TEMPORARY}{number}"))
+    }
+
+    /// The operands of a directive that cannot be read as expressions, with names for `1b` and `1f`.
+    pub(super) fn with_names(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         let is_name = |c: char| c.is_alphanumeric() || "_.$@?".contains(c);
@@ -126,16 +223,8 @@ impl Text {
                 false => first.len_utf8(),
             };
             let (word, behind) = rest.split_at(length);
-            let digits = word
-                .strip_suffix(['b', 'f'])
-                .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
-            match digits {
-                Some(digits) => {
-                    let last = self.numbered.get(digits).copied().unwrap_or_default();
-                    let number = self.name_of(digits, last + u64::from(word.ends_with('f')));
-                    // A String takes any text.
-                    let _ = write!(out, ".Ltmp{number}");
-                }
+            match self.numbered_name(word) {
+                Some(name) => out.push_str(&name),
                 None => out.push_str(word),
             }
             rest = behind;
@@ -144,22 +233,44 @@ impl Text {
         out
     }
 
+    /// Expressions with commas between them: their texts, and their values if they are known. `None` if they are none.
+    /// Where the place of the statement stands in one, it gets a label in front.
+    pub(super) fn expressions(&mut self, text: &str) -> Option<Vec<(String, Option<i64>)>> {
+        let numbers = std::mem::take(&mut self.numbers);
+        let printed = printed_expressions(text, &numbers, &mut |name| match name {
+            "." => {
+                let number = self.temporaries.give();
+                // A String takes any text.
+                let _ = writeln!(self.out, "{TEMPORARY}{number}:");
+                Some(format!("{TEMPORARY}{number}"))
+            }
+            name => self.numbered_name(name),
+        });
+        self.numbers = numbers;
+        let printed = printed.ok()?;
+        Some(printed.into_iter().map(|expression| (expression.text, expression.value)).collect())
+    }
+
     fn instruction(&mut self, inst: &Inst, written: &str, expression: Option<&str>) {
-        self.out.push('\t');
-        let start = self.out.len();
         let (bytes, size) = inst.encode();
         let mut list: Vec<String> = bytes.iter().take(size).map(|byte| format!("{byte:#04x}")).collect();
         let Some(expression) = expression else {
-            // A String takes any text.
-            let _ = print(&mut self.out, inst);
+            self.out.push('\t');
+            let start = self.out.len();
+            match with_lit(inst, written, &self.numbers) {
+                Some(text) => self.out.push_str(&text),
+                None => plain(&mut self.out, inst),
+            }
             if self.encodings {
                 encoding(&mut self.out, start, &list);
             }
             self.out.push('\n');
             return;
         };
-        let expression: String = expression.chars().filter(|c| !c.is_whitespace()).collect();
-        let expression = self.with_names(&without_needless_parentheses(&expression));
+        let printed = self.expressions(expression).and_then(|all| all.into_iter().next());
+        let expression = printed.map_or_else(|| self.with_names(expression), |(text, _)| text);
+        self.out.push('\t');
+        let start = self.out.len();
         let symbolic = symbolic(inst, &expression);
         self.out.push_str(symbolic.as_ref().map_or(written, |symbolic| &symbolic.text));
         if self.encodings {
@@ -179,94 +290,75 @@ impl Text {
         }
         self.out.push('\n');
     }
+}
 
-    /// Prints a directive.
-    fn directive(&mut self, statement: &str) {
-        let length = statement.find(char::is_whitespace).unwrap_or(statement.len());
-        let (name, rest) = statement.split_at(length);
-        let rest = self.with_names(rest.trim());
-        let rest = rest.as_str();
-        // A String takes any text.
-        let _ = match name {
-            ".ascii" if !rest.is_ascii() => self.string(rest),
-            ".byte" => self.values(".byte", rest),
-            ".short" | ".hword" | ".2byte" | ".half" => self.values(".short", rest),
-            ".long" | ".int" | ".4byte" | ".word" => self.values(".long", rest),
-            ".quad" | ".8byte" => self.values(".quad", rest),
-            ".global" => writeln!(self.out, "\t.globl\t{rest}"),
-            ".size" if rest.contains(", .-") || rest.contains(",.-") => {
-                let temporary = self.temporaries;
-                self.temporaries += 1;
-                let (symbol, size) = rest.split_once(',').unwrap_or((rest, ""));
-                let size = size.trim().strip_prefix('.').unwrap_or_default();
-                writeln!(self.out, ".Ltmp{temporary}:\n\t.size\t{symbol}, .Ltmp{temporary}{size}")
-            }
-            ".set" | ".equ" | ".equiv" => self.set(rest),
-            ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
-            // An assignment.
-            _ if rest.starts_with('=') => {
-                writeln!(self.out, ".set {name}, {}", rest.trim_start_matches('=').trim())
-            }
-            _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
-            _ => writeln!(self.out, "\t{name}\t{rest}"),
-        };
-    }
-
-    fn set(&mut self, rest: &str) -> fmt::Result {
-        let (symbol, value) = rest.split_once(',').unwrap_or((rest, ""));
-        let (symbol, value) = (symbol.trim(), value.trim());
-        writeln!(self.out, ".set {symbol}, {value}\n\t.no_dead_strip\t{symbol}")
-    }
-
-    /// A string with characters that LLVM writes as escapes.
-    fn string(&mut self, rest: &str) -> fmt::Result {
-        self.out.push_str("\t.ascii\t");
-        for byte in rest.bytes() {
-            match byte.is_ascii() {
-                true => self.out.push(char::from(byte)),
-                false => write!(self.out, "\\{byte:03o}")?,
-            }
+/// The text of an instruction whose fields are all known.
+fn plain(out: &mut String, inst: &Inst) {
+    let start = out.len();
+    // A String takes any text.
+    let _ = print(out, inst);
+    // llvm-mc prints an inline float by its name here, as it is written, and by its bits when it takes code apart.
+    for (_, operand) in inst.operands() {
+        if let Operand::Float(float) = operand
+            && float != InlineFloat::InvTwoPi
+            && let Some(text) = out.get(start..)
+            && !text.contains(float.name())
+            && let Some(at) = text.find(&format!("{:#x}", float.f16_bits()))
+        {
+            let end = start + at + format!("{:#x}", float.f16_bits()).len();
+            out.replace_range(start + at..end, float.name());
         }
-        writeln!(self.out)
-    }
-
-    fn values(&mut self, name: &str, list: &str) -> fmt::Result {
-        for value in list.split(',').map(str::trim) {
-            let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
-            let number = match digits {
-                Some(digits) => u64::from_str_radix(digits, 16).ok(),
-                None => value.parse().ok(),
-            };
-            match number {
-                Some(number) => writeln!(self.out, "\t{name}\t{number}")?,
-                None => writeln!(self.out, "\t{name}\t{value}")?,
-            }
-        }
-        Ok(())
     }
 }
 
-/// An expression without parentheses around what it begins with, if they change nothing, as LLVM prints it:
-/// `(a-b)+4` is `a-b+4`.
-fn without_needless_parentheses(expression: &str) -> Cow<'_, str> {
-    let needless =
-        expression.strip_prefix('(').and_then(|rest| rest.split_once(')')).filter(|(inner, behind)| {
-            let is_sum = |c: char| c.is_alphanumeric() || "_.$@+-".contains(c);
-            inner.chars().all(is_sum)
-                && (behind.is_empty() || behind.starts_with(['+', '-']))
-                && !behind.contains(['*', '/', '%', '<', '>', '&', '|', '^', '!', '='])
-        });
-    match needless {
-        Some((inner, behind)) => format!("{inner}{behind}").into(),
-        None => expression.into(),
+/// The text of an instruction with `lit(...)` where it is written so, although no other number would be read without it.
+fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
+    if !written.contains("lit") {
+        return None;
     }
+    let (marked, marker) = literals_marked(inst)?;
+    let literal = inst.literal()?;
+    let mut text = String::new();
+    let mut sources = written.split(',');
+    for (index, operand) in marked.split(',').enumerate() {
+        let source: String = sources.next()?.chars().filter(|c| !c.is_whitespace()).collect();
+        text.push_str(if index == 0 { "" } else { "," });
+        // Within bars LLVM forgets it.
+        let inner = source.split_once("lit(").filter(|(before, _)| !before.ends_with('|'));
+        let number = match inner.and_then(|(_, inner)| inner.get(..closing(inner)?)) {
+            // Negative numbers have all 64 bits.
+            Some(inner) => match printed_expressions(inner, numbers, &mut |_| None).as_deref() {
+                Ok([PrintedExpression { value: Some(value), .. }]) if *value < 0 => {
+                    format!("lit({value:#x})")
+                }
+                _ => format!("lit({literal:#x})"),
+            },
+            None if operand.contains(&marker) => return None,
+            None => String::new(),
+        };
+        text.push_str(&operand.replace(&marker, &number));
+    }
+    Some(text)
+}
+
+/// Where the parenthesis ends that is open at the start.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 1;
+    text.bytes().position(|byte| {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth == 0
+    })
 }
 
 /// What LLVM calls the way in which a value goes into its field.
 fn kind(field: Field, expression: &str) -> &'static str {
     // A difference, and half of an address, are data; any other literal is counted from its place.
-    let mut parts = expression.split('-').skip(1);
-    let difference = parts.any(|part| !part.starts_with(|c: char| c.is_ascii_digit()));
+    let difference = expression.match_indices('-').any(|(at, _)| {
+        let (before, behind) = expression.split_at(at);
+        let is_end = |c: char| c.is_alphanumeric() || "_.$@?)\"".contains(c);
+        before.ends_with(is_end)
+            && !behind.get(1..).unwrap_or_default().starts_with(|c: char| c.is_ascii_digit())
+    });
     match field {
         Field::Branch => "fixup_si_sopp_br",
         Field::Half => "FK_Data_2",

@@ -177,6 +177,15 @@ impl Directive {
         }
     }
 
+    /// The user SGPRs that are needed if it has this value.
+    pub fn user_sgprs(&self, value: u32) -> u32 {
+        match self.effect {
+            Effect::UserSgprs(_, _, count) if value != 0 => count,
+            Effect::Preload(..) => value,
+            _ => 0,
+        }
+    }
+
     /// The value that holds where it is not given; `None` where there is none: it is required, or computed.
     pub fn default_for(&self, target: &TargetId) -> Option<u32> {
         match self.default {

@@ -218,17 +218,21 @@ impl Attempt<'_> {
                 report::scalar_offset(argument, *value, self.target)?
             }
             Value::Constant(value) if spec.role == Role::Literal => {
-                constant::literal(self.form.op.row(), spec, *value).map_err(misfit)?
+                constant::literal(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
             }
             Value::Constant(value) => {
                 constant::operand(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
             }
-            Value::Literal(value) => constant::literal(self.form.op.row(), spec, *value).map_err(misfit)?,
+            Value::Literal(value) => {
+                constant::literal(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
+            }
             Value::Symbolic(_) => {
                 let (kind, operand) = if spec.ty.elem == Elem::Branch {
                     (FixupKind::Branch, Operand::Imm(0))
                 } else if spec.ty.elem.is_immediate() {
                     (FixupKind::Half, Operand::Imm(0))
+                } else if spec.ty.bits() != 32 && source_index(spec.role).is_some() {
+                    return Err(report::symbol_of_other_width(argument, spec.ty.bits()));
                 } else {
                     let at = if self.form.encoding == Encoding::Vop2Literal {
                         4

@@ -73,6 +73,13 @@ impl Kind {
         }
     }
 
+    /// The bits with the sign cleared (`abs`), and then changed (`neg`).
+    const fn with_sign(self, bits: u64, abs: bool, neg: bool) -> u64 {
+        let sign = 1u64 << (self.width() - 1);
+        let bits = if abs { bits & !sign } else { bits };
+        if neg { bits ^ sign } else { bits }
+    }
+
     /// The bits of an inline float; `None` where integers do not stand for floats.
     fn inline_bits(self, float: InlineFloat) -> Option<u64> {
         Some(match self {
@@ -94,11 +101,7 @@ pub(super) fn operand(
     neg: bool,
 ) -> Result<Operand, Misfit> {
     let kind = kind(row, spec);
-    let modified = |bits: u64| {
-        let sign = 1u64 << (kind.width() - 1);
-        let bits = if abs { bits & !sign } else { bits };
-        if neg { bits ^ sign } else { bits }
-    };
+    let modified = |bits: u64| kind.with_sign(bits, abs, neg);
     match constant {
         Constant::Int(value) if !(abs || neg) => integer(row, kind, value),
         // The bits of an integer and the double that they are the upper half of change differently.
@@ -111,9 +114,27 @@ pub(super) fn operand(
     }
 }
 
-/// The operand for a number that must be a literal.
-pub(super) fn literal(row: &Row, spec: &OperandSpec, constant: Constant) -> Result<Operand, Misfit> {
+/// The operand for a number that must be a literal, with its sign changed as [`operand`] does it.
+pub(super) fn literal(
+    row: &Row,
+    spec: &OperandSpec,
+    constant: Constant,
+    abs: bool,
+    neg: bool,
+) -> Result<Operand, Misfit> {
     let kind = kind(row, spec);
+    let constant = match constant {
+        constant if !(abs || neg) => constant,
+        Constant::Float(value) => {
+            let value = if abs { value.abs() } else { value };
+            Constant::Float(if neg { -value } else { value })
+        }
+        Constant::Int(_) if kind == Kind::Double => return Err(Misfit::SignOfDouble),
+        Constant::Int(value) => {
+            let bits = integer_bits(kind.width(), value).ok_or(Misfit::Bits(kind.width()))?;
+            Constant::Int(kind.with_sign(bits, abs, neg) as i64)
+        }
+    };
     let bits = match constant {
         Constant::Int(value) => literal_int(row, kind, value)?,
         // Bits of a hardware register.

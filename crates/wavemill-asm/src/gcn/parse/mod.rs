@@ -149,6 +149,7 @@ impl Parser {
         let caches = self.target < Target::Gfx942
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Scc));
         self.operands(&mut cursor, row.operands, caches, symbols)?;
+        report::one_symbolic(&self.arguments, row.operands)?;
         let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;
         let fixup = bound.symbolic.and_then(|(kind, index)| {
             let argument = self.arguments.get_mut(index)?;

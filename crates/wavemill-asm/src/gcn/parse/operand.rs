@@ -51,6 +51,10 @@ pub(super) fn argument(
     let reader = &mut Reader { cursor, target, symbols };
     let mut argument = match spec {
         Some(spec) if spec.ty.elem.is_immediate() => reader.immediate(spec.ty.elem)?.into(),
+        Some(spec) if spec.ty.elem.is_float() && spec.ty.count == 1 && reader.two_signs() => {
+            let message = "expected one sign; `neg(...)` is what changes the sign of a negative number";
+            return Err(Diagnostic::new(start..start + 1, message));
+        }
         _ => reader.signed()?,
     };
     argument.span = start..cursor.end();
@@ -89,7 +93,11 @@ impl Reader<'_, '_> {
         if let Some(value) = own {
             return Ok(Value::Operand(Operand::Imm(value)));
         }
-        let literal = self.function("lit");
+        // The distance to a label is no literal.
+        let literal = elem != Elem::Branch && self.function("lit");
+        if !literal {
+            self.no_value()?;
+        }
         let expression = expression(self.cursor, self.symbols)?;
         if literal {
             self.cursor.expect(")")?;
@@ -145,6 +153,40 @@ impl Reader<'_, '_> {
         self.absolute()
     }
 
+    /// Reads `-(` if it comes next.
+    fn negated_parenthesis(&mut self) -> bool {
+        let start = self.cursor.at();
+        let found = self.cursor.eat("-") && self.cursor.eat("(");
+        if !found {
+            self.cursor.go_to(start);
+        }
+        found
+    }
+
+    /// Whether `--` comes next.
+    fn two_signs(&mut self) -> bool {
+        let start = self.cursor.at();
+        let two = self.cursor.eat("-") && self.cursor.peek() == Some(b'-');
+        self.cursor.go_to(start);
+        two
+    }
+
+    /// The halves of a special register, behind the bracket of a list: `exec_lo, exec_hi]`. `None`, with nothing read, if
+    /// something else comes.
+    fn halves(&mut self) -> Result<Option<Operand>, Fail> {
+        let name = self.cursor.peek_name();
+        let Some(base) = name.strip_suffix("_lo") else { return Ok(None) };
+        let Some(reg) = Special::from_pair_name(base) else { return Ok(None) };
+        self.cursor.name();
+        self.cursor.expect(",")?;
+        if self.cursor.peek_name().strip_suffix("_hi") != Some(base) {
+            return Err(self.cursor.expected(&format!("{base}_hi")));
+        }
+        self.cursor.name();
+        self.cursor.expect("]")?;
+        Ok(Some(Operand::Special { reg, dwords: 2 }))
+    }
+
     /// Reads `name(` if it comes next.
     fn function(&mut self, name: &str) -> bool {
         if self.cursor.peek() != name.bytes().next() {
@@ -169,11 +211,28 @@ impl Reader<'_, '_> {
         let value = match self.register()? {
             Some(register) => Value::Operand(register),
             None if close == ")" => self.plain()?,
+            // LLVM takes the value and forgets that it is to be a literal, if one of the instruction has it, too.
+            None if close == "|" && self.function("lit") => {
+                let value = Value::Constant(self.known()?);
+                self.cursor.expect(")")?;
+                value
+            }
             // Within bars, a bar ends the operand and is no operator, unless it stands in parentheses.
             None if self.cursor.eat("(") => {
                 let value = self.plain()?;
                 self.cursor.expect(")")?;
                 value
+            }
+            None if close == "|" && self.negated_parenthesis() => {
+                let value = self.plain()?;
+                self.cursor.expect(")")?;
+                match value {
+                    Value::Constant(Constant::Int(value)) => {
+                        Value::Constant(Constant::Int(value.wrapping_neg()))
+                    }
+                    Value::Constant(Constant::Float(value)) => Value::Constant(Constant::Float(-value)),
+                    _ => return Err(self.cursor.expected("a number that is known here")),
+                }
             }
             None => Value::Constant(self.constant()?),
         };
@@ -199,6 +258,22 @@ impl Reader<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Fails for names that LLVM takes for no symbol where an operand stands.
+    fn no_value(&mut self) -> Result<(), Fail> {
+        let name = self.cursor.peek_name();
+        let message = match name {
+            "lit" => "expected a number between `(` and `)` behind `lit`".to_owned(),
+            "lit64" => "literals have 32 bits here: `lit64` is for later processors".to_owned(),
+            // Handlers of traps have them before gfx9.
+            "tba" | "tba_lo" | "tba_hi" | "tma" | "tma_lo" | "tma_hi" => {
+                format!("there is no register `{name}` on {}", self.target)
+            }
+            _ => return Ok(()),
+        };
+        let start = self.cursor.at();
+        Err(Diagnostic::new(start..start + name.len(), message))
     }
 
     /// A float, or an expression whose value is known here.
@@ -228,6 +303,7 @@ impl Reader<'_, '_> {
             self.cursor.expect(")")?;
             return Ok(Value::Literal(value));
         }
+        self.no_value()?;
         // A float stands alone; integers may begin an expression.
         let start = self.cursor.at();
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
@@ -352,6 +428,9 @@ impl Reader<'_, '_> {
     fn list(&mut self) -> Result<Operand, Fail> {
         let start = self.cursor.at();
         self.cursor.expect("[")?;
+        if let Some(pair) = self.halves()? {
+            return Ok(pair);
+        }
         let mut all: Option<(File, u8, u8)> = None;
         loop {
             let at = self.cursor.at();

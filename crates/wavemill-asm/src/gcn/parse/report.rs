@@ -490,3 +490,39 @@ fn other_takes(target: Target, text: &str) -> bool {
 pub(super) fn special(reg: Special) -> &'static str {
     reg.name()
 }
+
+/// Fails if symbols decide more than one operand, or one literal beside another: an instruction has one literal, whose value
+/// is not known before all symbols are.
+pub(super) fn one_symbolic(arguments: &[Argument], specs: &[OperandSpec]) -> Result<(), Fail> {
+    let mut symbolic =
+        arguments.iter().zip(specs).filter(|(argument, _)| matches!(argument.value, Value::Symbolic(_)));
+    let Some((first, spec)) = symbolic.next() else { return Ok(()) };
+    let literal = || {
+        let other = |argument: &&Argument| matches!(argument.value, Value::Literal(_));
+        arguments.iter().find(other).filter(|_| !spec.ty.elem.is_immediate())
+    };
+    match symbolic.next().map(|(second, _)| second).or_else(literal) {
+        None => Ok(()),
+        Some(other) => {
+            let later = if other.span.start > first.span.start { other } else { first };
+            Err(Diagnostic::new(later.span.clone(), "an instruction has one literal, which is another operand already")
+                .note("an operand that a symbol decides is a literal, even if two of them have the same value in the end"))
+        }
+    }
+}
+
+/// A symbol where an operand has more or less than the 32 bits that a relocation fills in.
+pub(super) fn symbol_of_other_width(argument: &Argument, bits: u32) -> Fail {
+    let message =
+        format!("expected a number that is known here, because the operand has {bits} bits; found a symbol");
+    let note = "symbols that are set later, and places, are literals of 32 bits for operands of 32 bits";
+    let fail = Diagnostic::new(argument.span.clone(), message).note(note);
+    let register = match &argument.value {
+        Value::Symbolic(Expression::Symbol { name, .. }) => register_but_for_case(name),
+        _ => None,
+    };
+    match register {
+        Some(register) => fail.note(LOWER_CASE).replace_with(register),
+        None => fail,
+    }
+}

@@ -218,7 +218,19 @@ pub(in crate::gcn) fn parse_message(
             return Err(Diagnostic::new(span, "expected `)`: this message has no operations"));
         }
         cursor.eat(",");
+        let start = cursor.at();
         operation = named_or_number(cursor, symbols, "an operation", operations, 7)?;
+        if named && operation == 0 && message != MESSAGE_GS_DONE {
+            let span = start..cursor.end();
+            return Err(Diagnostic::new(
+                span,
+                "expected an operation that this message has: 0 is none of them",
+            ));
+        }
+        let geometry = matches!(message, MESSAGE_GS | MESSAGE_GS_DONE);
+        if named && cursor.peek() == Some(b',') && !(geometry && operation != 0) {
+            return Err(cursor.expected("`)`: this operation has no stream"));
+        }
         if cursor.eat(",") {
             stream = number(cursor, symbols, "a stream", (0, 3))?;
         }

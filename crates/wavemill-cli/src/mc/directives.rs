@@ -1,0 +1,313 @@
+//! Directives as `llvm-mc` prints them: those that tests of instructions have. Others stand as they are in the source.
+
+use std::fmt::Write;
+
+use wavemill_asm::{NoSymbols, printed_expressions, quoted};
+
+use super::text::Text;
+
+/// Which sections have code, as far as that decides how alignments are printed.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    code: bool,
+}
+
+/// The section that statements go into, the one before, and those that wait.
+#[derive(Debug)]
+pub(super) struct Sections {
+    current: Current,
+    previous: Current,
+    waiting: Vec<(Current, Current)>,
+}
+
+impl Default for Sections {
+    fn default() -> Sections {
+        let text = Current { code: true };
+        Sections { current: text, previous: text, waiting: Vec::new() }
+    }
+}
+
+impl Sections {
+    /// Goes where a directive says.
+    fn follow(&mut self, directive: &str, operands: &str) {
+        let first = operands.split(',').next().unwrap_or_default().trim().trim_matches('"');
+        let flags = operands.split(',').nth(1).unwrap_or_default();
+        let named = Current { code: first.starts_with(".text") || flags.contains('x') };
+        let current = self.current;
+        match directive {
+            ".text" => self.current = Current { code: true },
+            ".data" | ".bss" | ".rodata" => self.current = Current { code: false },
+            ".section" => self.current = named,
+            ".pushsection" => {
+                self.waiting.push((self.current, self.previous));
+                self.current = named;
+            }
+            ".popsection" => {
+                if let Some((current, previous)) = self.waiting.pop() {
+                    (self.current, self.previous) = (current, previous);
+                }
+                return;
+            }
+            ".previous" => self.current = self.previous,
+            _ => return,
+        }
+        self.previous = current;
+    }
+}
+
+/// What stands between commas, but for those in parentheses and between quotes.
+fn parts(list: &str) -> Vec<&str> {
+    let (mut depth, mut quote) = (0_i32, None);
+    let mut all = Vec::new();
+    let mut start = 0;
+    for (at, byte) in list.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') => depth -= 1,
+            (None, b',') if depth == 0 => {
+                all.extend(list.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.extend(list.get(start..));
+    all
+}
+
+impl Text {
+    /// Prints a directive.
+    pub(super) fn directive(&mut self, statement: &str) {
+        let length = statement.find(char::is_whitespace).unwrap_or(statement.len());
+        let (name, rest) = statement.split_at(length);
+        let rest = rest.trim();
+        if self.kernel(name, rest) {
+            return;
+        }
+        self.sections.follow(name, rest);
+        if self.as_llvm(name, rest).is_some() {
+            return;
+        }
+        let rest = self.with_names(rest);
+        // A String takes any text.
+        let _ = match name {
+            // It stands first already; LLVM sees an empty line behind it, and behind the version.
+            ".amdgcn_target" if self.has_target(&rest) => writeln!(self.out),
+            ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
+            ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
+            _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
+            _ => writeln!(self.out, "\t{name}\t{rest}"),
+        };
+    }
+
+    /// Prints a directive that LLVM does not print as it is written; `None`, with nothing printed, if this is none, or
+    /// its operands are others than those that are known here.
+    fn as_llvm(&mut self, name: &str, rest: &str) -> Option<()> {
+        if let Some(value) = rest.strip_prefix('=') {
+            return self.set(name, value.trim_start_matches('='), false);
+        }
+        match name {
+            ".byte" => self.values(".byte", rest),
+            ".short" | ".hword" | ".2byte" | ".half" => self.values(".short", rest),
+            ".long" | ".int" | ".4byte" | ".word" => self.values(".long", rest),
+            ".quad" | ".8byte" => self.values(".quad", rest),
+            ".float" | ".single" => {
+                let bits = |value: f64| (value as f32).to_bits().to_string();
+                self.floats(".long", rest, |value| (value as f32).is_finite().then(|| bits(value)))
+            }
+            ".double" => self.floats(".quad", rest, |value| Some(value.to_bits().to_string())),
+            ".ascii" | ".asciz" | ".string" => self.strings(rest, name != ".ascii"),
+            ".space" | ".skip" | ".zero" => self.room(rest),
+            ".fill" => self.fill(rest),
+            ".org" => self.place(rest),
+            ".align" | ".balign" | ".p2align" => self.align(name, rest),
+            ".globl" | ".global" => self.each(".globl", rest),
+            ".weak" | ".local" | ".hidden" | ".protected" | ".internal" => self.each(name, rest),
+            ".type" => self.symbol_type(rest),
+            ".size" => {
+                let (symbol, size) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
+                let [(size, _)] = <[_; 1]>::try_from(self.expressions(size)?).ok()?;
+                self.line(format_args!("\t.size\t{}, {size}", symbol.trim()))
+            }
+            ".set" | ".equ" | ".equiv" => {
+                let (symbol, value) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
+                self.set(symbol.trim(), value, true)
+            }
+            ".rodata" if rest.is_empty() => self.line(format_args!("\t.section\t.rodata,\"a\",@progbits")),
+            ".bss" if rest.is_empty() => self.line(format_args!("\t.section\t.bss,\"aw\",@nobits")),
+            // LLVM takes it and does nothing.
+            ".extern" => Some(()),
+            _ => None,
+        }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) -> Option<()> {
+        writeln!(self.out, "{line}").ok()
+    }
+
+    /// `.set`, or an assignment, behind which LLVM does not print `.no_dead_strip`.
+    fn set(&mut self, symbol: &str, value: &str, directive: bool) -> Option<()> {
+        // `. = place` is no symbol's.
+        if symbol == "." {
+            return None;
+        }
+        let [(text, value)] = <[_; 1]>::try_from(self.expressions(value)?).ok()?;
+        self.know(symbol, value);
+        self.line(format_args!(".set {symbol}, {text}"))?;
+        match directive {
+            true => self.line(format_args!("\t.no_dead_strip\t{symbol}")),
+            false => Some(()),
+        }
+    }
+
+    fn values(&mut self, name: &str, list: &str) -> Option<()> {
+        let parts = parts(list);
+        // Nothing is printed unless all can be.
+        let readable = |part: &&str| printed_expressions(part, &NoSymbols, &mut |_| None).is_ok();
+        if !parts.iter().all(readable) {
+            return None;
+        }
+        // Each of them has a place of its own, which `.` means.
+        for part in parts {
+            for (text, _) in self.expressions(part)? {
+                self.line(format_args!("\t{name}\t{text}"))?;
+            }
+        }
+        Some(())
+    }
+
+    fn floats(&mut self, name: &str, list: &str, bits: impl Fn(f64) -> Option<String>) -> Option<()> {
+        let decimal = |text: &str| {
+            let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+            text.parse().ok().filter(|_| plain)
+        };
+        let all: Option<Vec<String>> =
+            list.split(',').map(|text| decimal(text.trim()).and_then(&bits)).collect();
+        all?.iter().try_for_each(|bits| self.line(format_args!("\t{name}\t{bits}")))
+    }
+
+    fn strings(&mut self, list: &str, zero: bool) -> Option<()> {
+        let mut rest = list;
+        let mut all = Vec::new();
+        loop {
+            let (bytes, length) = quoted(rest)?;
+            all.push(bytes);
+            match rest.get(length..)?.trim_start() {
+                "" => break,
+                // Strings side by side.
+                behind if behind.starts_with('"') => rest = behind,
+                behind => rest = behind.strip_prefix(',')?.trim_start(),
+            }
+        }
+        for bytes in all {
+            match &*bytes {
+                [] => {}
+                [byte] => self.line(format_args!("\t.byte\t{byte}"))?,
+                [text @ .., 0] => self.string(".asciz", text)?,
+                text => self.string(".ascii", text)?,
+            }
+            if zero {
+                self.line(format_args!("\t.byte\t0"))?;
+            }
+        }
+        Some(())
+    }
+
+    fn string(&mut self, name: &str, text: &[u8]) -> Option<()> {
+        write!(self.out, "\t{name}\t\"").ok()?;
+        for &byte in text {
+            match byte {
+                b'"' | b'\\' => self.out.extend(['\\', char::from(byte)]),
+                b'\n' => self.out.push_str("\\n"),
+                b'\t' => self.out.push_str("\\t"),
+                b'\r' => self.out.push_str("\\r"),
+                8 => self.out.push_str("\\b"),
+                12 => self.out.push_str("\\f"),
+                b' '..=b'~' => self.out.push(char::from(byte)),
+                _ => write!(self.out, "\\{byte:03o}").ok()?,
+            }
+        }
+        self.out.push_str("\"\n");
+        Some(())
+    }
+
+    fn room(&mut self, rest: &str) -> Option<()> {
+        match &*self.expressions(rest)? {
+            [(count, _)] | [(count, _), (_, Some(0))] => self.line(format_args!("\t.zero\t{count}")),
+            [(count, _), (_, Some(value))] => self.line(format_args!("\t.zero\t{count},{value}")),
+            _ => None,
+        }
+    }
+
+    fn fill(&mut self, rest: &str) -> Option<()> {
+        let all = self.expressions(rest)?;
+        let (count, _) = all.first()?;
+        let number = |index: usize, otherwise| all.get(index).map_or(Some(otherwise), |(_, value)| *value);
+        let (size, value) = (number(1, 1)?, number(2, 0)?);
+        self.line(format_args!("\t.fill\t{count}, {size}, {:#x}", value as u32))
+    }
+
+    fn place(&mut self, rest: &str) -> Option<()> {
+        let all = self.expressions(rest)?;
+        let (place, _) = all.first()?;
+        let fill = all.get(1).map_or(Some(0), |(_, value)| *value)?;
+        self.line(format_args!(".org {place}, {fill}"))
+    }
+
+    fn align(&mut self, name: &str, rest: &str) -> Option<()> {
+        let parts: Vec<&str> = rest.split(',').map(str::trim).collect();
+        let number = |text: &mut Text, part: &str| match &*text.expressions(part)? {
+            [(_, Some(value))] => Some(*value),
+            _ => None,
+        };
+        let value = number(self, parts.first()?)?;
+        let power = match (name, u64::try_from(value).ok()?) {
+            (".p2align", power) => power,
+            (_, 0) => 0,
+            (_, align) if align.is_power_of_two() => align.trailing_zeros().into(),
+            _ => return None,
+        };
+        let fill = match parts.get(1).filter(|part| !part.is_empty()) {
+            Some(part) => Some(number(self, part)?),
+            None => (!self.sections.current.code).then_some(0),
+        };
+        let most = match parts.get(2) {
+            Some(part) => Some(number(self, part)?),
+            None => None,
+        };
+        let mut operands = power.to_string();
+        match fill {
+            Some(fill) => operands += &format!(", {fill:#x}"),
+            None if most.is_some() => operands += ", ",
+            None => {}
+        }
+        if let Some(most) = most {
+            operands += &format!(", {most}");
+        }
+        self.line(format_args!("\t.p2align\t{operands}"))
+    }
+
+    /// A line for each symbol of a list.
+    fn each(&mut self, name: &str, list: &str) -> Option<()> {
+        // A quoted name may have commas in it.
+        if list.contains('"') {
+            return None;
+        }
+        list.split(',').try_for_each(|symbol| self.line(format_args!("\t{name}\t{}", symbol.trim())))
+    }
+
+    fn symbol_type(&mut self, rest: &str) -> Option<()> {
+        let (symbol, kind) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
+        let kind = match kind.trim().trim_matches('"').trim_start_matches(['@', '%', '#']) {
+            "STT_FUNC" => "function",
+            "STT_OBJECT" => "object",
+            "STT_NOTYPE" => "notype",
+            kind @ ("function" | "object" | "notype" | "amdgpu_hsa_kernel") => kind,
+            _ => return None,
+        };
+        self.line(format_args!("\t.type\t{},@{kind}", symbol.trim()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Kernel descriptors as `llvm-mc` prints them: every directive that the target has, given or not.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use wavemill_object::{Directive, DirectiveDefault};
+
+use super::text::Text;
+
+/// A descriptor whose directives are being read.
+#[derive(Debug)]
+pub(super) struct Descriptor {
+    kernel: String,
+    /// The directives that the source has: the text of the value, and the value if it is known.
+    given: HashMap<String, (String, Option<i64>)>,
+}
+
+impl Text {
+    /// Takes the directives of a kernel descriptor; false for others.
+    pub(super) fn kernel(&mut self, name: &str, rest: &str) -> bool {
+        match name {
+            ".amdhsa_code_object_version" => {
+                self.version = rest.parse().unwrap_or(self.version);
+                false
+            }
+            ".amdhsa_kernel" => {
+                self.descriptor = Some(Descriptor { kernel: rest.to_owned(), given: HashMap::new() });
+                true
+            }
+            ".end_amdhsa_kernel" => {
+                if let Some(descriptor) = self.descriptor.take() {
+                    self.print_descriptor(&descriptor);
+                }
+                true
+            }
+            _ if self.descriptor.is_none() => false,
+            _ => {
+                let value = self.expressions(rest).and_then(|all| all.into_iter().next());
+                if let Some(descriptor) = &mut self.descriptor {
+                    let value = value.unwrap_or_else(|| (rest.to_owned(), None));
+                    descriptor.given.insert(name.to_owned(), value);
+                }
+                true
+            }
+        }
+    }
+
+    fn print_descriptor(&mut self, descriptor: &Descriptor) {
+        let given = &descriptor.given;
+        // What is not given, and does not follow from the target.
+        let needed = || -> u32 {
+            let all = Directive::all().iter();
+            all.map(|directive| {
+                let value = given.get(directive.name).and_then(|(_, value)| u32::try_from((*value)?).ok());
+                directive.user_sgprs(value.unwrap_or(0))
+            })
+            .sum()
+        };
+        // A String takes any text.
+        let _ = writeln!(self.out, "\t.amdhsa_kernel {}", descriptor.kernel);
+        for directive in Directive::all() {
+            let name = directive.name;
+            if !directive.support.includes(&self.target.processor)
+                // Version 4 knows of no dynamic stacks, and from version 6 on the target says it all.
+                || name == ".amdhsa_uses_dynamic_stack" && self.version < 5
+                || name == ".amdhsa_reserve_xnack_mask" && self.version > 5
+            {
+                continue;
+            }
+            let value = match (given.get(name), directive.default_for(&self.target), directive.default) {
+                (Some((text, _)), ..) => text.clone(),
+                (None, Some(value), _) => value.to_string(),
+                (None, None, DirectiveDefault::EnabledUserSgprs) => needed().to_string(),
+                (None, None, _) => continue,
+            };
+            let _ = writeln!(self.out, "\t\t{name} {value}");
+        }
+        // LLVM sees an empty line behind it, and none before.
+        self.out.push_str("\t.end_amdhsa_kernel\n\n");
+    }
+}
