@@ -230,6 +230,8 @@ struct Assembler<'a> {
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
+    /// Whether it has been told that there is no target.
+    targetless: bool,
 }
 
 /// Mistakes that a person may want to read of.
@@ -286,6 +288,7 @@ impl<'a> Assembler<'a> {
             origin: None,
             inclusion: None,
             ended: false,
+            targetless: false,
         };
         if let (Some(asked), None) = (&options.target, &assembler.id) {
             assembler.report("", *kernel::unknown_processor(asked, 0..0));
@@ -437,7 +440,8 @@ impl<'a> Assembler<'a> {
                 return Ok(());
             }
             if self.kernel.is_some() {
-                return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
+                let (span, word) = cursor.token();
+                return self.stray(word, span);
             }
             if !name.is_empty() {
                 cursor.name();
@@ -536,7 +540,7 @@ impl<'a> Assembler<'a> {
 
     fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
         if self.id.is_none() {
-            return Err(finish::no_target(start..text.trim_end().len()));
+            return self.without_target(start..text.trim_end().len());
         }
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;

@@ -3,6 +3,7 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use super::value::{MAX_DEPTH, Value};
+use super::yaml_mistakes;
 
 /// What is wrong with the text of metadata, and where: lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -112,7 +113,9 @@ impl<'a> Reader<'a> {
                 self.last = span.start.into();
                 Ok(Some((event, self.last, span.start.index() == span.end.index())))
             }
-            Some(Err(error)) => Err(Mark::from(*error.marker()).error(error.info())),
+            Some(Err(error)) => {
+                Err(Mark::from(*error.marker()).error(yaml_mistakes::expected(error.info())))
+            }
         }
     }
 
@@ -172,7 +175,7 @@ impl<'a> Reader<'a> {
                 }
                 Tree::Map(entries)
             }
-            Event::Alias(_) => return Err(mark.error("references to anchors (`*name`) are not supported")),
+            Event::Alias(_) => return Err(mark.error(yaml_mistakes::ANCHOR)),
             _ => return Err(mark.error("a value is missing")),
         };
         Ok(Node { mark, tree })

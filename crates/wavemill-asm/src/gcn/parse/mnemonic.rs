@@ -41,6 +41,13 @@ pub(super) fn similar(mnemonic: &str, set: InstructionSet) -> Vec<&'static str> 
     closest(mnemonic, &names)
 }
 
+/// The first mnemonics that have `word` as a part, as `v_mov_b32` has `mov`: other assemblers write them so.
+pub(super) fn with_part(word: &str, set: InstructionSet) -> Vec<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let names = Op::ALL.iter().filter(|op| set.has(**op)).map(|op| op.row().mnemonic(set.target()));
+    names.filter(|name| name.split('_').any(|part| part == word)).take(6).collect()
+}
+
 /// Up to three of `names` that need the fewest changes to become `word`, and not more than a third of its length.
 pub(crate) fn closest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let word = word.to_ascii_lowercase();

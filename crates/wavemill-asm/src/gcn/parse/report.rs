@@ -31,7 +31,13 @@ pub(super) fn list(targets: TargetSet) -> String {
 pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> Fail {
     let fail = Diagnostic::new(span, format!("there is no instruction `{word}`"));
     match mnemonic::similar(word, set).as_slice() {
-        [] => fail.note(format!("`wavemill isa` lists the instructions of {}", set.target())),
+        [] => {
+            let fail = match mnemonic::with_part(word, set).as_slice() {
+                [] => fail,
+                names => fail.note(format!("there are {}", names.join(", "))),
+            };
+            fail.note(format!("`wavemill isa` lists the instructions of {}", set.target()))
+        }
         [one] => fail.replace_with(*one),
         [first, rest @ ..] => fail.note(format!("also similar: {}", rest.join(", "))).replace_with(*first),
     }
