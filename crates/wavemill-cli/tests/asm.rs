@@ -322,7 +322,10 @@ fn what_cannot_be_included() {
 #[test]
 fn a_missing_target_is_told_once() {
     let folder = Folder::new("asm_no_target");
-    folder.file("lines.s", "s_nop 0\ns_nop 1\n.long 1\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 4\n.end_amdhsa_kernel\n");
+    folder.file(
+        "lines.s",
+        "s_nop 0\ns_nop 1\n.long 1\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 4\n.end_amdhsa_kernel\n",
+    );
     let output = folder.run(&["asm", "--json", "lines.s"]);
     let out = text(&output.stdout);
     assert_eq!(out.matches("no target has been named").count(), 1, "{out}");

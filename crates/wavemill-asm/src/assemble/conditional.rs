@@ -127,10 +127,14 @@ impl Assembler<'_> {
             let fail = cursor.expected("a string between quotes");
             let rest = cursor.rest().trim_end();
             // What is one word can only have been meant to be all of it.
-            return Err(match rest.is_empty() || rest.contains(|found: char| found == '"' || found == ',' || found.is_whitespace()) {
-                true => fail,
-                false => fail.fix_at(start..start + rest.len(), format!("\"{rest}\"")),
-            });
+            return Err(
+                match rest.is_empty()
+                    || rest.contains(|found: char| found == '"' || found == ',' || found.is_whitespace())
+                {
+                    true => fail,
+                    false => fail.fix_at(start..start + rest.len(), format!("\"{rest}\"")),
+                },
+            );
         }
         let (text, length) =
             line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;

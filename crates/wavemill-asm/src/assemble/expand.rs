@@ -290,9 +290,13 @@ impl Assembler<'_> {
 
     fn include(&mut self, file: &IncludedFile, Range { start, end }: Span) -> Result<(), Fail> {
         if self.depth() >= DEPTH {
-            let again = self.inclusion.iter().flat_map(|inner| inner.chain()).any(|outer| outer.path == file.path);
+            let again =
+                self.inclusion.iter().flat_map(|inner| inner.chain()).any(|outer| outer.path == file.path);
             let message = match again {
-                true => format!("`{}` includes itself again and again: files nest {DEPTH} deep at most", file.path),
+                true => format!(
+                    "`{}` includes itself again and again: files nest {DEPTH} deep at most",
+                    file.path
+                ),
                 false => format!("files include one another more than {DEPTH} deep"),
             };
             return Err(Diagnostic::new(start..end, message));

@@ -300,7 +300,8 @@ impl Assembler<'_> {
             }
             Err(errors) => {
                 let told = |error: &DirectiveError| {
-                    matches!(error, DirectiveError::Missing { name, .. } if tried.contains(name))
+                    let missing = |name| kernel.strayed || tried.contains(name);
+                    matches!(error, DirectiveError::Missing { name, .. } if missing(name))
                 };
                 for error in errors.into_iter().filter(|error| !told(error)) {
                     let fail = Diagnostic::new(kernel.place.span.clone(), error.to_string());

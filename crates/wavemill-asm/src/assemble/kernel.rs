@@ -133,7 +133,8 @@ impl Assembler<'_> {
             ".file" => self.file(cursor)?,
             ".loc" => self.location(cursor)?,
             _ if Directive::find(name).is_some() => {
-                let message = format!("`{name}` stands between `.amdhsa_kernel NAME` and `.end_amdhsa_kernel`");
+                let message =
+                    format!("`{name}` stands between `.amdhsa_kernel NAME` and `.end_amdhsa_kernel`");
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             _ => return Ok(false),
@@ -233,7 +234,8 @@ impl Assembler<'_> {
         let missing_dot = Directive::find(&format!(".{word}"));
         if let Some(directive) = missing_dot {
             self.tries(directive.name);
-            let fail = Diagnostic::new(span.clone(), format!("expected `{}`, found `{word}`", directive.name));
+            let fail =
+                Diagnostic::new(span.clone(), format!("expected `{}`, found `{word}`", directive.name));
             return Err(fail.replace_with(directive.name));
         }
         let Some(kernel) = &mut self.kernel else { return Ok(()) };
@@ -242,8 +244,9 @@ impl Assembler<'_> {
         }
         let message =
             format!("expected a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`, found `{word}`");
-        Err(Diagnostic::new(span, message)
-            .note("between these two stands what the kernel needs; code and data stand before or behind them"))
+        Err(Diagnostic::new(span, message).note(
+            "between these two stands what the kernel needs; code and data stand before or behind them",
+        ))
     }
 
     /// Something needs a target, and none has been named, which is told once.

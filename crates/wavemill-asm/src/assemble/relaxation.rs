@@ -71,7 +71,11 @@ impl LateKind {
 
 fn encoded(signed: bool, value: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if signed { leb128::signed(&mut bytes, value) } else { leb128::unsigned(&mut bytes, value as u64) }
+    if signed {
+        leb128::signed(&mut bytes, value)
+    } else {
+        leb128::unsigned(&mut bytes, value as u64)
+    }
     bytes
 }
 
@@ -140,7 +144,9 @@ impl Assembler<'_> {
         for late in &met {
             // What is wrong with it is told at the end.
             let value = self.later_value(late);
-            sizes.push(value.map_or(late.size.max(late.kind.least()), |value| late.kind.size(value, late.size)));
+            sizes.push(
+                value.map_or(late.size.max(late.kind.least()), |value| late.kind.size(value, late.size)),
+            );
         }
         let pass = self.relaxation.pass + 1;
         let moved = met.iter().zip(&sizes).any(|(late, size)| *size != late.size);

@@ -235,7 +235,8 @@ impl Assembler<'_> {
                 let subsection = if cursor.is_done() { 0 } else { self.absolute(cursor)? };
                 self.end(cursor)?;
                 if subsection != 0 {
-                    let message = format!("`{name} {subsection}` is a subsection, which Wavemill does not have");
+                    let message =
+                        format!("`{name} {subsection}` is a subsection, which Wavemill does not have");
                     return Err(Diagnostic::new(at..cursor.end(), message)
                         .note("sections hold what they are given in the order of the source"));
                 }

@@ -25,8 +25,8 @@ Examples:
   echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
   wavemill asm --target gfx942 --json - < instructions.s
 
-With --json a source is a list of questions: every line is answered, and the exit code is 0
-however many have mistakes. Without it, a source with mistakes ends with exit code 3;
+With --json a source is a list of questions: mistakes are answers, and the exit code is 0
+however many there are. Without it, a source with mistakes ends with exit code 3;
 --message-format json tells them as JSON, too, and --message-format short each on one line.";
 
 /// Options of `wavemill asm`.
@@ -112,10 +112,11 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 /// A file that a source includes, from the first of the folders that has it; `missing` is the message if none does.
 pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Result<IncludedFile, String> {
     let paths = || folders.iter().map(|folder| folder.join(file));
-    let path = paths().find(|path| path.is_file()).ok_or_else(|| match paths().find(|path| path.is_dir()) {
-        Some(folder) => format!("`{}` is a folder; expected a file", folder.display()),
-        None => missing,
-    })?;
+    let path =
+        paths().find(|path| path.is_file()).ok_or_else(|| match paths().find(|path| path.is_dir()) {
+            Some(folder) => format!("`{}` is a folder; expected a file", folder.display()),
+            None => missing,
+        })?;
     let bytes = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
     Ok(IncludedFile { path: path.display().to_string(), bytes })
 }

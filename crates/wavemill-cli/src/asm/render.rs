@@ -144,13 +144,16 @@ struct Shown<'a> {
 
 /// Where the same is wrong, too: lines, if there are not many.
 fn again(report: &Report, others: &[&Report]) -> Option<String> {
-    let times = if others.len() == 1 { "once more".to_owned() } else { format!("{} more times", others.len()) };
-    let mut lines: Vec<usize> = others.iter().map(|other| other.line).filter(|line| *line != report.line).collect();
+    let times =
+        if others.len() == 1 { "once more".to_owned() } else { format!("{} more times", others.len()) };
+    let mut lines: Vec<usize> =
+        others.iter().map(|other| other.line).filter(|line| *line != report.line).collect();
     lines.dedup();
     match *lines.as_slice() {
         _ if others.is_empty() => None,
         [] => Some(format!("the same {times} in what this line makes")),
         [line] => Some(format!("the same {times}, from line {line}")),
+        [first, last] => Some(format!("the same {times}, from lines {first} and {last}")),
         [first, .., last] => Some(format!("the same {times}, from lines {first} to {last}")),
     }
 }

@@ -113,9 +113,7 @@ impl<'a> Reader<'a> {
                 self.last = span.start.into();
                 Ok(Some((event, self.last, span.start.index() == span.end.index())))
             }
-            Some(Err(error)) => {
-                Err(Mark::from(*error.marker()).error(yaml_mistakes::expected(error.info())))
-            }
+            Some(Err(error)) => Err(Mark::from(*error.marker()).error(yaml_mistakes::expected(error.info()))),
         }
     }
 

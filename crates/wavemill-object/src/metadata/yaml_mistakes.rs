@@ -93,7 +93,8 @@ const EXPECTED: [(&str, &str); 42] = [
 ];
 
 const TAB: &str = "expected blanks, found a tab: tabs indent nothing in YAML";
-const COLON: &str = "expected no `:` here: a key begins its line, or a `[`, `{` or quote above has not been ended";
+const COLON: &str =
+    "expected no `:` here: a key begins its line, or a `[`, `{` or quote above has not been ended";
 const VALUE: &str = "expected a value";
 /// References would be to something that is anchored.
 pub(super) const ANCHOR: &str = "references to anchors (`*name`) are not supported";
@@ -111,6 +112,8 @@ pub(super) fn expected(message: &str) -> String {
         format!("expected a value; a text that begins with {found} stands between quotes")
     } else if about("block scalar") {
         "expected the end of the line behind `|` or `>`, or an indentation from 1 to 9".to_owned()
+    } else if about("document start") || about("document-start") {
+        "expected `---` and the metadata behind it".to_owned()
     } else if about("directive") || about("handle") {
         "metadata has no lines that begin with `%`".to_owned()
     } else if about("tag") || about("TAG") {
@@ -149,7 +152,8 @@ mod tests {
             ("a: 1\nb\nc: 2", "expected a `:` behind the key"),
             ("a: - 1", "expected a `- item` on a line of its own"),
             ("a: b: c", "expected no `:` here"),
-            ("%FOO", "metadata has no lines that begin with `%`"),
+            ("%FOO", "expected `---`"),
+            ("%YAML x\n---\na: 1", "metadata has no lines that begin with `%`"),
             ("a: |x\n  b", "expected the end of the line behind `|`"),
             ("- 1\nkey: 2", "expected a `- item`"),
         ];

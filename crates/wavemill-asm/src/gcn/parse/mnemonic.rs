@@ -45,7 +45,13 @@ pub(super) fn similar(mnemonic: &str, set: InstructionSet) -> Vec<&'static str> 
 pub(super) fn with_part(word: &str, set: InstructionSet) -> Vec<&'static str> {
     let word = word.to_ascii_lowercase();
     let names = Op::ALL.iter().filter(|op| set.has(**op)).map(|op| op.row().mnemonic(set.target()));
-    names.filter(|name| name.split('_').any(|part| part == word)).take(6).collect()
+    // Parts of one or two letters say too little.
+    let names = names.filter(|_| word.len() > 2);
+    let part = |name: &'static str| Some((name.split('_').position(|part| part == word)?, name));
+    let mut found: Vec<(usize, &'static str)> = names.filter_map(part).collect();
+    // In the order of the rows, but for those that have other words before it.
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().take(6).map(|(_, name)| name).collect()
 }
 
 /// Up to three of `names` that need the fewest changes to become `word`, and not more than a third of its length.

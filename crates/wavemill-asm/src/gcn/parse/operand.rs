@@ -232,7 +232,8 @@ impl Reader<'_, '_> {
         if self.function("lit64") {
             let message = "`lit64` is of later families: a literal has 32 bits here";
             return Err(Diagnostic::new(start..start + "lit64".len(), message)
-                .note("`lit(...)` makes a literal of 32 bits, and a number alone one where it has to be"));
+                .note("`lit(...)` makes a literal of 32 bits, and a number alone one where it has to be")
+                .replace_with("lit"));
         }
         // A float stands alone; integers may begin an expression.
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
