@@ -92,7 +92,8 @@ const EXPECTED: [(&str, &str); 42] = [
     ("found unprintable character", "expected text, found a character that cannot be printed"),
 ];
 
-const TAB: &str = "expected blanks, found a tab: tabs indent nothing in YAML";
+/// Only blanks indent.
+pub(super) const TAB: &str = "expected blanks, found a tab: tabs indent nothing in YAML";
 const COLON: &str =
     "expected no `:` here: a key begins its line, or a `[`, `{` or quote above has not been ended";
 const VALUE: &str = "expected a value";
@@ -138,7 +139,8 @@ mod tests {
             ("a: 1\n    b: 2", "expected no `:` here"),
             ("a:\n  b: 1\n c: 2", "expected a `key: value` that begins in the column"),
             ("a:\n  - 1\n  b: 2", "expected a `- item` that begins in the column"),
-            ("a:\n\t- 1", "found a tab"),
+            ("a:\n\t- 1", "line 2, column 1: expected blanks, found a tab"),
+            ("a:\n  - 1\n\t- 2", "line 3, column 1: expected blanks, found a tab"),
             ("a: 'open", "expected a quote that ends this text"),
             ("a: [1, 2", "expected `,` or `]`"),
             ("a: {b: 1", "expected `,` or `}`"),
@@ -159,7 +161,7 @@ mod tests {
         ];
         for (text, message) in cases {
             let error = yaml::parse(text, scalar::legacy).map(drop).expect_err(text);
-            assert!(error.detail.contains(message), "{text:?}: {error}");
+            assert!(error.to_string().contains(message), "{text:?}: {error}");
         }
         for (theirs, own) in EXPECTED {
             assert!(theirs != own && !own.contains("scalar"), "{theirs}");
