@@ -244,7 +244,13 @@ fn time_is_limited() {
          [[launch]]\nargs = ['limit=1']\n[[launch]]\nrepeat = 2\nargs = ['limit=0xffffffff']\n",
     );
     let message = err(&ends(124, &mut command(&folder, &["run", "k.toml"])));
-    assert!(message.contains("error: launch 2 (`mandelbrot`): --timeout: 2 s are over: "), "{message}");
+    let wanted = "error: launch 2 (`mandelbrot`): --timeout: 2 s are over, in round 1 of 2: ";
+    assert!(message.contains(wanted), "{message}");
+    // Rounds that are over at once have an end, too.
+    let line = [&ADD[..], &["--repeat", "4000000000", "--timeout", "1"]].concat();
+    let message = err(&ends(124, &mut command(&folder, &line)));
+    assert!(message.contains("error: --timeout: 1 s are over, in round "), "{message}");
+    assert!(message.contains(" of 4000000000: `vector_add` was stopped after "), "{message}");
     for (text, why) in [
         ("0", "0 seconds are no time"),
         ("-1", "-1 seconds are no time"),

@@ -11,7 +11,7 @@ pub struct RunControl {
 
 impl RunControl {
     /// Ends the run soon, with [`RunError::Stopped`](crate::RunError::Stopped) unless it is over before: waves look at
-    /// it where their slices end.
+    /// it where their slices end. A run that has not begun does not.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }

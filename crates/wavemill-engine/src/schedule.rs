@@ -151,6 +151,9 @@ fn run_grid(
 ) -> Result<RunStats, RunError> {
     let interests = observer.map(Observer::interests).unwrap_or_default();
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
+    if total > 0 && options.control.as_ref().is_some_and(|control| control.is_stopped()) {
+        return Err(RunError::Stopped { ran: 0, live: Vec::new(), not_started: total });
+    }
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };

@@ -142,6 +142,9 @@ pub(crate) enum ExpectText {
     WithTolerance { that: String, tolerance: String },
 }
 
+/// Bytes of a launch file: the reader of TOML takes several times as many of memory.
+const MOST_BYTES: usize = 16 << 20;
+
 impl LaunchFile {
     /// Reads a launch file.
     ///
@@ -156,6 +159,14 @@ impl LaunchFile {
     /// # Errors
     /// As [`LaunchFile::read`].
     pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<LaunchFile, Failure> {
+        if bytes.len() > MOST_BYTES {
+            return Err(Failure::input(format!(
+                "`{}` has {} bytes: a launch file has {MOST_BYTES} at most",
+                path.display(),
+                bytes.len()
+            ))
+            .help("Keep what buffers begin with in files of their own: init = \"data.npy\", or raw bytes."));
+        }
         let text = std::str::from_utf8(bytes)
             .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.display())))?;
         let file: LaunchFile = toml::from_str(text).map_err(|error| {

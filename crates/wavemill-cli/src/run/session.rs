@@ -364,7 +364,10 @@ impl Session<'_> {
                 (launch.run(), start.elapsed())
             });
             let stats = result.map_err(|error| match (&error, ended) {
-                (Error::Stopped { .. }, Some(why)) => failure(&error).within(why),
+                (Error::Stopped { .. }, Some(why)) => match prepared.repeat() {
+                    1 => failure(&error).within(why),
+                    rounds => failure(&error).within(format!("{why}, in round {} of {rounds}", round + 1)),
+                },
                 _ => failure(&error),
             })?;
             log::info!("{} instructions in {:.3} ms", stats.run.instructions, time.as_secs_f64() * 1e3);

@@ -485,3 +485,21 @@ pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
         Space::Scratch => with_type!(t, tiered_store, { space::SCRATCH })(tier),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::storing;
+
+    #[test]
+    fn of_lanes_with_one_place_the_last_one_stores() {
+        let same = |_, _| true;
+        assert_eq!(storing(!0, same), 1 << 63);
+        assert_eq!(storing(0b1011_0100, same), 1 << 7);
+        assert_eq!((storing(0, same), storing(1, same), storing(1 << 63, same)), (0, 1, 1 << 63));
+        // Of several places none is left out, also if the first and the last lane have the same one.
+        for other in [0, 1, 31, 62, 63] {
+            let same = |a: usize, b: usize| (a == other) == (b == other);
+            assert_eq!(storing(!0, same), !0);
+        }
+    }
+}

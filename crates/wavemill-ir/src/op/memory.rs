@@ -1,0 +1,145 @@
+//! What memory operations access, and how.
+
+/// Address space of a memory operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Space {
+    /// Global memory only.
+    Global,
+    /// Global memory, LDS or scratch, told apart by the apertures lane by lane.
+    Flat,
+    /// The local data share of the workgroup.
+    Lds,
+    /// The private memory of each lane.
+    Scratch,
+}
+
+/// What a load or store moves per lane, and how a load fills its cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum MemType {
+    /// One byte, zero-extended by a load.
+    U8,
+    /// One byte, sign-extended by a load.
+    I8,
+    /// Two bytes, zero-extended by a load.
+    U16,
+    /// Two bytes, sign-extended by a load.
+    I16,
+    /// One to four dwords.
+    Dwords(u8),
+    /// One byte; a load zero-extends it into bits 15:0 and keeps the others, a store takes bits 7:0.
+    D16U8,
+    /// One byte; a load zero-extends it into bits 31:16 and keeps the others, a store takes bits 23:16.
+    D16HiU8,
+    /// One byte; a load sign-extends it into bits 15:0 and keeps the others.
+    D16I8,
+    /// One byte; a load sign-extends it into bits 31:16 and keeps the others.
+    D16HiI8,
+    /// Two bytes; a load puts them into bits 15:0 and keeps the others, a store takes bits 15:0.
+    D16B16,
+    /// Two bytes; a load puts them into bits 31:16 and keeps the others, a store takes bits 31:16.
+    D16HiB16,
+}
+
+impl MemType {
+    /// Bytes in memory.
+    #[must_use]
+    pub const fn bytes(self) -> u32 {
+        match self {
+            MemType::U8
+            | MemType::I8
+            | MemType::D16U8
+            | MemType::D16HiU8
+            | MemType::D16I8
+            | MemType::D16HiI8 => 1,
+            MemType::U16 | MemType::I16 | MemType::D16B16 | MemType::D16HiB16 => 2,
+            MemType::Dwords(n) => 4 * n as u32,
+        }
+    }
+
+    /// Cells that the value occupies.
+    #[must_use]
+    pub const fn dwords(self) -> u16 {
+        match self {
+            MemType::Dwords(n) => n as u16,
+            _ => 1,
+        }
+    }
+}
+
+ops! {
+    /// Read-modify-write operations on memory: `old op data`.
+    pub enum AtomicOp {
+        /// `data`.
+        Swap = "swap",
+        /// `old == cmp ? data : old`.
+        CmpSwap = "cmpswap",
+        /// `old + data`.
+        Add = "add",
+        /// `old - data`.
+        Sub = "sub",
+        /// `data - old`.
+        Rsub = "rsub",
+        /// Signed minimum.
+        MinI = "min.i",
+        /// Unsigned minimum.
+        MinU = "min.u",
+        /// Signed maximum.
+        MaxI = "max.i",
+        /// Unsigned maximum.
+        MaxU = "max.u",
+        /// `old & data`.
+        And = "and",
+        /// `old | data`.
+        Or = "or",
+        /// `old ^ data`.
+        Xor = "xor",
+        /// `old >= data ? 0 : old + 1`.
+        IncWrap = "inc",
+        /// `old == 0 || old > data ? data : old - 1`.
+        DecWrap = "dec",
+        /// `(old & ~data) | data2`.
+        MaskOr = "mskor",
+        /// `old >= data ? old - data : old + data2`.
+        Wrap = "wrap",
+        /// Float addition, nearest even.
+        AddF = "add.f",
+        /// Float minimum.
+        MinF = "min.f",
+        /// Float maximum.
+        MaxF = "max.f",
+        /// `old == cmp ? data : old` with float comparison.
+        CmpSwapF = "cmpswap.f",
+        /// Packed f16 addition.
+        PkAddF16 = "pk_add.f16",
+        /// Packed bf16 addition.
+        PkAddBf16 = "pk_add.bf16",
+    }
+}
+
+impl AtomicOp {
+    /// Whether the operation depends on the floating-point mode (which says what becomes of denormals; rounding is to
+    /// nearest even).
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        use AtomicOp::*;
+        matches!(self, AddF | MinF | MaxF | CmpSwapF | PkAddF16 | PkAddBf16)
+    }
+}
+
+/// Which VGPRs form the address of a buffer access; `src[0]` names the first of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct BufferAddr {
+    /// An offset VGPR takes part (after the index if both do).
+    pub offen: bool,
+    /// An index VGPR takes part.
+    pub idxen: bool,
+}
+
+/// How far a fence reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FenceScope {
+    /// The wave waits for its own memory operations (`s_waitcnt`).
+    Wave,
+    /// Caches of the agent are written back or invalidated.
+    Agent,
+}

@@ -1,0 +1,74 @@
+//! What operations work on.
+
+/// Width of a scalar or integer operation in bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Width {
+    /// 32 bits: one cell.
+    W32,
+    /// 64 bits: two cells.
+    W64,
+}
+
+impl Width {
+    /// Cells that a value of this width occupies.
+    #[must_use]
+    pub const fn dwords(self) -> u16 {
+        match self {
+            Width::W32 => 1,
+            Width::W64 => 2,
+        }
+    }
+}
+
+/// Predicate of a comparison. For floats the names without `N` are false on unordered operands, those with `N` are
+/// the negations and true on unordered ones (Vega ISA 6.9, tables 48 and 49).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs, reason = "the names are the manual's")]
+pub enum CmpPred {
+    False,
+    Lt,
+    Eq,
+    Le,
+    Gt,
+    /// Less or greater; for integers: not equal.
+    Lg,
+    Ge,
+    /// Both operands are numbers.
+    Ordered,
+    /// At least one operand is NaN.
+    Unordered,
+    Nge,
+    Nlg,
+    Ngt,
+    Nle,
+    Neq,
+    Nlt,
+    True,
+}
+
+/// Type of an integer comparison or of the elements of a varying integer operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum IntType {
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+/// Type of a float operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FloatType {
+    /// binary16 in the low half of a cell (or the half that the attributes select).
+    F16,
+    /// binary32.
+    F32,
+    /// binary64 in two cells.
+    F64,
+    /// Two binary16 in a cell.
+    PkF16,
+    /// Two binary32 in two cells.
+    PkF32,
+}
