@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Facts that help: what the instruction takes, where the text would be legal.
     pub notes: Vec<String>,
-    /// A change that makes this part right. With it an instruction assembles; of directives the name is right then.
+    /// A change that makes this part right. With it an instruction assembles; of directives the name or string is right then.
     pub fix: Option<Fix>,
 }
 

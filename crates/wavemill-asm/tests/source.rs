@@ -130,9 +130,8 @@ fn code_of_generic_processors() {
 /// Sections of one name in a file that is not linked stay several, with their groups.
 #[test]
 fn sections_of_one_name() {
-    let text =
-        std::fs::read_to_string(repository().join("crates/wavemill-asm/tests/llvm_objects/sections.s"));
-    let text = text.unwrap().replace("TARGET", "gfx90a");
+    let text = std::fs::read_to_string(repository().join("crates/wavemill-object/tests/linked/sections.s"));
+    let text = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{}", text.unwrap());
     let first = unlink(&write_relocatable(&module(&text)).unwrap()).unwrap();
     let sections = &first.module.sections;
     let named = |name: &str| sections.iter().filter(|section| section.name == name).count();

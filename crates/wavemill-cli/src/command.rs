@@ -32,18 +32,21 @@ Environment:
     )
 }
 
+/// The most columns of help.
+const WIDTH: usize = 100;
+
 /// The heading of options that every subcommand has.
 const HEADING: &str = "Options of all commands";
 
 /// Run, assemble, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
-#[command(name = "wavemill", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "wavemill", version, max_term_width = WIDTH, arg_required_else_help = true)]
 #[command(after_help = help(), after_long_help = help())]
 struct Cli {
     /// Colours in messages and help
     #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value_t, hide_default_value = true)]
     color: ColorChoice,
-    /// How messages on the standard error are written: for people, or as one JSON object on each line
+    /// How messages on the standard error are written: for people; short, with a line for each mistake of a source; or as one JSON object on each line
     #[arg(
         long,
         global = true,
@@ -229,6 +232,17 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Longer lines would be broken in the middle of what they say.
+    #[test]
+    fn help_fits_the_width_of_help() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines() {
+                assert!(line.chars().count() <= WIDTH, "{}: {line}", command.get_name());
+            }
+        }
     }
 
     #[test]

@@ -119,13 +119,35 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
     parse_choice(text).map(|choice| choice.target().clone())
 }
 
+/// Reads a target of `wavemill run` whose instructions are known, for clap.
+pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
+    let choice = parse_choice(text)?;
+    instruction_set(choice.target(), InstructionSet::processors())?;
+    Ok(choice)
+}
+
+/// Reads a target id, or a product, whose instructions are known, for clap.
+pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
+    let id = parse_target(text)?;
+    instruction_set(&id, InstructionSet::processors())?;
+    Ok(id)
+}
+
+/// The instructions of a target that the user names; `known` are those that could be named.
+fn instruction_set(
+    id: &TargetId,
+    known: impl Iterator<Item = &'static str>,
+) -> Result<InstructionSet, String> {
+    InstructionSet::of(id).ok_or_else(|| {
+        let known: Vec<&str> = known.collect();
+        format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
+    })
+}
+
 /// Reads a target or product and gives the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
-    let set = InstructionSet::of(&id).ok_or_else(|| {
-        let known: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
-        format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
-    })?;
+    let set = instruction_set(&id, Target::ALL.into_iter().map(Target::name))?;
     let members: Vec<&str> = set.members().iter().map(Target::name).collect();
     match members[..] {
         [_] => Ok(set.target()),

@@ -277,3 +277,59 @@ fn mistakes_of_included_files_have_their_places() {
     assert!(lines[2].starts_with(r#"{"line":5,"file":"sub/inc.s","errors":["#), "{objects}");
     assert!(lines[3].starts_with(r#"{"line":3,"errors":["#), "{objects}");
 }
+
+/// What macros and repetitions make many times is told once, to people.
+#[test]
+fn the_same_mistake_is_told_once() {
+    let folder = Folder::new("asm_repeated");
+    folder.file(
+        "lines.s",
+        ".rept 5\nv_mov_b33 v0, v1\n.endr\n.macro m to\nv_mov_b32 \\to, v300\n.endm\nm v0\nm v0\nm v0\n\
+         .irp r, v1, v2\nv_mov_b32 \\r\n.endr\nv_nothing v0\nv_nothing v0\n",
+    );
+    let asm = |options: &[&str]| {
+        let output = folder.run(&[&["asm", "--target", "gfx90a", "lines.s"], options].concat());
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        text(&output.stderr)
+    };
+    insta::assert_snapshot!("mistakes_that_are_repeated", asm(&[]));
+    // Once for each line that makes it, and what `.irp` makes differs.
+    let short = asm(&["--message-format", "short"]);
+    let lines: Vec<&str> = short.lines().filter_map(|line| line.strip_prefix("lines.s:")).collect();
+    let lines: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(lines, ["1", "7", "8", "9", "10", "13", "14"], "{short}");
+    let json = asm(&["--message-format", "json"]);
+    assert_eq!(json.lines().filter(|line| line.contains("\"kind\":\"mistake\"")).count(), 12, "{json}");
+}
+
+/// Files that cannot be read: folders, and those that include themselves.
+#[test]
+fn what_cannot_be_included() {
+    let folder = Folder::new("asm_cannot_include");
+    std::fs::create_dir_all(folder.0.join("sub")).unwrap();
+    folder.file("folder.s", ".include \"sub\"\n.incbin \"sub\"\n.include \"none.s\"\n.include none.s\n");
+    folder.file("self.s", "s_nop 0\n.include \"self.s\"\n");
+    let mut all = String::new();
+    for file in ["folder.s", "self.s"] {
+        let output = folder.run(&["asm", "--target", "gfx90a", file]);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        all += &text(&output.stderr);
+    }
+    insta::assert_snapshot!("what_cannot_be_included", all);
+}
+
+/// Without a target nothing can be said of instructions, which is said once.
+#[test]
+fn a_missing_target_is_told_once() {
+    let folder = Folder::new("asm_no_target");
+    folder.file(
+        "lines.s",
+        "s_nop 0\ns_nop 1\n.long 1\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 4\n.end_amdhsa_kernel\n",
+    );
+    let output = folder.run(&["asm", "--json", "lines.s"]);
+    let out = text(&output.stdout);
+    assert_eq!(out.matches("no target has been named").count(), 1, "{out}");
+    assert_eq!(out.matches("\"errors\"").count(), 1, "{out}");
+    let output = folder.run(&["asm", "lines.s"]);
+    assert!(text(&output.stderr).ends_with("error: `lines.s` has a mistake\n"), "{output:?}");
+}

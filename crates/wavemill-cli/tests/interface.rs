@@ -427,3 +427,27 @@ fn there_is_a_man_page_for_every_command() {
     // The repository's examples are what the pages speak of.
     assert!(repository().join("examples/mandelbrot.toml").is_file());
 }
+
+/// A target without instructions is a mistake of the command line, whatever the file is.
+#[test]
+fn a_target_that_is_not_known_is_wrong_usage() {
+    let folder = folder("unknown_targets");
+    folder.file("empty.s", "");
+    let commands: [&[&str]; 8] = [
+        &["asm", "empty.s"],
+        &["asm", "--json", "empty.s"],
+        &["dis", "vector_add.co"],
+        &["dis", "--json", "empty.s"],
+        &["run", "vector_add.co"],
+        &["explain", "v_add_f32"],
+        &["isa", "--out", "reference"],
+        &["bench"],
+    ];
+    for args in commands {
+        for target in ["gfx1030", "gfx999", "gfx90a:xnac+"] {
+            let output = command(&folder, &[args, &["--target", target]].concat()).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{args:?} {target}: {output:?}");
+            assert!(output.stdout.is_empty(), "{args:?} {target}: {output:?}");
+        }
+    }
+}

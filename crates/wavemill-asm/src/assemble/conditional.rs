@@ -44,7 +44,7 @@ impl Assembler<'_> {
                     // No branch of a wrong condition is read: one mistake is told, and not what follows from it.
                     taken: holds || condition.is_err(),
                     last: false,
-                    place: self.place("", 0..0),
+                    place: self.place(cursor.text(), span),
                 });
                 condition?;
             }
@@ -123,6 +123,19 @@ impl Assembler<'_> {
     /// Reads a string.
     pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Fail> {
         let start = cursor.at();
+        if cursor.peek() != Some(b'"') {
+            let fail = cursor.expected("a string between quotes");
+            let rest = cursor.rest().trim_end();
+            // What is one word can only have been meant to be all of it.
+            return Err(
+                match rest.is_empty()
+                    || rest.contains(|found: char| found == '"' || found == ',' || found.is_whitespace())
+                {
+                    true => fail,
+                    false => fail.fix_at(start..start + rest.len(), format!("\"{rest}\"")),
+                },
+            );
+        }
         let (text, length) =
             line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
         cursor.go_to(start + length);

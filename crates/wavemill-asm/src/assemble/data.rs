@@ -2,7 +2,7 @@
 
 use wavemill_object::write::SectionFlags;
 
-use super::{Assembler, Pending, PendingKind, leb128, line};
+use super::{Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Number, expression, number};
 
@@ -19,6 +19,57 @@ fn no_number(name: &str) -> Option<f64> {
     }
 }
 
+/// The bytes of a float of 32 bits; `None` for numbers beyond them.
+fn single(value: f64) -> Option<Vec<u8>> {
+    match value as f32 {
+        _ if value.is_nan() => {
+            let sign = u32::from(value.is_sign_negative()) << 31;
+            Some((sign | 0x7FFF_FFFF).to_le_bytes().to_vec())
+        }
+        single if single.is_finite() || !value.is_finite() => Some(single.to_le_bytes().to_vec()),
+        _ => None,
+    }
+}
+
+/// The bytes of a float of 64 bits.
+fn double(value: f64) -> Option<Vec<u8>> {
+    Some(value.to_le_bytes().to_vec())
+}
+
+/// What is wrong with a number that `bits` cannot hold.
+pub(super) fn does_not_fit(span: Span, number: i64, bits: u32) -> Fail {
+    let half = 1i64 << (bits - 1);
+    let message = format!("expected a number from {} to {}, found {number}", -half, 2 * half - 1);
+    Diagnostic::new(span, message).note(format!("the field has {bits} bits"))
+}
+
+/// Reads a float, and gives its bytes.
+fn float(cursor: &mut Cursor<'_>, encode: impl Fn(f64) -> Option<Vec<u8>>) -> Result<Vec<u8>, Fail> {
+    let start = cursor.at();
+    let minus = cursor.eat("-");
+    let _ = !minus && cursor.eat("+");
+    let value = match number(cursor)? {
+        Some(Number::Float(value)) => value,
+        Some(Number::Int(value)) => value as f64,
+        None => match no_number(cursor.peek_name()) {
+            Some(value) => {
+                cursor.name();
+                value
+            }
+            None => return Err(cursor.expected("a number, `inf` or `nan`")),
+        },
+    };
+    encode(if minus { -value } else { value })
+        .ok_or_else(|| Diagnostic::new(start..cursor.end(), "the number is beyond floats of 32 bits"))
+}
+
+/// How many bytes or units a directive makes.
+enum Count {
+    Known(u64),
+    /// The number depends on what comes later; this is what the reading takes it for.
+    Later(u64),
+}
+
 impl Assembler<'_> {
     /// Directives for data and space; false for others.
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
@@ -32,6 +83,8 @@ impl Assembler<'_> {
             ".dcb.b" => self.repeated(cursor, 1)?,
             ".dcb" | ".dcb.w" => self.repeated(cursor, 2)?,
             ".dcb.l" => self.repeated(cursor, 4)?,
+            ".dcb.s" => self.repeated_floats(cursor, single)?,
+            ".dcb.d" => self.repeated_floats(cursor, double)?,
             ".ds.b" => self.room(cursor, 1)?,
             ".ds" | ".ds.w" => self.room(cursor, 2)?,
             ".ds.l" | ".ds.s" => self.room(cursor, 4)?,
@@ -39,15 +92,8 @@ impl Assembler<'_> {
             ".ds.p" | ".ds.x" => self.room(cursor, 12)?,
             ".octa" => self.octas(cursor)?,
             ".incbin" => self.binary_file(cursor)?,
-            ".float" | ".single" | ".dc.s" => self.floats(cursor, |value| match value as f32 {
-                _ if value.is_nan() => {
-                    let sign = u32::from(value.is_sign_negative()) << 31;
-                    Some((sign | 0x7FFF_FFFF).to_le_bytes().to_vec())
-                }
-                single if single.is_finite() || !value.is_finite() => Some(single.to_le_bytes().to_vec()),
-                _ => None,
-            })?,
-            ".double" | ".dc.d" => self.floats(cursor, |value| Some(value.to_le_bytes().to_vec()))?,
+            ".float" | ".single" | ".dc.s" => self.floats(cursor, single)?,
+            ".double" | ".dc.d" => self.floats(cursor, double)?,
             ".ascii" => self.strings(cursor, false)?,
             ".asciz" | ".string" => self.strings(cursor, true)?,
             ".zero" | ".skip" | ".space" => self.space(cursor)?,
@@ -82,8 +128,7 @@ impl Assembler<'_> {
                     let bits = 8 * u32::from(size);
                     let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&number);
                     if !fits {
-                        let message = format!("the number does not fit into {bits} bits");
-                        return Err(Diagnostic::new(span, message));
+                        return Err(does_not_fit(span, number, bits));
                     }
                     number.to_le_bytes()
                 }
@@ -155,32 +200,29 @@ impl Assembler<'_> {
     ) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
-            let minus = cursor.eat("-");
-            let _ = !minus && cursor.eat("+");
-            let value = match number(cursor)? {
-                Some(Number::Float(value)) => value,
-                Some(Number::Int(value)) => value as f64,
-                None => match no_number(cursor.peek_name()) {
-                    Some(value) => {
-                        cursor.name();
-                        value
-                    }
-                    None => return Err(cursor.expected("a number, `inf` or `nan`")),
-                },
-            };
-            match encode(if minus { -value } else { value }) {
-                Some(bytes) => self.put(cursor, start, &bytes)?,
-                None => {
-                    return Err(Diagnostic::new(
-                        start..cursor.end(),
-                        "the number is beyond floats of 32 bits",
-                    ));
-                }
-            }
+            let bytes = float(cursor, &encode)?;
+            self.put(cursor, start, &bytes)?;
             if !cursor.eat(",") {
                 return self.end(cursor);
             }
         }
+    }
+
+    /// `.dcb.s count, value`.
+    fn repeated_floats(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        encode: impl Fn(f64) -> Option<Vec<u8>>,
+    ) -> Result<(), Fail> {
+        let start = cursor.at();
+        let count = self.count(cursor, "a number of repetitions")?;
+        cursor.expect(",")?;
+        let bytes = float(cursor, encode)?;
+        self.end(cursor)?;
+        if count > 0 {
+            self.mark_line();
+        }
+        self.append_fill(count, &bytes).map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
     fn strings(&mut self, cursor: &mut Cursor<'_>, zero: bool) -> Result<(), Fail> {
@@ -189,19 +231,13 @@ impl Assembler<'_> {
         }
         loop {
             let start = cursor.at();
-            let (mut bytes, length) =
-                line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
-            cursor.go_to(start + length);
+            let mut bytes = self.text(cursor)?;
             if zero {
                 bytes.push(0);
             }
             // What stands side by side is one string.
             while !zero && cursor.peek() == Some(b'"') {
-                let at = cursor.at();
-                let (more, length) =
-                    line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
-                cursor.go_to(at + length);
-                bytes.extend(more);
+                bytes.extend(self.text(cursor)?);
             }
             self.put(cursor, start, &bytes)?;
             if !cursor.eat(",") {
@@ -218,9 +254,27 @@ impl Assembler<'_> {
             .map_err(|_| Diagnostic::new(start..cursor.end(), format!("expected {what}, found {value}")))
     }
 
+    /// A number of bytes or units, which may depend on what comes later.
+    fn count_or_later(&mut self, cursor: &mut Cursor<'_>, what: &str) -> Result<Count, Fail> {
+        let start = cursor.at();
+        let mut value = expression(cursor, &self.symbols)?;
+        let span = start..cursor.end();
+        self.symbols.bind(&mut value);
+        let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
+        match known.ok().and_then(|known| self.symbols.number_of(&known)) {
+            Some(number) => u64::try_from(number)
+                .map(Count::Known)
+                .map_err(|_| Diagnostic::new(span, format!("expected {what}, found {number}"))),
+            None => {
+                let place = self.place(cursor.text(), span);
+                Ok(Count::Later(self.repetitions_for_later(value, place)))
+            }
+        }
+    }
+
     fn space(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let count = self.count(cursor, "a number of bytes")?;
+        let (Count::Known(count) | Count::Later(count)) = self.count_or_later(cursor, "a number of bytes")?;
         let value = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
         self.end(cursor)?;
         self.emit_fill(count, value as u8).map_err(|message| Diagnostic::new(start..cursor.end(), message))
@@ -246,7 +300,7 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let bits = 8 * u32::from(size);
         if !(-(1i64 << (bits - 1))..1i64 << bits).contains(&value) {
-            return Err(Diagnostic::new(span, format!("the number does not fit into {bits} bits")));
+            return Err(does_not_fit(span, value, bits));
         }
         if count > 0 {
             self.mark_line();
@@ -259,11 +313,20 @@ impl Assembler<'_> {
     /// `.fill count, size, value`.
     fn fill(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let count = self.count(cursor, "a number of repetitions")?;
+        let counted = self.count_or_later(cursor, "a number of repetitions")?;
+        let (Count::Known(count) | Count::Later(count)) = counted;
         let size = if cursor.eat(",") { self.count(cursor, "a size")? } else { 1 };
-        let value = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
+        let has_value = cursor.eat(",");
+        let at = cursor.at();
+        let value = if has_value { self.absolute(cursor)? } else { 0 };
         self.end(cursor)?;
         let span = start..cursor.end();
+        // LLVM repeats four bytes of a value where it knows how often, and eight elsewhere.
+        if matches!(counted, Count::Later(_)) && size > 4 && u32::try_from(value).is_err() {
+            let message = format!("expected a value from 0 to 4294967295, found {value}");
+            return Err(Diagnostic::new(at..cursor.end(), message)
+                .note("how often it is repeated depends on what comes later, and the value has four bytes"));
+        }
         if size > 8 {
             return Err(Diagnostic::new(span, format!("expected a size from 0 to 8, found {size}")));
         }
@@ -278,7 +341,7 @@ impl Assembler<'_> {
         }
         let unit = unit.get(..size as usize).unwrap_or_default();
         let same = unit.iter().all(|byte| unit.first() == Some(byte));
-        if total > 0 {
+        if total > 0 && matches!(counted, Count::Known(_)) {
             self.mark_line();
         }
         let result = if same {

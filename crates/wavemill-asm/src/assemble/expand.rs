@@ -1,11 +1,12 @@
 //! Lines that come from elsewhere: macros, repetitions, included files.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Assembler, Event, IncludedFile, Inclusion, arguments, line};
-use crate::diagnostic::{Diagnostic, Fail};
+use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, source_text};
 
 /// Lines being read.
@@ -94,6 +95,9 @@ const MOST_BYTES: u64 = 1 << 27;
 /// How long a line may be that macros make: each macro that calls another can make it longer many times.
 const LONGEST_LINE: usize = 1 << 20;
 
+/// What `.endr` ends.
+const REPETITIONS: &[&str] = &[".rept", ".rep", ".irp", ".irpc"];
+
 impl Assembler<'_> {
     /// Directives that make lines; false for others.
     pub(super) fn expanding_directive(
@@ -119,9 +123,10 @@ impl Assembler<'_> {
             }
             ".rept" | ".rep" => {
                 let start = cursor.at();
-                let count = self.absolute(cursor)?;
-                self.end(cursor)?;
-                let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
+                let count = self.absolute(cursor).and_then(|count| self.end(cursor).map(|()| count));
+                // The lines of a wrong repetition belong to it all the same.
+                let body = self.body(frame, REPETITIONS, ".endr");
+                let (count, body) = (count?, body?);
                 let count = u64::try_from(count).map_err(|_| {
                     Diagnostic::new(
                         start..cursor.end(),
@@ -140,15 +145,9 @@ impl Assembler<'_> {
             }
             ".irp" | ".irpc" => {
                 let start = cursor.at();
-                let parameter = self.symbol_name(cursor)?;
-                cursor.eat(",");
-                let values: Vec<String> = if name == ".irp" {
-                    arguments::of_list(cursor)?
-                } else {
-                    arguments::value(cursor)?.chars().map(String::from).collect()
-                };
-                self.end(cursor)?;
-                let body = self.body(frame, &[".rept", ".rep", ".irp", ".irpc"], ".endr")?;
+                let head = self.repetition_over(name, cursor);
+                let body = self.body(frame, REPETITIONS, ".endr");
+                let ((parameter, values), body) = (head?, body?);
                 for (own, value) in (0..).zip(values) {
                     let numbers = Numbers { own, calls: None };
                     let made = self.substitute(&body, &[(&parameter, &value)], numbers, start)?;
@@ -178,7 +177,7 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 let file = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
-                self.include(&file, start)?;
+                self.include(&file, start..cursor.end())?;
             }
             ".end" => self.ended = true,
             ".err" => {
@@ -213,6 +212,25 @@ impl Assembler<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The parameter and the values of `.irp` or `.irpc`.
+    fn repetition_over(
+        &mut self,
+        name: &str,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(String, Vec<String>), Fail> {
+        let parameter = self.symbol_name(cursor)?;
+        cursor.expect(",")?;
+        let values = if name == ".irp" {
+            arguments::of_list(cursor)?
+        } else if cursor.is_done() {
+            return Err(cursor.expected("characters, one for each repetition"));
+        } else {
+            arguments::value(cursor)?.chars().map(String::from).collect()
+        };
+        self.end(cursor)?;
+        Ok((parameter, values))
     }
 
     /// The lines up to the one that ends a block, which may have others in it.
@@ -285,12 +303,18 @@ impl Assembler<'_> {
         })
     }
 
-    fn include(&mut self, file: &IncludedFile, start: usize) -> Result<(), Fail> {
+    fn include(&mut self, file: &IncludedFile, Range { start, end }: Span) -> Result<(), Fail> {
         if self.depth() >= DEPTH {
-            return Err(Diagnostic::new(
-                start..start,
-                format!("files include one another more than {DEPTH} deep"),
-            ));
+            let again =
+                self.inclusion.iter().flat_map(|inner| inner.chain()).any(|outer| outer.path == file.path);
+            let message = match again {
+                true => format!(
+                    "`{}` includes itself again and again: files nest {DEPTH} deep at most",
+                    file.path
+                ),
+                false => format!("files include one another more than {DEPTH} deep"),
+            };
+            return Err(Diagnostic::new(start..end, message));
         }
         let (line, origin) = (self.line, self.origin.take());
         let within = self.inclusion.clone();
@@ -302,9 +326,8 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// `.macro name a, b=1, c:req, rest:vararg`.
-    fn define_macro(&mut self, cursor: &mut Cursor<'_>, frame: &mut Frame<'_>) -> Result<(), Fail> {
-        let start = cursor.at();
+    /// The name and the parameters of a macro.
+    fn macro_head(&mut self, cursor: &mut Cursor<'_>) -> Result<(String, Vec<Parameter>), Fail> {
         let name = self.symbol_name(cursor)?;
         let mut parameters: Vec<Parameter> = Vec::new();
         cursor.eat(",");
@@ -313,11 +336,12 @@ impl Assembler<'_> {
             let parameter = self.symbol_name(cursor)?;
             let (mut required, mut rest, mut default) = (false, false, None);
             if cursor.eat(":") {
-                match cursor.name() {
+                match cursor.peek_name() {
                     "req" => required = true,
                     "vararg" => rest = true,
-                    _ => return Err(cursor.expected("`req` or `vararg` before this")),
+                    _ => return Err(cursor.expected("`req` or `vararg`")),
                 }
+                cursor.name();
             }
             if cursor.eat("=") {
                 default = Some(arguments::value(cursor)?);
@@ -336,7 +360,16 @@ impl Assembler<'_> {
             parameters.push(Parameter { name: parameter, default, required, rest });
             cursor.eat(",");
         }
-        let body = self.body(frame, &[".macro"], ".endm")?;
+        Ok((name, parameters))
+    }
+
+    /// `.macro name a, b=1, c:req, rest:vararg`.
+    fn define_macro(&mut self, cursor: &mut Cursor<'_>, frame: &mut Frame<'_>) -> Result<(), Fail> {
+        let start = cursor.at();
+        let head = self.macro_head(cursor);
+        // The lines of a wrong macro belong to it all the same.
+        let body = self.body(frame, &[".macro"], ".endm");
+        let ((name, parameters), body) = (head?, body?);
         if self.macros.contains_key(&name) {
             let message = format!("the macro `{name}` is defined a second time");
             return Err(

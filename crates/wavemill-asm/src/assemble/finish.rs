@@ -6,7 +6,9 @@ use wavemill_object::write::{
     Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType, Symbol,
     SymbolId, SymbolType, Visibility,
 };
-use wavemill_object::{Binding, DescriptorBuilder, KernelDescriptor, RelocationKind};
+use wavemill_object::{
+    Binding, DescriptorBuilder, Directive, DirectiveError, KernelDescriptor, RelocationKind,
+};
 
 use super::kernel::Kernel;
 use super::linking::Reference;
@@ -52,7 +54,7 @@ impl Assembler<'_> {
             self.describe(&kernel, &mut needs);
         }
         let Some(id) = self.id.clone() else {
-            // Instructions have said so already.
+            // Instructions and kernels have said so already.
             if self.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
@@ -77,9 +79,11 @@ impl Assembler<'_> {
     fn unclosed(&mut self) {
         for conditional in std::mem::take(&mut self.conditionals) {
             let message = "expected `.endif` for this `.if`, found the end of the file";
-            self.report_at(&conditional.place, *Diagnostic::new(0..0, message));
+            let span = conditional.place.span.clone();
+            self.report_at(&conditional.place, *Diagnostic::new(span, message));
         }
-        if let Some(kernel) = self.kernel.take() {
+        // A kernel with other lines in it has been told of.
+        if let Some(kernel) = self.kernel.take().filter(|kernel| !kernel.strayed) {
             let fail = Diagnostic::new(
                 kernel.place.span.clone(),
                 "expected `.end_amdhsa_kernel`, found the end of the file",
@@ -204,10 +208,7 @@ impl Assembler<'_> {
         if let Some(number) = self.symbols.number_of(value) {
             let bits = 8 * u32::from(size);
             if bits < 64 && !(-(1i64 << (bits - 1))..1i64 << bits).contains(&number) {
-                return Err(Diagnostic::new(
-                    span,
-                    format!("the value {number} does not fit into {bits} bits"),
-                ));
+                return Err(super::data::does_not_fit(span, number, bits));
             }
             let bytes = number.to_le_bytes();
             self.patch(pending, offset, bytes.get(..usize::from(size)).unwrap_or_default());
@@ -277,6 +278,8 @@ impl Assembler<'_> {
                 );
             }
         };
+        // What is wrong with a directive is told once: it is not missing, too.
+        let mut tried = kernel.tried.clone();
         for (name, value, place) in &kernel.settings {
             let span = place.span.clone();
             let value = self.symbols.evaluate(value, (kernel.section, kernel.offset), &span);
@@ -284,9 +287,14 @@ impl Assembler<'_> {
                 Some(number) => {
                     builder.set(name, number).map_err(|error| Diagnostic::new(span, error.to_string()))
                 }
-                None => Err(Diagnostic::new(span, "expected a number, found a symbol without value")),
+                None => {
+                    let written = place.text.get(span.clone()).unwrap_or_default();
+                    let message = format!("expected a number, found `{written}`, which has no value");
+                    Err(Diagnostic::new(span, message))
+                }
             });
             if let Err(fail) = result {
+                tried.extend(Directive::find(name).map(|directive| directive.name));
                 self.report_at(place, *fail);
             }
         }
@@ -297,7 +305,11 @@ impl Assembler<'_> {
                 }
             }
             Err(errors) => {
-                for error in errors {
+                let told = |error: &DirectiveError| {
+                    let missing = |name| kernel.strayed || tried.contains(name);
+                    matches!(error, DirectiveError::Missing { name, .. } if missing(name))
+                };
+                for error in errors.into_iter().filter(|error| !told(error)) {
                     let fail = Diagnostic::new(kernel.place.span.clone(), error.to_string());
                     self.report_at(&kernel.place, *fail);
                 }

@@ -18,6 +18,12 @@ pub(super) struct Kernel {
     pub(super) section: usize,
     pub(super) offset: u64,
     pub(super) settings: Vec<(String, Expression, Place)>,
+    /// The directives that the source has tried to write.
+    pub(super) tried: Vec<&'static str>,
+    /// Whether the first line of the block is wrong, which has been told: nothing is made of the others.
+    wrong: bool,
+    /// Whether a line of the block is none of its directives, which has been told.
+    pub(super) strayed: bool,
 }
 
 /// There are no rows for the processor.
@@ -70,14 +76,24 @@ impl Assembler<'_> {
                 };
             }
             ".amdhsa_kernel" => {
-                let kernel = self.symbol_name(cursor)?;
-                self.end(cursor)?;
-                if self.id.is_none() {
-                    return Err(super::finish::no_target(start..cursor.end()));
-                }
+                let name = self.symbol_name(cursor);
                 let place = self.place(cursor.text(), start..cursor.end());
-                let section = self.current;
-                self.kernel = Some(Kernel { name: kernel, place, section, offset: 0, settings: Vec::new() });
+                let name = name.and_then(|name| self.end(cursor).map(|()| name));
+                // The lines behind a wrong one are those of a kernel all the same.
+                self.kernel = Some(Kernel {
+                    name: name.as_deref().unwrap_or_default().to_owned(),
+                    place,
+                    section: self.current,
+                    offset: 0,
+                    settings: Vec::new(),
+                    tried: Vec::new(),
+                    wrong: name.is_err() || self.id.is_none(),
+                    strayed: false,
+                });
+                name?;
+                if self.id.is_none() {
+                    return self.without_target(start..cursor.end()).map(|()| true);
+                }
             }
             ".end_amdhsa_kernel" => {
                 return Err(Diagnostic::new(
@@ -116,6 +132,11 @@ impl Assembler<'_> {
             }
             ".file" => self.file(cursor)?,
             ".loc" => self.location(cursor)?,
+            _ if Directive::find(name).is_some() => {
+                let message =
+                    format!("`{name}` stands between `.amdhsa_kernel NAME` and `.end_amdhsa_kernel`");
+                return Err(Diagnostic::new(start..start + name.len(), message));
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -156,7 +177,7 @@ impl Assembler<'_> {
         let span = start..start + name.len();
         if name == ".end_amdhsa_kernel" {
             self.end(cursor)?;
-            if let Some(mut kernel) = self.kernel.take() {
+            if let Some(mut kernel) = self.kernel.take().filter(|kernel| !kernel.wrong) {
                 // The bytes are known when all symbols are.
                 let padding = self.offset().wrapping_neg() & 63;
                 self.section().align = self.section().align.max(64);
@@ -170,29 +191,70 @@ impl Assembler<'_> {
             }
             return Ok(());
         }
-        if !name.starts_with(".amdhsa_") {
-            let message =
-                format!("expected a directive of `.amdhsa_kernel` or `.end_amdhsa_kernel`, found `{name}`");
-            return Err(Diagnostic::new(span, message));
+        if !name.starts_with(".amdhsa_") || name == ".amdhsa_kernel" {
+            return self.stray(name, span);
         }
         if Directive::find(name).is_none() {
             let names: Vec<&'static str> = Directive::all().iter().map(|directive| directive.name).collect();
             let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
             return Err(match closest(name, &names).first() {
-                Some(&similar) => fail.replace_with(similar),
+                Some(&similar) => {
+                    self.tries(similar);
+                    fail.replace_with(similar)
+                }
                 None => fail,
             });
         }
         let at = cursor.at();
-        let mut value = expression(cursor, &self.symbols)?;
+        let value = expression(cursor, &self.symbols);
         let end = cursor.end();
-        self.end(cursor)?;
+        let value = value.and_then(|value| self.end(cursor).map(|()| value));
+        if value.is_err() {
+            self.tries(name);
+        }
+        let mut value = value?;
         self.symbols.bind(&mut value);
         let place = self.place(cursor.text(), at..end);
         if let Some(kernel) = &mut self.kernel {
             kernel.settings.push((name.to_owned(), value, place));
         }
         Ok(())
+    }
+
+    /// The source has tried to write this directive of the kernel.
+    fn tries(&mut self, name: &str) {
+        if let (Some(kernel), Some(directive)) = (&mut self.kernel, Directive::find(name)) {
+            kernel.tried.push(directive.name);
+        }
+    }
+
+    /// A line within `.amdhsa_kernel` that is none of its directives. The block has not been ended, perhaps: the first such
+    /// line is told.
+    pub(super) fn stray(&mut self, word: &str, span: Span) -> Result<(), Fail> {
+        let missing_dot = Directive::find(&format!(".{word}"));
+        if let Some(directive) = missing_dot {
+            self.tries(directive.name);
+            let fail =
+                Diagnostic::new(span.clone(), format!("expected `{}`, found `{word}`", directive.name));
+            return Err(fail.replace_with(directive.name));
+        }
+        let Some(kernel) = &mut self.kernel else { return Ok(()) };
+        if std::mem::replace(&mut kernel.strayed, true) {
+            return Ok(());
+        }
+        let message =
+            format!("expected a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`, found `{word}`");
+        Err(Diagnostic::new(span, message).note(
+            "between these two stands what the kernel needs; code and data stand before or behind them",
+        ))
+    }
+
+    /// Something needs a target, and none has been named, which is told once.
+    pub(super) fn without_target(&mut self, span: Span) -> Result<(), Fail> {
+        match std::mem::replace(&mut self.targetless, true) {
+            false => Err(super::finish::no_target(span)),
+            true => Ok(()),
+        }
     }
 
     /// A line between `.amdgpu_metadata` and its end: YAML, which has comments of its own.

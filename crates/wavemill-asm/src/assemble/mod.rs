@@ -189,6 +189,8 @@ struct Assembler<'a> {
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
+    /// Whether it has been told that there is no target.
+    targetless: bool,
 }
 
 impl<'a> Assembler<'a> {
@@ -242,6 +244,7 @@ impl<'a> Assembler<'a> {
             origin: None,
             inclusion: None,
             ended: false,
+            targetless: false,
         };
         if let (Some(asked), None) = (&options.target, &assembler.id) {
             assembler.report("", *kernel::unknown_processor(asked, 0..0));

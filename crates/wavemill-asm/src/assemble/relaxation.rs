@@ -1,7 +1,8 @@
-//! Numbers whose size depends on what comes later: `.uleb128` and `.sleb128` of distances that are not known yet.
+//! Statements whose size depends on what comes later: `.uleb128` and `.sleb128` of distances that are not known yet, and
+//! `.fill`, `.zero`, `.skip` and `.space` of so many bytes.
 //!
-//! Everything behind such a number moves with its size, so the source is read again with larger sizes until all of them
-//! are large enough. Sizes never shrink, as for LLVM; what is larger than it has to be is padded.
+//! Everything behind such a statement moves with its size, so the source is read again with other sizes until they fit.
+//! Those of numbers never shrink, as for LLVM; what is larger than it has to be is padded.
 
 use super::{Assembler, Event, Place, leb128};
 use crate::diagnostic::{Diagnostic, Fail};
@@ -20,37 +21,62 @@ pub(super) struct Relaxation {
     pass: u32,
     /// What earlier readings have made, in bytes.
     made: u64,
-    /// The bytes of each number, in the order of the source; 1 for those behind.
-    sizes: Vec<usize>,
-    met: Vec<Number>,
-    /// The events that earlier readings told of: those before the first of the numbers, which are always the same.
+    /// The size of each statement, in the order of the source; the least for those behind.
+    sizes: Vec<u64>,
+    met: Vec<Late>,
+    /// The events that earlier readings told of: those before the first of the statements, which are always the same.
     told: u64,
-    /// The events of this reading, and whether those behind the first number may be told of, because sizes are final.
+    /// The events of this reading, and whether those behind the first statement may be told of, because sizes are final.
     events: u64,
     last: bool,
 }
 
-/// A number that waits for symbols.
+/// A statement that waits for symbols.
 #[derive(Clone, Debug)]
-struct Number {
+struct Late {
     section: usize,
     offset: u64,
-    size: usize,
-    signed: bool,
+    /// The bytes of a number, or how often a unit is repeated.
+    size: u64,
+    kind: LateKind,
     expression: Expression,
     place: Place,
 }
 
-impl Number {
-    fn encoded(&self, value: i64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        if self.signed {
-            leb128::signed(&mut bytes, value)
-        } else {
-            leb128::unsigned(&mut bytes, value as u64)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LateKind {
+    /// A number of as many bytes as it needs.
+    Number { signed: bool },
+    /// Something that is repeated as often as the expression says.
+    Repetitions,
+}
+
+impl LateKind {
+    /// The size before anything is known.
+    const fn least(self) -> u64 {
+        match self {
+            LateKind::Number { .. } => 1,
+            LateKind::Repetitions => 0,
         }
-        bytes
     }
+
+    /// The size that a value needs, in place of the one it has had.
+    fn size(self, value: i64, before: u64) -> u64 {
+        match self {
+            LateKind::Number { signed } => before.max(encoded(signed, value).len() as u64),
+            LateKind::Repetitions => u64::try_from(value).unwrap_or(0),
+        }
+    }
+}
+
+fn encoded(signed: bool, value: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if signed {
+        leb128::signed(&mut bytes, value)
+    } else {
+        leb128::unsigned(&mut bytes, value as u64)
+    }
+    bytes
 }
 
 impl Default for Relaxation {
@@ -81,81 +107,113 @@ impl Assembler<'_> {
         signed: bool,
         place: Place,
     ) -> Result<(), Fail> {
+        let span = place.span.clone();
+        let size = self.late(expression, LateKind::Number { signed }, place);
+        // An instruction has no more bytes than a number.
+        let room = [0; 16];
+        let room = room.get(..size as usize).unwrap_or_default();
+        self.emit(room).map_err(|message| Diagnostic::new(span, message))
+    }
+
+    /// How often something is repeated that is not known yet.
+    pub(super) fn repetitions_for_later(&mut self, expression: Expression, place: Place) -> u64 {
+        self.late(expression, LateKind::Repetitions, place)
+    }
+
+    /// The size that a statement has in this reading.
+    fn late(&mut self, expression: Expression, kind: LateKind, place: Place) -> u64 {
         let relaxation = &mut self.relaxation;
         if relaxation.met.is_empty() && relaxation.pass == 1 {
             relaxation.told = relaxation.events;
         }
-        let size = relaxation.sizes.get(relaxation.met.len()).copied().unwrap_or(1);
-        let span = place.span.clone();
+        let size = relaxation.sizes.get(relaxation.met.len()).copied().unwrap_or(kind.least());
         let (section, offset) = (self.current, self.offset());
-        // `.` is the place of the number.
+        // `.` is the place of the statement.
         let expression = self.symbols.anchor(expression, (section, offset));
-        self.relaxation.met.push(Number { section, offset, size, signed, expression, place });
-        // An instruction has no more bytes than a number.
-        let room = [0; 16];
-        self.emit(room.get(..size).unwrap_or_default()).map_err(|message| Diagnostic::new(span, message))
+        self.relaxation.met.push(Late { section, offset, size, kind, expression, place });
+        size
     }
 
-    /// What the source has to be read again with; `None` if all numbers have found their sizes.
+    /// What the source has to be read again with; `None` if all statements have found their sizes.
     pub(super) fn next_reading(&mut self) -> Option<Relaxation> {
         if self.relaxation.met.is_empty() || self.relaxation.last {
             return None;
         }
         let met = std::mem::take(&mut self.relaxation.met);
         let mut sizes = Vec::with_capacity(met.len());
-        for number in &met {
+        for late in &met {
             // What is wrong with it is told at the end.
-            let needed = self.later_value(number).map_or(1, |value| number.encoded(value).len());
-            sizes.push(needed.max(number.size));
+            let value = self.later_value(late);
+            sizes.push(
+                value.map_or(late.size.max(late.kind.least()), |value| late.kind.size(value, late.size)),
+            );
         }
         let pass = self.relaxation.pass + 1;
-        let grown = met.iter().zip(&sizes).any(|(number, size)| *size > number.size);
+        let moved = met.iter().zip(&sizes).any(|(late, size)| *size != late.size);
         let made =
             self.sections.iter().fold(self.relaxation.made + LINE * self.expansions, |made, section| {
                 made + section.bytes.len() as u64
             });
-        let last = !grown || pass >= MOST_PASSES || made >= MOST_BYTES;
+        let last = !moved || pass >= MOST_PASSES || made >= MOST_BYTES;
         let told = self.relaxation.told;
         Some(Relaxation { pass, made, sizes, told, last, ..Relaxation::default() })
     }
 
-    fn later_value(&mut self, number: &Number) -> Result<i64, Fail> {
-        let span = number.place.span.clone();
-        let value = self.symbols.evaluate(&number.expression, (number.section, number.offset), &span)?;
+    fn later_value(&mut self, late: &Late) -> Result<i64, Fail> {
+        let span = late.place.span.clone();
+        let value = self.symbols.evaluate(&late.expression, (late.section, late.offset), &span)?;
         self.symbols.number_of(&value).ok_or_else(|| {
-            Diagnostic::new(span, "expected a number, or the distance between two places of one section")
-                .note("how many bytes the number takes depends on it, so that no linker could fill it in")
+            let note = match late.kind {
+                LateKind::Number { .. } => {
+                    "how many bytes the number takes depends on it, so that no linker could fill it in"
+                }
+                LateKind::Repetitions => "where everything behind stands depends on it",
+            };
+            let message = "expected a number, or the distance between two places of one section";
+            Diagnostic::new(span, message).note(note)
         })
     }
 
-    /// Fills the numbers in.
+    /// Fills the numbers in, and tells of sizes that are none.
     pub(super) fn finish_numbers(&mut self) {
-        for number in std::mem::take(&mut self.relaxation.met) {
-            if let Err(fail) = self.fill_number(&number) {
-                self.report_at(&number.place, *fail);
+        for late in std::mem::take(&mut self.relaxation.met) {
+            if let Err(fail) = self.fill_late(&late) {
+                self.report_at(&late.place, *fail);
             }
         }
     }
 
-    fn fill_number(&mut self, number: &Number) -> Result<(), Fail> {
-        let value = self.later_value(number)?;
-        let mut bytes = number.encoded(value);
-        let span = number.place.span.clone();
-        if bytes.len() > number.size {
-            let readings = self.relaxation.pass;
+    fn fill_late(&mut self, late: &Late) -> Result<(), Fail> {
+        let value = self.later_value(late)?;
+        let span = late.place.span.clone();
+        let readings = self.relaxation.pass;
+        let LateKind::Number { signed } = late.kind else {
+            return match u64::try_from(value) {
+                Err(_) => Err(Diagnostic::new(span, format!("expected 0 or more, found {value}"))),
+                Ok(count) if count == late.size => Ok(()),
+                Ok(_) => {
+                    let message = format!(
+                        "the number has not settled after {readings} readings of the source, which move the places that it depends on"
+                    );
+                    Err(Diagnostic::new(span, message).note("is the statement itself between them?"))
+                }
+            };
+        };
+        let mut bytes = encoded(signed, value);
+        if bytes.len() as u64 > late.size {
             let message =
                 format!("the size of the number has not settled after {readings} readings of the source");
             return Err(Diagnostic::new(span, message));
         }
         // More bytes say the same: those of the sign.
-        let negative = number.signed && value < 0;
-        while bytes.len() < number.size {
+        let negative = signed && value < 0;
+        while (bytes.len() as u64) < late.size {
             if let Some(last) = bytes.last_mut() {
                 *last |= 0x80;
             }
             bytes.push(if negative { 0x7F } else { 0 });
         }
-        match self.bytes_at(number.section, number.offset, bytes.len()) {
+        match self.bytes_at(late.section, late.offset, bytes.len()) {
             Some(field) => field.copy_from_slice(&bytes),
             None if value == 0 => {}
             None => {

@@ -231,9 +231,17 @@ impl Assembler<'_> {
     pub(super) fn section_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".text" | ".data" | ".bss" | ".rodata" => {
+                let at = cursor.at();
+                let subsection = if cursor.is_done() { 0 } else { self.absolute(cursor)? };
+                self.end(cursor)?;
+                if subsection != 0 {
+                    let message =
+                        format!("`{name} {subsection}` is a subsection, which Wavemill does not have");
+                    return Err(Diagnostic::new(at..cursor.end(), message)
+                        .note("sections hold what they are given in the order of the source"));
+                }
                 let section = self.section_named(name);
                 self.switch_to(section);
-                self.end(cursor)?;
             }
             ".section" => {
                 let section = self.section_header(cursor)?;
@@ -290,9 +298,8 @@ impl Assembler<'_> {
             return Ok(self.section_named(&name));
         }
         let at = cursor.at();
-        let (letters, length) =
-            line::string(cursor.rest()).map_err(|message| Diagnostic::new(at..at + 1, message))?;
-        cursor.go_to(at + length);
+        let letters = self.text(cursor)?;
+        let length = cursor.end() - at;
         // Some names say flags by themselves.
         let (mut flags, mut kind, mut zeros) = usual(&name);
         let (mut grouped, mut merged, mut same_group) = (false, false, false);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::expand::Frame;
 use super::symbols::Meaning;
-use super::{Assembler, Event, Pending, PendingKind, directives, finish, line};
+use super::{Assembler, Event, Pending, PendingKind, directives, line};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, expression, source_text};
 
@@ -68,7 +68,8 @@ impl Assembler<'_> {
                 return Ok(());
             }
             if self.kernel.is_some() {
-                return Err(cursor.expected("a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`"));
+                let (span, word) = cursor.token();
+                return self.stray(word, span);
             }
             if !name.is_empty() {
                 cursor.name();
@@ -168,7 +169,7 @@ impl Assembler<'_> {
 
     fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
         if self.id.is_none() {
-            return Err(finish::no_target(start..text.trim_end().len()));
+            return self.without_target(start..text.trim_end().len());
         }
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;

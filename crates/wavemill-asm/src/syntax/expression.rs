@@ -336,6 +336,9 @@ impl Parser<'_, '_> {
     }
 
     fn symbol(&mut self, name: &str) -> Result<Expression, Fail> {
+        if let Some(fail) = source_text::unseen(name, self.cursor.end().saturating_sub(name.len())) {
+            return Err(fail);
+        }
         let mut relocation = String::new();
         while self.cursor.peek_raw() == Some(b'@') {
             self.cursor.expect("@")?;

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::diagnostic::{Diagnostic, Fail};
+
 /// The characters that stand for bytes: of the private use area, three bytes long as U+FFFD is. If a source has one of
 /// them, its bytes are stood for, too, so that none of them means itself.
 const FIRST: u32 = 0xF700;
@@ -121,6 +123,23 @@ pub(crate) fn outside_strings(line: &str) -> Option<(usize, u8)> {
         }
     }
     None
+}
+
+/// A mistake that cannot be seen: a name with a character that looks like a blank, or like nothing, as texts have them that
+/// are copied from pages. `start` is the place of the name.
+pub(crate) fn unseen(name: &str, start: usize) -> Option<Fail> {
+    if name.is_ascii() {
+        return None;
+    }
+    let nothing = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    let (at, found) = name.char_indices().find(|(_, c)| nothing(*c) || !c.is_ascii() && c.is_whitespace())?;
+    let (looks, instead) = if nothing(found) { ("nothing", "") } else { ("a blank", " ") };
+    let message = format!(
+        "expected a name, found the character U+{:04X} in it, which looks like {looks}",
+        u32::from(found)
+    );
+    let span = start + at..start + at + found.len_utf8();
+    Some(Diagnostic::new(span, message).replace_with(instead))
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ pub(crate) struct Line<'a>(pub(crate) &'a str);
 
 /// What a line of the list can demand of a text.
 pub(crate) enum Condition {
-    /// It contains this.
-    Text(String),
+    /// It contains one of these.
+    Text(Vec<String>),
+    /// It does not contain this.
+    Without(String),
     /// The mnemonic begins with this.
     Mnemonic(String),
 }
@@ -17,13 +19,16 @@ impl Subject for Line<'_> {
     type Condition = Condition;
 
     fn condition(text: &str) -> Option<Condition> {
+        let without = || part(text, "without").map(Condition::Without);
         let mnemonic = || part(text, "mnemonic").map(Condition::Mnemonic);
-        part(text, "text").map(Condition::Text).or_else(mnemonic)
+        let contains = |parts: String| Condition::Text(parts.split("{or}").map(str::to_owned).collect());
+        part(text, "text").map(contains).or_else(without).or_else(mnemonic)
     }
 
     fn meets(&self, condition: &Condition, _: &str) -> bool {
         match condition {
-            Condition::Text(part) => self.0.contains(part),
+            Condition::Text(parts) => parts.iter().any(|part| self.0.contains(part)),
+            Condition::Without(part) => !self.0.contains(part),
             Condition::Mnemonic(start) => self.0.trim_start().starts_with(start),
         }
     }

@@ -19,7 +19,9 @@ use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run};
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
-    for source in listed(&own_folder(), "s") {
+    // What the writer of objects is tested with, too.
+    let sections = own_folder().join("../../../wavemill-object/tests/linked/sections.s");
+    for source in listed(&own_folder(), "s").into_iter().chain([sections]) {
         for target in ["gfx906", "gfx90a", "gfx942", "gfx950", "gfx9-generic", "gfx9-4-generic"] {
             let name = source.file_stem().unwrap_or_default().to_string_lossy();
             let source = source.clone();

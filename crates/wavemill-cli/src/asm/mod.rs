@@ -25,9 +25,11 @@ Examples:
   echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
   wavemill asm --target gfx942 --json - < instructions.s
 
-With --json a source is a list of questions: every line is answered, and the exit code is 0 however many have
-mistakes. Without it, a source with mistakes ends with exit code 3; --message-format json tells them as JSON, too.
-What `.print` says is a note on the standard error, and with --json an object such as {\"line\":3,\"print\":\"text\"}.";
+With --json a source is a list of questions: mistakes are answers, and the exit code is 0
+however many there are. Without it, a source with mistakes ends with exit code 3;
+--message-format json tells them as JSON, too, and --message-format short each on one line.
+What `.print` says is a note on the standard error, and with --json an object such as
+{\"line\":3,\"print\":\"text\"}.";
 
 /// Options of `wavemill asm`.
 #[derive(clap::Args, Debug)]
@@ -35,7 +37,7 @@ pub(crate) struct AsmArgs {
     /// Source in LLVM's syntax, or `-` for the standard input
     file: PathBuf,
     /// Target or product, such as gfx942, gfx90a:xnack- or mi210; the source may name it instead
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
     target: Option<TargetId>,
     /// Where to write the result; the standard output if left out
     #[arg(short, long, value_name = "FILE")]
@@ -111,8 +113,12 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 
 /// A file that a source includes, from the first of the folders that has it; `missing` is the message if none does.
 pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Result<IncludedFile, String> {
-    let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-    let path = found.ok_or(missing)?;
+    let paths = || folders.iter().map(|folder| folder.join(file));
+    let path =
+        paths().find(|path| path.is_file()).ok_or_else(|| match paths().find(|path| path.is_dir()) {
+            Some(folder) => format!("`{}` is a folder; expected a file", folder.display()),
+            None => missing,
+        })?;
     let bytes = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
     Ok(IncludedFile { path: path.display().to_string(), bytes })
 }
@@ -163,10 +169,10 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         _ => {}
     });
     render::reports(&name, render::Level::Warning, &assembled.warnings);
-    render::reports(&name, render::Level::Error, &assembled.reports);
+    let told = render::reports(&name, render::Level::Error, &assembled.reports);
     let module = match &assembled.module {
         Some(module) if assembled.reports.is_empty() => module,
-        _ => return Err(mistakes(&name, assembled.reports.len())),
+        _ => return Err(mistakes(&name, told)),
     };
     let bytes = match filetype {
         FileType::Asm => listing.text(module, args.show_encoding).into_bytes(),
@@ -182,7 +188,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
 }
 
-/// The source has so many, which have been told.
+/// The source has so many different ones, which have been told.
 fn mistakes(name: &str, count: usize) -> Failure {
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
     Failure::input(format!("`{name}` has {mistakes}"))
@@ -202,7 +208,7 @@ fn linked(
     link_with(module, &LinkOptions { undefined }).map_err(|error| match error {
         LinkError::Problems(problems) => {
             let reports = assembled.link_reports(&problems);
-            render::reports(name, render::Level::Error, &reports);
+            let told = render::reports(name, render::Level::Error, &reports);
             let missing = problems.iter().any(|problem| matches!(problem, LinkProblem::Undefined { .. }));
             let mut help =
                 "`--filetype obj` writes a relocatable file, which a linker can put together with others."
@@ -210,7 +216,7 @@ fn linked(
             if missing && undefined == Undefined::Refuse {
                 help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
             }
-            mistakes(name, reports.len()).help(help)
+            mistakes(name, told).help(help)
         }
         error => Failure::input(error.to_string()),
     })

@@ -1,5 +1,6 @@
 //! Mistakes of a source, for people.
 
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -27,33 +28,76 @@ impl Level {
     }
 }
 
-/// Tells everything that is wrong, or doubtful, with the source called `name`.
-pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) {
+/// Tells everything that is wrong, or doubtful, with the source called `name`: people of what macros and repetitions make
+/// many times once. How many different mistakes these are.
+pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) -> usize {
     let mut out = anstream::stderr().lock();
-    for report in reports {
-        // If nobody can read it, there is nobody to tell.
-        let _ = match (message::format(), level) {
-            (Format::Json, _) => {
-                let kind = if level == Level::Error { "mistake" } else { "warning" };
-                let mut fields =
-                    json!({ "file": file(name, report), "line": report.line, kind: mistake(report) });
-                let included: Vec<_> = includers(name, report)
-                    .map(|(file, line)| json!({ "file": file, "line": line }))
-                    .collect();
-                if let Some(fields) = fields.as_object_mut() {
-                    if !included.is_empty() {
-                        fields.insert("included".to_owned(), included.into());
-                    }
-                    if let Some(origin) = &report.origin {
-                        fields.insert("origin".to_owned(), origin.as_str().into());
-                    }
-                }
-                writeln!(out, "{}", message::with_kind(kind, fields))
-            }
-            (Format::Short, _) => writeln!(out, "{}", Short { name, level, report }),
-            (Format::Human, _) => write!(out, "{}", Shown { name, level, report }),
-        };
+    let repeated = repeated(reports);
+    // If nobody can read it, there is nobody to tell.
+    let _ = match message::format() {
+        Format::Json => reports.iter().try_for_each(|report| writeln!(out, "{}", json(name, level, report))),
+        // Editors go to every line, once for each place in it.
+        Format::Short => {
+            let mut told = HashSet::new();
+            let mut lines = reports.iter().map(|report| Short { name, level, report }.to_string());
+            lines.try_for_each(|line| match told.insert(line.clone()) {
+                true => writeln!(out, "{line}"),
+                false => Ok(()),
+            })
+        }
+        Format::Human => repeated.iter().try_for_each(|Repeated { report, others }| {
+            write!(out, "{}", Shown { name, level, report, others })
+        }),
+    };
+    repeated.len()
+}
+
+/// A report for programs.
+fn json(name: &str, level: Level, report: &Report) -> serde_json::Value {
+    let kind = if level == Level::Error { "mistake" } else { "warning" };
+    let mut fields = json!({ "file": file(name, report), "line": report.line, kind: mistake(report) });
+    let included: Vec<_> =
+        includers(name, report).map(|(file, line)| json!({ "file": file, "line": line })).collect();
+    if let Some(fields) = fields.as_object_mut() {
+        if !included.is_empty() {
+            fields.insert("included".to_owned(), included.into());
+        }
+        if let Some(origin) = &report.origin {
+            fields.insert("origin".to_owned(), origin.as_str().into());
+        }
     }
+    message::with_kind(kind, fields)
+}
+
+/// A report, and those that say the same of the same text.
+struct Repeated<'a> {
+    report: &'a Report,
+    others: Vec<&'a Report>,
+}
+
+/// What macros and repetitions make is one mistake, however often they make it: the first stands for all.
+fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
+    let mut all: Vec<Repeated<'_>> = Vec::new();
+    let mut known: HashMap<_, Vec<usize>> = HashMap::new();
+    for report in reports {
+        let (diagnostic, file) = (&report.diagnostic, report.inclusion.as_deref().map(|file| &file.path));
+        let alike = known.entry((&diagnostic.message, &diagnostic.notes, &report.origin, file)).or_default();
+        let same = |first: &Report| {
+            let (line, text) = (first.line == report.line, first.text == report.text);
+            let place = first.diagnostic.span == diagnostic.span && first.cut == report.cut;
+            // A line of the source has one text, and is made once for each place in it.
+            line && (place || !text) || report.origin.is_some() && text && place
+        };
+        let found = alike.iter().copied().find(|&at| all.get(at).is_some_and(|first| same(first.report)));
+        match found.and_then(|at| all.get_mut(at)) {
+            Some(first) => first.others.push(report),
+            None => {
+                alike.push(all.len());
+                all.push(Repeated { report, others: Vec::new() });
+            }
+        }
+    }
+    all
 }
 
 /// Tells what the `.print` in this line of the source called `name` says. It is no warning.
@@ -115,6 +159,24 @@ struct Shown<'a> {
     name: &'a str,
     level: Level,
     report: &'a Report,
+    /// Those that say the same.
+    others: &'a [&'a Report],
+}
+
+/// Where the same is wrong, too: lines, if there are not many.
+fn again(report: &Report, others: &[&Report]) -> Option<String> {
+    let times =
+        if others.len() == 1 { "once more".to_owned() } else { format!("{} more times", others.len()) };
+    let mut lines: Vec<usize> =
+        others.iter().map(|other| other.line).filter(|line| *line != report.line).collect();
+    lines.dedup();
+    match *lines.as_slice() {
+        _ if others.is_empty() => None,
+        [] => Some(format!("the same {times} in what this line makes")),
+        [line] => Some(format!("the same {times}, from line {line}")),
+        [first, last] => Some(format!("the same {times}, from lines {first} and {last}")),
+        [first, .., last] => Some(format!("the same {times}, from lines {first} to {last}")),
+    }
 }
 
 impl std::fmt::Display for Shown<'_> {
@@ -137,8 +199,17 @@ impl std::fmt::Display for Shown<'_> {
             0 => writeln!(f, "{blue}-->{blue:#} {name}")?,
             line => writeln!(f, "{:gutter$}{blue}-->{blue:#} {name}:{line}:{column}{origin}", "")?,
         }
-        for (file, line) in includers(self.name, report) {
-            writeln!(f, "{:gutter$}    included at {file}:{line}", "")?;
+        // A file that includes itself is included at the same place many times.
+        let mut included: Vec<((&str, usize), usize)> = Vec::new();
+        for place in includers(self.name, report) {
+            match included.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, times)) => *times += 1,
+                None => included.push((place, 1)),
+            }
+        }
+        for ((file, line), times) in included {
+            let times = if times > 1 { format!(", {times} times") } else { String::new() };
+            writeln!(f, "{:gutter$}    included at {file}:{line}{times}", "")?;
         }
         if !report.text.trim().is_empty() {
             let (text, marks) = marked(&report.text, diagnostic.span.clone());
@@ -146,7 +217,7 @@ impl std::fmt::Display for Shown<'_> {
             writeln!(f, "{blue}{} |{blue:#} {}", report.line, Printable(&text))?;
             writeln!(f, "{:gutter$} {blue}|{blue:#} {red}{marks}{red:#}", "")?;
         }
-        for note in &diagnostic.notes {
+        for note in diagnostic.notes.iter().chain(&again(report, self.others)) {
             writeln!(f, "{:gutter$} {blue}={blue:#} {bold}note{bold:#}: {}", "", Printable(note))?;
         }
         if let Some(fixed) = diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)) {

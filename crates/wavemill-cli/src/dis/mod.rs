@@ -44,7 +44,7 @@ pub(crate) struct DisArgs {
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Only the code that fits this target or product best, such as gfx942, gfx90a:xnack- or mi210
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
     target: Option<TargetId>,
     /// How to print it
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "asm", hide_default_value = true)]

@@ -338,7 +338,8 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
 /// Tells what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
 fn tell(name: &str, level: Level, reports: &[Report]) {
     if message::format() != Format::Human {
-        return render::reports(name, level, reports);
+        render::reports(name, level, reports);
+        return;
     }
     for report in reports {
         let diagnostic = &report.diagnostic;

@@ -244,8 +244,9 @@ impl Job {
     /// Adds what the launch file says about all launches.
     fn add_options(&mut self, file: &LaunchFile) -> Result<(), Failure> {
         if let (None, Some(target)) = (&self.target, &file.target) {
-            self.target =
-                Some(input::parse_choice(target).map_err(|why| Failure::usage(format!("target: {why}")))?);
+            self.target = Some(
+                input::parse_choice_to_run(target).map_err(|why| Failure::usage(format!("target: {why}")))?,
+            );
         }
         self.stats = self.stats.or(match file.stats {
             None | Some(StatsText::Flag(false)) => None,

@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     pub dynamic_lds: Option<u32>,
     /// Target or product to run on, such as gfx942, gfx90a:xnack- or mi210 (`wavemill targets` lists them); not needed if
     /// the file has code for one target only
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_choice)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_choice_to_run)]
     pub target: Option<TargetChoice>,
     /// Print a buffer or a part of it: y, 'y[:4]', 'y[10:20:2]', 'y[0,:4]'; 'y[:4]:x' in hexadecimal
     #[arg(long, value_name = "VIEW")]

@@ -8,6 +8,7 @@ mod scalar;
 mod value;
 mod verify;
 mod yaml;
+mod yaml_mistakes;
 
 pub use model::{Access, AddressSpace, Argument, KernelMetadata, Metadata, ValueKind};
 pub use value::Value;

@@ -3,6 +3,7 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use super::value::{MAX_DEPTH, Value};
+use super::yaml_mistakes;
 
 /// What is wrong with the text of metadata, and where: lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +87,7 @@ pub(super) struct Scalar<'a> {
 pub(super) type Typing = fn(&Scalar<'_>) -> Result<Value, String>;
 
 struct Reader<'a> {
+    text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     typing: Typing,
     last: Mark,
@@ -93,7 +95,7 @@ struct Reader<'a> {
 
 /// Reads the first document of a text; `None` if it has none.
 pub(super) fn parse(text: &str, typing: Typing) -> Result<Option<Node>, MetadataError> {
-    let mut reader = Reader { parser: Parser::new_from_str(text), typing, last: Mark::START };
+    let mut reader = Reader { text, parser: Parser::new_from_str(text), typing, last: Mark::START };
     loop {
         match reader.next()? {
             Some((Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, ..)) => {}
@@ -112,7 +114,14 @@ impl<'a> Reader<'a> {
                 self.last = span.start.into();
                 Ok(Some((event, self.last, span.start.index() == span.end.index())))
             }
-            Some(Err(error)) => Err(Mark::from(*error.marker()).error(error.info())),
+            Some(Err(error)) => {
+                let mut mark = Mark::from(*error.marker());
+                let expected = yaml_mistakes::expected(error.info());
+                if expected == yaml_mistakes::TAB {
+                    mark = tab(self.text, mark).unwrap_or(mark);
+                }
+                Err(mark.error(expected))
+            }
         }
     }
 
@@ -172,11 +181,20 @@ impl<'a> Reader<'a> {
                 }
                 Tree::Map(entries)
             }
-            Event::Alias(_) => return Err(mark.error("references to anchors (`*name`) are not supported")),
+            Event::Alias(_) => return Err(mark.error(yaml_mistakes::ANCHOR)),
             _ => return Err(mark.error("a value is missing")),
         };
         Ok(Node { mark, tree })
     }
+}
+
+/// The first tab that indents a line, from the line of `mark` on: the text before it may be told instead.
+fn tab(text: &str, mark: Mark) -> Option<Mark> {
+    let mut lines = (1..).zip(text.lines()).skip(mark.line.saturating_sub(1));
+    lines.find_map(|(line, text)| {
+        let blanks = text.chars().take_while(|c| *c == ' ').count();
+        (text.chars().nth(blanks) == Some('\t')).then_some(Mark { line, column: blanks + 1 })
+    })
 }
 
 fn spelled(tag: &Tag) -> String {

@@ -41,6 +41,19 @@ pub(super) fn similar(mnemonic: &str, set: InstructionSet) -> Vec<&'static str> 
     closest(mnemonic, &names)
 }
 
+/// The first mnemonics that have `word` as a part, as `v_mov_b32` has `mov`: other assemblers write them so.
+pub(super) fn with_part(word: &str, set: InstructionSet) -> Vec<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let names = Op::ALL.iter().filter(|op| set.has(**op)).map(|op| op.row().mnemonic(set.target()));
+    // Parts of one or two letters say too little.
+    let names = names.filter(|_| word.len() > 2);
+    let part = |name: &'static str| Some((name.split('_').position(|part| part == word)?, name));
+    let mut found: Vec<(usize, &'static str)> = names.filter_map(part).collect();
+    // In the order of the rows, but for those that have other words before it.
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().take(6).map(|(_, name)| name).collect()
+}
+
 /// Up to three of `names` that need the fewest changes to become `word`, and not more than a third of its length.
 pub(crate) fn closest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let word = word.to_ascii_lowercase();

@@ -311,6 +311,12 @@ fn unknown(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<Modifier>, Fail
         return Ok(None);
     }
     let span = start..start + word.len();
+    let behind = cursor.text().get(span.end + 1..).unwrap_or_default();
+    if behind.trim().is_empty() {
+        let message = format!("expected an operand, or a modifier and its value, found `{word}:`");
+        return Err(Diagnostic::new(span.start..span.end + 1, message)
+            .note("a label has its `:` where it is defined, at the beginning of a line"));
+    }
     Err(no_modifier(span, word))
 }
 

@@ -303,9 +303,15 @@ impl Reader<'_, '_> {
             self.cursor.expect(")")?;
             return Ok(Value::Literal(value));
         }
+        let start = self.cursor.at();
+        if self.function("lit64") {
+            let message = "`lit64` is of later families: a literal has 32 bits here";
+            return Err(Diagnostic::new(start..start + "lit64".len(), message)
+                .note("`lit(...)` makes a literal of 32 bits, and a number alone one where it has to be")
+                .replace_with("lit"));
+        }
         self.no_value()?;
         // A float stands alone; integers may begin an expression.
-        let start = self.cursor.at();
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
             let minus = self.cursor.eat("-");
             match number(self.cursor) {

@@ -15,7 +15,7 @@ use super::operand::{Argument, Constant, File, Value, special_register};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, NoSymbols};
+use crate::syntax::{Cursor, Expression, NoSymbols, source_text};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
 pub(super) fn list(targets: TargetSet) -> String {
@@ -29,9 +29,18 @@ pub(super) fn list(targets: TargetSet) -> String {
 
 /// No instruction of any target is called `word`.
 pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> Fail {
+    if let Some(fail) = source_text::unseen(word, span.start) {
+        return fail;
+    }
     let fail = Diagnostic::new(span, format!("there is no instruction `{word}`"));
     match mnemonic::similar(word, set).as_slice() {
-        [] => fail.note(format!("`wavemill isa` lists the instructions of {}", set.target())),
+        [] => {
+            let fail = match mnemonic::with_part(word, set).as_slice() {
+                [] => fail,
+                names => fail.note(format!("there are {}", names.join(", "))),
+            };
+            fail.note(format!("`wavemill isa` lists the instructions of {}", set.target()))
+        }
         [one] => fail.replace_with(*one),
         [first, rest @ ..] => fail.note(format!("also similar: {}", rest.join(", "))).replace_with(*first),
     }
