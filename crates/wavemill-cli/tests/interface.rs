@@ -249,8 +249,9 @@ fn time_is_limited() {
     // Rounds that are over at once have an end, too.
     let line = [&ADD[..], &["--repeat", "4000000000", "--timeout", "1"]].concat();
     let message = err(&ends(124, &mut command(&folder, &line)));
-    assert!(message.contains("error: --timeout: 1 s are over, in round "), "{message}");
-    assert!(message.contains(" of 4000000000: `vector_add` was stopped after "), "{message}");
+    // The time is over within a round or, most of the time, between two.
+    let wanted = ["error: --timeout: 1 s are over", " round ", " of 4000000000"];
+    assert!(wanted.iter().all(|part| message.contains(part)), "{message}");
     for (text, why) in [
         ("0", "0 seconds are no time"),
         ("-1", "-1 seconds are no time"),

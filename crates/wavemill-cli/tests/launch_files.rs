@@ -286,3 +286,12 @@ fn files_are_checked_without_running_them() {
         assert!(message.contains(wanted), "{args} {rest}: {message}");
     }
 }
+
+#[test]
+fn launch_files_are_not_endless() {
+    let folder = folder("large_launch_file");
+    folder.file("large.toml", "#".repeat((16 << 20) + 1));
+    let message = err(&expect(&folder, 3, &["run", "large.toml"]));
+    let wanted = "error: `large.toml` has 16777217 bytes: a launch file has 16777216 at most\n";
+    assert!(message.starts_with(wanted), "{message}");
+}

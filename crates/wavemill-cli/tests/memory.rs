@@ -36,6 +36,8 @@ fn main() -> ExitCode {
     suite.test("vector add of large buffers takes no more", || vector_add(24));
     suite.test("a million workgroups take no more than a hundred", many_workgroups);
     suite.test("with private memory, too", many_workgroups_with_private_memory);
+    suite.test("and such that run for long", many_long_workgroups);
+    suite.test("printing a large buffer takes little beside it", large_print);
     suite.test("of a large file only what is used is read", large_file);
     suite.run()
 }
@@ -119,6 +121,25 @@ fn many_workgroups_with_private_memory() -> Result<(), Failed> {
         taken(&[&launch[..], &arguments].concat())
     };
     at_most("a hundred thousand workgroups", run("100000")?, run("100")? + SLACK)
+}
+
+fn many_long_workgroups() -> Result<(), Failed> {
+    let run = |grid: u64| {
+        let launch = ["kernels/bin/gfx942/mandelbrot.co", "--grid", &format!("{grid},1"), "--block", "64"];
+        let pixels = grid * 64;
+        let arguments = [&format!("steps:u32[{pixels}]"), &format!("width={pixels}"), "height=1"];
+        // All of it is one point, which never leaves: each workgroup has several turns.
+        let point = ["left=0", "top=0", "step=0", "limit=40000"];
+        taken(&[&launch[..], &arguments, &point].concat())
+    };
+    at_most("two thousand workgroups that run for long", run(2000)?, run(20)? + 2000 * 64 * 4 + SLACK)
+}
+
+fn large_print() -> Result<(), Failed> {
+    let count = 4 * MIB;
+    let [a, b, c] = [format!("a:f32[{count}]=iota"), "b:f32[1]".to_owned(), "c:f32[1]".to_owned()];
+    let launch = ["kernels/bin/gfx942/vector_add.co", "--grid", "1", "--block", "64", &a, &b, &c, "n:u32=1"];
+    at_most("a buffer that is printed", taken(&[&launch[..], &["--print", "a"]].concat())?, 4 * count + MOST)
 }
 
 fn large_file() -> Result<(), Failed> {

@@ -11,7 +11,7 @@ pub struct RunControl {
 
 impl RunControl {
     /// Ends the run soon, with [`RunError::Stopped`](crate::RunError::Stopped) unless it is over before: waves look at
-    /// it where their slices end. A run that has not begun does not.
+    /// it where their slices end, so that a short run may be over all the same.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }

@@ -160,9 +160,6 @@ fn run_grid(
 ) -> Result<RunStats, RunError> {
     let interests = observer.map(Observer::interests).unwrap_or_default();
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
-    if total > 0 && options.control.as_ref().is_some_and(|control| control.is_stopped()) {
-        return Err(RunError::Stopped { ran: 0, live: Vec::new(), not_started: total });
-    }
     let tier = options.tier.filter(|t| t.is_available()).unwrap_or_else(Tier::detect);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
@@ -436,6 +433,7 @@ impl Run<'_> {
             if let Some(control) = self.control {
                 control.workgroups_ended(ended.workgroups);
             }
+            shared.rounds.ended();
             shared.stats.workgroups += ended.workgroups;
             shared.stats.waves += ended.waves;
             (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
@@ -460,12 +458,17 @@ impl Run<'_> {
                 }
                 if group.linear < faulted && group.grace != Some(0) && shared.grace > 0 {
                     shared.queue.push_back(group);
+                } else {
+                    shared.slots.push(group.slot);
                 }
                 shared.fruitless += cost;
                 shared.look |=
                     self.detect_stalls && shared.fruitless >= shared.suspicious && !self.may_start(shared);
             }
-            Outcome::Fault(fault) => self.faulted(shared, group.linear, fault),
+            Outcome::Fault(fault) => {
+                shared.slots.push(group.slot);
+                self.faulted(shared, group.linear, fault);
+            }
         }
         if self.stop.load(Relaxed) {
             let waiting = std::mem::take(&mut shared.queue);
@@ -492,7 +495,14 @@ impl Run<'_> {
     /// Notes a fault of the workgroup with that number.
     fn faulted(&self, shared: &mut Shared, linear: u64, fault: Box<Fault>) {
         if linear < self.faulted.fetch_min(linear, Relaxed) {
-            shared.queue.retain(|other| other.linear < linear);
+            let Shared { queue, slots, .. } = shared;
+            queue.retain(|other| {
+                let wanted = other.linear < linear;
+                if !wanted {
+                    slots.push(other.slot);
+                }
+                wanted
+            });
             shared.fault = Some(fault);
         }
     }

@@ -382,17 +382,19 @@ impl LaunchJob {
         }
         self.object = base.join(object);
         self.kernel = self.kernel.or_else(|| table.kernel.clone());
-        let size = |text: &Option<SizeText>| text.as_ref().map(SizeText::size).transpose();
+        let size = |key: &str, text: &Option<SizeText>| {
+            text.as_ref().map(SizeText::size).transpose().map_err(|failure| failure.within(key))
+        };
         if self.grid.is_none() && self.global_size.is_none() {
-            self.grid = size(&table.grid)?;
-            self.global_size = size(&table.global_size)?;
+            self.grid = size("grid", &table.grid)?;
+            self.global_size = size("global-size", &table.global_size)?;
         }
         self.block = match self.block {
-            None => size(&table.block)?,
+            None => size("block", &table.block)?,
             block => block,
         };
         if let (None, Some(offset)) = (&args.offset, &table.offset) {
-            self.offset = offset.offset()?;
+            self.offset = offset.offset().map_err(|failure| failure.within("offset"))?;
         }
         if args.dynamic_lds.is_none() {
             let bytes = table.dynamic_lds.map_or(0, Whole::get);

@@ -128,7 +128,7 @@ impl SizeText {
             SizeText::List(list) if (1..=3).contains(&list.len()) => {
                 Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0)))
             }
-            SizeText::List(_) => Err(Failure::usage("offset: expected one to three numbers")),
+            SizeText::List(_) => Err(Failure::usage("expected one to three numbers")),
             SizeText::Text(text) => Size::offset(text),
         }
     }

@@ -253,6 +253,7 @@ impl Session<'_> {
         let print = |output: wavemill::Output<'_>| console.print(output);
         let mut out = Results::new();
         let mut wrong = Vec::new();
+        let mut ran = Ok(());
         for (index, (prepared, launch)) in self.launches.iter().zip(launches).enumerate() {
             let launch = launch.output(&print);
             let launch = match self.job.printf_buffer {
@@ -265,15 +266,20 @@ impl Session<'_> {
             };
             let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
             let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
-            let done = self
+            ran = self
                 .launch(index, prepared, launch, watch, coverage.as_mut())
                 .map_err(|failure| named(index, failure))
                 .and_then(|()| prepared.checks.apply(&buffers, watch, &mut out, &mut wrong, label));
-            done.map_err(|failure| also(failure, &wrong))?;
+            if ran.is_err() {
+                break;
+            }
         }
-        if let Some(writer) = writer {
-            writer.finish().map_err(|failure| also(failure, &wrong))?;
+        // A trace that is lost is told whatever became of the launches.
+        let traced = writer.map_or(Ok(()), trace::Writer::finish);
+        if let (Err(_), Err(lost)) = (&ran, &traced) {
+            wrong.push(lost.message.clone());
         }
+        ran.and(traced).map_err(|failure| also(failure, &wrong))?;
         if let Some(coverage) = &coverage {
             coverage.tell();
         }
@@ -349,6 +355,10 @@ impl Session<'_> {
         let mut last: Option<LaunchStats> = None;
         for round in 0..prepared.repeat() {
             log::info!("launch {} of `{}`, round {}", index + 1, prepared.kernel.name(), round + 1);
+            // A short launch is over before anybody stops it.
+            if index > 0 || round > 0 {
+                watch.check(|| format!("began round {} of {}", round + 1, prepared.repeat()))?;
+            }
             let control = std::sync::Arc::new(RunControl::default());
             let options = RunOptions {
                 control: Some(control.clone()),

@@ -184,6 +184,16 @@ impl MemoryMap {
     /// where there are no others.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Nearest {
+        self.nearest_of(address, self.neighbours(address))
+    }
+
+    /// The same where what users do not know of counts, too: code objects are such allocations.
+    #[must_use]
+    pub fn nearest_of_all(&self, address: u64) -> Nearest {
+        self.nearest_of(address, self.all_neighbours(address))
+    }
+
+    fn nearest_of(&self, address: u64, neighbours: Neighbours) -> Nearest {
         if address < NULL_PAGE {
             return Nearest::Null;
         }
@@ -193,7 +203,7 @@ impl MemoryMap {
             SCRATCH_APERTURE => return Nearest::Private { offset },
             _ => {}
         }
-        let Neighbours { holds, below, above } = self.neighbours(address);
+        let Neighbours { holds, below, above } = neighbours;
         let near =
             below.iter().map(|b| address - b.end()).chain(above.iter().map(|a| a.start - address)).min();
         match (holds, below, above) {

@@ -1,6 +1,7 @@
 //! What lies around an address, for messages.
 
-use super::MemoryMap;
+use super::map::Allocation;
+use super::{MemoryMap, SPACING};
 
 /// An allocation near an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,13 +40,25 @@ impl MemoryMap {
     /// The allocations around an address, those that were freed too where nothing has taken their place.
     #[must_use]
     pub fn neighbours(&self, address: u64) -> Neighbours {
+        self.neighbours_among(address, false)
+    }
+
+    /// The allocations around an address; those that users of the device do not know of count where they are near.
+    #[must_use]
+    pub fn all_neighbours(&self, address: u64) -> Neighbours {
+        self.neighbours_among(address, true)
+    }
+
+    fn neighbours_among(&self, address: u64, internal: bool) -> Neighbours {
         let freed = self.freed.iter().filter(|(_, start, end)| {
             let before = self.live.partition_point(|a| a.start < *end);
             before == 0 || self.live[before - 1].end() <= *start
         });
         let freed = freed.map(|(name, start, end)| (name, *start, end - start, true));
+        // One that is far from the address has nothing to do with it.
+        let near = |a: &&Allocation| address.abs_diff(a.start).min(address.abs_diff(a.end())) <= SPACING;
         let all_internal = self.live.iter().all(|a| a.internal);
-        let known = self.live.iter().filter(|a| !a.internal || all_internal);
+        let known = self.live.iter().filter(|a| !a.internal || all_internal || internal && near(a));
         let known = known.map(|a| (&a.name, a.start, a.size, false));
         let neighbour = |(name, start, size, freed): (&std::sync::Arc<str>, u64, u64, bool)| Neighbour {
             name: name.to_string(),

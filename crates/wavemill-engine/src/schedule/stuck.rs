@@ -35,13 +35,12 @@ impl Run<'_> {
                     let interp = self.interpreter(&source, false);
                     let budget = EXPLAINING.min(left);
                     let mut attempt = Attempt::new(interp, &source, self.grid.map, budget, None);
-                    let before = group.waves[n].retired;
                     // The run is over; nobody is told.
                     if let Verdict::Spins(spin) = attempt.wave(&mut group.waves[n], around, None) {
                         wave.spins = Some(spin);
                     }
                     // Compiling the instructions that it looks at costs something, too.
-                    left = left.saturating_sub(group.waves[n].retired - before + LOOK);
+                    left = left.saturating_sub(budget - attempt.left() + LOOK);
                     wave.looked_at = true;
                 }
                 live.push(wave);

@@ -152,7 +152,7 @@ impl FaultReport {
                 (None, None)
             }
             FaultCause::BadJump { target } => {
-                let nearest = map.nearest(*target);
+                let nearest = map.nearest_of_all(*target);
                 let address = is_somewhere(&nearest).then_some(*target);
                 (Some(nearest), address)
             }
@@ -176,8 +176,12 @@ impl FaultReport {
             inlined,
             window: lines,
             within,
+            // Of a jump it is the code that it left.
+            neighbours: address.map(|address| match target {
+                Some(_) => map.all_neighbours(address),
+                None => map.neighbours(address),
+            }),
             target,
-            neighbours: address.map(|address| map.neighbours(address)),
         }
     }
 
