@@ -246,6 +246,16 @@ impl Assembler<'_> {
         }
     }
 
+    /// A number of so many bytes, with a sign or without, that is known here.
+    fn fitting(&mut self, cursor: &mut Cursor<'_>, bytes: u64) -> Result<i64, Fail> {
+        let start = cursor.at();
+        let value = self.absolute(cursor)?;
+        let bits = 8 * bytes.min(8) as u32;
+        // Of no bytes none is lost.
+        let fits = matches!(bits, 0 | 64) || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
+        if fits { Ok(value) } else { Err(does_not_fit(start..cursor.end(), value, bits)) }
+    }
+
     /// A number of bytes that is known here.
     fn count(&mut self, cursor: &mut Cursor<'_>, what: &str) -> Result<u64, Fail> {
         let start = cursor.at();
@@ -275,7 +285,7 @@ impl Assembler<'_> {
     fn space(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
         let (Count::Known(count) | Count::Later(count)) = self.count_or_later(cursor, "a number of bytes")?;
-        let value = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
+        let value = if cursor.eat(",") { self.fitting(cursor, 1)? } else { 0 };
         self.end(cursor)?;
         self.emit_fill(count, value as u8).map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
@@ -294,14 +304,8 @@ impl Assembler<'_> {
         let start = cursor.at();
         let count = self.count(cursor, "a number of repetitions")?;
         cursor.expect(",")?;
-        let at = cursor.at();
-        let value = self.absolute(cursor)?;
-        let span = at..cursor.end();
+        let value = self.fitting(cursor, size.into())?;
         self.end(cursor)?;
-        let bits = 8 * u32::from(size);
-        if !(-(1i64 << (bits - 1))..1i64 << bits).contains(&value) {
-            return Err(does_not_fit(span, value, bits));
-        }
         if count > 0 {
             self.mark_line();
         }
@@ -318,7 +322,9 @@ impl Assembler<'_> {
         let size = if cursor.eat(",") { self.count(cursor, "a size")? } else { 1 };
         let has_value = cursor.eat(",");
         let at = cursor.at();
-        let value = if has_value { self.absolute(cursor)? } else { 0 };
+        // The value has four bytes at most.
+        let bytes = if size > 4 { 4 } else { size };
+        let value = if has_value { self.fitting(cursor, bytes)? } else { 0 };
         self.end(cursor)?;
         let span = start..cursor.end();
         // LLVM repeats four bytes of a value where it knows how often, and eight elsewhere.
@@ -355,7 +361,7 @@ impl Assembler<'_> {
     /// `.org place, fill`.
     fn org(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let (span, count) = self.room_up_to(cursor)?;
-        let fill = if cursor.eat(",") { self.absolute(cursor)? } else { 0 };
+        let fill = if cursor.eat(",") { self.fitting(cursor, 1)? } else { 0 };
         self.end(cursor)?;
         self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
     }
@@ -437,7 +443,7 @@ impl Assembler<'_> {
         let (mut fill, mut most) = (None, u64::MAX);
         if cursor.eat(",") {
             if !matches!(cursor.peek(), None | Some(b',')) {
-                fill = Some(self.absolute(cursor)?);
+                fill = Some(self.fitting(cursor, unit)?);
             }
             if cursor.eat(",") {
                 most = self.count(cursor, "the most bytes to skip")?;

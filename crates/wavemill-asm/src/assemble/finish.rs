@@ -10,7 +10,7 @@ use wavemill_object::{
     Binding, DescriptorBuilder, Directive, DirectiveError, KernelDescriptor, RelocationKind,
 };
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, NEXT_FREE};
 use super::linking::Reference;
 use super::section::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
@@ -112,6 +112,9 @@ impl Assembler<'_> {
         // `.` in an operand is the place of the instruction.
         let here = (pending.section, pending.offset);
         let value = self.symbols.evaluate_bound(&pending.expression, here, &span)?;
+        if let Some(message) = self.symbols.missing_label(&value) {
+            return Err(Diagnostic::new(span, message));
+        }
         match pending.kind {
             PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
             PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
@@ -319,7 +322,12 @@ impl Assembler<'_> {
         // The distance from the descriptor to the code is fixed, so that no other code may take its place.
         let (binding, visibility) = (self.symbols.all[code].binding, self.symbols.all[code].visibility);
         self.symbols.all[code].visibility = visibility.or(Some(Visibility::Protected));
-        let descriptor = self.symbols.entry(&format!("{}.kd", kernel.name));
+        let name = format!("{}.kd", kernel.name);
+        let descriptor = self.symbols.entry(&name);
+        if descriptor.meaning.is_some() {
+            let message = format!("`{name}`, the symbol of this descriptor, is defined a second time");
+            return self.report_at(&kernel.place, *Diagnostic::new(kernel.place.span.clone(), message));
+        }
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);
         descriptor.size = Some(Box::new(Expression::Value(KernelDescriptor::SIZE as i64)));
@@ -494,7 +502,9 @@ impl Assembler<'_> {
             return None;
         }
         let local_name = symbol.name.starts_with(".L");
-        let predefined = symbol.name.starts_with(".amdgcn.");
+        let own =
+            NEXT_FREE.into_iter().zip(self.own_next_free).any(|(name, own)| own && *symbol.name == *name);
+        let predefined = symbol.name.starts_with(".amdgcn.") && !own;
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
             || undefined && !needed && !used

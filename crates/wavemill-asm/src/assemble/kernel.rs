@@ -26,6 +26,9 @@ pub(super) struct Kernel {
     pub(super) strayed: bool,
 }
 
+/// Symbols that count the VGPRs and SGPRs of a source.
+pub(super) const NEXT_FREE: [&str; 2] = [".amdgcn.next_free_vgpr", ".amdgcn.next_free_sgpr"];
+
 /// There are no rows for the processor.
 pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     let names: Vec<&str> = InstructionSet::processors().collect();
@@ -43,11 +46,31 @@ impl Assembler<'_> {
             (".amdgcn.gfx_generation_number", major.into()),
             (".amdgcn.gfx_generation_minor", minor.into()),
             (".amdgcn.gfx_generation_stepping", stepping.into()),
-            (".amdgcn.next_free_vgpr", 0),
-            (".amdgcn.next_free_sgpr", 0),
+            (NEXT_FREE[0], 0),
+            (NEXT_FREE[1], 0),
         ];
         for (name, value) in values {
             self.symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(value))));
+        }
+    }
+
+    /// Raises the symbols that tell how many registers the instructions since the beginning have named, or since the source
+    /// has set them (AMDGPUUsage, ".amdgcn.next_free_vgpr").
+    pub(super) fn count_registers(&mut self) {
+        let ends = self.parser.register_ends();
+        for ((name, end), known) in NEXT_FREE.into_iter().zip(ends).zip(&mut self.next_free) {
+            if end <= *known {
+                continue;
+            }
+            *known = end;
+            let meaning = self.symbols.get(name).and_then(|symbol| symbol.meaning.as_ref());
+            if let Some(Meaning::Set(value)) = meaning
+                && let Expression::Value(value) = **value
+                && value < end.into()
+            {
+                let symbol = self.symbols.set_again(name);
+                symbol.meaning = Some(Meaning::Set(Box::new(Expression::Value(end.into()))));
+            }
         }
     }
 

@@ -191,6 +191,10 @@ struct Assembler<'a> {
     ended: bool,
     /// Whether it has been told that there is no target.
     targetless: bool,
+    /// VGPRs and SGPRs that the symbols which count them have been raised to.
+    next_free: [u16; 2],
+    /// Which of them the source has set: these are symbols of its own, too.
+    own_next_free: [bool; 2],
 }
 
 impl<'a> Assembler<'a> {
@@ -245,6 +249,8 @@ impl<'a> Assembler<'a> {
             inclusion: None,
             ended: false,
             targetless: false,
+            next_free: [0; 2],
+            own_next_free: [false; 2],
         };
         if let (Some(asked), None) = (&options.target, &assembler.id) {
             assembler.report("", *kernel::unknown_processor(asked, 0..0));

@@ -173,6 +173,7 @@ impl Assembler<'_> {
         }
         let statement = text.get(start..).unwrap_or_default();
         let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
+        self.count_registers();
         let (bytes, size) = parsed.inst.encode();
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {

@@ -5,7 +5,7 @@ use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use super::symbols::{Meaning, Symbol};
-use super::{Assembler, line};
+use super::{Assembler, kernel, line};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, expression};
@@ -156,6 +156,11 @@ impl Assembler<'_> {
         };
         symbol.meaning = Some(Meaning::Set(Box::new(value)));
         symbol.constant = !again;
+        if let Some(which) = kernel::NEXT_FREE.iter().position(|counter| *counter == name) {
+            // It may be less than it was.
+            self.next_free[which] = 0;
+            self.own_next_free[which] = true;
+        }
         Ok(())
     }
 

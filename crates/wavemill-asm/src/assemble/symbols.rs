@@ -11,7 +11,7 @@ use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Binary, Expression, Symbols, Unary};
+use crate::syntax::{Binary, DIRECTIONAL, Expression, Symbols, Unary};
 
 /// What a symbol stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -280,6 +280,7 @@ impl Table {
 
     /// The name of the label that `1f` or `1b` is here.
     fn directional(&self, name: &str) -> Option<Box<str>> {
+        let name = name.strip_prefix(DIRECTIONAL)?;
         let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
         let number = digits.parse::<u64>().ok()?;
         let defined = self.numeric.get(&number).copied().unwrap_or(0);
@@ -288,6 +289,19 @@ impl Table {
             Some(b'b') => Some(numeric_name(number, defined).into()),
             _ => None,
         }
+    }
+
+    /// What is wrong with a use of `1f` or `1b` for which there is no label.
+    pub(super) fn missing_label(&self, value: &Linear) -> Option<String> {
+        let symbols =
+            [&value.plus, &value.minus].into_iter().flatten().filter_map(|r| self.all.get(r.symbol));
+        let name = symbols.filter(|symbol| symbol.meaning.is_none()).find_map(|symbol| {
+            let (number, count) = symbol.name.strip_prefix(NUMERIC)?.split_once('.')?;
+            Some((number.to_owned(), count == "0"))
+        });
+        let (number, last) = name?;
+        let (word, place) = if last { ("b", "in front of") } else { ("f", "behind") };
+        Some(format!("`{number}{word}`: there is no label `{number}:` {place} this line"))
     }
 
     /// The expression with `.` as the place where it stands now.
@@ -534,7 +548,9 @@ fn key_again(name: &str, number: usize) -> String {
     format!("{name}\u{1}{number}")
 }
 
+/// What names of numeric labels begin with: no name in a text can.
+const NUMERIC: &str = ".L\u{1}";
+
 fn numeric_name(number: u64, count: u32) -> String {
-    // No name in a text can be this.
-    format!(".L\u{1}{number}.{count}")
+    format!("{NUMERIC}{number}.{count}")
 }

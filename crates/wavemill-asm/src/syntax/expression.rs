@@ -5,6 +5,9 @@ use super::number::{Number, number};
 use super::source_text;
 use crate::diagnostic::{Diagnostic, Fail};
 
+/// In front of `1f` and `1b` where they are the next and the last label `1:`, and no names.
+pub(crate) const DIRECTIONAL: char = '\u{1}';
+
 /// Symbols whose value is known while a text is parsed.
 pub trait Symbols {
     /// The value of an absolute symbol that has been set; `None` for labels, for symbols that are set later, and for
@@ -317,7 +320,8 @@ impl Parser<'_, '_> {
         }
         let start = self.cursor.at();
         self.cursor.go_to(start + digits + 1);
-        Some(Expression::Symbol { name: rest.get(..=digits)?.into(), relocation: None })
+        let name = format!("{DIRECTIONAL}{}", rest.get(..=digits)?).into();
+        Some(Expression::Symbol { name, relocation: None })
     }
 
     /// `"a name with blanks"`.

@@ -7,7 +7,7 @@ mod printed;
 pub(crate) mod source_text;
 
 pub(crate) use cursor::{Cursor, begins_name, continues_name};
-pub(crate) use expression::{Binary, Expression, Unary, expression};
+pub(crate) use expression::{Binary, DIRECTIONAL, Expression, Unary, expression};
 pub use expression::{NoSymbols, Symbols};
 pub use number::integer;
 pub(crate) use number::{Number, number};

@@ -1,7 +1,7 @@
 //! Expressions as LLVM prints them.
 
 use super::cursor::Cursor;
-use super::expression::{Binary, Expression, Symbols, Unary, expression, operator_text};
+use super::expression::{Binary, DIRECTIONAL, Expression, Symbols, Unary, expression, operator_text};
 use crate::diagnostic::Diagnostic;
 
 /// An expression of a list, as LLVM prints it.
@@ -58,6 +58,7 @@ fn print(out: &mut String, expression: &Expression, rename: &mut dyn FnMut(&str)
         Expression::Value(value) => out.push_str(&value.to_string()),
         Expression::Here => out.push_str(rename(".").as_deref().unwrap_or(".")),
         Expression::Symbol { name, relocation } => {
+            let name = name.trim_start_matches(DIRECTIONAL);
             match rename(name) {
                 Some(name) => out.push_str(&name),
                 None if name.chars().all(|c| c.is_alphanumeric() || "_.$@?".contains(c)) => {

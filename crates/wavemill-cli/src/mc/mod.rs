@@ -34,8 +34,9 @@ Examples:
   wavemill mc -triple=amdgcn-amd-amdhsa -mcpu=gfx942 -filetype=obj kernel.s -o kernel.o
   echo '0x01,0x02,0x02,0x7e' | wavemill mc -triple=amdgcn -mcpu=gfx906 -disassemble -show-encoding";
 
-/// Options of `wavemill mc`.
+/// Options of `wavemill mc`. Of one that is given twice the last counts, as llvm-mc has it.
 #[derive(clap::Args, Debug)]
+#[command(args_override_self = true)]
 pub(crate) struct McArgs {
     /// Source, or machine code in hexadecimal digits with -disassemble; the standard input if left out or `-`
     file: Option<PathBuf>,

@@ -13,7 +13,7 @@ mod operand;
 mod report;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, FieldId, Inst, OperandSpec};
+use wavemill_isa::gcn::{Elem, FieldId, Inst, Operand, OperandSpec};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
@@ -160,6 +160,20 @@ impl Parser {
             }
         });
         Ok(Parsed { inst: bound.inst, fixup })
+    }
+
+    /// How many VGPRs and SGPRs there must be for those that the last statement names.
+    pub(crate) fn register_ends(&self) -> [u16; 2] {
+        let mut ends = [0; 2];
+        for argument in &self.arguments {
+            let (end, first, dwords) = match argument.value {
+                Value::Operand(Operand::Vgpr { first, dwords }) => (&mut ends[0], first, dwords),
+                Value::Operand(Operand::Sgpr { first, dwords }) => (&mut ends[1], first, dwords),
+                _ => continue,
+            };
+            *end = u16::from(first).saturating_add(dwords.into()).max(*end);
+        }
+        ends
     }
 
     /// Reads everything behind the mnemonic.

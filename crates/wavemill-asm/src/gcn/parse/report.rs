@@ -15,7 +15,7 @@ use super::operand::{Argument, Constant, File, Value, special_register};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, NoSymbols, source_text};
+use crate::syntax::{Cursor, DIRECTIONAL, Expression, NoSymbols, source_text};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
 pub(super) fn list(targets: TargetSet) -> String {
@@ -318,6 +318,7 @@ fn operand_fault(
     if let Some(Value::Symbolic(Expression::Symbol { name, .. })) = argument.map(|argument| &argument.value)
         && !takes_constants(attempt.form, attempt.target, spec)
     {
+        let name = name.trim_start_matches(DIRECTIONAL);
         return symbol(format!("{role} is {expected}, found the symbol `{name}`"), name, span);
     }
     match (fault, file) {
