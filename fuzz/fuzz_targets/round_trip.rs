@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Inst, decode};
+use wavemill_isa::gcn::{Inst, Operand, decode};
 
 fn text(inst: &Inst) -> String {
     let mut text = String::new();
@@ -37,9 +37,18 @@ fn halves_of_exports(inst: &Inst) -> bool {
         && [enabled & 3, enabled >> 2].iter().any(|pair| *pair != 0 && *pair != 3)
 }
 
+/// Whether a literal of 16 bits has an upper half, which LLVM does not print, and no text can say.
+fn upper_half_of_literal(inst: &Inst) -> bool {
+    inst.operands().any(|(spec, operand)| match operand {
+        Operand::Literal(value) => spec.ty.bits() == 16 && value >> 16 != 0,
+        _ => false,
+    })
+}
+
 fuzz_target!(|data: &[u8]| {
     for target in Target::ALL {
-        if let Some(inst) = decode(target, data).ok().filter(|inst| !halves_of_exports(inst)) {
+        let sayable = |inst: &Inst| !halves_of_exports(inst) && !upper_half_of_literal(inst);
+        if let Some(inst) = decode(target, data).ok().filter(sayable) {
             let printed = text(&inst);
             // Words that no text makes: fields that are not looked at, and what the manuals forbid.
             if let Ok(again) = parse(target, &printed) {
