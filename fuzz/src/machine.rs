@@ -23,9 +23,12 @@ pub const HEADER: usize = 4;
 
 /// Guest address of the first instruction.
 const ENTRY: u64 = 0x4000;
-/// The instruction in front of every program: the waves of all workgroups start before any goes on, so that it does not
-/// depend on host threads which one has which slot.
+/// What stands in front of every program: the waves of both workgroups start before any goes on, so that it does not
+/// depend on host threads which one has which slot. The second one starts when the first one has had a second turn.
 const S_SLEEP_1: u32 = 0xbf8e_0001;
+const SLEEPS: usize = 2;
+/// Bytes of what stands in front of every program.
+const BEFORE: u64 = 4 * SLEEPS as u64;
 /// How programs end: the report of the trap has the registers of the wave.
 const S_TRAP_2: u32 = 0xbf92_0002;
 const S_ENDPGM: u32 = 0xbf81_0000;
@@ -124,7 +127,7 @@ impl Machine {
         let ([_, shape, mode, seed], program) = input.split_first_chunk::<HEADER>()?;
         let modes = [MODE, MODE, 0x300, 0x3f5, 0x30a, 0x0f0, 0x000, 0x3ff];
         let end = if shape & 8 == 0 { S_TRAP_2 } else { S_ENDPGM };
-        let mut code = S_SLEEP_1.to_le_bytes().to_vec();
+        let mut code = S_SLEEP_1.to_le_bytes().repeat(SLEEPS);
         code.extend_from_slice(&program[..program.len() & !3]);
         code.extend_from_slice(&end.to_le_bytes());
         Some(Machine {
@@ -158,7 +161,7 @@ impl Machine {
         let wanted = self.run(first, &seen);
         let instructions = || {
             let seen = seen.instructions.lock().expect("nobody panics with it");
-            seen.iter().filter(|pc| (ENTRY + 4..ENTRY + self.code.len() as u64 - 4).contains(pc)).count()
+            seen.iter().filter(|pc| (ENTRY + BEFORE..ENTRY + self.code.len() as u64 - 4).contains(pc)).count()
         };
         if wanted.ended == Ended::Limit {
             // Where waves stop then depends on the way.
@@ -284,7 +287,7 @@ impl Machine {
             ..RunOptions::default()
         };
         let all = Watching::everything();
-        let some = Watching::some(ENTRY + 8..ENTRY + 64);
+        let some = Watching::some(ENTRY + BEFORE + 4..ENTRY + 64);
         let both = Several::new(vec![&all, &some]);
         let observer = way.watched.then_some(&both as &dyn Observer);
         // How many workgroups have run to their end, or to the fault that is reported.
@@ -392,6 +395,7 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        assert_eq!(slot, workgroup[0] * self.machine.waves + wave, "workgroups wait for each other to start");
         let buffer = self.places.buffers[workgroup[0] as usize];
         regs.set_uni64(Uni(0), buffer);
         regs.set_uni64(Uni(2), self.places.constants);
