@@ -102,7 +102,15 @@ impl Reader<'_, '_> {
         if literal {
             self.cursor.expect(")")?;
         }
-        let Some(value) = expression.value() else { return Ok(Value::Symbolic(expression)) };
+        let Some(value) = expression.value() else {
+            if elem == Elem::Branch && !matches!(expression, Expression::Symbol { .. } | Expression::Here) {
+                let span = start..self.cursor.end();
+                let message = "expected a label or a distance in dwords, found an expression over symbols";
+                return Err(Diagnostic::new(span, message)
+                    .note("a label of its own at the place makes it possible to go there"));
+            }
+            return Ok(Value::Symbolic(expression));
+        };
         // Signed fields take the same bits written without sign.
         let signed = matches!(elem, Elem::Simm16 | Elem::Branch);
         let low = if signed { -0x8000 } else { 0 };
@@ -219,18 +227,18 @@ impl Reader<'_, '_> {
             }
             // Within bars, a bar ends the operand and is no operator, unless it stands in parentheses.
             None if self.cursor.eat("(") => {
-                let value = self.plain()?;
-                self.cursor.expect(")")?;
-                value
-            }
-            None if close == "|" && self.negated_parenthesis() => {
-                let value = self.plain()?;
+                let value = expression(self.cursor, self.symbols)?;
                 self.cursor.expect(")")?;
                 match value {
-                    Value::Constant(Constant::Int(value)) => {
-                        Value::Constant(Constant::Int(value.wrapping_neg()))
-                    }
-                    Value::Constant(Constant::Float(value)) => Value::Constant(Constant::Float(-value)),
+                    Expression::Value(value) => Value::Constant(Constant::Int(value)),
+                    _ => return Err(self.cursor.expected("a number that is known here")),
+                }
+            }
+            None if close == "|" && self.negated_parenthesis() => {
+                let value = expression(self.cursor, self.symbols)?;
+                self.cursor.expect(")")?;
+                match value {
+                    Expression::Value(value) => Value::Constant(Constant::Int(value.wrapping_neg())),
                     _ => return Err(self.cursor.expected("a number that is known here")),
                 }
             }
