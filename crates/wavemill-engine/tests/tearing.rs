@@ -1,5 +1,5 @@
-//! Halves of an aligned 64-bit value never mix: a wave writes cells that are all zeros or all ones, another one on
-//! another host thread reads them.
+//! Halves of an aligned 64-bit value never mix, and what all lanes load at one place is the same for all: a wave writes
+//! cells that are all zeros or all ones, another one on another host thread reads them.
 
 mod common;
 
@@ -11,8 +11,8 @@ use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, MemType, Op, Operand, Row,
-    ScalarOp, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, LaneOp, MemType, Op, Operand,
+    Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 
 const ENTRY: u64 = 0x1000;
@@ -63,6 +63,8 @@ struct Access {
     exec: u64,
     /// Bytes behind the start of the cells: 0 or 4.
     shift: u64,
+    /// Whether all lanes access the first cell.
+    one_place: bool,
     form: Form,
 }
 
@@ -180,6 +182,15 @@ impl Program {
                 inst(Op::Int(integer), v(dst), &[v(a), v(b)], Attrs::default())
             });
         };
+        if self.reader.one_place {
+            op(IntOp::Or, ScalarOp::Or, collect + 1, collect + 1, first);
+            op(IntOp::And, ScalarOp::And, collect + 2, collect + 2, first);
+            insts.push(inst(Op::Lane(LaneOp::ReadFirstLane), s(CELLS), &[v(first)], Attrs::default()));
+            insts.push(inst(Op::Int(IntOp::Xor), v(collect + 3), &[v(first), s(CELLS)], Attrs::default()));
+            let differed = [v(collect), v(collect + 3)];
+            insts.push(inst(Op::Int(IntOp::Or), v(collect), &differed, Attrs::default()));
+            return;
+        }
         let skip = u16::from(self.reader.shift != 0);
         for pair in 0..(self.reader.dwords - skip) / 2 {
             let low = first + skip + 2 * pair;
@@ -210,8 +221,10 @@ impl WaveInit for Program {
         }
         regs.set_uni(Uni(COUNTER), if me.is_scalar() { SCALAR_READS } else { VECTOR_READS });
         regs.set_uni(Uni(ZEROS), !0);
-        let offset: [u32; 64] = std::array::from_fn(|l| 4 * u32::from(me.dwords) * l as u32);
-        let address = |l: usize| if l == 63 { self.far + me.shift } else { start + u64::from(offset[l]) };
+        let stride = if me.one_place { 0 } else { 4 * u32::from(me.dwords) };
+        let offset: [u32; 64] = std::array::from_fn(|l| stride * l as u32);
+        let far = |l: usize| l == 63 && !me.one_place;
+        let address = |l: usize| if far(l) { self.far + me.shift } else { start + u64::from(offset[l]) };
         regs.set_row(Row::vgpr(OFFSET), &offset);
         regs.set_row(Row::vgpr(ADDRESS), &std::array::from_fn(|l| address(l) as u32));
         regs.set_row(Row::vgpr(ADDRESS + 1), &std::array::from_fn(|l| (address(l) >> 32) as u32));
@@ -256,7 +269,7 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
             after.scalars[usize::from(ONES)] == !0 && after.scalars[usize::from(ZEROS)] == 0
         } else {
             let [ones, zeros] = [1, 2].map(|n| after.vgprs[usize::from(COLLECT + n)]);
-            (0..64).any(|l| ones[l] == !0 && zeros[l] == 0)
+            (0..64).any(|l| ones[l] != 0 && zeros[l] == 0)
         };
         if both {
             met.push(after);
@@ -282,7 +295,7 @@ fn check(writer: Access, reader: Access) {
             let row = after.vgprs[usize::from(COLLECT)];
             (0..64).fold(0, |mask, l| mask | u64::from(row[l] != 0) << l)
         };
-        assert_eq!(torn, 0, "{} against {}: lanes with mixed halves", reader.what, writer.what);
+        assert_eq!(torn, 0, "{} against {}: lanes with mixed values", reader.what, writer.what);
     }
 }
 
@@ -300,7 +313,7 @@ fn forms(access: Access) -> impl Iterator<Item = Access> {
 }
 
 fn vector(op: Op, dwords: u16) -> Access {
-    Access { what: "", op, dwords, exec: !0, shift: 0, form: Form::Base }
+    Access { what: "", op, dwords, exec: !0, shift: 0, one_place: false, form: Form::Base }
 }
 
 fn swap() -> Access {
@@ -326,6 +339,22 @@ fn buffer_loads_are_whole() {
         let what = "buffer load";
         let load = Access { what, shift, form: Form::Resource, ..vector(op, u16::from(dwords)) };
         check(swap(), load);
+    }
+}
+
+#[test]
+fn all_lanes_load_the_same_at_one_place() {
+    let types = [MemType::U8, MemType::I16, MemType::D16HiI8, MemType::D16B16, MemType::Dwords(1)];
+    for t in types.into_iter().chain([MemType::Dwords(3)]) {
+        let one = |op| Access { one_place: true, ..vector(op, t.dwords() as u16) };
+        let loads = [
+            ("global load", Op::Load(Space::Global, t), Form::Base),
+            ("flat load", Op::Load(Space::Flat, t), Form::Far),
+            ("buffer load", Op::BufferLoad(t, OFFEN), Form::Resource),
+        ];
+        for (what, op, form) in loads {
+            check(swap(), Access { what, form, ..one(op) });
+        }
     }
 }
 

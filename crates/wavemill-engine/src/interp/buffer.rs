@@ -12,8 +12,8 @@ use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
 use super::mem::{
-    data, dwords, for_lanes, for_last_lanes, have_one_place, memory_type, read_narrow, ty, with_type,
-    write_narrow,
+    copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_place, memory_type, read_narrow, ty,
+    with_type, write_narrow,
 };
 use super::strict::{Checked, verdict};
 use crate::LANES;
@@ -446,12 +446,17 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             // What all lanes read at one place is read once.
             let once = have_one_place(mask, |a, b| lanes[a] == lanes[b]);
             let (mut read, mut values) = (false, [0; N]);
+            let (mut copy, mut narrow) = (0, pointer(ZERO.as_ptr().cast_mut()));
             for_lanes(mask, |lane| {
                 let places = &lanes[lane];
                 let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
                 if TYPE < ty::DWORD1 {
-                    let from = if places[0].is_null() { ZERO.as_ptr().cast_mut() } else { places[0] };
-                    cell(0).write(read_narrow::<TYPE>(pointer(from), cell(0).read()));
+                    if !(once && read) {
+                        let from = if places[0].is_null() { ZERO.as_ptr().cast_mut() } else { places[0] };
+                        narrow = copy_narrow::<TYPE>(pointer(from), &mut copy);
+                        read = true;
+                    }
+                    cell(0).write(read_narrow::<TYPE>(narrow, cell(0).read()));
                     return;
                 }
                 if !(once && read) {

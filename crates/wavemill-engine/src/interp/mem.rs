@@ -157,6 +157,30 @@ unsafe fn fetch_once<const TYPE: u8>(dst: *mut u8, mask: u64, p: *const u8) {
     }
 }
 
+/// The byte or the half at one place, which [`read_narrow`] then finds in `copy`.
+#[inline(always)]
+pub(super) unsafe fn copy_narrow<const TYPE: u8>(p: LanePtr, copy: &mut u32) -> LanePtr {
+    // SAFETY: resolved for the access's size.
+    let value =
+        unsafe { if bytes(TYPE) == 1 { raw::load_u8(p.ptr).into() } else { u32::from(read_half(p)) } };
+    *copy = value.to_le();
+    LanePtr { ptr: std::ptr::from_mut(copy).cast(), step: 4, misaligned: ALIGNED, own: false }
+}
+
+/// [`fetch_once`] for narrow types.
+#[inline(always)]
+unsafe fn fetch_narrow_once<const TYPE: u8>(dst: *mut u8, mask: u64, p: LanePtr) {
+    let mut copy = 0;
+    // SAFETY: as above; the copy is there as long as it is read.
+    unsafe {
+        let copy = copy_narrow::<TYPE>(p, &mut copy);
+        for_lanes(mask, |lane| {
+            let cell = dst.add(4 * lane).cast::<u32>();
+            cell.write(read_narrow::<TYPE>(copy, cell.read()));
+        });
+    }
+}
+
 /// Moves a lane's cells of consecutive rows to memory.
 #[inline(always)]
 unsafe fn put<const TYPE: u8>(p: *mut u8, cell: *const u8) {
@@ -320,19 +344,24 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
                     }
                 }
             }
-            if TYPE >= ty::DWORD1 && have_one_place(mask, |a, b| all.offsets[a] == all.offsets[b]) {
-                let first = mask.trailing_zeros() as usize;
-                fetch_once::<TYPE>(dst, mask, all.base.add(all.offsets[first] as usize));
+            let place = |lane: usize| all.base.add(all.offsets[lane] as usize);
+            let narrow = |ptr: *mut u8| LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false };
+            if have_one_place(mask, |a, b| all.offsets[a] == all.offsets[b]) {
+                let place = place(mask.trailing_zeros() as usize);
+                if TYPE < ty::DWORD1 {
+                    fetch_narrow_once::<TYPE>(dst, mask, narrow(place));
+                } else {
+                    fetch_once::<TYPE>(dst, mask, place);
+                }
                 return HostOp::next(op);
             }
             for_lanes(mask, |lane| {
-                let p = all.base.add(all.offsets[lane] as usize);
                 let cell = dst.add(4 * lane);
                 if TYPE < ty::DWORD1 {
-                    let p = LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false };
-                    (cell as *mut u32).write(read_narrow::<TYPE>(p, (cell as *const u32).read()));
+                    let value = read_narrow::<TYPE>(narrow(place(lane)), (cell as *const u32).read());
+                    (cell as *mut u32).write(value);
                 } else {
-                    fetch::<TYPE>(cell, p);
+                    fetch::<TYPE>(cell, place(lane));
                 }
             });
             return HostOp::next(op);
@@ -347,9 +376,11 @@ unsafe fn load_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[La
     unsafe {
         let dst = (*ctx).base.add((*op).dst as usize);
         let mask = lane_mask(ctx, op);
-        if TYPE >= ty::DWORD1 && have_one_place(mask, |a, b| lanes[a].ptr == lanes[b].ptr) {
+        if have_one_place(mask, |a, b| lanes[a].ptr == lanes[b].ptr) {
             let first = lanes[mask.trailing_zeros() as usize];
-            if is_whole(first) {
+            if TYPE < ty::DWORD1 {
+                return fetch_narrow_once::<TYPE>(dst, mask, first);
+            } else if is_whole(first) {
                 return fetch_once::<TYPE>(dst, mask, first.ptr);
             }
         }
