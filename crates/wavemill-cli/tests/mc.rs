@@ -374,6 +374,58 @@ late = 7
 .org 0x400
 .float 1.5, -2.0
 .double 1.5
+.value 1, 'a', -1, 0xffff
+.dc.b 1
+.dc.w 1, 2
+.dc 3
+.dc.l 'a'+1, lab-4
+.dc.a 1, .
+.dc.s 1.5, 1
+.dc.d -1.5
+.dcb.b b, 2+1
+.dcb 2, -1
+.dcb.w 2, 0x10
+.dcb.l 3, 'a'
+.dcb.b 0, 1
+.dcb.s 2, -inf
+.dcb.d 1, 0x1p3
+.ds.b 1+1
+.ds 1
+.ds.w 2
+.ds.l b-b
+.ds.s 1
+.ds.d 1
+.ds.p 2
+.ds.x 1
+.float inf, -inf, +Infinity, nan, -NaN, - 1.5
+.float 0x1p3, -0x1.8p3, 0x1.8p-130, 0x.8p0, 0x1p-150, 010, 5., .5, -0
+.float 16777217.00000000001, 16777217
+.double inf, -inf, nan, -nan, 0x1p3, -0x1.8p3, 1e-400, -1.5
+.octa 1, 0x123456789abcdef0fedcba9876543210, 010, 0b11
+.octa 0x8000000000000000, 0xffffffffffffffffffffffffffffffff, 18446744073709551616
+.uleb128 0, 1, 127, 128, 300, -1, b, lab2-lab, .-lab, 0x4000
+.uleb128 late_one
+late_one = 5
+.sleb128 0, 1, -1, 63, 64, -64, -65, -200, 100000, b
+.sleb128 -9223372036854775808
+.p2alignl 4
+.p2alignl 4, 0x12345678
+.p2alignl 4, -1, 16
+.p2alignl 2, , 8
+.p2alignw 4, 7, 30
+.balignw 16, -1
+.balignl 16
+.balignl 1, 7
+.balignl 0
+.p2align 4, -1
+.p2align 2, 0, 0
+.p2align 2, , 0
+.zero 0
+.skip b-b
+.byte
+.ascii
+.comm common, 4
+.comm common2, 0x10, 16
 .macro m
 
 s_nop 3
@@ -402,6 +454,9 @@ s_mov_b64 [exec_lo, exec_hi], s[2:3]
 .bss
 .data
 .p2align 3
+.p2alignl 4
+.balignw 4
+.balignw 4, , 2
 .extern nothing
 ";
 

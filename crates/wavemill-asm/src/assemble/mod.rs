@@ -28,6 +28,7 @@ mod section;
 mod statement;
 mod symbol;
 mod symbols;
+mod values;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -56,6 +57,7 @@ use report::Place;
 pub use report::{IncludedFile, Inclusion, Report};
 use section::SectionState;
 use symbols::{Meaning, Table};
+pub use values::{float_bits, leb128, octas};
 
 /// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
 ///

@@ -86,6 +86,8 @@ pub(super) struct Text {
     pub(super) descriptor: Option<Descriptor>,
     /// The version of the code object format.
     pub(super) version: u8,
+    /// Lines that repetitions of values have made.
+    pub(super) repeated: u64,
 }
 
 impl Text {
@@ -104,6 +106,7 @@ impl Text {
             has_target: false,
             descriptor: None,
             version,
+            repeated: 0,
         }
     }
 
