@@ -458,6 +458,39 @@ s_mov_b64 [exec_lo, exec_hi], s[2:3]
 .balignw 4
 .balignw 4, , 2
 .extern nothing
+.ifeqs \"a\", \"a\"
+.byte 1
+.endif
+.ifeqs \"a\", \"b\" /* a comment */
+.ifnes \"a\", \"b\"
+.endif
+.byte 2
+.else
+.ifnes \"a\", \"a\"
+
+.else
+.byte 3
+.endif
+.endif
+.if 0
+.ifeqs \"a\", \"a\"
+.endif
+.endif
+.ifnes \"a\", \"b\" // a comment
+.byte 4
+.endif
+named: .ifnes \"a;b\", \"b\"
+.endif
+.macro n
+.ifeqs \"a\", \"a\"
+.byte 5
+.endif
+.endm
+n
+n
+.ifc a,a
+.byte 6
+.endif
 ";
 
 fn directives() -> Result<(), Failed> {
@@ -675,6 +708,13 @@ fn included_files() -> Result<(), Failed> {
         ("sub/main.s", ".include \"outer.s\"\n"),
         ("sub/alone.s", "s_nop 3\n"),
         ("needs.s", ".include \"alone.s\"\n"),
+        ("empty.s", ""),
+        ("unended.s", "s_nop 6"),
+        (
+            "lines.s",
+            ".include \"sub/alone.s\" // a comment\n\t.include \"nested.s\" /* another */\nlab: .include \"empty.s\"\n.if 0\n.include \"empty.s\"\n.endif\n.rept 2\n.include \"unended.s\"\n.endr\n\ns_nop 0\n.include \"nested.s\"",
+        ),
+        ("nested.s", "s_nop 4\n.include \"sub/alone.s\"\n"),
     ] {
         std::fs::write(folder.join(name), text)?;
     }
@@ -685,7 +725,9 @@ fn included_files() -> Result<(), Failed> {
             .args(args)
             .output()
     };
-    for args in [&["main.s"][..], &["sub/main.s"], &["sub/../needs.s"], &["needs.s", "-I", "sub"]] {
+    for args in
+        [&["main.s"][..], &["sub/main.s"], &["sub/../needs.s"], &["needs.s", "-I", "sub"], &["lines.s"]]
+    {
         let ours = Command::new(env!("CARGO_BIN_EXE_wavemill"))
             .current_dir(&folder)
             .args(["mc", "-triple=amdgcn", "-mcpu=gfx90a"])
@@ -720,7 +762,7 @@ fn included_files() -> Result<(), Failed> {
         assert_eq!(ours.status.code(), theirs.status.code(), "{args:?}");
         // One goes on after mistakes, the other does not always.
         if theirs.status.success() {
-            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(text(&ours), text(&theirs), "{args:?}");
         }
     }

@@ -188,6 +188,8 @@ struct Assembler<'a> {
     line: usize,
     /// Whether it has nothing in it.
     blank: bool,
+    /// Whether a comment stands at the end of it.
+    commented: bool,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
@@ -247,6 +249,7 @@ impl<'a> Assembler<'a> {
             address_significant: None,
             line: 0,
             blank: false,
+            commented: false,
             origin: None,
             inclusion: None,
             ended: false,
@@ -296,7 +299,9 @@ impl<'a> Assembler<'a> {
                 self.metadata_line(text);
                 continue;
             }
+            let whole = text.len();
             let text = line::without_comment(text);
+            self.commented = text.len() < whole;
             if let Some((at, byte)) = source_text::outside_strings(text)
                 && !self.skipping()
             {
