@@ -479,6 +479,16 @@ s_mov_b64 [exec_lo, exec_hi], s[2:3]
 .ifnes \"a\", \"b\" // a comment
 .byte 4
 .endif
+s_branch -5
+s_branch 65531
+s_branch 0 - ( 5 )
+s_cbranch_scc1 -1
+s_call_b64 s[0:1], -32768
+s_cbranch_i_fork s[0:1], (1-2)
+s_branch b-b-1
+s_branch b
+s_movk_i32 s0, -1
+s_cmpk_eq_i32 s0, -5
 named: .ifnes \"a;b\", \"b\"
 .endif
 .macro n

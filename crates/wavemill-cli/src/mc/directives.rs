@@ -60,7 +60,7 @@ impl Sections {
 }
 
 /// What stands between commas, but for those in parentheses and between quotes.
-fn parts(list: &str) -> Vec<&str> {
+pub(super) fn parts(list: &str) -> Vec<&str> {
     let (mut depth, mut quote) = (0_i32, None);
     let mut all = Vec::new();
     let mut start = 0;

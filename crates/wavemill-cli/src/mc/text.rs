@@ -8,7 +8,7 @@ use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
 use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
-use super::directives::Sections;
+use super::directives::{Sections, parts};
 use super::kernel::Descriptor;
 use crate::symbolic::{Field, Symbolic, literals_marked, symbolic};
 
@@ -260,7 +260,9 @@ impl Text {
         let Some(expression) = expression else {
             self.out.push('\t');
             let start = self.out.len();
-            match with_lit(inst, written, &self.numbers) {
+            let otherwise = with_lit(inst, written, &self.numbers)
+                .or_else(|| with_negative_distance(inst, written, &self.numbers));
+            match otherwise {
                 Some(text) => self.out.push_str(&text),
                 None => plain(&mut self.out, inst),
             }
@@ -341,6 +343,20 @@ fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String>
         };
         text.push_str(&operand.replace(&marker, &number));
     }
+    Some(text)
+}
+
+/// The text of a branch whose distance is written as a negative number. Machine code, where it has no sign, is printed
+/// without one.
+fn with_negative_distance(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
+    // Most instructions have no number that could be one.
+    if !inst.operands().any(|(_, operand)| matches!(operand, Operand::Imm(..0))) {
+        return None;
+    }
+    let (_, operands) = written.split_once(char::is_whitespace)?;
+    let printed = printed_expressions(parts(operands).last()?, numbers, &mut |_| None).ok()?;
+    let [PrintedExpression { text, value: Some(..0) }] = &*printed else { return None };
+    let Symbolic { text, field: Field::Branch, .. } = symbolic(inst, text)? else { return None };
     Some(text)
 }
 
