@@ -562,6 +562,10 @@ s_add_u32 s0, lit(1), lit(1)
 s_add_u32 s0, lit(1), 1
 s_cmp_eq_u32 s0, lit(-16)
 s_nop lit(4)
+s_setreg_imm32_b32 hwreg(1), lit(5)
+s_setreg_imm32_b32 hwreg(1), lit(-5)
+s_setreg_imm32_b32 hwreg(1), lit(0x500)
+s_setreg_imm32_b32 hwreg(1), 0x12345678
 v_ceil_f32 v1, |-(1+1)|
 ";
     std::fs::write(&file, text)?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use wavemill_asm::gcn::print;
 use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
-use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
+use wavemill_isa::gcn::{Encoding, InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
 use super::directives::{Sections, parts};
@@ -318,7 +318,8 @@ fn plain(out: &mut String, inst: &Inst) {
 
 /// The text of an instruction with `lit(...)` where it is written so, although no other number would be read without it.
 fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
-    if !written.contains("lit") {
+    // What is always a literal is printed as a number.
+    if !written.contains("lit") || inst.encoding() == Encoding::SopkLiteral {
         return None;
     }
     let (marked, marker) = literals_marked(inst)?;
