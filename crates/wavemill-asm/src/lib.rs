@@ -15,7 +15,7 @@ mod syntax;
 
 pub use assemble::{
     Assembled, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with, float_bits, leb128,
-    octas, quoted,
+    octas, processor_symbols, quoted,
 };
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use instruction_set::InstructionSet;

@@ -507,7 +507,25 @@ fn directives() -> Result<(), Failed> {
     let file = folder("directives")?.join("directives.s");
     std::fs::write(&file, DIRECTIVES)?;
     let name = file.to_str().ok_or("no name")?;
-    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)?;
+    // What the platform has of itself.
+    let symbols = "\
+.long .amdgcn.gfx_generation_number, .amdgcn.gfx_generation_minor, .amdgcn.gfx_generation_stepping
+.byte .amdgcn.gfx_generation_number+1
+.set x, .amdgcn.gfx_generation_stepping
+.long x
+.fill .amdgcn.gfx_generation_minor
+s_mov_b32 s0, .amdgcn.gfx_generation_number
+.set .amdgcn.gfx_generation_number, 7
+.long .amdgcn.gfx_generation_number
+";
+    std::fs::write(&file, symbols)?;
+    for target in ["gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"] {
+        same(&["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={target}"), name], true)?;
+    }
+    let data: Vec<&str> = symbols.lines().filter(|line| !line.starts_with("s_mov")).collect();
+    std::fs::write(&file, data.join("\n") + "\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx942", name], true)
 }
 
 /// All directives of the target are printed, with the defaults of what is not given.

@@ -49,6 +49,7 @@ use expand::{Frame, Macro};
 use frames::Frames;
 use kept_places::KeptPlaces;
 use kernel::Kernel;
+pub use kernel::processor_symbols;
 use lines::Lines;
 pub use options::Options;
 use pending::{AllPending, Pending, PendingKind};

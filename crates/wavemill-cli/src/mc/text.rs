@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
+use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions, processor_symbols};
 use wavemill_isa::gcn::{Encoding, InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
@@ -117,9 +117,13 @@ impl Text {
         let _ = writeln!(self.out, ".set {name}, {value}");
     }
 
-    /// What stands first for the AMD HSA platform.
+    /// What stands first for the AMD HSA platform, and what is known there.
     pub(super) fn target(&mut self) {
         self.has_target = true;
+        // Other platforms have none of them.
+        for (name, value) in processor_symbols(&self.target) {
+            self.know(name, Some(value));
+        }
         let id = &self.target;
         // A String takes any text.
         let _ = writeln!(self.out, "\t.amdgcn_target \"amdgcn-amd-amdhsa--{id}\"");
