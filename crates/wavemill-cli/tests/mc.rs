@@ -552,6 +552,29 @@ fn kernel_descriptors() -> Result<(), Failed> {
             }
         }
     }
+    // Text can be of versions that no object has.
+    let source = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.amdhsa_accum_offset 4\n.end_amdhsa_kernel\n.text\nk: s_endpgm\n";
+    std::fs::write(&file, source)?;
+    for version in ["0", "2", "3", "4", "5", "6", "7", "4294967295"] {
+        let version = format!("--amdhsa-code-object-version={version}");
+        for kind in ["asm", "null"] {
+            let kind = format!("-filetype={kind}");
+            same(&["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", &version, &kind, name], true)?;
+        }
+    }
+    for (version, message) in [
+        ("3", "-amdhsa-code-object-version: expected 4, 5 or 6 for an object, found 3"),
+        ("7", "-amdhsa-code-object-version: expected 4, 5 or 6 for an object, found 7"),
+        ("-1", "invalid value '-1' for '--amdhsa-code-object-version"),
+        ("4294967296", "4294967296 is not in 0..=4294967295"),
+    ] {
+        let version = format!("-amdhsa-code-object-version={version}");
+        let output =
+            wavemill(&["mc", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-filetype=obj", &version, name])?;
+        let told = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{version}: {told}");
+        assert!(told.contains(message), "{version}: {told}");
+    }
     Ok(())
 }
 

@@ -85,14 +85,14 @@ pub(super) struct Text {
     /// The kernel descriptor whose directives are being read.
     pub(super) descriptor: Option<Descriptor>,
     /// The version of the code object format.
-    pub(super) version: u8,
+    pub(super) version: u32,
     /// Lines that repetitions of values have made.
     pub(super) repeated: u64,
 }
 
 impl Text {
     /// `taken` has the numbers of names that the source has itself: see [`clash`](Text::clash).
-    pub(super) fn new(encodings: bool, target: TargetId, version: u8, taken: HashSet<u32>) -> Text {
+    pub(super) fn new(encodings: bool, target: TargetId, version: u32, taken: HashSet<u32>) -> Text {
         Text {
             encodings,
             out: String::new(),
