@@ -111,7 +111,7 @@ impl Text {
         let _ = match name {
             // It stands first already; LLVM sees an empty line behind it, and behind the version.
             ".amdgcn_target" if self.has_target(&rest) => writeln!(self.out),
-            ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
+            ".amdgcn_target" | ".addrsig_sym" => writeln!(self.out, "\t{name} {rest}"),
             ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
             _ => writeln!(self.out, "\t{name}\t{rest}"),
@@ -159,14 +159,17 @@ impl Text {
             ".align" | ".balign" | ".p2align" => self.align(name, rest, 1),
             ".balignw" | ".p2alignw" => self.align(name, rest, 2),
             ".balignl" | ".p2alignl" => self.align(name, rest, 4),
-            ".comm" => {
+            ".comm" | ".lcomm" => {
                 let (symbol, size) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
-                let (size, align) = match &*self.expressions(size)? {
-                    [(size, Some(_))] => (size.clone(), "0".to_owned()),
-                    [(size, Some(_)), (align, Some(_))] => (size.clone(), align.clone()),
-                    _ => return None,
-                };
-                self.line(format_args!("\t.comm\t{},{size},{align}", symbol.trim()))
+                let symbol = symbol.trim();
+                match (name, &*self.expressions(size)?) {
+                    (".comm", [(size, _)]) => self.line(format_args!("\t.comm\t{symbol},{size},0")),
+                    (_, [(size, _)]) => self.line(format_args!("\t.lcomm\t{symbol},{size}")),
+                    (_, [(size, _), (align, _)]) => {
+                        self.line(format_args!("\t{name}\t{symbol},{size},{align}"))
+                    }
+                    _ => None,
+                }
             }
             ".globl" | ".global" => self.each(".globl", rest),
             ".weak" | ".local" | ".hidden" | ".protected" | ".internal" => self.each(name, rest),
@@ -359,8 +362,8 @@ impl Text {
             None => (!self.sections.current.code).then_some(0),
         };
         let most = match parts.get(2) {
-            // Nothing to skip is no limit to LLVM's text.
-            Some(part) => Some(number(self, part)?).filter(|most| *most != 0),
+            // What an alignment never reaches is no limit.
+            Some(part) => Some(number(self, part)?).filter(|most| most >> power.min(62) == 0),
             None => None,
         };
         // A fill value has no sign, and its size is in the name.
