@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             text_has_the_bytes_of(&source, "gfx90a", path.parent().ok_or("no folder")?)
         });
     }
+    suite.test("text of directives", || text_has_the_bytes_of(DIRECTIVES, "gfx90a", Path::new(".")));
     suite.test("text of macros and assignments", || text_has_the_bytes_of(MACROS, "gfx90a", Path::new(".")));
     for (name, target, level) in [
         ("sgemm", "gfx90a", "-O2"),
