@@ -72,12 +72,14 @@ impl Assembler<'_> {
                 Some(open) if open.last => return Err(Diagnostic::new(span, "this is the second `.else`")),
                 Some(open) => {
                     (open.active, open.taken, open.last) = (!open.taken, true, true);
+                    self.end(cursor)?;
                 }
             },
             ".endif" => {
                 if self.conditionals.pop().is_none() {
                     return Err(Diagnostic::new(span, "there is no `.if` that this would end"));
                 }
+                self.end(cursor)?;
             }
             _ => return Ok(skipping),
         }

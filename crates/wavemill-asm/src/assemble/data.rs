@@ -38,6 +38,11 @@ pub(super) fn double(value: f64, _written: &str) -> Option<Vec<u8>> {
     Some(value.to_le_bytes().to_vec())
 }
 
+/// What is wrong with a place that is not in front of the one where its section has come to.
+pub(super) fn not_ahead(span: Span, here: u64) -> Fail {
+    Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))
+}
+
 /// What is wrong with a number that `bits` cannot hold.
 pub(super) fn does_not_fit(span: Span, number: i64, bits: u32) -> Fail {
     let half = 1i64 << (bits - 1);
@@ -112,9 +117,7 @@ impl Assembler<'_> {
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".byte" | ".dc.b" => self.integers(cursor, 1)?,
-            ".short" | ".hword" | ".2byte" | ".half" | ".value" | ".dc" | ".dc.w" => {
-                self.integers(cursor, 2)?
-            }
+            ".short" | ".hword" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.integers(cursor, 2)?,
             ".long" | ".int" | ".4byte" | ".word" | ".dc.l" => self.integers(cursor, 4)?,
             ".quad" | ".8byte" | ".dc.a" => self.integers(cursor, 8)?,
             ".dcb.b" => self.repeated(cursor, 1)?,
@@ -409,23 +412,14 @@ impl Assembler<'_> {
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut place);
-        let here = self.offset();
-        let value = self.symbols.evaluate(&place, (self.current, here), &span)?;
-        let target = match (&value.plus, &value.minus) {
-            (None, None) => Some(value.constant),
-            (Some(reference), None) => match self.symbols.place(reference.symbol) {
-                Some((section, offset)) if section == self.current => {
-                    (offset as i64).checked_add(value.constant)
-                }
-                _ => None,
-            },
-            _ => self.symbols.number_of(&value),
+        let here = (self.current, self.offset());
+        let value = self.symbols.evaluate(&place, here, &span);
+        let Some(value) = value.ok().filter(|value| !self.symbols.waits(value)) else {
+            let line = self.place(cursor.text(), span.clone());
+            return Ok((span, self.room_for_later(place, line)));
         };
-        let target = target.and_then(|target| u64::try_from(target).ok());
-        match target.and_then(|target| target.checked_sub(here)) {
-            Some(count) => Ok((span, count)),
-            None => Err(Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))),
-        }
+        let room = self.symbols.distance_to(&value, here).and_then(|room| u64::try_from(room).ok());
+        room.map(|room| (span.clone(), room)).ok_or_else(|| not_ahead(span, here.1))
     }
 
     fn leb128(&mut self, cursor: &mut Cursor<'_>, signed: bool) -> Result<(), Fail> {

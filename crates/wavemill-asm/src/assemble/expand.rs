@@ -249,6 +249,7 @@ impl Assembler<'_> {
             } else if word == ends || ends == ".endm" && word == ".endmacro" {
                 depth -= 1;
                 if depth == 0 {
+                    self.end_of_block(line, word, frame);
                     return Ok(body);
                 }
             }
@@ -256,6 +257,20 @@ impl Assembler<'_> {
             body.push('\n');
         }
         Err(Diagnostic::new(0..0, format!("expected `{ends}`, found the end of the file")))
+    }
+
+    /// Tells of what stands behind the word that ends a block.
+    fn end_of_block(&mut self, text: &str, word: &str, frame: &Frame<'_>) {
+        let text = line::without_comment(text);
+        let mut cursor = Cursor::new(text);
+        let start = cursor.at();
+        cursor.go_to(start + word.len());
+        if let Err(fail) = self.end(&mut cursor) {
+            let end = frame.line().unwrap_or(self.line);
+            let begin = std::mem::replace(&mut self.line, end);
+            self.report(text, *fail);
+            self.line = begin;
+        }
     }
 
     /// Counts what macros and repetitions make, which must end.

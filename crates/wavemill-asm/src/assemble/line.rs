@@ -147,5 +147,11 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
 
 /// A name between quotes. Names are UTF-8, or two of them could become one in messages and sources.
 pub(super) fn utf8_name(name: Vec<u8>, span: Span) -> Result<String, Fail> {
+    if name.contains(&0) {
+        return Err(Diagnostic::new(
+            span,
+            "expected a name without zero bytes: in a file, such a byte ends it",
+        ));
+    }
     String::from_utf8(name).map_err(|_| Diagnostic::new(span, "expected a name in UTF-8, found other bytes"))
 }

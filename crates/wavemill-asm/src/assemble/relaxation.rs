@@ -1,26 +1,29 @@
-//! Statements whose size depends on what comes later: `.uleb128` and `.sleb128` of distances that are not known yet, and
-//! `.fill`, `.zero`, `.skip` and `.space` of so many bytes.
+//! Statements whose size depends on what comes later: `.uleb128` and `.sleb128` of distances that are not known yet,
+//! `.fill`, `.zero`, `.skip` and `.space` of so many bytes, and `.org` to such places.
 //!
 //! Everything behind such a statement moves with its size, so the source is read again with other sizes until they fit.
 //! Those of numbers never shrink, as for LLVM; what is larger than it has to be is padded.
 
+use super::data::not_ahead;
 use super::{Assembler, Event, Place, leb128};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Expression;
 
-/// How often a source is read at most.
-const MOST_PASSES: u32 = 50;
+/// How often any source may be read.
+const PASSES: usize = 50;
 /// What all readings may make together, in bytes: small sources can make much. A line that a macro or a repetition makes
-/// counts as so many.
+/// counts as so many; beyond the readings that any source may have, each line does.
 const MOST_BYTES: u64 = 2 << 30;
 const LINE: u64 = 1024;
 
 /// What earlier readings of a source have found out, and what this one finds.
 #[derive(Debug)]
 pub(super) struct Relaxation {
-    pass: u32,
+    pass: usize,
     /// What earlier readings have made, in bytes.
     made: u64,
+    /// The lines that earlier readings have read.
+    lines: u64,
     /// The size of each statement, in the order of the source; the least for those behind.
     sizes: Vec<u64>,
     met: Vec<Late>,
@@ -49,6 +52,8 @@ enum LateKind {
     Number { signed: bool },
     /// Something that is repeated as often as the expression says.
     Repetitions,
+    /// What is between the statement and a place.
+    Room,
 }
 
 impl LateKind {
@@ -56,7 +61,7 @@ impl LateKind {
     const fn least(self) -> u64 {
         match self {
             LateKind::Number { .. } => 1,
-            LateKind::Repetitions => 0,
+            LateKind::Repetitions | LateKind::Room => 0,
         }
     }
 
@@ -64,7 +69,7 @@ impl LateKind {
     fn size(self, value: i64, before: u64) -> u64 {
         match self {
             LateKind::Number { signed } => before.max(encoded(signed, value).len() as u64),
-            LateKind::Repetitions => u64::try_from(value).unwrap_or(0),
+            LateKind::Repetitions | LateKind::Room => u64::try_from(value).unwrap_or(0),
         }
     }
 }
@@ -81,7 +86,16 @@ fn encoded(signed: bool, value: i64) -> Vec<u8> {
 
 impl Default for Relaxation {
     fn default() -> Self {
-        Relaxation { pass: 1, made: 0, sizes: Vec::new(), met: Vec::new(), told: 0, events: 0, last: false }
+        Relaxation {
+            pass: 1,
+            made: 0,
+            lines: 0,
+            sizes: Vec::new(),
+            met: Vec::new(),
+            told: 0,
+            events: 0,
+            last: false,
+        }
     }
 }
 
@@ -120,6 +134,11 @@ impl Assembler<'_> {
         self.late(expression, LateKind::Repetitions, place)
     }
 
+    /// How many bytes there are up to a place that is not known yet.
+    pub(super) fn room_for_later(&mut self, target: Expression, place: Place) -> u64 {
+        self.late(target, LateKind::Room, place)
+    }
+
     /// The size that a statement has in this reading.
     fn late(&mut self, expression: Expression, kind: LateKind, place: Place) -> u64 {
         let relaxation = &mut self.relaxation;
@@ -154,16 +173,25 @@ impl Assembler<'_> {
             self.sections.iter().fold(self.relaxation.made + LINE * self.expansions, |made, section| {
                 made + section.bytes.len() as u64
             });
-        let last = !moved || pass >= MOST_PASSES || made >= MOST_BYTES;
+        let lines = self.relaxation.lines + self.line as u64;
+        // Sizes that depend on one another in a row settle one after the other.
+        let enough = pass >= PASSES && (pass > 2 * met.len() || lines.saturating_mul(LINE) >= MOST_BYTES);
+        let last = !moved || enough || made >= MOST_BYTES;
         let told = self.relaxation.told;
-        Some(Relaxation { pass, made, sizes, told, last, ..Relaxation::default() })
+        Some(Relaxation { pass, made, lines, sizes, told, last, ..Relaxation::default() })
     }
 
     fn later_value(&mut self, late: &Late) -> Result<i64, Fail> {
         let span = late.place.span.clone();
-        let value = self.symbols.evaluate(&late.expression, (late.section, late.offset), &span)?;
-        self.symbols.number_of(&value).ok_or_else(|| {
+        let here = (late.section, late.offset);
+        let value = self.symbols.evaluate(&late.expression, here, &span)?;
+        let number = match late.kind {
+            LateKind::Room => self.symbols.distance_to(&value, here),
+            LateKind::Number { .. } | LateKind::Repetitions => self.symbols.number_of(&value),
+        };
+        number.ok_or_else(|| {
             let note = match late.kind {
+                LateKind::Room => return not_ahead(span.clone(), late.offset),
                 LateKind::Number { .. } => {
                     "how many bytes the number takes depends on it, so that no linker could fill it in"
                 }
@@ -189,6 +217,7 @@ impl Assembler<'_> {
         let readings = self.relaxation.pass;
         let LateKind::Number { signed } = late.kind else {
             return match u64::try_from(value) {
+                Err(_) if late.kind == LateKind::Room => Err(not_ahead(span, late.offset)),
                 Err(_) => Err(Diagnostic::new(span, format!("expected 0 or more, found {value}"))),
                 Ok(count) if count == late.size => Ok(()),
                 Ok(_) => {

@@ -150,6 +150,10 @@ impl Assembler<'_> {
             let message = "`.` is the place of the statement, which cannot be a label";
             return Err(Diagnostic::new(span, message));
         }
+        if self.section_index.contains_key(name) {
+            let message = format!("`{name}` is the start of the section of this name already");
+            return Err(Diagnostic::new(span, message));
+        }
         let meaning = Meaning::Label { section: self.current, offset: self.offset() };
         let symbol = self.symbols.entry(name);
         if symbol.meaning.is_some() {

@@ -502,6 +502,26 @@ impl Table {
         }
     }
 
+    /// Whether a value has symbols that nothing is known of yet.
+    pub(super) fn waits(&self, value: &Linear) -> bool {
+        let unknown = |reference: &Reference| {
+            self.all.get(reference.symbol).is_none_or(|symbol| symbol.meaning.is_none())
+        };
+        value.plus.iter().chain(&value.minus).any(unknown)
+    }
+
+    /// The bytes from here to the place that a value is: one of the same section, or a number from its start.
+    pub(super) fn distance_to(&self, value: &Linear, here: (usize, u64)) -> Option<i64> {
+        let target = match (&value.plus, &value.minus) {
+            (Some(reference), None) => {
+                let (section, offset) = self.place(reference.symbol)?;
+                (section == here.0).then(|| value.constant.checked_add_unsigned(offset))??
+            }
+            _ => self.number_of(value)?,
+        };
+        target.checked_sub_unsigned(here.1)
+    }
+
     /// The bytes between the two symbols of a value, if they are places of one section.
     fn distance(&self, value: &Linear) -> Option<i64> {
         let (plus, minus) = (value.plus.as_ref()?, value.minus.as_ref()?);

@@ -11,12 +11,12 @@ pub(crate) struct Cursor<'a> {
 
 /// Whether a name can begin with the byte.
 pub(crate) const fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$' | b'?') || byte >= 0x80
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$') || byte >= 0x80
 }
 
 /// Whether a name can go on with the byte. An `@` separates a symbol from its relocation.
 pub(crate) const fn continues_name(byte: u8) -> bool {
-    begins_name(byte) || byte.is_ascii_digit()
+    begins_name(byte) || byte.is_ascii_digit() || byte == b'?'
 }
 
 /// Which bytes a name can go on with.

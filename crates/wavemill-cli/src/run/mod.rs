@@ -1,6 +1,7 @@
 //! `wavemill run`: a kernel, its arguments, and what becomes of them.
 
 pub(crate) mod amount;
+mod buffers;
 mod console;
 mod coverage;
 mod details;
@@ -42,10 +43,11 @@ pub(crate) use options::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
+use buffers::Buffers;
 use geometry::Geometry;
 use job::{Job, LaunchJob, label};
 use launch_file::LaunchFile;
-use plan::{Buffers, Known};
+use plan::Known;
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
 use text::{Plural, closest};

@@ -22,7 +22,7 @@ pub(crate) enum Contents {
 
 /// What an argument comes to by itself.
 #[derive(Clone, Debug, PartialEq)]
-enum Single {
+pub(super) enum Single {
     /// A new buffer with its first contents; fresh buffers are zero.
     Buffer { shape: Shape, contents: Contents },
     /// A value.
@@ -135,185 +135,14 @@ pub(crate) fn assign<'a>(
     Ok(places)
 }
 
-/// A buffer of the run.
-#[derive(Clone, Debug)]
-pub(crate) struct BufferPlan {
-    pub shape: Shape,
-    pub contents: Contents,
-    /// The launch that it was made for.
-    launch: usize,
-}
-
-/// The buffers of all launches, and the arguments that all launches may take.
-#[derive(Debug, Default)]
-pub(crate) struct Buffers<'a> {
-    /// In the order in which they are made.
-    pub list: Vec<BufferPlan>,
-    shared: &'a [ArgSpec],
-    /// Of each shared argument, whether a launch took it.
-    used: Vec<bool>,
-    /// What messages call the launches.
-    labels: Vec<String>,
-}
-
-impl<'a> Buffers<'a> {
-    pub(crate) fn new(shared: &'a [ArgSpec]) -> Self {
-        Buffers { shared, used: vec![false; shared.len()], ..Buffers::default() }
-    }
-
-    /// The next arguments belong to a launch of that name.
-    pub(crate) fn begin(&mut self, label: &str) {
-        self.labels.push(label.to_owned());
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        self.list.iter().position(|buffer| buffer.shape.name == name)
-    }
-
-    fn shared_position(&self, name: &str) -> Option<usize> {
-        self.shared.iter().position(|argument| argument.name.as_deref() == Some(name))
-    }
-
-    /// Whether a parameter without an argument of its own finds one here: the buffer or the shared argument of its name.
-    pub(crate) fn offers(&self, parameter: &Known) -> bool {
-        parameter.named
-            && (self.shared_position(&parameter.name).is_some()
-                || may_be_buffer(parameter) && self.position(&parameter.name).is_some())
-    }
-
-    /// The argument of a parameter that has none of its own.
-    fn inherit(&mut self, parameter: &Known) -> Result<Planned, Failure> {
-        if let Some(index) = self.position(&parameter.name).filter(|_| may_be_buffer(parameter)) {
-            return Ok(Planned::Buffer(index));
-        }
-        match self.shared_position(&parameter.name) {
-            Some(index) => self.take(index, parameter),
-            None => Err(Failure::usage(format!("there is no argument for `{}`", parameter.name))),
-        }
-    }
-
-    /// A shared argument, for a parameter that it goes to.
-    fn take(&mut self, index: usize, parameter: &Known) -> Result<Planned, Failure> {
-        self.used[index] = true;
-        let argument = &self.shared[index];
-        let planned = match &argument.init {
-            // The next one is not this one: names go up the list only.
-            Init::Same(name) => self.named(name, parameter, index),
-            _ => plan_one(parameter, argument).and_then(|single| self.register(single)),
-        };
-        planned.map_err(|failure| failure.within(format_args!("argument `{}`", argument.text)))
-    }
-
-    /// The buffer of that name: one that is there, or one of the first shared arguments, up to `limit`.
-    fn named(&mut self, name: &str, parameter: &Known, limit: usize) -> Result<Planned, Failure> {
-        if let Some(index) = self.position(name) {
-            return Ok(Planned::Buffer(index));
-        }
-        match self.shared_position(name).filter(|index| *index < limit) {
-            Some(index) => {
-                let parameter = Known {
-                    name: name.to_owned(),
-                    named: true,
-                    kind: ParameterKind::Buffer,
-                    ..parameter.clone()
-                };
-                self.take(index, &parameter)
-            }
-            None => Err(Failure::usage(format!("there is no buffer `{name}` before it"))),
-        }
-    }
-
-    /// Gives a new buffer its number.
-    fn register(&mut self, single: Single) -> Result<Planned, Failure> {
-        let (shape, contents) = match single {
-            Single::Buffer { shape, contents } => (shape, contents),
-            Single::Value(bytes) => return Ok(Planned::Value(bytes)),
-            Single::Local(size) => return Ok(Planned::Local(size)),
-        };
-        let launch = self.labels.len().saturating_sub(1);
-        if let Some(other) = self.position(&shape.name).map(|index| &self.list[index]) {
-            let name = &shape.name;
-            let message = format!("there is a buffer `{name}` already");
-            if other.launch == launch {
-                return Err(Failure::usage(message).help("Give each buffer a name of its own."));
-            }
-            return Err(Failure::usage(format!("{message}, made for {}", self.labels[other.launch])).help(format!(
-                "Leave the argument out, or write {name}=&{name}, to go on with it. For another buffer, put one with a name \
-                 of its own above the launches, such as {name}2:{}[{}], and write {name}=&{name}2.",
-                shape.element.name(),
-                shape.count()
-            )));
-        }
-        // Whoever names it later finds it; a shared argument of the same name is hidden by it.
-        self.list.push(BufferPlan { shape, contents, launch });
-        Ok(Planned::Buffer(self.list.len() - 1))
-    }
-
-    /// The arguments of a launch, in the order of its parameters: those of its own, else those that it finds here.
-    ///
-    /// # Errors
-    /// Types that are not known or do not fit, contents that do not fit.
-    pub(crate) fn plan(
-        &mut self,
-        parameters: &[Known],
-        places: &[Option<&ArgSpec>],
-    ) -> Result<Vec<Planned>, Failure> {
-        let mut planned: Vec<Planned> = Vec::with_capacity(places.len());
-        for (parameter, place) in parameters.iter().zip(places) {
-            let one = match place {
-                None => self.inherit(parameter),
-                Some(argument) => {
-                    let one = match &argument.init {
-                        Init::Same(name) => self.same(name, parameters, places, &planned, parameter),
-                        _ => plan_one(parameter, argument).and_then(|single| self.register(single)),
-                    };
-                    one.map_err(|failure| failure.within(format_args!("argument `{}`", argument.text)))
-                }
-            };
-            planned.push(one?);
-        }
-        Ok(planned)
-    }
-
-    /// What `&name` means: a buffer's name, or else that of an argument in front of it which has another's buffer.
-    fn same(
-        &mut self,
-        name: &str,
-        parameters: &[Known],
-        places: &[Option<&ArgSpec>],
-        planned: &[Planned],
-        parameter: &Known,
-    ) -> Result<Planned, Failure> {
-        let called = |i: &usize| {
-            parameters[*i].name == name || places[*i].is_some_and(|given| given.name.as_deref() == Some(name))
-        };
-        let alias = (0..planned.len()).find(called).map(|i| &planned[i]);
-        match alias {
-            Some(Planned::Buffer(index)) if self.position(name).is_none() => Ok(Planned::Buffer(*index)),
-            _ => self.named(name, parameter, self.shared.len()),
-        }
-    }
-
-    /// Makes sure that every shared argument goes somewhere.
-    pub(crate) fn check_used<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Failure> {
-        let Some(index) = self.used.iter().position(|used| !used) else { return Ok(()) };
-        let argument = &self.shared[index];
-        let near = argument.name.as_deref().and_then(|name| closest(name, names));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Err(Failure::usage(format!("argument `{}`: no launch takes it{hint}", argument.text)).help(
-            "An argument above the launches goes to the parameters of its name, and to those that are given &NAME.",
-        ))
-    }
-}
-
 /// Whether a parameter may be the address of a buffer.
-fn may_be_buffer(parameter: &Known) -> bool {
+pub(super) fn may_be_buffer(parameter: &Known) -> bool {
     let unknown = parameter.source.is_none_or(|source| source.pointer);
     parameter.kind == ParameterKind::Buffer
         || parameter.kind == ParameterKind::Value && parameter.size == 8 && unknown
 }
 
-fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
+pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     match (&parameter.kind, &argument.init) {
         (ParameterKind::Local, Init::Local(size)) => Ok(Single::Local(*size)),
         (ParameterKind::Local, _) => Err(Failure::usage(format!(
@@ -605,73 +434,6 @@ mod tests {
         assert!(planned(&lds, "f32[4]=0").is_err());
         let image = parameter(ParameterKind::Other("image".to_owned()), 8, None);
         assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("does not set up"));
-    }
-
-    fn specs(texts: &[&str]) -> Vec<ArgSpec> {
-        texts.iter().map(|text| ArgSpec::parse(text, Path::new("")).unwrap()).collect()
-    }
-
-    /// Plans a launch with parameters of these names: float pointers, but `n` is a number.
-    fn launch(buffers: &mut Buffers<'_>, names: &[&str], texts: &[&str]) -> Result<Vec<Planned>, String> {
-        let known = |name: &&str| {
-            let (kind, size, ty) = match *name {
-                "n" => (ParameterKind::Value, 4, "uint"),
-                _ => (ParameterKind::Buffer, 8, "float*"),
-            };
-            Known { name: (*name).to_owned(), named: true, ..parameter(kind, size, Some(ty)) }
-        };
-        let parameters: Vec<Known> = names.iter().map(known).collect();
-        let arguments = specs(texts);
-        buffers.begin(&format!("launch {}", buffers.labels.len() + 1));
-        let places = assign(&parameters, &arguments).map_err(|failure| failure.message)?;
-        let missing = parameters.iter().zip(&places).find(|(p, place)| place.is_none() && !buffers.offers(p));
-        if let Some((parameter, _)) = missing {
-            return Err(format!("missing: {}", parameter.name));
-        }
-        buffers.plan(&parameters, &places).map_err(|failure| failure.message)
-    }
-
-    #[test]
-    fn launches_share_buffers_by_name() {
-        use Planned::{Buffer, Value};
-        let shared = specs(&["n=7", "x[4]=ones", "spare[4]", "other=&spare"]);
-        let mut buffers = Buffers::new(&shared);
-        let seven = || Value(vec![7, 0, 0, 0]);
-        // From above the launches, made when they are needed, with the type that the kernel says.
-        assert_eq!(
-            launch(&mut buffers, &["x", "y", "n"], &["y[4]"]),
-            Ok(vec![Buffer(0), Buffer(1), seven()])
-        );
-        assert_eq!(buffers.list[0].shape.name, "x");
-        assert!(buffers.check_used(["x"]).is_err());
-        // From the launch before, and back again: a name is that of the buffer, not of the parameter.
-        assert_eq!(
-            launch(&mut buffers, &["x", "y", "n"], &["x=&y", "y=&x", "n=8"]),
-            Ok(vec![Buffer(1), Buffer(0), Value(vec![8, 0, 0, 0])])
-        );
-        // Under another name; a parameter that takes another's buffer lends its name to those behind it.
-        assert_eq!(launch(&mut buffers, &["a", "b"], &["a=&spare", "b=&a"]), Ok(vec![Buffer(2), Buffer(2)]));
-        assert_eq!((buffers.list[2].shape.name.as_str(), buffers.list[2].launch), ("spare", 2));
-        assert_eq!(buffers.list[2].shape.element, Element::F32);
-        assert!(buffers.check_used(["x"]).unwrap_err().message.contains("`other=&spare`"));
-        assert_eq!(launch(&mut buffers, &["other"], &[]), Ok(vec![Buffer(2)]));
-        assert_eq!(buffers.check_used(["x"]), Ok(()));
-        // What is not there, or is there already.
-        let message = launch(&mut buffers, &["y"], &["y[8]=zeros"]).unwrap_err();
-        assert_eq!(message, "argument `y[8]=zeros`: there is a buffer `y` already, made for launch 1");
-        assert_eq!(launch(&mut buffers, &["z"], &[]).unwrap_err(), "missing: z");
-        assert!(launch(&mut buffers, &["z"], &["z=&zz"]).unwrap_err().contains("no buffer `zz`"));
-        assert!(launch(&mut buffers, &["z"], &["z=&n"]).is_err(), "a number is no buffer");
-        assert_eq!(buffers.list.len(), 3);
-    }
-
-    #[test]
-    fn shared_arguments_do_not_go_round_in_circles() {
-        let shared = specs(&["a=&b", "b=&a", "c=&c"]);
-        for name in ["a", "b", "c"] {
-            let mut buffers = Buffers::new(&shared);
-            assert!(launch(&mut buffers, &[name], &[]).unwrap_err().contains("there is no buffer"));
-        }
     }
 
     #[test]

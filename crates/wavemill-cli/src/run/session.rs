@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
 
+use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
 use super::coverage::Coverage;
 use super::expect::Prepared as PreparedExpectation;
@@ -13,7 +14,7 @@ use super::geometry::Geometry;
 use super::job::{Job, LaunchJob, Wanted};
 use super::launch_file::StatsLevel;
 use super::output::Output;
-use super::plan::{BufferPlan, Buffers, Contents, Planned};
+use super::plan::{Contents, Planned};
 use super::text::{Extent, Grouped, Plural};
 use super::trace::{self, LaunchTrace};
 use super::view::{self, Shape, View};

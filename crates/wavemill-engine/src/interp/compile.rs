@@ -17,7 +17,7 @@ use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Own, SiteCache, UNIFORM};
 use super::probe::Site;
-use super::{Tier, atomic, buffer, control, int, lane, mem, scalar, smem, status, step, strict};
+use super::{Tier, atomic, buffer, compare, control, lane, mem, scalar, smem, status, step, strict};
 use crate::fault::Strict;
 use crate::observe::Interests;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
@@ -408,7 +408,7 @@ impl<'a> Compiler<'a> {
             Op::IntCmp(pred, ty) => {
                 let mut h = self.prepared(inst, [Source::bits(int_rows(ty)); 3])?;
                 let rows = self.shape(&h, 2) == Shape::Rows;
-                let (run, imm) = int::cmp_handler(pred, ty, tier, rows);
+                let (run, imm) = compare::cmp_handler(pred, ty, tier, rows);
                 h.run = run;
                 h.imm = imm;
                 self.ops.push(h);

@@ -6,6 +6,7 @@ mod address;
 mod atomic;
 mod body;
 mod buffer;
+mod compare;
 mod compile;
 mod control;
 mod cost;

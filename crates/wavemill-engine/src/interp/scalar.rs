@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use wavemill_ir::{CmpPred, IntType, ScalarOp, Width};
 
 use super::body::{scalar32, scalar64, write32, write64};
+use super::compare::holds;
 use super::hostop::{Ctx, Handler, HostOp};
-use super::int::holds;
 
 /// A scalar operation: sources zero-extended to 64 bits, the width, the immediate; result and flag.
 trait ScalarFn: 'static {

@@ -214,7 +214,7 @@ impl Attempt<'_> {
                 }
             }
             Value::Operand(operand) => *operand,
-            Value::Constant(value) if spec.ty.elem == Elem::Soffset => {
+            Value::Constant(value) | Value::Literal(value) if spec.ty.elem == Elem::Soffset => {
                 report::scalar_offset(argument, *value, self.target)?
             }
             Value::Constant(value) if spec.role == Role::Literal => {

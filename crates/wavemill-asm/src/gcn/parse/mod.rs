@@ -10,6 +10,7 @@ mod constant;
 mod mnemonic;
 mod modifier;
 mod operand;
+mod register;
 mod report;
 
 use wavemill_isa::Target;
