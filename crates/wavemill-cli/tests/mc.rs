@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             text_has_the_bytes_of(&source, "gfx90a", path.parent().ok_or("no folder")?)
         });
     }
+    suite.test("text of directives", || text_has_the_bytes_of(DIRECTIVES, "gfx90a", Path::new(".")));
     suite.test("text of macros and assignments", || text_has_the_bytes_of(MACROS, "gfx90a", Path::new(".")));
     for (name, target, level) in [
         ("sgemm", "gfx90a", "-O2"),
@@ -374,6 +375,58 @@ late = 7
 .org 0x400
 .float 1.5, -2.0
 .double 1.5
+.value 1, 'a', -1, 0xffff
+.dc.b 1
+.dc.w 1, 2
+.dc 3
+.dc.l 'a'+1, lab-4
+.dc.a 1, .
+.dc.s 1.5, 1
+.dc.d -1.5
+.dcb.b b, 2+1
+.dcb 2, -1
+.dcb.w 2, 0x10
+.dcb.l 3, 'a'
+.dcb.b 0, 1
+.dcb.s 2, -inf
+.dcb.d 1, 0x1p3
+.ds.b 1+1
+.ds 1
+.ds.w 2
+.ds.l b-b
+.ds.s 1
+.ds.d 1
+.ds.p 2
+.ds.x 1
+.float inf, -inf, +Infinity, nan, -NaN, - 1.5
+.float 0x1p3, -0x1.8p3, 0x1.8p-130, 0x.8p0, 0x1p-150, 010, 5., .5, -0
+.float 16777217.00000000001, 16777217
+.double inf, -inf, nan, -nan, 0x1p3, -0x1.8p3, 1e-400, -1.5
+.octa 1, 0x123456789abcdef0fedcba9876543210, 010, 0b11
+.octa 0x8000000000000000, 0xffffffffffffffffffffffffffffffff, 18446744073709551616
+.uleb128 0, 1, 127, 128, 300, -1, b, lab2-lab, .-lab, 0x4000
+.uleb128 late_one
+late_one = 5
+.sleb128 0, 1, -1, 63, 64, -64, -65, -200, 100000, b
+.sleb128 -9223372036854775808
+.p2alignl 4
+.p2alignl 4, 0x12345678
+.p2alignl 4, -1, 12
+.p2alignl 2, , 3
+.p2alignw 4, 7, 14
+.balignw 16, -1
+.balignl 16
+.balignl 1, 7
+.balignl 0
+.p2align 4, -1
+.zero 0
+.skip b-b
+.byte
+.ascii
+.comm common, 4
+.comm common2, 0x10, 16
+.lcomm local, 2 + 2
+.addrsig_sym common
 .macro m
 
 s_nop 3
@@ -402,14 +455,79 @@ s_mov_b64 [exec_lo, exec_hi], s[2:3]
 .bss
 .data
 .p2align 3
+.p2alignl 4
+.balignw 4
+.balignw 4, , 2
 .extern nothing
+.ifeqs \"a\", \"a\"
+.byte 1
+.endif
+.ifeqs \"a\", \"b\" /* a comment */
+.ifnes \"a\", \"b\"
+.endif
+.byte 2
+.else
+.ifnes \"a\", \"a\"
+
+.else
+.byte 3
+.endif
+.endif
+.if 0
+.ifeqs \"a\", \"a\"
+.endif
+.endif
+.ifnes \"a\", \"b\" // a comment
+.byte 4
+.endif
+s_branch -5
+s_branch 65531
+s_branch 0 - ( 5 )
+s_cbranch_scc1 -1
+s_call_b64 s[0:1], -32768
+s_cbranch_i_fork s[0:1], (1-2)
+s_branch b-b-1
+s_branch b
+s_movk_i32 s0, -1
+s_cmpk_eq_i32 s0, -5
+named: .ifnes \"a;b\", \"b\"
+.endif
+.macro n
+.ifeqs \"a\", \"a\"
+.byte 5
+.endif
+.endm
+n
+n
+.ifc a,a
+.byte 6
+.endif
 ";
 
 fn directives() -> Result<(), Failed> {
     let file = folder("directives")?.join("directives.s");
     std::fs::write(&file, DIRECTIVES)?;
     let name = file.to_str().ok_or("no name")?;
-    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)?;
+    // LLVM warns of limits that are none.
+    std::fs::write(&file, ".p2align 4, 1, 16\n.p2alignl 2, , 8\n.balign 4, 1, 4\n.p2align 0, 1, 1\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx90a", name], false)?;
+    // What the platform has of itself.
+    let symbols = "\
+.long .amdgcn.gfx_generation_number, .amdgcn.gfx_generation_minor, .amdgcn.gfx_generation_stepping
+.byte .amdgcn.gfx_generation_number+1
+.set x, .amdgcn.gfx_generation_stepping
+.long x
+.fill .amdgcn.gfx_generation_minor
+s_mov_b32 s0, .amdgcn.gfx_generation_number
+";
+    std::fs::write(&file, symbols)?;
+    for target in ["gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"] {
+        same(&["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={target}"), name], true)?;
+    }
+    let data: Vec<&str> = symbols.lines().filter(|line| !line.starts_with("s_mov")).collect();
+    std::fs::write(&file, data.join("\n") + "\n")?;
+    same(&["-triple=amdgcn", "-mcpu=gfx942", name], true)
 }
 
 /// All directives of the target are printed, with the defaults of what is not given.
@@ -435,6 +553,29 @@ fn kernel_descriptors() -> Result<(), Failed> {
                 same(&["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={target}"), name], true)?;
             }
         }
+    }
+    // Text can be of versions that no object has.
+    let source = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.amdhsa_accum_offset 4\n.end_amdhsa_kernel\n.text\nk: s_endpgm\n";
+    std::fs::write(&file, source)?;
+    for version in ["0", "2", "3", "4", "5", "6", "7", "4294967295"] {
+        let version = format!("--amdhsa-code-object-version={version}");
+        for kind in ["asm", "null"] {
+            let kind = format!("-filetype={kind}");
+            same(&["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", &version, &kind, name], true)?;
+        }
+    }
+    for (version, message) in [
+        ("3", "-amdhsa-code-object-version: expected 4, 5 or 6 for an object, found 3"),
+        ("7", "-amdhsa-code-object-version: expected 4, 5 or 6 for an object, found 7"),
+        ("-1", "invalid value '-1' for '--amdhsa-code-object-version"),
+        ("4294967296", "4294967296 is not in 0..=4294967295"),
+    ] {
+        let version = format!("-amdhsa-code-object-version={version}");
+        let output =
+            wavemill(&["mc", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-filetype=obj", &version, name])?;
+        let told = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{version}: {told}");
+        assert!(told.contains(message), "{version}: {told}");
     }
     Ok(())
 }
@@ -464,6 +605,10 @@ s_add_u32 s0, lit(1), lit(1)
 s_add_u32 s0, lit(1), 1
 s_cmp_eq_u32 s0, lit(-16)
 s_nop lit(4)
+s_setreg_imm32_b32 hwreg(1), lit(5)
+s_setreg_imm32_b32 hwreg(1), lit(-5)
+s_setreg_imm32_b32 hwreg(1), lit(0x500)
+s_setreg_imm32_b32 hwreg(1), 0x12345678
 v_ceil_f32 v1, |-(1+1)|
 ";
     std::fs::write(&file, text)?;
@@ -599,7 +744,9 @@ fn names_of_places() -> Result<(), Failed> {
 \t.long\t.Ltmp3-.Ltmp0
 .Ltmp0:
 \ts_nop 0
+
 .Ltmp2:
+
 \t.long\t.Ltmp2
 .Ltmp4:
 \t.long\t.Ltmp4
@@ -620,6 +767,13 @@ fn included_files() -> Result<(), Failed> {
         ("sub/main.s", ".include \"outer.s\"\n"),
         ("sub/alone.s", "s_nop 3\n"),
         ("needs.s", ".include \"alone.s\"\n"),
+        ("empty.s", ""),
+        ("unended.s", "s_nop 6"),
+        (
+            "lines.s",
+            ".include \"sub/alone.s\" // a comment\n\t.include \"nested.s\" /* another */\nlab: .include \"empty.s\"\n.if 0\n.include \"empty.s\"\n.endif\n.rept 2\n.include \"unended.s\"\n.endr\n\ns_nop 0\n.include \"nested.s\"\n",
+        ),
+        ("nested.s", "s_nop 4\n.include \"sub/alone.s\"\n"),
     ] {
         std::fs::write(folder.join(name), text)?;
     }
@@ -630,7 +784,9 @@ fn included_files() -> Result<(), Failed> {
             .args(args)
             .output()
     };
-    for args in [&["main.s"][..], &["sub/main.s"], &["sub/../needs.s"], &["needs.s", "-I", "sub"]] {
+    for args in
+        [&["main.s"][..], &["sub/main.s"], &["sub/../needs.s"], &["needs.s", "-I", "sub"], &["lines.s"]]
+    {
         let ours = Command::new(env!("CARGO_BIN_EXE_wavemill"))
             .current_dir(&folder)
             .args(["mc", "-triple=amdgcn", "-mcpu=gfx90a"])
@@ -665,7 +821,7 @@ fn included_files() -> Result<(), Failed> {
         assert_eq!(ours.status.code(), theirs.status.code(), "{args:?}");
         // One goes on after mistakes, the other does not always.
         if theirs.status.success() {
-            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(text(&ours), text(&theirs), "{args:?}");
         }
     }

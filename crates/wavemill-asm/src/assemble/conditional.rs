@@ -47,6 +47,9 @@ impl Assembler<'_> {
                     place: self.place(cursor.text(), span),
                 });
                 condition?;
+                if !skipping && matches!(name, ".ifeqs" | ".ifnes") {
+                    self.tell_blank();
+                }
             }
             ".elseif" => {
                 let (taken, outside) = match self.conditionals.last() {

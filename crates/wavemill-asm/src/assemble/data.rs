@@ -19,9 +19,11 @@ fn no_number(name: &str) -> Option<f64> {
     }
 }
 
-/// The bytes of a float of 32 bits; `None` for numbers beyond them.
-fn single(value: f64) -> Option<Vec<u8>> {
-    match value as f32 {
+/// The bytes of a float of 32 bits, which is written so without its sign; `None` for numbers beyond them.
+pub(super) fn single(value: f64, written: &str) -> Option<Vec<u8>> {
+    // By way of 64 bits a decimal number would be rounded twice.
+    let nearest = written.parse().map_or(value as f32, |nearest: f32| nearest.copysign(value as f32));
+    match nearest {
         _ if value.is_nan() => {
             let sign = u32::from(value.is_sign_negative()) << 31;
             Some((sign | 0x7FFF_FFFF).to_le_bytes().to_vec())
@@ -32,7 +34,7 @@ fn single(value: f64) -> Option<Vec<u8>> {
 }
 
 /// The bytes of a float of 64 bits.
-fn double(value: f64) -> Option<Vec<u8>> {
+pub(super) fn double(value: f64, _written: &str) -> Option<Vec<u8>> {
     Some(value.to_le_bytes().to_vec())
 }
 
@@ -49,13 +51,29 @@ pub(super) fn does_not_fit(span: Span, number: i64, bits: u32) -> Fail {
 }
 
 /// Reads a float, and gives its bytes.
-fn float(cursor: &mut Cursor<'_>, encode: impl Fn(f64) -> Option<Vec<u8>>) -> Result<Vec<u8>, Fail> {
+pub(super) fn float(
+    cursor: &mut Cursor<'_>,
+    encode: impl Fn(f64, &str) -> Option<Vec<u8>>,
+) -> Result<Vec<u8>, Fail> {
     let start = cursor.at();
     let minus = cursor.eat("-");
     let _ = !minus && cursor.eat("+");
+    let digits = cursor.at();
     let value = match number(cursor)? {
         Some(Number::Float(value)) => value,
-        Some(Number::Int(value)) => value as f64,
+        // Floats are decimal behind a 0, too.
+        Some(Number::Int(_)) => {
+            let text = cursor.text().get(digits..cursor.end()).unwrap_or_default();
+            text.parse().map_err(|_| {
+                Diagnostic::new(
+                    digits..cursor.end(),
+                    format!(
+                        "expected a decimal number, or a hexadecimal one with an exponent, found `{text}`"
+                    ),
+                )
+                .note("`0x10p0` is 16")
+            })?
+        }
         None => match no_number(cursor.peek_name()) {
             Some(value) => {
                 cursor.name();
@@ -64,8 +82,27 @@ fn float(cursor: &mut Cursor<'_>, encode: impl Fn(f64) -> Option<Vec<u8>>) -> Re
             None => return Err(cursor.expected("a number, `inf` or `nan`")),
         },
     };
-    encode(if minus { -value } else { value })
+    let written = cursor.text().get(digits..cursor.end()).unwrap_or_default();
+    encode(if minus { -value } else { value }, written)
         .ok_or_else(|| Diagnostic::new(start..cursor.end(), "the number is beyond floats of 32 bits"))
+}
+
+/// Reads a number of 128 bits.
+pub(super) fn octa(cursor: &mut Cursor<'_>) -> Result<u128, Fail> {
+    let (span, text) = cursor.token();
+    let lower = text.to_ascii_lowercase();
+    let (radix, digits) = match lower.as_bytes() {
+        [b'0', b'x', digits @ ..] => (16, digits),
+        [b'0', b'b', digits @ ..] => (2, digits),
+        [b'0', digits @ ..] if !digits.is_empty() => (8, digits),
+        digits => (10, digits),
+    };
+    let all_digits = digits.iter().all(u8::is_ascii_alphanumeric);
+    let value = std::str::from_utf8(digits).ok().filter(|_| all_digits);
+    let value = value.and_then(|digits| u128::from_str_radix(digits, radix).ok());
+    let value = value.ok_or_else(|| cursor.expected("a number of 128 bits"))?;
+    cursor.go_to(span.end);
+    Ok(value)
 }
 
 /// How many bytes or units a directive makes.
@@ -159,14 +196,7 @@ impl Assembler<'_> {
     fn octas(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
-            let (span, text) = cursor.token();
-            let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-            let value = match hexadecimal {
-                Some(digits) => u128::from_str_radix(digits, 16).ok(),
-                None => text.parse().ok(),
-            };
-            let value = value.ok_or_else(|| cursor.expected("a number of 128 bits"))?;
-            cursor.go_to(span.end);
+            let value = octa(cursor)?;
             self.put(cursor, start, &value.to_le_bytes())?;
             if !cursor.eat(",") {
                 return self.end(cursor);
@@ -199,7 +229,7 @@ impl Assembler<'_> {
     fn floats(
         &mut self,
         cursor: &mut Cursor<'_>,
-        encode: impl Fn(f64) -> Option<Vec<u8>>,
+        encode: impl Fn(f64, &str) -> Option<Vec<u8>>,
     ) -> Result<(), Fail> {
         loop {
             let start = cursor.at();
@@ -215,7 +245,7 @@ impl Assembler<'_> {
     fn repeated_floats(
         &mut self,
         cursor: &mut Cursor<'_>,
-        encode: impl Fn(f64) -> Option<Vec<u8>>,
+        encode: impl Fn(f64, &str) -> Option<Vec<u8>>,
     ) -> Result<(), Fail> {
         let start = cursor.at();
         let count = self.count(cursor, "a number of repetitions")?;

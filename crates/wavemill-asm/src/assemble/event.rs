@@ -47,7 +47,7 @@ pub enum Event<'a> {
         /// The bytes between the quotes, with their escapes as they are written: LLVM prints them so.
         text: &'a [u8],
     },
-    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are. [`Print`](Event::Print) has what `.print` says.
+    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are, and the empty ones that LLVM sees behind `.macro`, `.include`, `.ifeqs` and `.ifnes`. [`Print`](Event::Print) has what `.print` says.
     Other {
         /// Its line, from 1.
         line: usize,

@@ -177,7 +177,12 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 let file = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
+                let commented = self.commented;
+                self.tell_blank();
                 self.include(&file, start..cursor.end())?;
+                // And another behind its last line.
+                self.commented = commented;
+                self.tell_blank();
             }
             ".end" => self.ended = true,
             ".err" => {

@@ -29,6 +29,24 @@ pub(super) struct Kernel {
 /// Symbols that count the VGPRs and SGPRs of a source.
 pub(super) const NEXT_FREE: [&str; 2] = [".amdgcn.next_free_vgpr", ".amdgcn.next_free_sgpr"];
 
+/// Symbols that every source has, and that say which processor it is for (AMDGPUUsage, "Code Object V3 and Above Predefined
+/// Symbols"): their names and values.
+///
+/// ```
+/// let id = wavemill_object::TargetId::parse("gfx942").ok_or("no target")?;
+/// assert_eq!(wavemill_asm::processor_symbols(&id)[1], (".amdgcn.gfx_generation_minor", 4));
+/// # Ok::<(), &str>(())
+/// ```
+#[must_use]
+pub fn processor_symbols(id: &TargetId) -> [(&'static str, i64); 3] {
+    let (major, minor, stepping) = id.processor.info().and_then(ProcessorInfo::version).unwrap_or_default();
+    [
+        (".amdgcn.gfx_generation_number", major.into()),
+        (".amdgcn.gfx_generation_minor", minor.into()),
+        (".amdgcn.gfx_generation_stepping", stepping.into()),
+    ]
+}
+
 /// There are no rows for the processor.
 pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     let names: Vec<&str> = InstructionSet::processors().collect();
@@ -40,16 +58,8 @@ impl Assembler<'_> {
     /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
     pub(super) fn set_processor_symbols(&mut self) {
         let Some(id) = &self.id else { return };
-        let (major, minor, stepping) =
-            id.processor.info().and_then(ProcessorInfo::version).unwrap_or_default();
-        let values = [
-            (".amdgcn.gfx_generation_number", major.into()),
-            (".amdgcn.gfx_generation_minor", minor.into()),
-            (".amdgcn.gfx_generation_stepping", stepping.into()),
-            (NEXT_FREE[0], 0),
-            (NEXT_FREE[1], 0),
-        ];
-        for (name, value) in values {
+        let counters = NEXT_FREE.map(|name| (name, 0));
+        for (name, value) in processor_symbols(id).into_iter().chain(counters) {
             self.symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(value))));
         }
     }

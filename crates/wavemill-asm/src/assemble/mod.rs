@@ -28,6 +28,7 @@ mod section;
 mod statement;
 mod symbol;
 mod symbols;
+mod values;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -48,6 +49,7 @@ use expand::{Frame, Macro};
 use frames::Frames;
 use kept_places::KeptPlaces;
 use kernel::Kernel;
+pub use kernel::processor_symbols;
 use lines::Lines;
 pub use options::Options;
 use pending::{AllPending, Pending, PendingKind};
@@ -56,6 +58,7 @@ use report::Place;
 pub use report::{IncludedFile, Inclusion, Report};
 use section::SectionState;
 use symbols::{Meaning, Table};
+pub use values::{float_bits, leb128, octas};
 
 /// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
 ///
@@ -186,6 +189,8 @@ struct Assembler<'a> {
     line: usize,
     /// Whether it has nothing in it.
     blank: bool,
+    /// Whether a comment stands at the end of it.
+    commented: bool,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
     ended: bool,
@@ -245,6 +250,7 @@ impl<'a> Assembler<'a> {
             address_significant: None,
             line: 0,
             blank: false,
+            commented: false,
             origin: None,
             inclusion: None,
             ended: false,
@@ -294,7 +300,9 @@ impl<'a> Assembler<'a> {
                 self.metadata_line(text);
                 continue;
             }
+            let whole = text.len();
             let text = line::without_comment(text);
+            self.commented = text.len() < whole;
             if let Some((at, byte)) = source_text::outside_strings(text)
                 && !self.skipping()
             {

@@ -100,6 +100,14 @@ impl Assembler<'_> {
         (self.current, self.offset())
     }
 
+    /// Tells of the empty line that LLVM sees behind some directives, if no comment stands there.
+    pub(super) fn tell_blank(&mut self) {
+        if !self.commented {
+            self.blank = true;
+            self.tell_other("", self.here());
+        }
+    }
+
     /// Tells of a statement that is no instruction; `before` is the place that came next before it.
     pub(super) fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
         let end = if self.current == section { self.offset().max(start) } else { start };

@@ -178,8 +178,28 @@ fn object(out: &mut impl Write, line: &Line<'_>) -> Result<(), Failure> {
     Ok(writeln!(out)?)
 }
 
+/// The two digits of each byte.
+static DIGITS: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut all = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    all
+};
+
+/// Writes bytes as digits, many at once: a directive can have made 4 GiB of them.
 fn hexadecimal(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    let mut digits = [[0; 2]; 512];
+    for part in bytes.chunks(digits.len()) {
+        for (pair, byte) in digits.iter_mut().zip(part) {
+            *pair = DIGITS[usize::from(*byte)];
+        }
+        out.write_all(digits.get(..part.len()).unwrap_or_default().as_flattened())?;
+    }
+    Ok(())
 }
 
 /// The bytes of a place in a section; none if the section has only a size.
@@ -218,5 +238,22 @@ pub(super) fn mistake(report: &Report) -> Mistake<'_> {
         notes: &diagnostic.notes,
         fix: diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)),
         text: &report.text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hexadecimal;
+
+    #[test]
+    fn bytes_become_their_digits() {
+        let all: Vec<u8> = (0..=255).cycle().take(1500).collect();
+        for count in [0, 1, 4, 511, 512, 513, 1024, 1500] {
+            let bytes = &all[..count];
+            let mut out = Vec::new();
+            hexadecimal(&mut out, bytes).expect("a Vec takes everything");
+            let wanted: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(String::from_utf8(out).expect("digits"), wanted);
+        }
     }
 }

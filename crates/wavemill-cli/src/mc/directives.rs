@@ -2,9 +2,13 @@
 
 use std::fmt::Write;
 
-use wavemill_asm::{NoSymbols, printed_expressions, quoted};
+use wavemill_asm::{NoSymbols, float_bits, leb128, octas, printed_expressions, quoted};
 
 use super::text::Text;
+
+/// Lines that repetitions of values make in all, at most: `.dcb.b 1 << 30, 1` would be as many. Those beyond stand as they are
+/// in the source.
+const MOST_REPEATED: u64 = 1 << 22;
 
 /// Which sections have code, as far as that decides how alignments are printed.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +60,7 @@ impl Sections {
 }
 
 /// What stands between commas, but for those in parentheses and between quotes.
-fn parts(list: &str) -> Vec<&str> {
+pub(super) fn parts(list: &str) -> Vec<&str> {
     let (mut depth, mut quote) = (0_i32, None);
     let mut all = Vec::new();
     let mut start = 0;
@@ -78,6 +82,17 @@ fn parts(list: &str) -> Vec<&str> {
     all
 }
 
+/// The parts of a list of expressions; `None` if one of them cannot be read, so that nothing of it is printed. An empty list
+/// has none.
+fn readable_parts(list: &str) -> Option<Vec<&str>> {
+    if list.is_empty() {
+        return Some(Vec::new());
+    }
+    let parts = parts(list);
+    let readable = |part: &&str| printed_expressions(part, &NoSymbols, &mut |_| None).is_ok();
+    parts.iter().all(readable).then_some(parts)
+}
+
 impl Text {
     /// Prints a directive.
     pub(super) fn directive(&mut self, statement: &str) {
@@ -96,7 +111,7 @@ impl Text {
         let _ = match name {
             // It stands first already; LLVM sees an empty line behind it, and behind the version.
             ".amdgcn_target" if self.has_target(&rest) => writeln!(self.out),
-            ".amdgcn_target" => writeln!(self.out, "\t{name} {rest}"),
+            ".amdgcn_target" | ".addrsig_sym" => writeln!(self.out, "\t{name} {rest}"),
             ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
             _ if rest.is_empty() => writeln!(self.out, "\t{name}"),
             _ => writeln!(self.out, "\t{name}\t{rest}"),
@@ -110,20 +125,52 @@ impl Text {
             return self.set(name, value.trim_start_matches('='), false);
         }
         match name {
-            ".byte" => self.values(".byte", rest),
-            ".short" | ".hword" | ".2byte" | ".half" => self.values(".short", rest),
-            ".long" | ".int" | ".4byte" | ".word" => self.values(".long", rest),
-            ".quad" | ".8byte" => self.values(".quad", rest),
-            ".float" | ".single" => {
-                let bits = |value: f64| (value as f32).to_bits().to_string();
-                self.floats(".long", rest, |value| (value as f32).is_finite().then(|| bits(value)))
+            ".byte" | ".dc.b" => self.values(".byte", rest),
+            ".short" | ".hword" | ".2byte" | ".half" | ".value" | ".dc" | ".dc.w" => {
+                self.values(".short", rest)
             }
-            ".double" => self.floats(".quad", rest, |value| Some(value.to_bits().to_string())),
+            ".long" | ".int" | ".4byte" | ".word" | ".dc.l" => self.values(".long", rest),
+            ".quad" | ".8byte" | ".dc.a" => self.values(".quad", rest),
+            ".dcb.b" => self.repeated(".byte", rest),
+            ".dcb" | ".dcb.w" => self.repeated(".short", rest),
+            ".dcb.l" => self.repeated(".long", rest),
+            ".float" | ".single" | ".dc.s" => self.floats(rest, false, 1),
+            ".double" | ".dc.d" => self.floats(rest, true, 1),
+            ".dcb.s" | ".dcb.d" => {
+                let (count, value) = rest.split_once(',')?;
+                let count = self.repetitions(count)?;
+                self.floats(value, name == ".dcb.d", count)
+            }
+            ".ds.b" => self.rooms(1, rest),
+            ".ds" | ".ds.w" => self.rooms(2, rest),
+            ".ds.l" | ".ds.s" => self.rooms(4, rest),
+            ".ds.d" => self.rooms(8, rest),
+            ".ds.p" | ".ds.x" => self.rooms(12, rest),
+            ".octa" => octas(rest).ok()?.into_iter().try_for_each(|value| {
+                [value as i64, (value >> 64) as i64]
+                    .into_iter()
+                    .try_for_each(|half| self.line(format_args!("\t.quad\t{half}")))
+            }),
+            ".uleb128" | ".sleb128" => self.leb128(name, rest),
             ".ascii" | ".asciz" | ".string" => self.strings(rest, name != ".ascii"),
             ".space" | ".skip" | ".zero" => self.room(rest),
             ".fill" => self.fill(rest),
             ".org" => self.place(rest),
-            ".align" | ".balign" | ".p2align" => self.align(name, rest),
+            ".align" | ".balign" | ".p2align" => self.align(name, rest, 1),
+            ".balignw" | ".p2alignw" => self.align(name, rest, 2),
+            ".balignl" | ".p2alignl" => self.align(name, rest, 4),
+            ".comm" | ".lcomm" => {
+                let (symbol, size) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
+                let symbol = symbol.trim();
+                match (name, &*self.expressions(size)?) {
+                    (".comm", [(size, _)]) => self.line(format_args!("\t.comm\t{symbol},{size},0")),
+                    (_, [(size, _)]) => self.line(format_args!("\t.lcomm\t{symbol},{size}")),
+                    (_, [(size, _), (align, _)]) => {
+                        self.line(format_args!("\t{name}\t{symbol},{size},{align}"))
+                    }
+                    _ => None,
+                }
+            }
             ".globl" | ".global" => self.each(".globl", rest),
             ".weak" | ".local" | ".hidden" | ".protected" | ".internal" => self.each(name, rest),
             ".type" => self.symbol_type(rest),
@@ -164,14 +211,8 @@ impl Text {
     }
 
     fn values(&mut self, name: &str, list: &str) -> Option<()> {
-        let parts = parts(list);
-        // Nothing is printed unless all can be.
-        let readable = |part: &&str| printed_expressions(part, &NoSymbols, &mut |_| None).is_ok();
-        if !parts.iter().all(readable) {
-            return None;
-        }
-        // Each of them has a place of its own, which `.` means.
-        for part in parts {
+        for part in readable_parts(list)? {
+            // Each of them has a place of its own, which `.` means.
             for (text, _) in self.expressions(part)? {
                 self.line(format_args!("\t{name}\t{text}"))?;
             }
@@ -179,17 +220,57 @@ impl Text {
         Some(())
     }
 
-    fn floats(&mut self, name: &str, list: &str, bits: impl Fn(f64) -> Option<String>) -> Option<()> {
-        let decimal = |text: &str| {
-            let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-            text.parse().ok().filter(|_| plain)
-        };
-        let all: Option<Vec<String>> =
-            list.split(',').map(|text| decimal(text.trim()).and_then(&bits)).collect();
-        all?.iter().try_for_each(|bits| self.line(format_args!("\t{name}\t{bits}")))
+    fn leb128(&mut self, name: &str, list: &str) -> Option<()> {
+        for part in readable_parts(list)? {
+            for (text, value) in self.expressions(part)? {
+                match value {
+                    Some(value) => self.bytes(&leb128(value, name == ".sleb128"))?,
+                    None => self.line(format_args!("\t{name} {text}"))?,
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// How often something is repeated. Repetitions count up to [`MOST_REPEATED`] in all.
+    fn repetitions(&mut self, count: &str) -> Option<u64> {
+        let [(_, value)] = <[_; 1]>::try_from(self.expressions(count)?).ok()?;
+        let count = u64::try_from(value?).ok()?;
+        self.repeated = self.repeated.checked_add(count).filter(|all| *all <= MOST_REPEATED)?;
+        Some(count)
+    }
+
+    /// `.dcb.w count, value`.
+    fn repeated(&mut self, name: &str, rest: &str) -> Option<()> {
+        let [count, value] = <[_; 2]>::try_from(parts(rest)).ok()?;
+        let count = self.repetitions(count)?;
+        let [(value, _)] = <[_; 1]>::try_from(self.expressions(value)?).ok()?;
+        (0..count).try_for_each(|_| self.line(format_args!("\t{name}\t{value}")))
+    }
+
+    /// `.ds.w count`.
+    fn rooms(&mut self, size: u64, count: &str) -> Option<()> {
+        let count = self.repetitions(count)?;
+        (0..count).try_for_each(|_| self.line(format_args!("\t.zero\t{size}")))
+    }
+
+    /// Floats, each `count` times.
+    fn floats(&mut self, list: &str, double: bool, count: u64) -> Option<()> {
+        for bits in float_bits(list, double).ok()? {
+            for _ in 0..count {
+                match double {
+                    true => self.line(format_args!("\t.quad\t{}", bits as i64))?,
+                    false => self.line(format_args!("\t.long\t{bits}"))?,
+                }
+            }
+        }
+        Some(())
     }
 
     fn strings(&mut self, list: &str, zero: bool) -> Option<()> {
+        if list.is_empty() {
+            return Some(());
+        }
         let mut rest = list;
         let mut all = Vec::new();
         loop {
@@ -203,17 +284,21 @@ impl Text {
             }
         }
         for bytes in all {
-            match &*bytes {
-                [] => {}
-                [byte] => self.line(format_args!("\t.byte\t{byte}"))?,
-                [text @ .., 0] => self.string(".asciz", text)?,
-                text => self.string(".ascii", text)?,
-            }
+            self.bytes(&bytes)?;
             if zero {
-                self.line(format_args!("\t.byte\t0"))?;
+                self.bytes(&[0])?;
             }
         }
         Some(())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Option<()> {
+        match bytes {
+            [] => Some(()),
+            [byte] => self.line(format_args!("\t.byte\t{byte}")),
+            [text @ .., 0] => self.string(".asciz", text),
+            text => self.string(".ascii", text),
+        }
     }
 
     fn string(&mut self, name: &str, text: &[u8]) -> Option<()> {
@@ -236,6 +321,7 @@ impl Text {
 
     fn room(&mut self, rest: &str) -> Option<()> {
         match &*self.expressions(rest)? {
+            [(_, Some(0))] | [(_, Some(0)), (_, Some(_))] => Some(()),
             [(count, _)] | [(count, _), (_, Some(0))] => self.line(format_args!("\t.zero\t{count}")),
             [(count, _), (_, Some(value))] => self.line(format_args!("\t.zero\t{count},{value}")),
             _ => None,
@@ -257,7 +343,8 @@ impl Text {
         self.line(format_args!(".org {place}, {fill}"))
     }
 
-    fn align(&mut self, name: &str, rest: &str) -> Option<()> {
+    /// An alignment, with fill values of so many bytes.
+    fn align(&mut self, name: &str, rest: &str, unit: u32) -> Option<()> {
         let parts: Vec<&str> = rest.split(',').map(str::trim).collect();
         let number = |text: &mut Text, part: &str| match &*text.expressions(part)? {
             [(_, Some(value))] => Some(*value),
@@ -265,7 +352,7 @@ impl Text {
         };
         let value = number(self, parts.first()?)?;
         let power = match (name, u64::try_from(value).ok()?) {
-            (".p2align", power) => power,
+            (".p2align" | ".p2alignw" | ".p2alignl", power) => power,
             (_, 0) => 0,
             (_, align) if align.is_power_of_two() => align.trailing_zeros().into(),
             _ => return None,
@@ -275,9 +362,17 @@ impl Text {
             None => (!self.sections.current.code).then_some(0),
         };
         let most = match parts.get(2) {
-            Some(part) => Some(number(self, part)?),
+            // What an alignment never reaches is no limit.
+            Some(part) => Some(number(self, part)?).filter(|most| most >> power.min(62) == 0),
             None => None,
         };
+        // A fill value has no sign, and its size is in the name.
+        let name = match (fill, unit) {
+            (Some(_), 2) => ".p2alignw ",
+            (Some(_), 4) => ".p2alignl ",
+            _ => "\t.p2align\t",
+        };
+        let fill = fill.map(|fill| fill as u64 & (u64::MAX >> (64 - 8 * unit)));
         let mut operands = power.to_string();
         match fill {
             Some(fill) => operands += &format!(", {fill:#x}"),
@@ -287,7 +382,7 @@ impl Text {
         if let Some(most) = most {
             operands += &format!(", {most}");
         }
-        self.line(format_args!("\t.p2align\t{operands}"))
+        self.line(format_args!("{name}{operands}"))
     }
 
     /// A line for each symbol of a list.

@@ -61,9 +61,9 @@ impl Text {
         for directive in Directive::all() {
             let name = directive.name;
             if !directive.support.includes(&self.target.processor)
-                // Version 4 knows of no dynamic stacks, and from version 6 on the target says it all.
+                // Before version 5 there are no dynamic stacks, and but for versions 4 and 5 the target says it all.
                 || name == ".amdhsa_uses_dynamic_stack" && self.version < 5
-                || name == ".amdhsa_reserve_xnack_mask" && self.version > 5
+                || name == ".amdhsa_reserve_xnack_mask" && !matches!(self.version, 4 | 5)
             {
                 continue;
             }

@@ -76,9 +76,9 @@ pub(crate) struct McArgs {
     /// Folder in which included files are looked for, behind the current one
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
-    /// Version of the code object format
-    #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(4..=6), default_value = "6")]
-    amdhsa_code_object_version: u8,
+    /// Version of the code object format: 4, 5 or 6 for objects, and any for text, which shows some directives for some of them
+    #[arg(long, value_name = "VERSION", default_value = "6")]
+    amdhsa_code_object_version: u32,
     /// Tell no warnings
     #[arg(short = 'W', long)]
     no_warn: bool,
@@ -256,6 +256,15 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let version = match args.amdhsa_code_object_version {
         4 => CodeObjectVersion::V4,
         5 => CodeObjectVersion::V5,
+        6 => CodeObjectVersion::V6,
+        version if args.filetype == FileType::Obj => {
+            let message = format!(
+                "-amdhsa-code-object-version: expected 4, 5 or 6 for an object, found {version}: no other version can be written"
+            );
+            return Err(Failure::usage(message));
+        }
+        // Text does not depend on it elsewhere than in descriptors.
+        ..4 => CodeObjectVersion::V4,
         _ => CodeObjectVersion::V6,
     };
     let options = Options {

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions};
-use wavemill_isa::gcn::{InlineFloat, Inst, Operand};
+use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions, processor_symbols};
+use wavemill_isa::gcn::{Encoding, InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
-use super::directives::Sections;
+use super::directives::{Sections, parts};
 use super::kernel::Descriptor;
 use crate::symbolic::{Field, Symbolic, literals_marked, symbolic};
 
@@ -85,12 +85,14 @@ pub(super) struct Text {
     /// The kernel descriptor whose directives are being read.
     pub(super) descriptor: Option<Descriptor>,
     /// The version of the code object format.
-    pub(super) version: u8,
+    pub(super) version: u32,
+    /// Lines that repetitions of values have made.
+    pub(super) repeated: u64,
 }
 
 impl Text {
     /// `taken` has the numbers of names that the source has itself: see [`clash`](Text::clash).
-    pub(super) fn new(encodings: bool, target: TargetId, version: u8, taken: HashSet<u32>) -> Text {
+    pub(super) fn new(encodings: bool, target: TargetId, version: u32, taken: HashSet<u32>) -> Text {
         Text {
             encodings,
             out: String::new(),
@@ -104,6 +106,7 @@ impl Text {
             has_target: false,
             descriptor: None,
             version,
+            repeated: 0,
         }
     }
 
@@ -114,9 +117,13 @@ impl Text {
         let _ = writeln!(self.out, ".set {name}, {value}");
     }
 
-    /// What stands first for the AMD HSA platform.
+    /// What stands first for the AMD HSA platform, and what is known there.
     pub(super) fn target(&mut self) {
         self.has_target = true;
+        // Other platforms have none of them.
+        for (name, value) in processor_symbols(&self.target) {
+            self.know(name, Some(value));
+        }
         let id = &self.target;
         // A String takes any text.
         let _ = writeln!(self.out, "\t.amdgcn_target \"amdgcn-amd-amdhsa--{id}\"");
@@ -257,7 +264,9 @@ impl Text {
         let Some(expression) = expression else {
             self.out.push('\t');
             let start = self.out.len();
-            match with_lit(inst, written, &self.numbers) {
+            let otherwise = with_lit(inst, written, &self.numbers)
+                .or_else(|| with_negative_distance(inst, written, &self.numbers));
+            match otherwise {
                 Some(text) => self.out.push_str(&text),
                 None => plain(&mut self.out, inst),
             }
@@ -313,7 +322,8 @@ fn plain(out: &mut String, inst: &Inst) {
 
 /// The text of an instruction with `lit(...)` where it is written so, although no other number would be read without it.
 fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
-    if !written.contains("lit") {
+    // What is always a literal is printed as a number.
+    if !written.contains("lit") || inst.encoding() == Encoding::SopkLiteral {
         return None;
     }
     let (marked, marker) = literals_marked(inst)?;
@@ -338,6 +348,20 @@ fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String>
         };
         text.push_str(&operand.replace(&marker, &number));
     }
+    Some(text)
+}
+
+/// The text of a branch whose distance is written as a negative number. Machine code, where it has no sign, is printed
+/// without one.
+fn with_negative_distance(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
+    // Most instructions have no number that could be one.
+    if !inst.operands().any(|(_, operand)| matches!(operand, Operand::Imm(..0))) {
+        return None;
+    }
+    let (_, operands) = written.split_once(char::is_whitespace)?;
+    let printed = printed_expressions(parts(operands).last()?, numbers, &mut |_| None).ok()?;
+    let [PrintedExpression { text, value: Some(..0) }] = &*printed else { return None };
+    let Symbolic { text, field: Field::Branch, .. } = symbolic(inst, text)? else { return None };
     Some(text)
 }
 
