@@ -38,6 +38,8 @@ const SLICE: u64 = 1 << 14;
 /// What a workgroup may cost before the next resident one runs, if others wait: instructions and turns. Not a number of
 /// turns: a workgroup that meets at many barriers would make room for new ones, and all of them together fit no cache.
 const QUANTUM: u64 = 8 * SLICE;
+/// Looks at workgroups that wait which cost about as much as a quantum.
+const LOOKS: usize = 16;
 /// Instructions that a workgroup may still run when one with a higher number has faulted: it may fault too, and the
 /// fault of the lowest one is reported. It may as well wait for the faulted one for ever.
 const GRACE: u64 = 1 << 24;
@@ -90,6 +92,17 @@ struct Shared {
     /// Workgroups that the end of the run left unfinished.
     unfinished: Vec<Group>,
     stats: RunStats,
+}
+
+impl Shared {
+    /// Whether a workgroup has another turn right away: those of many others that only wait for it cost more than one of
+    /// its own.
+    fn goes_on(&self, group: &mut Group) -> bool {
+        let several = self.queue.len() / LOOKS;
+        let goes_on = !group.waits && group.streak < several && self.queue.iter().all(|other| other.waits);
+        group.streak = if goes_on { group.streak + 1 } else { 0 };
+        goes_on
+    }
 }
 
 struct Run<'a> {
@@ -387,7 +400,8 @@ impl Run<'_> {
             let more = pace.more(shared.unstarted.count(), self.threads);
             let may_start = self.may_start(&shared);
             let waiting = shared.queue.len();
-            let turn = shared.rounds.next(waiting, may_start);
+            let vain = shared.vain >= waiting;
+            let turn = shared.rounds.next(waiting, may_start, vain);
             if turn == Some(Turn::New)
                 && let Some((linear, claimed)) = shared.unstarted.claim(more)
                 && let Some(slot) = shared.slots.pop()
@@ -404,7 +418,7 @@ impl Run<'_> {
             }
             if let Some(mut group) = shared.queue.pop_front() {
                 shared.running += 1;
-                if shared.vain > waiting + shared.running {
+                if shared.vain > waiting + shared.running && !may_start {
                     // All of them only wait.
                     group.alone = shared.running == 1;
                     drop(shared);
@@ -438,7 +452,7 @@ impl Run<'_> {
             shared.stats.waves += ended.waves;
             (shared.fruitless, shared.suspicious, shared.look) = (0, SUSPICIOUS, false);
         }
-        shared.vain = if group.waits { shared.vain.saturating_add(1) } else { 0 };
+        shared.vain = if group.waits && !group.got_on { shared.vain.saturating_add(1) } else { 0 };
         if !group.claimed.is_empty() {
             shared.unstarted.give_back(std::mem::take(&mut group.claimed));
             // There may be more to do than it seemed.
@@ -457,7 +471,11 @@ impl Run<'_> {
                     group.grace = Some(group.grace.map_or(GRACE, |left| left.saturating_sub(cost)));
                 }
                 if group.linear < faulted && group.grace != Some(0) && shared.grace > 0 {
-                    shared.queue.push_back(group);
+                    if shared.goes_on(&mut group) {
+                        shared.queue.push_front(group);
+                    } else {
+                        shared.queue.push_back(group);
+                    }
                 } else {
                     shared.slots.push(group.slot);
                 }
@@ -518,21 +536,23 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a workgroup until it ends, or for a quantum if others may wait. Also says what it cost.
+    /// Runs a workgroup until it ends, or for so long if others may wait. Also says what it cost.
     fn quantum(
         &self,
         interp: &mut Interpreter<'_>,
         mut watch: Option<&mut Watch<'_>>,
         group: &mut Group,
+        length: u64,
     ) -> (Outcome, u64) {
         let mut cost = 0;
         let around = self.around(group);
         loop {
-            let mut yields = true;
+            let (mut ran, mut yields) = (false, true);
             for n in 0..group.waves.len() {
                 if group.states[n] != State::Ready {
                     continue;
                 }
+                ran = true;
                 let watched = group.events(n, watch.as_deref_mut());
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
@@ -570,7 +590,7 @@ impl Run<'_> {
                     watch.released(group);
                 }
             }
-            if yields || cost >= QUANTUM {
+            if ran && yields || cost >= length {
                 return (Outcome::Again, cost);
             }
         }

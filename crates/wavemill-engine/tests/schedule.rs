@@ -751,6 +751,51 @@ fn workgroups_that_wait_for_those_behind_them_end_soon() {
     }
 }
 
+/// All workgroups meet again and again: what they run until the last one is there must not be quanta.
+#[test]
+fn workgroups_that_meet_again_and_again_end_soon() {
+    let (workgroups, meetings) = (200, 20);
+    let zero = Operand::Const(0);
+    let program = Program::new(&[
+        (vec![], Terminator::Barrier(at(1))),
+        (
+            vec![
+                (Op::Int(wavemill_ir::IntOp::Mov), v(5), vec![zero]),
+                (
+                    Op::Atomic(AtomicOp::Add, Space::Global, Width::W32),
+                    NONE,
+                    vec![v(5), s(0), Operand::Const(1)],
+                ),
+            ],
+            Terminator::Jump(at(2)),
+        ),
+        (vec![load(4, NONE), compare(CmpPred::Lt, s(4), s(3))], branch(Cond::Scc1, 2, 3)),
+        (
+            vec![
+                scalar(ScalarOp::AddCarryOut, 3, &[s(3), Operand::Const(64 * u64::from(workgroups))]),
+                scalar(ScalarOp::AddCarryOut, 5, &[s(5), Operand::Const(0xffff_ffff)]),
+                compare(CmpPred::Eq, s(5), zero),
+            ],
+            branch(Cond::Scc1, 4, 0),
+        ),
+        (vec![], Terminator::End),
+    ]);
+    let set = |_, _, regs: &mut Registers| {
+        regs.set_uni(Uni(3), 64 * workgroups);
+        regs.set_uni(Uni(5), meetings);
+    };
+    for threads in THREADS {
+        let launch = Launch { workgroups, resident: 1000, set: &set, ..Launch::default() }.threads(threads);
+        let (words, result) = launch.run(&program);
+        let ran = result.unwrap().instructions;
+        assert_eq!(words[0], 64 * workgroups * meetings);
+        // The first turn of each is a quantum; each meeting then takes an eighth of one, and on several threads it may be
+        // missed now and then.
+        let quanta = u64::from(workgroups) * u64::from(2 + meetings / 4);
+        assert!(ran < quanta * (1 << 17), "{threads} threads: {ran} instructions");
+    }
+}
+
 #[test]
 fn the_first_fault_is_that_of_a_workgroup_that_another_thread_has_claimed() {
     // Most end at once, so that threads come to claim many at once; these do not.

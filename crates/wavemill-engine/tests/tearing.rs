@@ -346,7 +346,7 @@ fn buffer_loads_are_whole() {
 fn all_lanes_load_the_same_at_one_place() {
     let types = [MemType::U8, MemType::I16, MemType::D16HiI8, MemType::D16B16, MemType::Dwords(1)];
     for t in types.into_iter().chain([MemType::Dwords(3)]) {
-        let one = |op| Access { one_place: true, ..vector(op, t.dwords() as u16) };
+        let one = |op| Access { one_place: true, ..vector(op, t.dwords()) };
         let loads = [
             ("global load", Op::Load(Space::Global, t), Form::Base),
             ("flat load", Op::Load(Space::Flat, t), Form::Far),

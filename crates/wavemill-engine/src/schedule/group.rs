@@ -101,8 +101,12 @@ pub(super) struct Group {
     pub quanta: u32,
     /// Whether all of its waves that can run spin, as far as is known.
     pub waits: bool,
+    /// Whether it has done something else than to wait in its last turn, as far as is known.
+    pub got_on: bool,
     /// Whether nobody is left who could end its waiting: then looking at it is no better than to let it wait.
     pub alone: bool,
+    /// Turns that it has had one right behind the other, as all others only waited.
+    pub streak: usize,
     /// Numbers of the workgroups that the same thread is to run after it, in its place.
     pub claimed: Range<u64>,
     /// What ran in its place before it, since the thread has claimed them.
@@ -144,7 +148,9 @@ impl Group {
             grace: None,
             quanta: 0,
             waits: false,
+            got_on: false,
             alone: false,
+            streak: 0,
             claimed: 0..0,
             before: Ended::default(),
         }
@@ -166,7 +172,9 @@ impl Group {
         self.grace = None;
         self.quanta = 0;
         self.waits = false;
+        self.got_on = false;
         self.alone = false;
+        self.streak = 0;
         self.lds.clear(poison);
         let items = grid.init.work_items(self.id);
         let waves = items.div_ceil(64) as usize;

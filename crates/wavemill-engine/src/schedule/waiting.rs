@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::group::{Group, State};
 use super::stuck::LOOK;
-use super::{Outcome, QUANTUM, Run, Watch};
+use super::{Outcome, QUANTUM, Run, SLICE, Watch};
 use crate::interp::Interpreter;
 use crate::observe::SingleSteps;
 use crate::stall::{Attempt, Verdict};
@@ -45,6 +45,7 @@ impl Run<'_> {
     ) -> (Outcome, u64) {
         let waited = group.waits;
         let alone = std::mem::take(&mut group.alone);
+        group.got_on = false;
         if waited && !alone {
             if let Some(host) = self.host {
                 host.poll();
@@ -54,12 +55,12 @@ impl Run<'_> {
                 return (outcome, cost);
             }
         }
-        let (outcome, cost) = self.quantum(interp, watch, group);
+        group.got_on = !alone;
+        // One that has got on may soon wait again.
+        let length = if waited && !alone { SLICE } else { QUANTUM };
+        let (outcome, cost) = self.quantum(interp, watch, group, length);
         // Who watches waves wants to see all that they do, and who counts blocks to count them.
-        if !matches!(outcome, Outcome::Again)
-            || cost < QUANTUM
-            || self.observer.is_some()
-            || self.count_blocks
+        if !matches!(outcome, Outcome::Again) || cost < length || self.observer.is_some() || self.count_blocks
         {
             return (outcome, cost);
         }
