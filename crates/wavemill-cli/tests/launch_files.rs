@@ -167,6 +167,14 @@ fn one_of_the_launches_is_traced() {
     assert_eq!(first.lines().count(), 1, "{first}");
     assert!(second.lines().skip(1).all(|line| line.starts_with("(2,0,0) wave 0  vector_add+")), "{second}");
     assert!(second.lines().count() > 10, "{second}");
+    let file =
+        ["run", "k.toml", "--trace", "--trace-workgroup", "0", "--trace-file", "t.txt", "--repeat", "2"];
+    let message = err(&expect(&folder, 2, &file));
+    assert!(message.contains("--repeat"), "{message}");
+    expect(&folder, 0, &file[..7]);
+    let text = std::fs::read_to_string(folder.0.join("t.txt")).unwrap();
+    let names: Vec<&str> = text.lines().filter(|line| !line.starts_with('(')).collect();
+    assert_eq!(names, ["launch 1 (`vector_add`)", "launch 2 (`vector_add`)"]);
     let message = err(&expect(&folder, 2, &["run", "k.toml", "--trace", "--trace-workgroup", "3"]));
     assert!(message.contains("there is no workgroup (3, 0, 0)"), "{message}");
 }

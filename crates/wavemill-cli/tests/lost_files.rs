@@ -192,6 +192,10 @@ fn output_that_is_lost_is_an_error() {
     let trace = [&RUN[..], &["--trace"]].concat();
     let message = said(&folder, 3, &[&trace[..], &["--trace-file", "/dev/full"]].concat());
     assert!(message.contains("error: cannot write `/dev/full`: "), "{message}");
+    // The run ends with it.
+    let long = ["--trace-file", "/dev/full", "--repeat", "1000000000"];
+    let message = said(&folder, 3, &[&trace[..], &long].concat());
+    assert!(message.contains("error: cannot write `/dev/full`: "), "{message}");
     let output = folder.command().args(trace).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "a trace that nobody could see");
 }

@@ -32,6 +32,25 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn traces_say_which_round_a_line_is_of() {
+    let folder = add_folder("trace_rounds");
+    let one = ["--trace", "--trace-workgroup", "1", "--trace-wave", "1", "--repeat", "2", "--trace-format"];
+    let output = expect(&folder, 0, &with(&[&one[..], &["json"]].concat()));
+    let rounds: Vec<Value> = objects(&err(&output).lines().skip(1).collect::<Vec<_>>().join("\n"))
+        .into_iter()
+        .map(|step| step["round"].clone())
+        .collect();
+    let steps = rounds.len() / 2;
+    assert!(steps > 20);
+    assert_eq!(rounds, [vec![1.into(); steps], vec![2.into(); steps]].concat() as Vec<Value>);
+    let output = expect(&folder, 0, &with(&[&one[..], &["text"]].concat()));
+    let text = err(&output);
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!((lines[0], lines[steps + 1]), ("round 1 of 2", "round 2 of 2"));
+    assert_eq!(lines.len(), 2 * (steps + 1));
+}
+
+#[test]
 fn a_trace_as_json_is_complete() {
     let folder = add_folder("trace_json");
     let one = ["--trace", "--trace-workgroup", "1", "--trace-wave", "1"];

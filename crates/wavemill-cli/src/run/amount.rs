@@ -96,6 +96,12 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         .ok_or_else(|| format!("expected a number of threads from 1 to {MAX_THREADS}, found `{text}`"))
 }
 
+/// Reads a number of instructions.
+pub(crate) fn instructions(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    digits.parse().map_err(|_| format!("expected a whole number, of 64 bits at most, found `{text}`"))
+}
+
 /// Reads how often something is done.
 pub(crate) fn times(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a number of 1 or more, of 32 bits, found `{text}`"))

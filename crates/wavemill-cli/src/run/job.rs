@@ -82,7 +82,7 @@ impl Wanted {
     ) -> Result<(), Failure> {
         self.print.splice(0..0, print.iter().cloned());
         for text in out {
-            self.out.push(Output::parse(text, base)?);
+            self.out.push(Output::parse(text, base).map_err(|failure| failure.within("out"))?);
         }
         let own: Option<Tolerance> = parse("tolerance", own)?;
         if own.is_some() && expect.is_empty() && self.expect.is_empty() {
@@ -91,10 +91,11 @@ impl Wanted {
         for expectation in expect {
             let (text, special) = match expectation {
                 ExpectText::Plain(text) => (text, None),
-                ExpectText::WithTolerance { that, tolerance } => (that, Some(tolerance.parse()?)),
+                ExpectText::WithTolerance { that, tolerance } => (that, parse("tolerance", Some(tolerance))?),
             };
             let tolerance = tolerance.or(special).or(own).unwrap_or_default();
-            self.expect.push(Expectation::parse(text, base, tolerance)?);
+            let expectation = Expectation::parse(text, base, tolerance);
+            self.expect.push(expectation.map_err(|failure| failure.within("expect"))?);
         }
         Ok(())
     }
@@ -129,10 +130,11 @@ impl Job {
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
         let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
         for text in &args.out {
-            wanted.out.push(Output::parse(text, here)?);
+            wanted.out.push(Output::parse(text, here).map_err(|failure| failure.within("--out"))?);
         }
         for text in &args.expect {
-            wanted.expect.push(Expectation::parse(text, here, tolerance.unwrap_or_default())?);
+            let expectation = Expectation::parse(text, here, tolerance.unwrap_or_default());
+            wanted.expect.push(expectation.map_err(|failure| failure.within("--expect"))?);
         }
         let mut own = LaunchJob {
             object: args.file.clone(),
@@ -388,6 +390,11 @@ impl LaunchJob {
         if self.grid.is_none() && self.global_size.is_none() {
             self.grid = size("grid", &table.grid)?;
             self.global_size = size("global-size", &table.global_size)?;
+            if self.grid.is_some() && self.global_size.is_some() {
+                return Err(Failure::usage(
+                    "grid (workgroups) and global-size (work-items) are both given; one is enough",
+                ));
+            }
         }
         self.block = match self.block {
             None => size("block", &table.block)?,

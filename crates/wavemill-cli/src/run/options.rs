@@ -72,7 +72,7 @@ pub(crate) struct RunArgs {
     pub tier: Option<String>,
     /// Stop a launch after that many instructions of all waves together (or a few more: waves stop between blocks of
     /// code)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = amount::instructions)]
     pub max_instructions: Option<u64>,
     /// Stop after that many seconds, and tell where every wave is
     #[arg(long, value_name = "SECONDS", value_parser = amount::timeout)]

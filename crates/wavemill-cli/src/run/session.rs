@@ -1,6 +1,7 @@
 //! Runs launches that have been found sound, one after the other, and looks at what became of the buffers.
 
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -247,7 +248,8 @@ impl Session<'_> {
         let buffers = self.allocate(buffers, watch)?;
         let launches = self.build(&buffers)?;
         let named = |index: usize, failure: Failure| self.named(index, failure);
-        let writer = self.job.trace.as_ref().map(trace::Writer::open).transpose()?;
+        let open = |job| trace::Writer::open(job, watch.lost());
+        let writer = self.job.trace.as_ref().map(open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
         let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
         let console = Console::new(watch);
@@ -268,7 +270,7 @@ impl Session<'_> {
             let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
             let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
             ran = self
-                .launch(index, prepared, launch, watch, coverage.as_mut())
+                .launch(index, prepared, launch, watch, coverage.as_mut(), traces[index].as_ref())
                 .map_err(|failure| named(index, failure))
                 .and_then(|()| prepared.checks.apply(&buffers, watch, &mut out, &mut wrong, label));
             if ran.is_err() {
@@ -277,6 +279,10 @@ impl Session<'_> {
         }
         // A trace that is lost is told whatever became of the launches.
         let traced = writer.map_or(Ok(()), trace::Writer::finish);
+        // It may be all that has ended them.
+        if watch.lost().load(Relaxed) && ran.as_ref().is_err_and(|failure| failure.exit == Exit::Limit) {
+            ran = Ok(());
+        }
         if let (Err(_), Err(lost)) = (&ran, &traced) {
             wrong.push(lost.message.clone());
         }
@@ -342,6 +348,7 @@ impl Session<'_> {
         launch: Launch<'_>,
         watch: &Watch,
         mut coverage: Option<&mut Coverage>,
+        trace: Option<&LaunchTrace<'_>>,
     ) -> Result<(), Failure> {
         let (groups, _) = prepared.geometry.groups_and_waves();
         let parts = json!({
@@ -359,6 +366,11 @@ impl Session<'_> {
             // A short launch is over before anybody stops it.
             if index > 0 || round > 0 {
                 watch.check(|| format!("began round {} of {}", round + 1, prepared.repeat()))?;
+            }
+            if let Some(trace) = trace {
+                let several = self.launches.len() > 1;
+                let label = several.then(|| super::label(index, Some(prepared.kernel.name())));
+                trace.begin(round, prepared.repeat(), label);
             }
             let control = std::sync::Arc::new(RunControl::default());
             let options = RunOptions {

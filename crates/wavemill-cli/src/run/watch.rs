@@ -24,6 +24,8 @@ pub(super) struct Watch {
     deadline: Option<(Instant, Duration)>,
     /// Set by Ctrl-\.
     quit: Arc<AtomicBool>,
+    /// Set when the trace cannot be written any more.
+    lost: Arc<AtomicBool>,
     /// Whether somebody sees a progress bar.
     bar: bool,
     /// How far the launch is that runs.
@@ -51,6 +53,7 @@ impl Watch {
             // A time that no clock reaches is none.
             deadline: job.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             quit,
+            lost: Arc::default(),
             bar: human && job.trace.is_none() && std::io::stderr().is_terminal(),
             progress: Mutex::new(None),
         })
@@ -79,8 +82,16 @@ impl Watch {
         print()
     }
 
+    /// What ends the run when the trace cannot be written any more.
+    pub(super) fn lost(&self) -> Arc<AtomicBool> {
+        self.lost.clone()
+    }
+
     /// Why the run has to end now, if it has.
     fn verdict(&self) -> Option<String> {
+        if self.lost.load(Relaxed) {
+            return Some("the trace is lost".to_owned());
+        }
         if self.quit.load(Relaxed) {
             return Some("Ctrl-\\".to_owned());
         }
@@ -145,7 +156,7 @@ mod tests {
 
     fn watch(deadline: Option<Duration>) -> Watch {
         let deadline = deadline.map(|time| (Instant::now() + time, time));
-        Watch { deadline, quit: Arc::default(), bar: false, progress: Mutex::default() }
+        Watch { deadline, quit: Arc::default(), lost: Arc::default(), bar: false, progress: Mutex::default() }
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn access(access: &TraceAccess) -> Value {
 }
 
 /// The line of an instruction, without its end.
-pub(super) fn line(launch: usize, step: &TraceStep<'_>) -> String {
+pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
     let mut registers = Map::new();
     for scalar in scalars(step) {
         // Pairs are 64 bits wide.
@@ -69,6 +69,7 @@ pub(super) fn line(launch: usize, step: &TraceStep<'_>) -> String {
     let function = step.function.map(|(name, offset)| json!({ "name": name, "offset": offset }));
     let fields = json!({
         "launch": launch + 1,
+        "round": round + 1,
         "workgroup": step.workgroup,
         "wave": step.wave,
         "pc": wide(step.pc),

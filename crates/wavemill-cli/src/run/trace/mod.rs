@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wavemill::{Kernel, TraceStep, Tracer};
 use wavemill_object::is_called;
@@ -157,11 +158,13 @@ pub(crate) struct Writer<'a> {
     job: &'a TraceJob,
     format: Format,
     sink: Sink,
+    /// Set when a line is lost.
+    lost: Arc<AtomicBool>,
 }
 
 impl<'a> Writer<'a> {
-    /// Opens the file, if there is one.
-    pub(crate) fn open(job: &'a TraceJob) -> Result<Self, Failure> {
+    /// Opens the file, if there is one. `lost` is set when a line cannot be written.
+    pub(crate) fn open(job: &'a TraceJob, lost: Arc<AtomicBool>) -> Result<Self, Failure> {
         let sink = match &job.file {
             None => Sink::Stderr(Mutex::new(Ok(()))),
             Some(path) => {
@@ -173,29 +176,35 @@ impl<'a> Writer<'a> {
             message::Format::Human | message::Format::Short => Format::Text,
             message::Format::Json => Format::Json,
         });
-        Ok(Writer { job, format, sink })
+        Ok(Writer { job, format, sink, lost })
     }
 
     /// The trace of a launch.
     pub(crate) fn launch(&self, index: usize, kernel: &Kernel) -> Result<LaunchTrace<'_>, Failure> {
         let pcs = self.job.pcs.iter().map(|range| range.resolve(kernel)).collect::<Result<Vec<_>, _>>()?;
-        Ok(LaunchTrace { writer: self, index, pcs: (!pcs.is_empty()).then_some(pcs) })
+        let pcs = (!pcs.is_empty()).then_some(pcs);
+        Ok(LaunchTrace { writer: self, index, round: AtomicU32::new(0), pcs })
     }
 
     fn write(&self, line: &str) {
-        match &self.sink {
+        let fine = match &self.sink {
             Sink::Stderr(result) => {
                 let result = &mut *result.lock().unwrap_or_else(PoisonError::into_inner);
                 if result.is_ok() {
                     *result = io::stderr().lock().write_all(line.as_bytes());
                 }
+                result.is_ok()
             }
             Sink::File(file) => {
                 let (file, result) = &mut *file.lock().unwrap_or_else(PoisonError::into_inner);
                 if result.is_ok() {
                     *result = file.write_all(line.as_bytes());
                 }
+                result.is_ok()
             }
+        };
+        if !fine {
+            self.lost.store(true, Relaxed);
         }
     }
 
@@ -224,7 +233,23 @@ pub(crate) struct LaunchTrace<'a> {
     writer: &'a Writer<'a>,
     /// Number of the launch.
     index: usize,
+    /// How often it has run before.
+    round: AtomicU32,
     pcs: Option<Vec<Range<u64>>>,
+}
+
+impl LaunchTrace<'_> {
+    /// The launch runs another time, the one after `round` of `rounds`; `launch` says which one it is of several.
+    pub(crate) fn begin(&self, round: u32, rounds: u32, launch: Option<String>) {
+        self.round.store(round, Relaxed);
+        // The standard error has said which launch begins.
+        let launch = launch.filter(|_| matches!(self.writer.sink, Sink::File(_)));
+        let round = (rounds > 1).then(|| format!("round {} of {rounds}", round + 1));
+        let parts: Vec<String> = [launch, round].into_iter().flatten().collect();
+        if self.writer.format == Format::Text && !parts.is_empty() {
+            self.writer.write(&format!("{}\n", parts.join(", ")));
+        }
+    }
 }
 
 impl Tracer for LaunchTrace<'_> {
@@ -241,7 +266,7 @@ impl Tracer for LaunchTrace<'_> {
     fn stepped(&self, step: &TraceStep<'_>) {
         let mut line = match self.writer.format {
             Format::Text => text::line(step),
-            Format::Json => json::line(self.index, step),
+            Format::Json => json::line(self.index, self.round.load(Relaxed), step),
         };
         line.push('\n');
         self.writer.write(&line);
