@@ -117,8 +117,8 @@ impl Assembler<'_> {
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".byte" | ".dc.b" => self.integers(cursor, 1)?,
-            ".short" | ".hword" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.integers(cursor, 2)?,
-            ".long" | ".int" | ".4byte" | ".word" | ".dc.l" => self.integers(cursor, 4)?,
+            ".short" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.integers(cursor, 2)?,
+            ".long" | ".int" | ".4byte" | ".dc.l" => self.integers(cursor, 4)?,
             ".quad" | ".8byte" | ".dc.a" => self.integers(cursor, 8)?,
             ".dcb.b" => self.repeated(cursor, 1)?,
             ".dcb" | ".dcb.w" => self.repeated(cursor, 2)?,

@@ -63,7 +63,6 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".global",
     ".globl",
     ".hidden",
-    ".hword",
     ".ident",
     ".if",
     ".ifdef",
@@ -106,7 +105,6 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".value",
     ".warning",
     ".weak",
-    ".word",
     ".zero",
 ];
 

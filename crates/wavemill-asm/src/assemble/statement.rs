@@ -266,6 +266,9 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(span, message));
         }
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
+        if let ".word" | ".hword" | ".half" = name {
+            return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
+        }
         Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,

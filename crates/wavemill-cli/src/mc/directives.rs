@@ -126,10 +126,8 @@ impl Text {
         }
         match name {
             ".byte" | ".dc.b" => self.values(".byte", rest),
-            ".short" | ".hword" | ".2byte" | ".half" | ".value" | ".dc" | ".dc.w" => {
-                self.values(".short", rest)
-            }
-            ".long" | ".int" | ".4byte" | ".word" | ".dc.l" => self.values(".long", rest),
+            ".short" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.values(".short", rest),
+            ".long" | ".int" | ".4byte" | ".dc.l" => self.values(".long", rest),
             ".quad" | ".8byte" | ".dc.a" => self.values(".quad", rest),
             ".dcb.b" => self.repeated(".byte", rest),
             ".dcb" | ".dcb.w" => self.repeated(".short", rest),
