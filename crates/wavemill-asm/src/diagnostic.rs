@@ -56,6 +56,12 @@ impl Diagnostic {
         self.fix_at(span, replacement)
     }
 
+    /// Without the change that was to help.
+    pub(crate) fn without_fix(mut self: Box<Self>) -> Fail {
+        self.fix = None;
+        self
+    }
+
     /// With a change of another part.
     pub(crate) fn fix_at(mut self: Box<Self>, span: Span, replacement: impl Into<String>) -> Fail {
         self.fix = Some(Fix { span, replacement: replacement.into() });

@@ -1,6 +1,6 @@
 //! Directives that put bytes into a section.
 
-use wavemill_object::write::SectionFlags;
+use wavemill_object::write::{MAX_ALIGN, SectionFlags};
 
 use super::{Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -460,8 +460,11 @@ impl Assembler<'_> {
             // An alignment to 0 bytes aligns nothing.
             false => value.max(1),
         };
-        if !align.is_power_of_two() || align > 1 << 31 {
-            let expected = if power { "an exponent from 0 to 31" } else { "a power of two up to 2147483648" };
+        if !align.is_power_of_two() || align > MAX_ALIGN {
+            let expected = match power {
+                true => format!("an exponent from 0 to {}", MAX_ALIGN.ilog2()),
+                false => format!("a power of two up to {MAX_ALIGN}"),
+            };
             return Err(Diagnostic::new(span, format!("expected {expected}, found {value}")));
         }
         let (mut fill, mut most) = (None, u64::MAX);

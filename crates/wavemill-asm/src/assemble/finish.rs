@@ -34,6 +34,7 @@ impl Assembler<'_> {
         self.finish_frames();
         self.finish_lines();
         self.finish_numbers();
+        self.symbols.find_aliases();
         let mut needs = Vec::new();
         let mut references = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
@@ -160,8 +161,10 @@ impl Assembler<'_> {
         let (Some(reference), None) = (&value.plus, &value.minus) else {
             return Err(Diagnostic::new(span, "expected a label"));
         };
+        // Another file may replace what is not local.
+        let local = self.symbols.all.get(reference.symbol).is_none_or(super::symbols::Symbol::is_local);
         match self.symbols.place(reference.symbol) {
-            Some((section, offset)) if section == pending.section => {
+            Some((section, offset)) if section == pending.section && local => {
                 let target = (offset as i64).wrapping_add(value.constant);
                 let bytes = target.wrapping_sub((pending.offset + u64::from(size)) as i64);
                 if bytes % 4 != 0 {

@@ -1,6 +1,5 @@
 //! Lines of a source: what is a comment, a label, a statement.
 
-use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::source_text;
 
 /// The bytes that begin a comment, or something that may hold what looks like one. A table, because branches on bytes of
@@ -143,15 +142,4 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
             }
         }
     }
-}
-
-/// A name between quotes. Names are UTF-8, or two of them could become one in messages and sources.
-pub(super) fn utf8_name(name: Vec<u8>, span: Span) -> Result<String, Fail> {
-    if name.contains(&0) {
-        return Err(Diagnostic::new(
-            span,
-            "expected a name without zero bytes: in a file, such a byte ends it",
-        ));
-    }
-    String::from_utf8(name).map_err(|_| Diagnostic::new(span, "expected a name in UTF-8, found other bytes"))
 }

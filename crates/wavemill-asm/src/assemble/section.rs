@@ -4,7 +4,7 @@ use wavemill_object::write::{Section, SectionFlags, SectionType};
 
 use super::{Assembler, line};
 use crate::diagnostic::{Diagnostic, Fail};
-use crate::syntax::Cursor;
+use crate::syntax::{Cursor, utf8_name};
 
 /// A section as it grows.
 #[derive(Debug)]
@@ -282,7 +282,7 @@ impl Assembler<'_> {
             let (name, length) =
                 line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
             cursor.go_to(start + length);
-            line::utf8_name(name, start..start + length)?
+            utf8_name(name, start..start + length)?
         } else {
             // Names may have characters that symbols have not.
             let rest = cursor.rest();

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::expand::Frame;
 use super::symbols::Meaning;
-use super::{Assembler, Event, Pending, PendingKind, directives, line};
+use super::{Assembler, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, expression, source_text};
+use crate::syntax::{Cursor, expression, quoted_name, source_text};
 
 /// What observers are told of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,10 +121,10 @@ impl Assembler<'_> {
     fn label<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<Cow<'t, str>>, Fail> {
         let name = match cursor.peek() {
             Some(b'"') => {
-                let Ok((name, length)) = line::string(cursor.rest()) else { return Ok(None) };
                 let at = cursor.at();
+                let (name, length) = quoted_name(cursor.rest(), at)?;
                 cursor.go_to(at + length);
-                Cow::Owned(line::utf8_name(name, at..at + length)?)
+                Cow::Owned(name)
             }
             Some(b'0'..=b'9') => {
                 let digits = cursor.rest().bytes().take_while(u8::is_ascii_digit).count();

@@ -2,26 +2,22 @@
 
 use wavemill_isa::Target;
 use wavemill_object::Binding;
-use wavemill_object::write::{SymbolType, Visibility};
+use wavemill_object::write::{MAX_ALIGN, SymbolType, Visibility};
 
 use super::symbols::{Meaning, Symbol};
-use super::{Assembler, kernel, line};
+use super::{Assembler, kernel};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, expression};
-
-/// The largest alignment of symbols.
-const MOST_ALIGNMENT: u64 = 1 << 31;
+use crate::syntax::{Cursor, expression, quoted_name};
 
 impl Assembler<'_> {
     /// Reads the name of a symbol, plain or between quotes.
     pub(super) fn symbol_name(&mut self, cursor: &mut Cursor<'_>) -> Result<String, Fail> {
         let start = cursor.at();
         if cursor.peek() == Some(b'"') {
-            let (name, length) =
-                line::string(cursor.rest()).map_err(|message| Diagnostic::new(start..start + 1, message))?;
+            let (name, length) = quoted_name(cursor.rest(), start)?;
             cursor.go_to(start + length);
-            return line::utf8_name(name, start..start + length);
+            return Ok(name);
         }
         match cursor.peek_name() {
             "" => Err(cursor.expected("the name of a symbol")),
@@ -222,12 +218,12 @@ impl Assembler<'_> {
         let value = self.absolute(cursor)?;
         let (align, expected) = if directive == ".comm" {
             let align = u32::try_from(value).ok().and_then(|exponent| 1u64.checked_shl(exponent));
-            (align, "an alignment as an exponent from 0 to 31")
+            (align, format!("an alignment as an exponent from 0 to {}", MAX_ALIGN.ilog2()))
         } else {
             let align = u64::try_from(value).ok().filter(|align| align.is_power_of_two());
-            (align, "an alignment, a power of two up to 2147483648")
+            (align, format!("an alignment, a power of two up to {MAX_ALIGN}"))
         };
-        align.filter(|align| *align <= MOST_ALIGNMENT).ok_or_else(|| {
+        align.filter(|align| *align <= MAX_ALIGN).ok_or_else(|| {
             Diagnostic::new(start..cursor.end(), format!("expected {expected}, found {value}"))
         })
     }

@@ -47,6 +47,9 @@ pub(super) struct Symbol {
     pub(super) replaced: bool,
     /// Whether an expression that is kept may have it.
     kept: bool,
+    /// The section and offset that it has been set to. A symbol of its own: what refers to it is not about the label there,
+    /// which another file may not replace where it replaces this one.
+    alias: Option<(usize, u64)>,
 }
 
 impl Symbol {
@@ -402,8 +405,8 @@ impl Table {
         span: &Span,
         depth: u32,
     ) -> Result<Linear, Fail> {
-        match self.all.get(symbol).map(|symbol| &symbol.meaning) {
-            Some(Some(Meaning::Set(value))) if relocation.is_none() => {
+        match self.all.get(symbol) {
+            Some(Symbol { meaning: Some(Meaning::Set(value)), alias: None, .. }) if relocation.is_none() => {
                 let value = value.clone();
                 self.value(&value, here, span, depth)
             }
@@ -537,9 +540,37 @@ impl Table {
 
     /// Section and offset of a label.
     pub(super) fn place(&self, symbol: usize) -> Option<(usize, u64)> {
-        match self.all.get(symbol)?.meaning {
+        let symbol = self.all.get(symbol)?;
+        match symbol.meaning {
             Some(Meaning::Label { section, offset }) => Some((section, offset)),
-            _ => None,
+            _ => symbol.alias,
+        }
+    }
+
+    /// Finds the symbols that are set to places, once all places are known.
+    pub(super) fn find_aliases(&mut self) {
+        let mut aliases = Vec::new();
+        for number in 0..self.all.len() {
+            let Some(Symbol { meaning: Some(Meaning::Set(value)), again: false, replaced: false, .. }) =
+                self.all.get(number)
+            else {
+                continue;
+            };
+            let value = value.clone();
+            // What is wrong with it is told where it is used.
+            if let Ok(Linear { constant, plus: Some(reference), minus: None }) =
+                self.evaluate(&value, (0, 0), &(0..0))
+                && reference.relocation.is_none()
+                && let Some((section, offset)) = self.place(reference.symbol)
+                && let Some(offset) = offset.checked_add_signed(constant)
+            {
+                aliases.push((number, (section, offset)));
+            }
+        }
+        for (number, alias) in aliases {
+            if let Some(symbol) = self.all.get_mut(number) {
+                symbol.alias = Some(alias);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Expressions over numbers and symbols.
 
 use super::cursor::Cursor;
+use super::name::quoted_name;
 use super::number::{Number, number};
 use super::source_text;
 use crate::diagnostic::{Diagnostic, Fail};
@@ -327,16 +328,9 @@ impl Parser<'_, '_> {
     /// `"a name with blanks"`.
     fn quoted(&mut self) -> Result<Expression, Fail> {
         let start = self.cursor.at();
-        let rest = self.cursor.rest().get(1..).unwrap_or_default();
-        let Some(length) = rest.find('"') else {
-            return Err(Diagnostic::new(start..start + 1, "expected a `\"` that ends the name, found none"));
-        };
-        self.cursor.go_to(start + length + 2);
-        if source_text::has_stand_ins(rest.get(..length).unwrap_or_default()) {
-            let span = start..self.cursor.end();
-            return Err(Diagnostic::new(span, "expected a name in UTF-8, found other bytes"));
-        }
-        self.symbol(rest.get(..length).unwrap_or_default())
+        let (name, length) = quoted_name(self.cursor.rest(), start)?;
+        self.cursor.go_to(start + length);
+        self.symbol(&name)
     }
 
     fn symbol(&mut self, name: &str) -> Result<Expression, Fail> {

@@ -2,6 +2,7 @@
 
 mod cursor;
 mod expression;
+mod name;
 mod number;
 mod printed;
 pub(crate) mod source_text;
@@ -9,6 +10,7 @@ pub(crate) mod source_text;
 pub(crate) use cursor::{Cursor, begins_name, continues_name};
 pub(crate) use expression::{Binary, DIRECTIONAL, Expression, Unary, expression};
 pub use expression::{NoSymbols, Symbols};
+pub(crate) use name::{quoted_name, utf8_name};
 pub use number::integer;
 pub(crate) use number::{Number, number};
 pub use printed::{PrintedExpression, printed_expressions};

@@ -1,6 +1,6 @@
 //! Expressions as LLVM prints them.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, begins_name, continues_name};
 use super::expression::{Binary, DIRECTIONAL, Expression, Symbols, Unary, expression, operator_text};
 use crate::diagnostic::Diagnostic;
 
@@ -53,18 +53,27 @@ pub fn printed_expressions(
     }
 }
 
+/// Whether a name needs no quotes.
+fn is_plain_name(name: &str) -> bool {
+    name.bytes().next().is_some_and(begins_name)
+        && name.bytes().all(|byte| continues_name(byte) || byte == b'@')
+}
+
 fn print(out: &mut String, expression: &Expression, rename: &mut dyn FnMut(&str) -> Option<String>) {
     match expression {
         Expression::Value(value) => out.push_str(&value.to_string()),
         Expression::Here => out.push_str(rename(".").as_deref().unwrap_or(".")),
         Expression::Symbol { name, relocation } => {
-            let name = name.trim_start_matches(DIRECTIONAL);
-            match rename(name) {
-                Some(name) => out.push_str(&name),
-                None if name.chars().all(|c| c.is_alphanumeric() || "_.$@?".contains(c)) => {
-                    out.push_str(name)
+            // What is between quotes may look like `1f`, and is no such label.
+            let label = name.strip_prefix(DIRECTIONAL);
+            match (label.and_then(&mut *rename), label) {
+                (Some(name), _) => out.push_str(&name),
+                (None, Some(label)) => out.push_str(label),
+                (None, None) if is_plain_name(name) => out.push_str(name),
+                (None, None) => {
+                    let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");
+                    out.extend(["\"", &escaped, "\""]);
                 }
-                None => out.extend(["\"", name, "\""]),
             }
             if let Some(relocation) = relocation {
                 out.extend(["@", relocation]);

@@ -148,6 +148,10 @@ impl Text {
 
     /// From here on a symbol is this number, or none that is known.
     pub(super) fn know(&mut self, name: &str, value: Option<i64>) {
+        // Instructions raise them.
+        if name.starts_with(".amdgcn.next_free_") {
+            return;
+        }
         match value {
             Some(value) => self.numbers.0.insert(name.to_owned(), value),
             None => self.numbers.0.remove(name),

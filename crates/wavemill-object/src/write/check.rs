@@ -106,8 +106,8 @@ pub enum WriteError {
 /// Most sections and largest size of a file: beyond, other structures would be needed, which nobody needs.
 pub(super) const MAX_SECTIONS: usize = 0xf000;
 pub(super) const MAX_FILE: u64 = 2 << 30;
-/// Largest alignment, in bytes.
-const MAX_ALIGN: u64 = 16 << 20;
+/// Largest alignment of sections and symbols that is written, in bytes.
+pub const MAX_ALIGN: u64 = 16 << 20;
 
 /// Types of sections that are made here, or that say that there are no contents.
 const OWN_TYPES: [SectionKind; 13] = {

@@ -45,7 +45,7 @@ mod module;
 mod relocatable;
 mod strings;
 
-pub use check::WriteError;
+pub use check::{MAX_ALIGN, WriteError};
 pub use link::{LinkError, LinkOptions, LinkProblem, Undefined, link, link_with};
 pub use module::{
     Contents, Definition, Group, GroupId, Module, Place, Relocation, Section, SectionFlags, SectionId,

@@ -137,7 +137,9 @@ impl Parser {
         }
         let span = start..cursor.end();
         let Some(named) = mnemonic::lookup(word) else {
-            return Err(report::unknown_mnemonic(self.set, word, span));
+            let fail = report::unknown_mnemonic(self.set, word, span);
+            // `sendmsg(...)` is an operand, of which no other word makes an instruction.
+            return Err(if cursor.peek_raw() == Some(b'(') { fail.without_fix() } else { fail });
         };
         let Some(op) = named.on(self.set) else {
             return Err(report::not_on_target(self.set, word, named, span));
@@ -204,6 +206,10 @@ impl Parser {
             }
             if !open {
                 return Err(report::unexpected(cursor, &self.modifiers));
+            }
+            if let Some(modifier) = self.modifiers.last() {
+                let message = format!("expected all operands in front of `{}`", modifier.word);
+                return Err(Diagnostic::new(modifier.span.clone(), message));
             }
             let index = self.arguments.len();
             let spec = specs.get(index);
