@@ -51,6 +51,7 @@ impl Assembler<'_> {
             }
         }
         references.sort_by_key(Reference::key);
+        self.finish_sizes();
         for kernel in std::mem::take(&mut self.kernels) {
             self.describe(&kernel, &mut needs);
         }
@@ -73,6 +74,29 @@ impl Assembler<'_> {
     pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
         if self.reports.len() < self.options.most_mistakes {
             self.reports.push(place.report(diagnostic));
+        }
+    }
+
+    /// The sizes of symbols.
+    fn finish_sizes(&mut self) {
+        for (symbol, size, place) in std::mem::take(&mut self.sizes) {
+            let place = self.places.place(&place);
+            let span = place.span.clone();
+            let size = self.symbols.evaluate(&size, (0, 0), &span).and_then(|value| {
+                match self.symbols.number_of(&value).map(u64::try_from) {
+                    Some(Ok(size)) => Ok(size),
+                    Some(Err(_)) => Err(Diagnostic::new(span, "expected 0 or more, found less")),
+                    None => Err(Diagnostic::new(
+                        span,
+                        "expected a number, or the distance between two places of one section",
+                    )),
+                }
+            });
+            match (size, self.symbols.all.get_mut(symbol)) {
+                (Ok(size), Some(symbol)) => symbol.size = Some(size),
+                (Ok(_), None) => {}
+                (Err(fail), _) => self.report_at(&place, *fail),
+            }
         }
     }
 
@@ -333,7 +357,7 @@ impl Assembler<'_> {
         }
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);
-        descriptor.size = Some(Box::new(Expression::Value(KernelDescriptor::SIZE as i64)));
+        descriptor.size = Some(KernelDescriptor::SIZE);
         descriptor.binding = descriptor.binding.or(binding);
         descriptor.visibility = descriptor.visibility.or(visibility);
         descriptor.used = true;
@@ -514,15 +538,11 @@ impl Assembler<'_> {
         {
             return None;
         }
-        let size = symbol.size.clone().and_then(|size| {
-            let value = self.symbols.evaluate(&size, here, &(0..0)).ok()?;
-            u64::try_from(self.symbols.number_of(&value)?).ok()
-        });
         let symbol = self.symbols.all.get(index)?;
         Some(Symbol {
             name: String::new(),
             definition,
-            size: size.unwrap_or(0),
+            size: symbol.size.unwrap_or(0),
             kind: symbol.kind.unwrap_or(SymbolType::None),
             binding: symbol.binding.unwrap_or(default_binding),
             visibility: symbol.visibility.unwrap_or(Visibility::Default),

@@ -47,7 +47,7 @@ use conditional::Conditional;
 pub use event::Event;
 use expand::{Frame, Macro};
 use frames::Frames;
-use kept_places::KeptPlaces;
+use kept_places::{KeptPlace, KeptPlaces};
 use kernel::Kernel;
 pub use kernel::processor_symbols;
 use lines::Lines;
@@ -158,6 +158,8 @@ struct Assembler<'a> {
     stack: Vec<(usize, Option<usize>)>,
     symbols: Table,
     pending: AllPending,
+    /// What `.size` says of symbols.
+    sizes: Vec<(usize, Expression, KeptPlace)>,
     /// Where what is pending stands in the source.
     places: KeptPlaces,
     kernels: Vec<Kernel>,
@@ -228,6 +230,7 @@ impl<'a> Assembler<'a> {
             stack: Vec::new(),
             symbols,
             pending: AllPending::default(),
+            sizes: Vec::new(),
             places: KeptPlaces::default(),
             kernels: Vec::new(),
             kernel: None,

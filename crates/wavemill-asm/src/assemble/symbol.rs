@@ -42,13 +42,17 @@ impl Assembler<'_> {
             ".size" => {
                 let symbol = self.symbol_name(cursor)?;
                 cursor.expect(",")?;
+                let start = cursor.at();
                 let mut size = expression(cursor, &self.symbols)?;
+                let span = start..cursor.end();
                 self.end(cursor)?;
                 self.symbols.bind(&mut size);
                 // The place of the directive is what `.` means in it.
                 let here = (self.current, self.offset());
                 let anchored = self.symbols.anchor(size, here);
-                self.symbols.entry(&symbol).size = Some(Box::new(anchored));
+                let symbol = self.symbols.id(&symbol);
+                let place = self.keep_place(cursor.text(), span);
+                self.sizes.push((symbol, anchored, place));
             }
             ".set" | ".equ" | ".equiv" => {
                 let at = cursor.at();
@@ -195,7 +199,7 @@ impl Assembler<'_> {
         symbol.meaning = Some(meaning);
         symbol.kind = symbol.kind.or(Some(SymbolType::Object));
         symbol.binding = symbol.binding.or(Some(Binding::Global));
-        symbol.size = Some(Box::new(crate::syntax::Expression::Value(size as i64)));
+        symbol.size = Some(size);
         Ok(())
     }
 
@@ -250,7 +254,7 @@ impl Assembler<'_> {
         let symbol = self.symbols.entry(name);
         symbol.meaning = Some(Meaning::Label { section: bss, offset });
         symbol.kind = Some(SymbolType::Object);
-        symbol.size = Some(Box::new(crate::syntax::Expression::Value(size as i64)));
+        symbol.size = Some(size);
         Ok(())
     }
 }

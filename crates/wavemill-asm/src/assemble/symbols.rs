@@ -34,7 +34,7 @@ pub(super) struct Symbol {
     pub(super) binding: Option<Binding>,
     pub(super) visibility: Option<Visibility>,
     pub(super) kind: Option<SymbolType>,
-    pub(super) size: Option<Box<Expression>>,
+    pub(super) size: Option<u64>,
     /// Whether a relocation or a directive needs it in the file.
     pub(super) used: bool,
     /// Whether it is the start of the section of its name, which needs no name in the file.
