@@ -208,7 +208,11 @@ impl Parser {
                 return Err(report::unexpected(cursor, &self.modifiers));
             }
             if let Some(modifier) = self.modifiers.last() {
-                let message = format!("expected all operands in front of `{}`", modifier.word);
+                let word = modifier.word;
+                let message = match register::special_register(word) {
+                    Some(_) => format!("expected `,` before `{word}`, or all operands in front of it"),
+                    None => format!("expected all operands in front of `{word}`"),
+                };
                 return Err(Diagnostic::new(modifier.span.clone(), message));
             }
             let index = self.arguments.len();
