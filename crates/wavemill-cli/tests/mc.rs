@@ -554,6 +554,18 @@ fn kernel_descriptors() -> Result<(), Failed> {
             }
         }
     }
+    // More registers are loaded in advance than the source names; without that, what it names stands.
+    for settings in [
+        "kernarg_segment_ptr 1\n.amdhsa_user_sgpr_kernarg_preload_length 14",
+        "private_segment_buffer 1\n.amdhsa_user_sgpr_count 7\n.amdhsa_user_sgpr_kernarg_preload_length 1",
+        "private_segment_buffer 1\n.amdhsa_user_sgpr_kernarg_segment_ptr 1",
+    ] {
+        let source = format!(
+            ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 2\n.amdhsa_accum_offset 4\n.amdhsa_user_sgpr_{settings}\n.end_amdhsa_kernel\n"
+        );
+        std::fs::write(&file, source)?;
+        same(&["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", name], true)?;
+    }
     // Text can be of versions that no object has.
     let source = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.amdhsa_accum_offset 4\n.end_amdhsa_kernel\n.text\nk: s_endpgm\n";
     std::fs::write(&file, source)?;

@@ -267,6 +267,7 @@ impl Assembler<'_> {
             (Some("abs32@hi"), 4, _) => RelocationKind::Abs32Hi,
             (Some("gotpcrel"), 4, _) => RelocationKind::GotPcRel,
             (Some("rel64"), 8, _) => RelocationKind::Rel64,
+            (Some("abs64"), 8, false) => RelocationKind::Abs64,
             (None, 4, true) => RelocationKind::Rel32,
             (None, 8, true) => RelocationKind::Rel64,
             (None, 4, false) => RelocationKind::Abs32,
@@ -274,7 +275,7 @@ impl Assembler<'_> {
             (Some(name), ..) => {
                 let fail = Diagnostic::new(span, format!("`@{name}` is no relocation of {size} bytes"));
                 return Err(fail.note(
-                    "relocations are rel32@lo, rel32@hi, abs32@lo, abs32@hi, gotpcrel32@lo, gotpcrel32@hi, gotpcrel and rel64",
+                    "relocations are rel32@lo, rel32@hi, abs32@lo, abs32@hi, gotpcrel32@lo, gotpcrel32@hi, gotpcrel, rel64 and abs64",
                 ));
             }
             (None, ..) => return wrong("the address of a place has 32 or 64 bits"),

@@ -67,7 +67,18 @@ impl Text {
             {
                 continue;
             }
+            let known = |name: &str| given.get(name).and_then(|(_, value)| u32::try_from((*value)?).ok());
             let value = match (given.get(name), directive.default_for(&self.target), directive.default) {
+                // What is loaded in advance lies in registers that the source need not name.
+                (Some(_), ..)
+                    if name == ".amdhsa_next_free_sgpr"
+                        && known(".amdhsa_user_sgpr_kernarg_preload_length")
+                            .is_some_and(|length| length > 0)
+                        && known(name).is_some() =>
+                {
+                    let user = known(".amdhsa_user_sgpr_count").unwrap_or_else(needed);
+                    known(name).unwrap_or_default().max(user).to_string()
+                }
                 (Some((text, _)), ..) => text.clone(),
                 (None, Some(value), _) => value.to_string(),
                 (None, None, DirectiveDefault::EnabledUserSgprs) => needed().to_string(),
