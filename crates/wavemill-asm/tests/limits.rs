@@ -233,6 +233,14 @@ fn files_are_included_as_they_are() {
     assert_eq!((wrong.len(), wrong[1].line, chain(1)), (2, 10, Vec::new()));
 }
 
+/// Files end names at zero bytes.
+#[test]
+fn names_have_no_zero_bytes() {
+    for line in ["\"a\0b\": s_nop 0", ".globl \"a\0b\"", "s_branch \"a\0b\"", ".long \"a\0b\""] {
+        assert!(refused(line).starts_with("expected a name without zero bytes"), "{line:?}");
+    }
+}
+
 /// Bytes that are not UTF-8 are kept in strings; two names never become one.
 #[test]
 fn sources_may_have_any_bytes_in_strings() {

@@ -2,7 +2,7 @@
 
 use wavemill_object::write::{MAX_ALIGN, SectionFlags};
 
-use super::{Assembler, Pending, PendingKind, leb128};
+use super::{Assembler, DataDirective, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Number, expression, number};
 
@@ -115,38 +115,26 @@ enum Count {
 impl Assembler<'_> {
     /// Directives for data and space; false for others.
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
-        match name {
-            ".byte" | ".dc.b" => self.integers(cursor, 1)?,
-            ".short" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.integers(cursor, 2)?,
-            ".long" | ".int" | ".4byte" | ".dc.l" => self.integers(cursor, 4)?,
-            ".quad" | ".8byte" | ".dc.a" => self.integers(cursor, 8)?,
-            ".dcb.b" => self.repeated(cursor, 1)?,
-            ".dcb" | ".dcb.w" => self.repeated(cursor, 2)?,
-            ".dcb.l" => self.repeated(cursor, 4)?,
-            ".dcb.s" => self.repeated_floats(cursor, single)?,
-            ".dcb.d" => self.repeated_floats(cursor, double)?,
-            ".ds.b" => self.room(cursor, 1)?,
-            ".ds" | ".ds.w" => self.room(cursor, 2)?,
-            ".ds.l" | ".ds.s" => self.room(cursor, 4)?,
-            ".ds.d" => self.room(cursor, 8)?,
-            ".ds.p" | ".ds.x" => self.room(cursor, 12)?,
-            ".octa" => self.octas(cursor)?,
-            ".incbin" => self.binary_file(cursor)?,
-            ".float" | ".single" | ".dc.s" => self.floats(cursor, single)?,
-            ".double" | ".dc.d" => self.floats(cursor, double)?,
-            ".ascii" => self.strings(cursor, false)?,
-            ".asciz" | ".string" => self.strings(cursor, true)?,
-            ".zero" | ".skip" | ".space" => self.space(cursor)?,
-            ".fill" => self.fill(cursor)?,
-            ".org" => self.org(cursor)?,
-            ".uleb128" | ".sleb128" => self.leb128(cursor, name == ".sleb128")?,
-            ".align" | ".balign" => self.align(cursor, false, 1)?,
-            ".balignw" => self.align(cursor, false, 2)?,
-            ".balignl" => self.align(cursor, false, 4)?,
-            ".p2align" => self.align(cursor, true, 1)?,
-            ".p2alignw" => self.align(cursor, true, 2)?,
-            ".p2alignl" => self.align(cursor, true, 4)?,
-            _ => return Ok(false),
+        if name == ".incbin" {
+            self.binary_file(cursor)?;
+            return Ok(true);
+        }
+        let Some(directive) = DataDirective::named(name) else { return Ok(false) };
+        match directive {
+            DataDirective::Integers(size) => self.integers(cursor, size)?,
+            DataDirective::RepeatedIntegers(size) => self.repeated(cursor, size)?,
+            DataDirective::Floats { double: false } => self.floats(cursor, single)?,
+            DataDirective::Floats { double: true } => self.floats(cursor, double)?,
+            DataDirective::RepeatedFloats { double: false } => self.repeated_floats(cursor, single)?,
+            DataDirective::RepeatedFloats { double: true } => self.repeated_floats(cursor, double)?,
+            DataDirective::Room(size) => self.room(cursor, size.into())?,
+            DataDirective::Octas => self.octas(cursor)?,
+            DataDirective::Leb128 { signed } => self.leb128(cursor, signed)?,
+            DataDirective::Strings { zero } => self.strings(cursor, zero)?,
+            DataDirective::Space => self.space(cursor)?,
+            DataDirective::Fill => self.fill(cursor)?,
+            DataDirective::Org => self.org(cursor)?,
+            DataDirective::Align { power, unit } => self.align(cursor, power, unit.into())?,
         }
         Ok(true)
     }

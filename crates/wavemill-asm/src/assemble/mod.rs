@@ -6,6 +6,7 @@
 mod arguments;
 mod conditional;
 mod data;
+mod data_directive;
 mod directives;
 mod event;
 mod expand;
@@ -44,6 +45,7 @@ use crate::gcn::parse::Parser;
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Expression, source_text};
 use conditional::Conditional;
+pub use data_directive::DataDirective;
 pub use event::Event;
 use expand::{Frame, Macro};
 use frames::Frames;

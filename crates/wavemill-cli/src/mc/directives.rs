@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use wavemill_asm::{NoSymbols, float_bits, leb128, octas, printed_expressions, quoted};
+use wavemill_asm::{DataDirective, NoSymbols, float_bits, leb128, octas, printed_expressions, quoted};
 
 use super::text::Text;
 
@@ -93,6 +93,16 @@ fn readable_parts(list: &str) -> Option<Vec<&str>> {
     parts.iter().all(readable).then_some(parts)
 }
 
+/// What LLVM calls integers of so many bytes.
+const fn integers(size: u8) -> &'static str {
+    match size {
+        1 => ".byte",
+        2 => ".short",
+        4 => ".long",
+        _ => ".quad",
+    }
+}
+
 impl Text {
     /// Prints a directive.
     pub(super) fn directive(&mut self, statement: &str) {
@@ -124,39 +134,10 @@ impl Text {
         if let Some(value) = rest.strip_prefix('=') {
             return self.set(name, value.trim_start_matches('='), false);
         }
+        if let Some(directive) = DataDirective::named(name) {
+            return self.data(directive, rest);
+        }
         match name {
-            ".byte" | ".dc.b" => self.values(".byte", rest),
-            ".short" | ".2byte" | ".value" | ".dc" | ".dc.w" => self.values(".short", rest),
-            ".long" | ".int" | ".4byte" | ".dc.l" => self.values(".long", rest),
-            ".quad" | ".8byte" | ".dc.a" => self.values(".quad", rest),
-            ".dcb.b" => self.repeated(".byte", rest),
-            ".dcb" | ".dcb.w" => self.repeated(".short", rest),
-            ".dcb.l" => self.repeated(".long", rest),
-            ".float" | ".single" | ".dc.s" => self.floats(rest, false, 1),
-            ".double" | ".dc.d" => self.floats(rest, true, 1),
-            ".dcb.s" | ".dcb.d" => {
-                let (count, value) = rest.split_once(',')?;
-                let count = self.repetitions(count)?;
-                self.floats(value, name == ".dcb.d", count)
-            }
-            ".ds.b" => self.rooms(1, rest),
-            ".ds" | ".ds.w" => self.rooms(2, rest),
-            ".ds.l" | ".ds.s" => self.rooms(4, rest),
-            ".ds.d" => self.rooms(8, rest),
-            ".ds.p" | ".ds.x" => self.rooms(12, rest),
-            ".octa" => octas(rest).ok()?.into_iter().try_for_each(|value| {
-                [value as i64, (value >> 64) as i64]
-                    .into_iter()
-                    .try_for_each(|half| self.line(format_args!("\t.quad\t{half}")))
-            }),
-            ".uleb128" | ".sleb128" => self.leb128(name, rest),
-            ".ascii" | ".asciz" | ".string" => self.strings(rest, name != ".ascii"),
-            ".space" | ".skip" | ".zero" => self.room(rest),
-            ".fill" => self.fill(rest),
-            ".org" => self.place(rest),
-            ".align" | ".balign" | ".p2align" => self.align(name, rest, 1),
-            ".balignw" | ".p2alignw" => self.align(name, rest, 2),
-            ".balignl" | ".p2alignl" => self.align(name, rest, 4),
             ".comm" | ".lcomm" => {
                 let (symbol, size) = rest.split_once(',').filter(|_| !rest.starts_with('"'))?;
                 let symbol = symbol.trim();
@@ -208,6 +189,32 @@ impl Text {
         }
     }
 
+    /// Data, as numbers where their values are known.
+    fn data(&mut self, directive: DataDirective, rest: &str) -> Option<()> {
+        match directive {
+            DataDirective::Integers(size) => self.values(integers(size), rest),
+            DataDirective::RepeatedIntegers(size) => self.repeated(integers(size), rest),
+            DataDirective::Floats { double } => self.floats(rest, double, 1),
+            DataDirective::RepeatedFloats { double } => {
+                let (count, value) = rest.split_once(',')?;
+                let count = self.repetitions(count)?;
+                self.floats(value, double, count)
+            }
+            DataDirective::Room(size) => self.rooms(size, rest),
+            DataDirective::Octas => octas(rest).ok()?.into_iter().try_for_each(|value| {
+                [value as i64, (value >> 64) as i64]
+                    .into_iter()
+                    .try_for_each(|half| self.line(format_args!("\t.quad\t{half}")))
+            }),
+            DataDirective::Leb128 { signed } => self.leb128(signed, rest),
+            DataDirective::Strings { zero } => self.strings(rest, zero),
+            DataDirective::Space => self.room(rest),
+            DataDirective::Fill => self.fill(rest),
+            DataDirective::Org => self.place(rest),
+            DataDirective::Align { power, unit } => self.align(power, rest, unit.into()),
+        }
+    }
+
     fn values(&mut self, name: &str, list: &str) -> Option<()> {
         for part in readable_parts(list)? {
             // Each of them has a place of its own, which `.` means.
@@ -218,11 +225,12 @@ impl Text {
         Some(())
     }
 
-    fn leb128(&mut self, name: &str, list: &str) -> Option<()> {
+    fn leb128(&mut self, signed: bool, list: &str) -> Option<()> {
+        let name = if signed { ".sleb128" } else { ".uleb128" };
         for part in readable_parts(list)? {
             for (text, value) in self.expressions(part)? {
                 match value {
-                    Some(value) => self.bytes(&leb128(value, name == ".sleb128"))?,
+                    Some(value) => self.bytes(&leb128(value, signed))?,
                     None => self.line(format_args!("\t{name} {text}"))?,
                 }
             }
@@ -247,7 +255,7 @@ impl Text {
     }
 
     /// `.ds.w count`.
-    fn rooms(&mut self, size: u64, count: &str) -> Option<()> {
+    fn rooms(&mut self, size: u8, count: &str) -> Option<()> {
         let count = self.repetitions(count)?;
         (0..count).try_for_each(|_| self.line(format_args!("\t.zero\t{size}")))
     }
@@ -342,17 +350,17 @@ impl Text {
     }
 
     /// An alignment, with fill values of so many bytes.
-    fn align(&mut self, name: &str, rest: &str, unit: u32) -> Option<()> {
+    fn align(&mut self, power: bool, rest: &str, unit: u32) -> Option<()> {
         let parts: Vec<&str> = rest.split(',').map(str::trim).collect();
         let number = |text: &mut Text, part: &str| match &*text.expressions(part)? {
             [(_, Some(value))] => Some(*value),
             _ => None,
         };
         let value = number(self, parts.first()?)?;
-        let power = match (name, u64::try_from(value).ok()?) {
-            (".p2align" | ".p2alignw" | ".p2alignl", power) => power,
-            (_, 0) => 0,
-            (_, align) if align.is_power_of_two() => align.trailing_zeros().into(),
+        let power = match (power, u64::try_from(value).ok()?) {
+            (true, power) => power,
+            (false, 0) => 0,
+            (false, align) if align.is_power_of_two() => align.trailing_zeros().into(),
             _ => return None,
         };
         let fill = match parts.get(1).filter(|part| !part.is_empty()) {

@@ -147,6 +147,11 @@ mod tests {
         }
         assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
         assert_eq!(printf_buffer("63"), Err("63 bytes cannot be; expected 64 to 4294967295".to_owned()));
+        assert_eq!((instructions("1_000"), instructions("18446744073709551615")), (Ok(1000), Ok(u64::MAX)));
+        let wrong = |text| instructions(text).unwrap_err();
+        for text in ["18446744073709551616", "-1", "", "1e6"] {
+            assert_eq!(wrong(text), format!("expected a whole number, of 64 bits at most, found `{text}`"));
+        }
         assert!(printf_buffer("4G").is_err() && heap("4G").is_ok() && heap("4095").is_err());
         assert_eq!((threads("1024").map(NonZeroUsize::get), threads("1025").is_ok()), (Ok(1024), false));
     }

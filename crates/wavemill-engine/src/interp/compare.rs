@@ -53,17 +53,6 @@ pub(super) fn holds(pred: CmpPred, order: std::cmp::Ordering) -> bool {
 /// Comparisons of other widths; the predicate is in `imm`. Types: 0 and 1: i16 and u16, 2 and 3: i64 and u64.
 struct CompareOther<const TYPE: u8>;
 
-const PREDS: [CmpPred; 8] = [
-    CmpPred::False,
-    CmpPred::Lt,
-    CmpPred::Eq,
-    CmpPred::Le,
-    CmpPred::Gt,
-    CmpPred::Lg,
-    CmpPred::Ge,
-    CmpPred::True,
-];
-
 impl<const TYPE: u8> Body for CompareOther<TYPE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
@@ -91,7 +80,7 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
                 less |= u64::from(lt) << (CHUNK * i);
                 equal |= u64::from(eq) << (CHUNK * i);
             }
-            let bits = match PREDS[(*op).imm as usize & 7] {
+            let bits = match CmpPred::INT[(*op).imm as usize & 7] {
                 CmpPred::Lt => less,
                 CmpPred::Eq => equal,
                 CmpPred::Le => less | equal,
@@ -113,7 +102,7 @@ pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) ->
         if rows { handler::<Compare<F, true>>(tier) } else { handler::<Compare<F, false>>(tier) }
     }
     let signed = matches!(ty, IntType::I32);
-    let code = PREDS.iter().position(|p| *p == pred).unwrap_or(0) as i32;
+    let code = CmpPred::INT.iter().position(|p| *p == pred).unwrap_or(0) as i32;
     if matches!(ty, IntType::I32 | IntType::U32) {
         let fast = match (pred, signed) {
             (CmpPred::Eq, _) => Some(pick::<Eq>(tier, rows)),

@@ -46,6 +46,20 @@ pub enum CmpPred {
     True,
 }
 
+impl CmpPred {
+    /// Those of integer comparisons, in the order of their codes.
+    pub const INT: [CmpPred; 8] = [
+        CmpPred::False,
+        CmpPred::Lt,
+        CmpPred::Eq,
+        CmpPred::Le,
+        CmpPred::Gt,
+        CmpPred::Lg,
+        CmpPred::Ge,
+        CmpPred::True,
+    ];
+}
+
 /// Type of an integer comparison or of the elements of a varying integer operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[allow(missing_docs, reason = "the names say it")]

@@ -29,18 +29,6 @@ const FLOAT: [CmpPred; 16] = [
     CmpPred::True,
 ];
 
-/// Predicates of integer comparisons in the order of their codes.
-const INT: [CmpPred; 8] = [
-    CmpPred::False,
-    CmpPred::Lt,
-    CmpPred::Eq,
-    CmpPred::Le,
-    CmpPred::Gt,
-    CmpPred::Lg,
-    CmpPred::Ge,
-    CmpPred::True,
-];
-
 impl Lifter {
     pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
         let Some(mut valu) = self.valu(inst) else { return Lifted::Unsupported };
@@ -53,7 +41,7 @@ impl Lifter {
                 valu.attrs.imm = i32::from(signals);
                 Op::FloatCmp(FLOAT[code & 15], valu.float_type())
             }
-            0xa0..=0xff => Op::IntCmp(INT[code & 7], valu.int_type()),
+            0xa0..=0xff => Op::IntCmp(CmpPred::INT[code & 7], valu.int_type()),
             _ => return Lifted::Unsupported,
         };
         let mask = valu.dst[0];
