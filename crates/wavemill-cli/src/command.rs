@@ -41,12 +41,13 @@ const HEADING: &str = "Options of all commands";
 /// Run, assemble, disassemble and inspect AMD GPU code on any CPU: no GPU, no driver, no ROCm
 #[derive(Parser, Debug)]
 #[command(name = "wavemill", version, max_term_width = WIDTH, arg_required_else_help = true)]
+#[command(disable_help_flag = true)]
 #[command(after_help = help(), after_long_help = help())]
 struct Cli {
     /// Colours in messages and help
     #[arg(long, global = true, help_heading = HEADING, value_name = "WHEN", default_value_t, hide_default_value = true)]
     color: ColorChoice,
-    /// How messages on the standard error are written: for people; short, with a line for each mistake of a source; or as one JSON object on each line
+    /// Format of messages on the standard error: human, short or json
     #[arg(
         long,
         global = true,
@@ -54,12 +55,16 @@ struct Cli {
         value_name = "FORMAT",
         value_enum,
         default_value_t,
-        hide_default_value = true
+        hide_default_value = true,
+        hide_possible_values = true
     )]
     message_format: Format,
-    /// Write a log to this file, of the level that WAVEMILL_LOG says, or `info`
+    /// Write a log to this file, of the level in WAVEMILL_LOG, or `info`
     #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     log_file: Option<PathBuf>,
+    /// Print help; -h prints less, where there is much
+    #[arg(short, long, global = true, help_heading = HEADING, action = clap::ArgAction::Help)]
+    help: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }
@@ -67,7 +72,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a kernel
-    #[command(after_help = crate::run::help())]
+    #[command(after_help = crate::run::SHORT_HELP, after_long_help = crate::run::help())]
     Run(Box<crate::run::RunArgs>),
     /// Assemble a source into a code object, without LLVM
     #[command(after_help = crate::asm::HELP)]

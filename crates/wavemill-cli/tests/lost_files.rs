@@ -98,7 +98,7 @@ fn a_log_is_not_what_the_command_writes() {
     assert!(both(&[&RUN[..], &["--out", "c=f.npy"]].concat(), "./f.npy").contains("is --out, too"));
     assert!(!folder.0.join("f.npy").exists());
     both(&[&RUN[..], &["--trace", "--trace-file", "t"]].concat(), "t");
-    both(&[&RUN[..], &["--coverage", "t"]].concat(), "t");
+    both(&[&RUN[..], &["--isa-coverage", "t"]].concat(), "t");
     both(&["asm", "source.s", "--target", "gfx942", "--out", "x.o"], "x.o");
     std::fs::create_dir_all(folder.0.join("pages/man")).unwrap();
     both(&["man", "--out", "pages/man"], "pages/man/wavemill-run.1");

@@ -175,12 +175,17 @@ fn wrong_input() {
 fn help_pages() {
     let folder = Folder::new("help");
     for page in
-        [&["--help"][..], &["run", "--help"], &["dis", "--help"], &["info", "--help"], &["bench", "--help"]]
+        [&["--help"][..], &["run", "-h"], &["run", "--help"], &["dis", "--help"], &["info", "--help"], &["bench", "--help"]]
     {
         let output = folder.run(page);
         assert!(output.status.success());
-        insta::assert_snapshot!(page.join("_").replace("--", ""), String::from_utf8_lossy(&output.stdout));
+        let name = page.join("_").replace("--", "").replace("-h", "short_help");
+        insta::assert_snapshot!(name, String::from_utf8_lossy(&output.stdout));
     }
+    // The short one is one screen.
+    let short = folder.run(&["run", "-h"]).stdout;
+    let lines: Vec<String> = String::from_utf8_lossy(&short).lines().map(str::to_owned).collect();
+    assert!(lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
     let version = folder.run(&["--version"]);
     assert_eq!(String::from_utf8_lossy(&version.stdout), format!("wavemill {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -220,37 +220,41 @@ fn coverage_grows_from_run_to_run() {
     folder.object("gfx942", "transpose");
     let read =
         || objects(&std::fs::read_to_string(folder.0.join("c.json")).unwrap().replace('\n', " "))[0].clone();
-    let first = err(&expect(&folder, 0, &with(&["--coverage", "c.json"])));
+    for old in [&["--coverage", "c.json"][..], &["--coverage=c.json"], &["--coverage"]] {
+        let refused = err(&expect(&folder, 2, &with(old)));
+        assert!(refused.starts_with("error: --coverage is called --isa-coverage now\n"), "{refused}");
+    }
+    let first = err(&expect(&folder, 0, &with(&["--isa-coverage", "c.json"])));
     assert!(first.lines().last().unwrap().starts_with("wrote c.json: executed are "), "{first}");
     assert!(first.contains(" rows of gfx906 ("), "{first}");
     let one = read();
     assert_eq!(one["targets"]["gfx906"]["s_endpgm"], 6);
-    expect(&folder, 0, &with(&["--coverage", "c.json", "--repeat", "2"]));
+    expect(&folder, 0, &with(&["--isa-coverage", "c.json", "--repeat", "2"]));
     assert_eq!(read()["targets"]["gfx906"]["s_endpgm"], 18);
     let other =
         ["run", "transpose.co", "--grid", "1", "in:f32[16,16]", "out:f32[16,16]", "width=16", "height=16"];
-    let last = err(&expect(&folder, 0, &[&other[..], &["--coverage", "c.json"]].concat()));
+    let last = err(&expect(&folder, 0, &[&other[..], &["--isa-coverage", "c.json"]].concat()));
     assert!(last.contains(" rows of gfx906 (") && last.contains(" rows of gfx942 ("), "{last}");
     let both = read();
     assert!(both["targets"]["gfx942"]["ds_write_b32"].as_u64().unwrap() > 0, "{both}");
     assert_eq!(both["targets"]["gfx906"]["s_endpgm"], 18);
 
     // A fault counts nothing, and leaves the file; what is no such file is left alone, before anything runs.
-    let mut fault = with(&["--coverage", "c.json"]);
+    let mut fault = with(&["--isa-coverage", "c.json"]);
     fault[9] = "n=100000";
     fault[3] = "400";
     expect(&folder, 4, &fault);
     assert_eq!(read(), both);
     folder.file("d.json", "{}");
-    let refused = err(&expect(&folder, 3, &with(&["--coverage", "d.json"])));
-    assert!(refused.starts_with("error: --coverage d.json: it is no file of coverage\n"), "{refused}");
+    let refused = err(&expect(&folder, 3, &with(&["--isa-coverage", "d.json"])));
+    assert!(refused.starts_with("error: --isa-coverage d.json: it is no file of coverage\n"), "{refused}");
     assert_eq!(std::fs::read(folder.0.join("d.json")).unwrap(), b"{}");
 }
 
 #[test]
 fn runs_at_the_same_time_add_to_one_file() {
     let folder = add_folder("coverage_shared");
-    let all = with(&["--coverage", "c.json"]);
+    let all = with(&["--isa-coverage", "c.json"]);
     let start = |_| folder.command().args(&all).stderr(std::process::Stdio::null()).spawn().unwrap();
     let mut running: Vec<_> = (0..6).map(start).collect();
     for one in &mut running {
@@ -274,9 +278,9 @@ fn coverage_is_refused_where_it_cannot_be_written() {
         ("plain/c.json", if cfg!(unix) { "Not a directory" } else { "" }),
         ("inner", "is a directory"),
     ] {
-        let output = expect(&folder, 3, &with(&["--coverage", file, "--out", "c=c.npy"]));
+        let output = expect(&folder, 3, &with(&["--isa-coverage", file, "--out", "c=c.npy"]));
         let text = err(&output);
-        assert!(text.starts_with(&format!("error: --coverage {file}: {why}")), "{text}");
+        assert!(text.starts_with(&format!("error: --isa-coverage {file}: {why}")), "{text}");
         assert!(!text.contains("workgroup"), "a launch was announced: {text}");
         assert!(!folder.0.join("c.npy").exists());
     }

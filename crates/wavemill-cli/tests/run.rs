@@ -538,13 +538,13 @@ fn what_is_written_is_not_what_is_read() {
     let cases: [(&[&str], &str); 6] = [
         (&trace("./vector_add.co"), "--trace-file: `./vector_add.co` is the file to run, too"),
         (&trace("a.bin"), "--trace-file: `a.bin` is a file with the contents of an argument, too"),
-        (&["--coverage", "vector_add.co"], "--coverage: `vector_add.co` is the file to run, too"),
-        (&["--coverage", "c.npy", "--out", "c=c.npy"], "--coverage: `c.npy` is --out, too"),
+        (&["--isa-coverage", "vector_add.co"], "--isa-coverage: `vector_add.co` is the file to run, too"),
+        (&["--isa-coverage", "c.npy", "--out", "c=c.npy"], "--isa-coverage: `c.npy` is --out, too"),
         (
             &["--log-file", "vector_add.co"],
             "--log-file: `vector_add.co` is there already and is no log, so it is not overwritten",
         ),
-        (&["--coverage", "l", "--log-file", "./l"], "--log-file: `./l` is --coverage, too"),
+        (&["--isa-coverage", "l", "--log-file", "./l"], "--log-file: `./l` is --isa-coverage, too"),
     ];
     for (options, message) in cases {
         let output = expect(&folder, 2, &[&line[..], &args, options].concat());
@@ -557,9 +557,9 @@ fn what_is_written_is_not_what_is_read() {
     {
         // A link to where nothing is yet.
         std::os::unix::fs::symlink("c.npy", folder.0.join("link")).unwrap();
-        let both = ["--coverage", "link", "--out", "c=c.npy"];
+        let both = ["--isa-coverage", "link", "--out", "c=c.npy"];
         let output = expect(&folder, 2, &[&line[..], &args, &both].concat());
-        assert!(err(&output).starts_with("error: --coverage: `link` is --out, too\n"), "{}", err(&output));
+        assert!(err(&output).starts_with("error: --isa-coverage: `link` is --out, too\n"), "{}", err(&output));
     }
     // A buffer may replace the file that it was made from.
     expect(&folder, 0, &[&line[..], &args, &["--out", "a=a.bin"]].concat());

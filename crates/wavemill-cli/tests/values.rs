@@ -47,11 +47,11 @@ fn keys_and_options_take_the_same_values() {
         ("printf-buffer", &["64", "64K", "4294967295"], &["0", "4", "63", "8G", "4294967296", "-1"]),
         ("threads", &["1", "1024"], &["0", "1025", "5000", "99999", "-1"]),
         ("repeat", &["1", "2"], &["0", "-1", "4294967296"]),
-        ("dynamic-lds", &["0", "64"], &["-1", "4294967296"]),
+        ("dynamic-lds", &["0", "64", "16K"], &["-1", "4294967296", "4G"]),
         ("timeout", &["10", "1e6"], &["0", "-1", "1e300", "nan"]),
     ] {
         let option = |value: &str| format!("--{name}={value}");
-        let bytes = name == "heap" || name == "printf-buffer";
+        let bytes = ["heap", "printf-buffer", "dynamic-lds"].contains(&name);
         // Numbers as numbers, and what is none as the text of the option.
         let key = |value: &str| match value.parse::<f64>() {
             Ok(_) => format!("{name} = {value}"),

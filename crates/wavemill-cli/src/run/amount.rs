@@ -74,7 +74,7 @@ fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
     match (sizes.contains(&size), *sizes.end()) {
         (true, _) => Ok(size),
         (false, u64::MAX) => Err(format!("{size} bytes are too few; expected {} or more", sizes.start())),
-        (false, most) => Err(format!("{size} bytes cannot be; expected {} to {most}", sizes.start())),
+        (false, most) => Err(format!("{size} bytes are not possible; expected {} to {most}", sizes.start())),
     }
 }
 
@@ -86,6 +86,12 @@ pub(crate) fn printf_buffer(text: &str) -> Result<u64, String> {
 /// Reads the bytes of `--heap`.
 pub(crate) fn heap(text: &str) -> Result<u64, String> {
     bytes(text, &HEAP_SIZES)
+}
+
+/// Reads the bytes of `--dynamic-lds` and of dynamic LDS as an argument.
+pub(crate) fn lds(text: &str) -> Result<u32, String> {
+    let size = bytes(text, &(0..=u64::from(u32::MAX)))?;
+    u32::try_from(size).map_err(|_| format!("{size} bytes are more than 32 bits can count"))
 }
 
 /// Reads the number of `--threads`.
@@ -146,12 +152,13 @@ mod tests {
             assert!(heap(text).is_err() && printf_buffer(text).is_err(), "{text}");
         }
         assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
-        assert_eq!(printf_buffer("63"), Err("63 bytes cannot be; expected 64 to 4294967295".to_owned()));
+        assert_eq!(printf_buffer("63"), Err("63 bytes are not possible; expected 64 to 4294967295".to_owned()));
         assert_eq!((instructions("1_000"), instructions("18446744073709551615")), (Ok(1000), Ok(u64::MAX)));
         let wrong = |text| instructions(text).unwrap_err();
         for text in ["18446744073709551616", "-1", "", "1e6"] {
             assert_eq!(wrong(text), format!("expected a whole number, of 64 bits at most, found `{text}`"));
         }
+        assert_eq!((lds("64K"), lds("0"), lds("4G").is_err()), (Ok(65_536), Ok(0), true));
         assert!(printf_buffer("4G").is_err() && heap("4G").is_ok() && heap("4095").is_err());
         assert_eq!((threads("1024").map(NonZeroUsize::get), threads("1025").is_ok()), (Ok(1024), false));
     }

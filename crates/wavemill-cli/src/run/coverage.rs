@@ -1,4 +1,4 @@
-//! `--coverage`: a file of the rows of the instruction table that runs have executed.
+//! `--isa-coverage`: a file of the rows of the instruction table that runs have executed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,12 +54,12 @@ fn parse(text: &str) -> Result<Targets, String> {
 fn read(name: &str, turn: &Turn<'_>) -> Result<Targets, Failure> {
     let text = turn.read().map_err(|error| failed(name, error))?;
     text.map_or(Ok(Targets::new()), |text| parse(&text)).map_err(|why| {
-        failed(name, why).help("Name a file that an earlier run with --coverage wrote, or a new one.")
+        failed(name, why).help("Name a file that an earlier run with --isa-coverage wrote, or a new one.")
     })
 }
 
 fn failed(name: &str, why: impl fmt::Display) -> Failure {
-    Failure::input(format!("--coverage {name}: {why}"))
+    Failure::input(format!("--isa-coverage {name}: {why}"))
 }
 
 impl Coverage {

@@ -75,7 +75,7 @@ impl Job {
         }
         let trace = self.trace.as_ref().and_then(|trace| trace.file.as_deref());
         let rest = [
-            ("--coverage", self.coverage.as_deref()),
+            ("--isa-coverage", self.coverage.as_deref()),
             ("--trace-file", trace),
             ("--log-file", logging::path()),
         ];

@@ -6,7 +6,7 @@ const HELP: &str = "\
 Arguments of the kernel:
   name:type[count]=contents   a buffer: y:f32[1024]=zeros, img:u8[480,640,3]=@photo.npy
   name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
-  name=local:4096             a __local pointer (dynamic LDS) of that many bytes
+  name=local:4096             a __local pointer (dynamic LDS) of that many bytes; also local:4K
   name=&other                 the same buffer once more, or that of an earlier launch
   name=bytes:00ff             a structure by value; also name=@file.bin
 
@@ -28,6 +28,11 @@ Examples:
   wavemill run k.toml --expect y=ref.npy --tolerance rel=1e-6 --out y=y.npy --stats
 
 Results go to the standard output, everything else to the standard error.";
+
+/// What the short help ends with.
+pub(crate) const SHORT_HELP: &str = "\
+Example: wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros n:i32=1024 --print 'y[:4]'
+--help has all options, the forms of arguments, examples and exit codes.";
 
 /// What the help page ends with.
 pub(crate) fn help() -> String {

@@ -124,6 +124,7 @@ impl Job {
 
     /// The same, with a launch file that has been read.
     pub(crate) fn with(args: &RunArgs, file: Option<LaunchFile>) -> Result<Job, Failure> {
+        args.check_names()?;
         let here = Path::new("");
         let base = file.as_ref().and_then(|_| args.file.parent()).unwrap_or(here);
         let in_file = |failure: Failure| failure.within(args.file.display());
@@ -160,7 +161,7 @@ impl Job {
             launches: Vec::new(),
             end: Wanted::default(),
             stats: args.stats,
-            coverage: args.coverage.clone(),
+            coverage: args.isa_coverage.clone(),
             trace: None,
             timeout: args.timeout,
             printf_buffer: args.printf_buffer,
@@ -404,10 +405,9 @@ impl LaunchJob {
             self.offset = offset.offset().map_err(|failure| failure.within("offset"))?;
         }
         if args.dynamic_lds.is_none() {
-            let bytes = table.dynamic_lds.map_or(0, Whole::get);
-            self.dynamic_lds = u32::try_from(bytes).map_err(|_| {
-                Failure::usage(format!("dynamic-lds: {bytes} bytes are more than 32 bits can count"))
-            })?;
+            let bytes = table.dynamic_lds.as_ref().map(|bytes| amount::lds(&bytes.text())).transpose();
+            self.dynamic_lds =
+                bytes.map_err(|why| Failure::usage(format!("dynamic-lds: {why}")))?.unwrap_or(0);
         }
         self.cooperative |= table.cooperative.unwrap_or(false);
         let repeat = table.repeat.map(|n| amount::times(&n.get().to_string())).transpose();

@@ -37,7 +37,7 @@ use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
 use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
 
-pub(crate) use help::help;
+pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
 
 use crate::failure::{Exit, Failure};

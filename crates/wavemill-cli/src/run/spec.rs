@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::amount;
 use super::element::Element;
 use super::fill::Fill;
 use crate::failure::Failure;
@@ -65,8 +66,7 @@ impl Init {
     fn parse(text: &str, base: &Path) -> Result<Init, Failure> {
         let text = text.trim();
         if let Some(size) = text.strip_prefix("local:") {
-            let fail = || Failure::usage(format!("`{size}` is no size in bytes; expected local:4096"));
-            return size.trim().replace('_', "").parse().map(Init::Local).map_err(|_| fail());
+            return amount::lds(size.trim()).map(Init::Local).map_err(Failure::usage);
         }
         if let Some(name) = text.strip_prefix('&') {
             return Ok(Init::Same(name.trim().to_owned()));
@@ -184,6 +184,7 @@ mod tests {
         assert_eq!(parse("u32=5").element, Some(Element::U32));
         assert_eq!(parse("tmp=local:4096").init, Init::Local(4096));
         assert_eq!(parse("local:64").init, Init::Local(64));
+        assert_eq!(parse("local:16K").init, Init::Local(16 << 10));
         assert_eq!(parse("b=&a").init, Init::Same("a".to_owned()));
         assert_eq!(parse("s=bytes:00_ff").init, Init::Bytes(vec![0, 255]));
     }
