@@ -3,11 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use wavemill_object::name::near_names;
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{Limits, TargetId};
 
 use crate::failure::Failure;
 use crate::input;
+use crate::names;
 use crate::run::text::Plural;
 
 /// Options of `wavemill info`.
@@ -15,7 +17,7 @@ use crate::run::text::Plural;
 pub(crate) struct InfoArgs {
     /// Code object, offload bundle, or host program or library with GPU code in it
     file: PathBuf,
-    /// Only kernels whose name, mangled or not, contains this text
+    /// Only kernels whose name, mangled or not, contains this text, or that have it in another spelling
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
     /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
@@ -34,7 +36,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         && !report.has_errors()
     {
         let file = args.file.display();
-        return Err(Failure::usage(format!("{file}: no kernel's name contains `{text}`"))
+        let all = Filter { kernel: None, ..filter };
+        let all = FileReport::new(&bytes, &all, &Limits::default()).ok();
+        let kernels = all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str());
+        let hint = names::did_you_mean(&near_names(text, kernels, 3));
+        return Err(Failure::usage(format!("{file}: no kernel's name contains `{text}`{hint}"))
             .help(format!("`wavemill info {file}` lists them all.")));
     }
     let mut out = BufWriter::new(std::io::stdout().lock());

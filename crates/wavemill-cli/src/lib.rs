@@ -13,6 +13,7 @@ mod isa;
 mod logging;
 mod mc;
 mod message;
+mod names;
 mod run;
 mod shell;
 mod symbolic;

@@ -174,9 +174,14 @@ fn wrong_input() {
 #[test]
 fn help_pages() {
     let folder = Folder::new("help");
-    for page in
-        [&["--help"][..], &["run", "-h"], &["run", "--help"], &["dis", "--help"], &["info", "--help"], &["bench", "--help"]]
-    {
+    for page in [
+        &["--help"][..],
+        &["run", "-h"],
+        &["run", "--help"],
+        &["dis", "--help"],
+        &["info", "--help"],
+        &["bench", "--help"],
+    ] {
         let output = folder.run(page);
         assert!(output.status.success());
         let name = page.join("_").replace("--", "").replace("-h", "short_help");

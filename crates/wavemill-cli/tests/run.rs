@@ -1,6 +1,8 @@
 //! `wavemill run` from the command line to the results.
 
 mod common;
+#[path = "run/names.rs"]
+mod names;
 
 use std::process::Output;
 
@@ -559,7 +561,11 @@ fn what_is_written_is_not_what_is_read() {
         std::os::unix::fs::symlink("c.npy", folder.0.join("link")).unwrap();
         let both = ["--isa-coverage", "link", "--out", "c=c.npy"];
         let output = expect(&folder, 2, &[&line[..], &args, &both].concat());
-        assert!(err(&output).starts_with("error: --isa-coverage: `link` is --out, too\n"), "{}", err(&output));
+        assert!(
+            err(&output).starts_with("error: --isa-coverage: `link` is --out, too\n"),
+            "{}",
+            err(&output)
+        );
     }
     // A buffer may replace the file that it was made from.
     expect(&folder, 0, &[&line[..], &args, &["--out", "a=a.bin"]].concat());

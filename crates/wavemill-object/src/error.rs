@@ -73,6 +73,14 @@ pub enum Error {
         /// The entries of the container.
         available: Vec<String>,
     },
+    /// Several kernels fit a name alike.
+    #[error("`{name}` can be {}; add scopes, template arguments or parameters", Names(.kernels))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The symbols of the kernels.
+        kernels: Vec<String>,
+    },
     /// Something inside of the file could not be read.
     #[error("in {place}: {source}")]
     Within {
@@ -101,6 +109,23 @@ struct Advice<'a>(&'a str);
 impl fmt::Display for Advice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, "; {}", self.0) }
+    }
+}
+
+/// Prints the readable names of symbols, shortened when there are many.
+struct Names<'a>(&'a [String]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        let readable =
+            |symbol: &String| format!("`{}`", crate::demangle(symbol).unwrap_or_else(|| symbol.clone()));
+        let shown: Vec<String> = self.0.iter().take(SHOWN).map(readable).collect();
+        f.write_str(&shown.join(" or "))?;
+        match self.0.len() - shown.len() {
+            0 => Ok(()),
+            more => write!(f, " or {more} more"),
+        }
     }
 }
 

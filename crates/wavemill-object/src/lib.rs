@@ -44,6 +44,7 @@ mod elf;
 mod error;
 mod limits;
 mod metadata;
+pub mod name;
 pub mod report;
 mod sniff;
 mod target;
@@ -51,7 +52,7 @@ mod unlink;
 pub mod write;
 
 pub use container::Container;
-pub use demangle::{demangle, is_called};
+pub use demangle::demangle;
 pub use descriptor::{
     DescriptorBuilder, Directive, DirectiveDefault, DirectiveError, DirectiveSupport, Field, Inexpressible,
     KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2, Rsrc3Gfx10,
@@ -67,5 +68,6 @@ pub use metadata::{
     Access, AddressSpace, Argument, KernelMetadata, Metadata, MetadataError, Value, ValueKind,
     assemble_metadata, disassemble_metadata,
 };
+pub use name::is_called;
 pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};
 pub use unlink::{GotEntry, LeftOut, Unlinked, unlink};

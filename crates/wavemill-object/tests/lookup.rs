@@ -70,6 +70,32 @@ fn only_the_code_object_with_the_kernel_is_read() {
     assert!(matches!(error, Error::NoMatch { .. }), "{error}");
 }
 
+/// Names that leave something out are looked for in all code objects that can have them, and nowhere else.
+#[test]
+fn names_of_the_source_are_found_among_all_code_objects() {
+    let good = fixture("gfx906-v4.co");
+    let named = |symbol: &[u8; 9]| replaced(good.clone(), b"scale_add", symbol);
+    // fill(int), fill(unsigned int), and one that cannot be read.
+    let objects =
+        [named(b"_Z4fillPi"), named(b"_Z4fillPj"), spoiled(named(b"something")), named(b"_Z4fillPi")];
+    let file = objects.iter().map(|object| bundle("gfx906", object)).collect::<Vec<_>>().concat();
+    let container = Container::parse(&file).unwrap();
+    let limits = Limits::default();
+    let device: TargetId = "gfx906".parse().unwrap();
+    for (name, index, symbol) in
+        [("fill(int *)", 0, "_Z4fillPi"), ("fill(unsigned*)", 1, "_Z4fillPj"), ("_Z4fillPj", 1, "_Z4fillPj")]
+    {
+        let found = container.find_kernel(&device, name, &limits).unwrap().unwrap();
+        assert_eq!((found.selected.bundle, found.kernel.as_str()), (index, symbol), "{name}");
+        assert_eq!(found.bytes, objects[index], "{name}");
+    }
+    let error = container.find_kernel(&device, "fill", &limits).unwrap_err();
+    let wanted =
+        "`fill` can be `fill(int*)` or `fill(unsigned int*)`; add scopes, template arguments or parameters";
+    assert_eq!(error.to_string(), wanted);
+    assert_eq!(container.find_kernel(&device, "fill(float*)", &limits).unwrap(), None);
+}
+
 #[test]
 fn kernels_are_found_in_compressed_bundles() {
     let data = fixture("host-library.so");

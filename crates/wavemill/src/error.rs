@@ -43,12 +43,14 @@ pub enum Error {
         available: String,
     },
     /// There is no kernel of that name.
-    #[error("no kernel `{name}` in the code object; it has {available}")]
+    #[error("no kernel `{name}` in the code object{}; it has {available}", DidYouMean(near))]
     NoKernel {
         /// The name that was asked for.
         name: String,
         /// Kernels of the code object.
         available: String,
+        /// Names that may have been meant, the likeliest first.
+        near: Vec<String>,
     },
     /// The size of the device heap was set too late.
     #[error(
@@ -168,6 +170,18 @@ pub enum ArgumentError {
     /// The code object does not say what the parameters are.
     #[error("the code object has no metadata for it; pass the kernel argument segment as raw bytes")]
     NoMetadata,
+}
+
+/// `, did you mean NAME?`, if there are names.
+struct DidYouMean<'a>(&'a [String]);
+
+impl std::fmt::Display for DidYouMean<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            names => write!(f, " (did you mean `{}`?)", names.join("`, `")),
+        }
+    }
 }
 
 /// What a grid that was stopped still had to do.

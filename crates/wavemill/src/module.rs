@@ -8,7 +8,9 @@ use wavemill_isa::gcn::decode;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
-    ValueKind, container::ContainerKind, is_called,
+    ValueKind,
+    container::ContainerKind,
+    name::{Match, Search, near_names},
 };
 
 use crate::buffer::Buffer;
@@ -69,16 +71,17 @@ fn select<'a>(file: &'a [u8], device: &TargetId, limits: &Limits) -> Result<Cow<
 }
 
 /// That there is no kernel of that name, with the first of those that there are.
-fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str>) -> Error {
+fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str> + Clone) -> Error {
     /// Kernels to name.
     const NAMED: usize = 20;
+    let near = near_names(name, kernels.clone(), 3);
     let more = kernels.len().saturating_sub(NAMED);
     let names: Vec<&str> = kernels.take(NAMED).collect();
     let mut available = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     if more > 0 {
         available.push_str(&format!(" and {more} more"));
     }
-    Error::NoKernel { name: name.to_owned(), available }
+    Error::NoKernel { name: name.to_owned(), available, near }
 }
 
 impl Module {
@@ -94,12 +97,13 @@ impl Module {
         Module::load_object(device, &bytes, &limits)
     }
 
-    /// Loads the code object of a file that fits the device and has the kernel of that name (mangled, or demangled with
-    /// or without parameters): libraries have one for each of their source files. Of a file that is mapped into memory
-    /// only a small part is read.
+    /// Loads the code object of a file that fits the device and has the kernel of that name, which may be written as for
+    /// [`Module::kernel`]: libraries have one for each of their source files. Of a file that is mapped into memory only a
+    /// small part is read.
     ///
     /// # Errors
-    /// As [`Module::load`], and [`Error::NoKernel`] if no code object that fits has the kernel.
+    /// As [`Module::load`], [`Error::NoKernel`] if no code object that fits has the kernel, and an [`Error::Object`] if the
+    /// name fits several kernels alike.
     pub fn with_kernel(device: &Device, file: &[u8], name: &str) -> Result<Module> {
         let limits = Limits::default();
         let container = Container::parse(file)?;
@@ -191,20 +195,24 @@ impl Module {
         (0..self.0.kernels.len()).map(|index| Kernel { module: self.0.clone(), index })
     }
 
-    /// The kernel with that name: mangled, demangled with or without parameters, or its descriptor's symbol.
+    /// The kernel that a name stands for ([`wavemill_object::name`]): its symbol or that of its descriptor, or the name in
+    /// the source, in any spelling, without scopes, template arguments and parameters that nothing else needs to be told
+    /// apart from. What fits exactly wins.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] if there is none.
+    /// [`Error::NoKernel`] if there is none, and an [`Error::Object`] if several fit alike.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let position = self
-            .0
-            .kernels
-            .iter()
-            .position(|k| k.name == name || k.symbol == name)
-            .or_else(|| self.0.kernels.iter().position(|k| is_called(&k.name, name)));
-        match position {
-            Some(index) => Ok(Kernel { module: self.0.clone(), index }),
-            None => Err(no_kernel(name, self.0.kernels.iter().map(|k| k.name.as_str()))),
+        let mut search = Search::new(name);
+        for (index, kernel) in self.0.kernels.iter().enumerate() {
+            search.add(&kernel.name, || index);
+        }
+        match search.finish() {
+            Match::One(index) => Ok(Kernel { module: self.0.clone(), index }),
+            Match::None => Err(no_kernel(name, self.0.kernels.iter().map(|k| k.name.as_str()))),
+            Match::Several(all) => {
+                let kernels = all.iter().map(|index| self.0.kernels[*index].name.clone()).collect();
+                Err(Error::Object(wavemill_object::Error::Ambiguous { name: name.to_owned(), kernels }))
+            }
         }
     }
 

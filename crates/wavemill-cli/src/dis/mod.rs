@@ -13,12 +13,13 @@ use std::path::PathBuf;
 
 use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::ContainerKind;
-use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, demangle, may_define, unlink};
+use wavemill_object::name::{Match, Search, near_names};
+use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
-use crate::failure::{Failure, Printable};
+use crate::failure::Failure;
 use crate::input;
 use crate::message::{self, Kind};
-use crate::run::text::nearest;
+use crate::names;
 
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
@@ -116,10 +117,12 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         out.flush()?;
         return Ok(());
     }
+    // What is asked for, as the symbol table has it.
+    let symbol = args.symbol(&bytes, &file).map_err(failed)?;
     let mut found = false;
     let left_out = each_object(&bytes, args.target.as_ref(), |id, object| {
         // Of a library with hundreds of code objects only those are read that can have it.
-        if args.kernel.as_ref().is_some_and(|kernel| !may_define(object, kernel)) {
+        if symbol.as_ref().is_some_and(|symbol| !may_define(object, symbol)) {
             return Ok(());
         }
         let name = match id {
@@ -129,15 +132,14 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         match args.format {
             ListingFormat::Asm => {
                 let unlinked = unlink(object).map_err(|error| Failure::input(error.to_string()))?;
-                found |= source::write(&mut out, &name, &unlinked, &args.source_options())?;
+                let options = SourceOptions { only: symbol.as_deref(), ..args.source_options() };
+                found |= source::write(&mut out, &name, &unlinked, &options)?;
                 out.flush()?;
             }
             ListingFormat::Listing => {
-                if listing::write_object(&mut out, &name, object, args.kernel.as_deref())? {
-                    found = true;
-                    // The rest of the file may take longer than what was asked for.
-                    out.flush()?;
-                }
+                found |= listing::write_object(&mut out, &name, object, symbol.as_deref())?;
+                // The rest of the file may take longer than what was asked for.
+                out.flush()?;
             }
             ListingFormat::Objdump => {
                 objdump::write_object(&mut out, &name, object, args.symbolize_operands)?;
@@ -149,35 +151,47 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if let Some(text) = left_out {
         message::say(Kind::Note, &text);
     }
-    if let Some(name) = &args.kernel
-        && !found
-    {
-        let mut names: Vec<String> = Vec::new();
-        // Objects that cannot be read have no names to suggest.
-        let _ = each_object(&bytes, args.target.as_ref(), |_, object| {
-            names.extend(sections::functions(object));
-            Ok(())
-        });
-        let readable: Vec<String> = names.iter().filter_map(|name| demangle(name)).collect();
-        let known = names.iter().chain(&readable).map(String::as_str);
-        let near = nearest(name, known, 3);
-        let near: Vec<String> = near.into_iter().map(|name| format!("`{}`", Printable(name))).collect();
-        let hint =
-            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-        return Err(Failure::usage(format!("{file}: there is no kernel or function `{name}`{hint}"))
-            .help(format!("`wavemill info {file}` lists the kernels.")));
+    match &args.kernel {
+        Some(name) if !found => Err(failed(args.no_function(name, &bytes, &file))),
+        _ => Ok(out.flush()?),
     }
-    out.flush()?;
-    Ok(())
 }
 
 impl DisArgs {
     fn source_options(&self) -> SourceOptions<'_> {
-        SourceOptions {
-            addresses: !self.no_show_raw_insn,
-            only: self.kernel.as_deref(),
-            ..SourceOptions::default()
+        SourceOptions { addresses: !self.no_show_raw_insn, ..SourceOptions::default() }
+    }
+
+    /// The symbol that `--kernel` stands for, if it is given.
+    fn symbol(&self, bytes: &[u8], file: &str) -> Result<Option<String>, Failure> {
+        let Some(name) = &self.kernel else { return Ok(None) };
+        let mut search = Search::new(name);
+        each_object(bytes, self.target.as_ref(), |_, object| {
+            if !search.is_certain() && may_define(object, name) {
+                for symbol in sections::functions(object) {
+                    search.add(&symbol, || symbol.clone());
+                }
+            }
+            Ok(())
+        })?;
+        match search.finish() {
+            Match::One(symbol) => Ok(Some(symbol)),
+            Match::Several(all) => Err(names::ambiguous(name, "functions", all.iter().map(String::as_str))),
+            Match::None => Err(self.no_function(name, bytes, file)),
         }
+    }
+
+    /// That there is no function of that name.
+    fn no_function(&self, name: &str, bytes: &[u8], file: &str) -> Failure {
+        let mut known: Vec<String> = Vec::new();
+        // Objects that cannot be read have no names to suggest.
+        let _ = each_object(bytes, self.target.as_ref(), |_, object| {
+            known.extend(sections::functions(object));
+            Ok(())
+        });
+        let hint = names::did_you_mean(&near_names(name, known.iter().map(String::as_str), 3));
+        Failure::usage(format!("there is no kernel or function `{name}`{hint}"))
+            .help(format!("`wavemill info {file}` lists the kernels."))
     }
 }
 

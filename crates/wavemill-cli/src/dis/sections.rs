@@ -68,7 +68,7 @@ pub(super) fn functions(data: &[u8]) -> Vec<String> {
     let sections = Sections::read(data).map(|sections| sections.list).unwrap_or_default();
     let symbols = sections.iter().filter(|section| section.code).flat_map(|section| &section.symbols);
     symbols
-        .filter(|symbol| matches!(symbol.kind, STT_FUNC | STT_LEGACY_KERNEL))
+        .filter(|symbol| matches!(symbol.kind, STT_FUNC | STT_LEGACY_KERNEL | STT_NOTYPE))
         .map(|symbol| String::from_utf8_lossy(symbol.name).into_owned())
         .collect()
 }

@@ -152,7 +152,10 @@ mod tests {
             assert!(heap(text).is_err() && printf_buffer(text).is_err(), "{text}");
         }
         assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
-        assert_eq!(printf_buffer("63"), Err("63 bytes are not possible; expected 64 to 4294967295".to_owned()));
+        assert_eq!(
+            printf_buffer("63"),
+            Err("63 bytes are not possible; expected 64 to 4294967295".to_owned())
+        );
         assert_eq!((instructions("1_000"), instructions("18446744073709551615")), (Ok(1000), Ok(u64::MAX)));
         let wrong = |text| instructions(text).unwrap_err();
         for text in ["18446744073709551616", "-1", "", "1e6"] {

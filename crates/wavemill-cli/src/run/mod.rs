@@ -35,7 +35,9 @@ use std::path::{Path, PathBuf};
 
 use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
-use wavemill_object::{CodeObject, Container, Limits, Processor, container::ContainerKind};
+use wavemill_object::container::ContainerKind;
+use wavemill_object::name::{Match, near_names};
+use wavemill_object::{CodeObject, Container, Limits, Processor};
 
 pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
@@ -43,6 +45,7 @@ pub(crate) use options::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
+use crate::names;
 use buffers::Buffers;
 use geometry::Geometry;
 use job::{Job, LaunchJob, label};
@@ -50,7 +53,7 @@ use launch_file::LaunchFile;
 use plan::Known;
 use session::{Checks, Prepared, Session};
 use spec::ArgSpec;
-use text::{Plural, closest};
+use text::Plural;
 use watch::Watch;
 
 /// Kernels that a message lists.
@@ -293,7 +296,7 @@ fn find<'a>(
                 }
             }));
         }
-        let kernel = match wanted(&object, launch) {
+        let kernel = match wanted(&object, launch)? {
             Some(kernel) => kernel,
             None => {
                 let mut contents = Contents::default();
@@ -324,8 +327,14 @@ fn find<'a>(
             }
         }
     };
+    let failed_name = |error| match error {
+        wavemill_object::Error::Ambiguous { name, kernels } => {
+            names::ambiguous(&name, "kernels", kernels.iter().map(String::as_str))
+        }
+        error => failed(error),
+    };
     if let Some(name) = &launch.kernel
-        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed)?
+        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed_name)?
     {
         let index = found.selected.bundle;
         return Ok(Found { target, index, kernel: found.kernel, bytes: found.bytes });
@@ -336,9 +345,6 @@ fn find<'a>(
     for (index, one) in selected.iter().enumerate() {
         let bytes = container.read(one, &limits).map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
-        if let Some(kernel) = wanted(&object, launch) {
-            return Ok(Found { target, index: one.bundle, kernel, bytes });
-        }
         all.add(&object, index);
     }
     let (index, kernel) = choose(all, launch, several)?;
@@ -347,10 +353,16 @@ fn find<'a>(
 }
 
 /// The name of the kernel that was asked for, if the code object has it.
-fn wanted(object: &CodeObject<'_>, launch: &LaunchJob) -> Option<String> {
-    let name = launch.kernel.as_deref()?;
-    let kernel = object.kernel(name.strip_suffix(".kd").unwrap_or(name))?;
-    Some(kernel.name.clone())
+fn wanted(object: &CodeObject<'_>, launch: &LaunchJob) -> Result<Option<String>, Failure> {
+    let Some(name) = launch.kernel.as_deref() else { return Ok(None) };
+    match object.find_kernel(name) {
+        Match::None => Ok(None),
+        Match::One(kernel) => Ok(Some(kernel.name.clone())),
+        Match::Several(all) => {
+            let all: Vec<&str> = all.iter().map(|kernel| kernel.name.as_str()).collect();
+            Err(names::ambiguous(name, "kernels", all.into_iter()))
+        }
+    }
 }
 
 /// What code objects have, by their numbers.
@@ -381,12 +393,8 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
         return Ok(only.clone());
     }
     let mut list = String::new();
-    let entry = |name: &str| match wavemill_object::demangle(name) {
-        Some(full) => format!("\n  {name}  {full}"),
-        None => format!("\n  {name}"),
-    };
     // Those that contain the text that was asked for come first.
-    let mut entries: Vec<String> = all.iter().map(|(_, name)| entry(name)).collect();
+    let mut entries: Vec<String> = all.iter().map(|(_, name)| names::entry(name)).collect();
     if let Some(wanted) = &launch.kernel {
         entries.sort_by_key(|entry| !entry.contains(wanted.as_str()));
     }
@@ -418,8 +426,7 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
             if !why.is_empty() {
                 return Err(Failure::input(format!("the kernel `{wanted}` cannot run")).help(why));
             }
-            let near = closest(wanted, all.iter().map(|(_, name)| name.as_str()));
-            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let hint = names::did_you_mean(&near_names(wanted, all.iter().map(|(_, name)| name.as_str()), 3));
             Failure::usage(format!("there is no kernel `{wanted}`{hint}")).help(format!("Its kernels:{list}"))
         }
     })

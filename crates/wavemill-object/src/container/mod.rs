@@ -20,6 +20,7 @@ pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
 use crate::Limits;
 use crate::elf::{CodeObject, may_define};
 use crate::error::{Error, Result};
+use crate::name::{Match, Search};
 use crate::sniff;
 use crate::target::TargetId;
 
@@ -129,24 +130,49 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// The first code object that fits `device` and has the kernel called `name` (as
-    /// [`is_called`](crate::is_called) says), with the kernel's name in it. Code objects without any symbol of that name are passed over by
-    /// their string tables, so that of a library with hundreds of them hardly more than one is read.
+    /// The first code object that fits `device` and has the kernel that `name` stands for ([`name`](crate::name)), with
+    /// the kernel's name in it. Code objects without any symbol of that name are passed over by their string tables, so
+    /// that of a library with hundreds of them hardly more than one is read. The first one ends the search if the name
+    /// leaves nothing out.
     ///
     /// # Errors
-    /// As [`select`](Self::select), and what is wrong with a code object that may have the kernel.
+    /// As [`select`](Self::select), what is wrong with a code object that may have the kernel, and
+    /// [`Error::Ambiguous`] if several kernels fit alike.
     pub fn find_kernel(&self, device: &TargetId, name: &str, limits: &Limits) -> Result<Option<Found<'a>>> {
+        let mut search = Search::new(name);
+        // The code object of what was found last.
+        let mut held = None;
         for selected in self.select(device, limits)? {
             let bytes = self.read(&selected, limits)?;
             if !may_define(&bytes, name) {
                 continue;
             }
-            let kernel = CodeObject::parse(&bytes)?.kernel(name).map(|kernel| kernel.name.clone());
-            if let Some(kernel) = kernel {
-                return Ok(Some(Found { selected, kernel, bytes }));
+            let mut found = false;
+            for kernel in CodeObject::parse(&bytes)?.kernels() {
+                search.add(&kernel.name, || {
+                    found = true;
+                    (selected.clone(), kernel.name.clone())
+                });
+            }
+            if found {
+                held = Some((selected.bundle, bytes));
+            }
+            if search.is_certain() {
+                break;
             }
         }
-        Ok(None)
+        match search.finish() {
+            Match::None => Ok(None),
+            Match::One((selected, kernel)) => {
+                let held = held.filter(|(bundle, _)| *bundle == selected.bundle);
+                let bytes = held.map_or_else(|| self.read(&selected, limits), |(_, bytes)| Ok(bytes))?;
+                Ok(Some(Found { selected, kernel, bytes }))
+            }
+            Match::Several(all) => {
+                let kernels = all.into_iter().map(|(_, kernel)| kernel).collect();
+                Err(Error::Ambiguous { name: name.to_owned(), kernels })
+            }
+        }
     }
 
     /// The bytes of an entry that [`select`](Self::select) found.

@@ -4,7 +4,7 @@ use object::elf::{SHT_DYNSYM, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::{Header, LE};
-use crate::demangle::identifier;
+use crate::name::identifier;
 
 /// Whether a code object can have a symbol called `name`: as the symbol table spells it, or as its source does.
 ///

@@ -12,9 +12,9 @@ use super::relocation::{Relocation, RelocationKind, RelocationSymbol};
 use super::section::{self, Section};
 use super::symbol::{Symbol, SymbolKind};
 use super::{Header, LE, elf_error};
-use crate::demangle::is_called;
 use crate::error::{Error, Result};
 use crate::metadata::{self, Metadata};
+use crate::name::{Match, Search};
 use crate::sniff::{self, EM_AMDGPU};
 use crate::target::{Feature, Processor, TargetId};
 
@@ -215,10 +215,16 @@ impl<'a> CodeObject<'a> {
         &self.kernels
     }
 
-    /// The kernel called `name`, as [`is_called`] says.
+    /// The kernel that `name` stands for ([`name`](crate::name)); `None` if there is none, or several fit alike.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
-        let exact = self.kernels.iter().find(|kernel| kernel.name == name);
-        exact.or_else(|| self.kernels.iter().find(|kernel| is_called(&kernel.name, name)))
+        self.find_kernel(name).one()
+    }
+
+    /// The kernels that `name` stands for ([`name`](crate::name)).
+    pub fn find_kernel(&self, name: &str) -> Match<&Kernel> {
+        let mut search = Search::new(name);
+        self.kernels.iter().for_each(|kernel| search.add(&kernel.name, || kernel));
+        search.finish()
     }
 
     /// Faults that do not keep the rest from being used, in plain words.

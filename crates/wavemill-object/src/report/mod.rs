@@ -6,10 +6,10 @@
 mod text;
 
 use crate::container::{Bundle, BundleFormat, Container, ContainerKind, Entry, OpenBundle};
-use crate::demangle::canonical;
 use crate::elf::{CodeObject, Kernel, Symbol, SymbolPlace};
 use crate::error::{Error, Result};
 use crate::metadata::Argument;
+use crate::name::Wanted;
 use crate::target::TargetId;
 use crate::{Limits, demangle};
 
@@ -18,7 +18,8 @@ use crate::{Limits, demangle};
 pub struct Filter {
     /// Only code that runs on this target.
     pub target: Option<TargetId>,
-    /// Only kernels whose name, mangled or not, contains this text.
+    /// Only kernels whose name, mangled or not, contains this text, or that it can stand for
+    /// ([`name`](crate::name)).
     pub kernel: Option<String>,
 }
 
@@ -201,8 +202,13 @@ impl FileReport {
 
     /// Whether there is a kernel in it that was not filtered out.
     pub fn has_kernels(&self) -> bool {
+        self.kernels().next().is_some()
+    }
+
+    /// The kernels of all code objects that were not filtered out.
+    pub fn kernels(&self) -> impl Iterator<Item = &KernelReport> {
         let entries = self.bundles.iter().flat_map(|bundle| &bundle.entries);
-        entries.filter_map(|entry| entry.object.as_ref()).any(|object| !object.kernels.is_empty())
+        entries.filter_map(|entry| entry.object.as_ref()).flat_map(|object| &object.kernels)
     }
 
     /// Reports a file.
@@ -281,18 +287,23 @@ impl EntryReport {
     }
 }
 
+/// A text without blanks, in which demanglers differ.
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 impl ObjectReport {
     /// Reports a code object.
     pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
-        let wanted = |kernel: &KernelReport| match &filter.kernel {
-            None => true,
-            Some(text) => {
+        let name = filter.kernel.as_deref().map(Wanted::new);
+        let wanted = |kernel: &KernelReport| match (&filter.kernel, &name) {
+            (Some(text), Some(name)) => {
+                let full = kernel.demangled.as_ref();
                 kernel.name.contains(text)
-                    || kernel
-                        .demangled
-                        .as_ref()
-                        .is_some_and(|name| canonical(name).contains(&canonical(text)))
+                    || full.is_some_and(|full| without_blanks(full).contains(&without_blanks(text)))
+                    || name.can_mean(&kernel.name)
             }
+            _ => true,
         };
         let kernels: Vec<_> =
             object.kernels().iter().map(|kernel| KernelReport::new(object, kernel)).filter(wanted).collect();

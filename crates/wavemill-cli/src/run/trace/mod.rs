@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wavemill::{Kernel, TraceStep, Tracer};
-use wavemill_object::is_called;
+use wavemill_object::name::{Match, Search, near_names};
 
 pub(in crate::run) use text::access_name;
 
-use super::text::closest;
 use crate::failure::{Failure, escaped};
 use crate::files;
 use crate::message;
+use crate::names;
 
 /// How the lines of a trace are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -114,15 +114,25 @@ impl PcRange {
             return Ok(addresses.clone());
         }
         let functions = kernel.functions();
+        let symbols = || functions.iter().map(|(known, _)| known.as_str());
         let find = |name: &str| {
-            functions.iter().find(|(known, _)| is_called(known, name)).map(|(_, addresses)| addresses.clone())
+            let mut search = Search::new(name);
+            functions.iter().for_each(|(known, range)| search.add(known, || (known.as_str(), range.clone())));
+            match search.finish() {
+                Match::None => Ok(None),
+                Match::One((_, addresses)) => Ok(Some(addresses)),
+                Match::Several(all) => {
+                    let all = all.iter().map(|(known, _)| *known);
+                    Err(names::ambiguous(name, "functions", all).within("--trace-pc"))
+                }
+            }
         };
-        if let Some(whole) = find(&self.text) {
+        if let Some(whole) = find(&self.text)? {
             return Ok(whole);
         }
         let name = match &self.parts {
             None => &self.text,
-            Some((name, offsets)) => match find(name) {
+            Some((name, offsets)) => match find(name)? {
                 None => name,
                 Some(whole) if offsets.start < whole.end - whole.start => {
                     let at = |offset: u64| whole.start.saturating_add(offset).min(whole.end);
@@ -137,8 +147,7 @@ impl PcRange {
                 }
             },
         };
-        let near = closest(name, functions.iter().map(|(known, _)| known.as_str()));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let hint = names::did_you_mean(&near_names(name, symbols(), 3));
         Err(Failure::usage(format!("--trace-pc: there is no function `{name}`{hint}")))
     }
 }

@@ -1,0 +1,41 @@
+//! What is said of names of kernels and functions that stand for none, or for several.
+
+use wavemill_object::demangle;
+
+use crate::failure::{Failure, escaped};
+
+/// Names that a message lists.
+const LISTED: usize = 20;
+
+/// `; did you mean ...?`, if there is something that may have been meant.
+pub(crate) fn did_you_mean(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", escaped(name))).collect();
+    match &quoted[..] {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [all @ .., last] => format!("; did you mean {} or {last}?", all.join(", ")),
+    }
+}
+
+/// A symbol, with its readable name behind it if that is another one.
+pub(crate) fn entry(symbol: &str) -> String {
+    match demangle(symbol) {
+        Some(full) => format!("\n  {symbol}  {full}"),
+        None => format!("\n  {symbol}"),
+    }
+}
+
+/// A name that fits several symbols alike; `what` says of what they are names.
+pub(crate) fn ambiguous<'a>(
+    name: &str,
+    what: &str,
+    symbols: impl ExactSizeIterator<Item = &'a str>,
+) -> Failure {
+    let count = symbols.len();
+    let mut list: String = symbols.take(LISTED).map(entry).collect();
+    if count > LISTED {
+        list += &format!("\n  and {} more", count - LISTED);
+    }
+    Failure::usage(format!("`{}` can be any of {count} {what}", escaped(name)))
+        .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
+}

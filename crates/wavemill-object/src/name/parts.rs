@@ -1,0 +1,139 @@
+//! A function's name in parts: what it returns, scopes, template arguments, parameters.
+
+use super::spelling::{Component, Reader};
+use super::tokens::{Token, tokens};
+use crate::demangle::demangle;
+
+/// Brackets of a name that is read: each is looked for up to the end of the name.
+const MOST_BRACKETS: usize = 4096;
+
+/// A function's name in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// The type in front; empty if there is none.
+    returns: String,
+    path: Vec<Component>,
+    parameters: Option<Vec<String>>,
+    /// What stands behind the parameters.
+    behind: String,
+    /// Whether parameters would be known: those of an unmangled symbol are not.
+    complete: bool,
+}
+
+/// How well a name fits a symbol. Better ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// It leaves scopes, template arguments or types of numbers out.
+    Part,
+    /// It leaves out nothing but parameters and the type that is returned.
+    Whole,
+    /// It leaves out nothing that could tell it from others.
+    Complete,
+    /// It is the symbol.
+    Symbol,
+}
+
+impl Parts {
+    /// The parts of a readable name; `None` if it is not the name of a function.
+    pub(super) fn of(text: &str) -> Option<Parts> {
+        let tokens = tokens(text);
+        let brackets = tokens.iter().filter(|token| matches!(token, Token::Mark('<' | '('))).count();
+        if brackets > MOST_BRACKETS {
+            return None;
+        }
+        let mut reader = Reader::new(&tokens);
+        let mut returns = String::new();
+        // Whatever has more behind it than parameters is the type in front.
+        let mut reader = loop {
+            match reader.peek()? {
+                Token::Word(_) | Token::Scope => {
+                    let mut ahead = reader.clone();
+                    let front = ahead.whole_type();
+                    if matches!(ahead.peek(), None | Some(Token::Mark('('))) {
+                        break reader;
+                    }
+                    returns += &front;
+                    reader = ahead;
+                }
+                Token::Mark(mark @ ('*' | '&')) => {
+                    returns.push(mark);
+                    reader.next();
+                }
+                _ => return None,
+            }
+        };
+        let path = reader.components();
+        let parameters = match reader.peek() {
+            None => None,
+            Some(_) => Some(reader.parameters()?),
+        };
+        Some(Parts { returns, path, parameters, behind: reader.rest(), complete: true })
+    }
+
+    /// The parts of a symbol.
+    pub(super) fn of_symbol(symbol: &str) -> Parts {
+        demangle(symbol).and_then(|full| Parts::of(&full)).unwrap_or_else(|| Parts::plain(symbol))
+    }
+
+    /// The parts of a symbol that no compiler has mangled.
+    pub(super) fn plain(symbol: &str) -> Parts {
+        let path = vec![Component { name: symbol.to_owned(), arguments: None }];
+        Parts { returns: String::new(), path, parameters: None, behind: String::new(), complete: false }
+    }
+
+    /// How well this name, as a person writes it, fits the one of a symbol; `None` if it is another one.
+    pub(super) fn fits(&self, symbol: &Parts) -> Option<Fit> {
+        let same_or_open = |own: &str, other: &str| own.is_empty() || other.is_empty() || own == other;
+        let skipped = symbol.path.len().checked_sub(self.path.len())?;
+        if !same_or_open(&self.returns, &symbol.returns) || !same_or_open(&self.behind, &symbol.behind) {
+            return None;
+        }
+        let mut fit = if skipped == 0 { Fit::Complete } else { Fit::Part };
+        match (&self.parameters, &symbol.parameters) {
+            (Some(own), Some(others)) if own != others => return None,
+            (Some(_), None) if symbol.complete => return None,
+            (None, Some(_)) => fit = fit.min(Fit::Whole),
+            _ => {}
+        }
+        let pairs = self.path.iter().zip(&symbol.path[skipped..]);
+        pairs.map(|(own, other)| own.fits(other)).try_fold(fit, |fit, part| Some(fit.min(part?)))
+    }
+}
+
+impl Parts {
+    /// The name as a person would write it: scopes and template arguments, no more.
+    pub(super) fn short(&self) -> String {
+        self.path.iter().map(Component::text).collect::<Vec<_>>().join("::")
+    }
+
+    /// The last name, without scopes and template arguments.
+    pub(super) fn last(&self) -> &str {
+        self.path.last().map_or("", |component| &component.name)
+    }
+}
+
+impl Component {
+    fn fits(&self, symbol: &Component) -> Option<Fit> {
+        if self.name != symbol.name {
+            return None;
+        }
+        match (&self.arguments, &symbol.arguments) {
+            (own, others) if own == others => Some(Fit::Complete),
+            (None, Some(_)) => Some(Fit::Part),
+            // Arguments at the end have defaults; the types of numbers are the template's.
+            (Some(own), Some(others)) if own.len() <= others.len() => {
+                own.iter().zip(others).all(|(own, other)| untyped(own) == untyped(other)).then_some(Fit::Part)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A constant without the suffix that says its type; anything else as it is.
+fn untyped(argument: &str) -> &str {
+    let digits = argument.strip_prefix('-').unwrap_or(argument);
+    match digits.starts_with(|c: char| c.is_ascii_digit()) {
+        true => argument.trim_end_matches(['u', 'l']),
+        false => argument,
+    }
+}
