@@ -35,6 +35,32 @@ fn what_is_assembled_runs() {
     assert_eq!(object.get(16..18), Some(&[1, 0][..]));
 }
 
+/// Means and variances of the rows are small integers, and the variances plus 3 powers of 4, so that nothing is rounded.
+#[test]
+fn a_layer_norm_with_constants_of_mixed_precision() {
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        let folder = Folder::new(&format!("asm_layer_norm_{target}"));
+        folder.file("norm.s", include_str!("layer_norm.s").replace("TARGET", target));
+        let output = folder.run(&["asm", "norm.s", "-o", "norm.co"]);
+        assert!(output.status.success(), "{output:?}");
+        let line = [
+            "run",
+            "norm.co",
+            "--grid",
+            "1",
+            "--block",
+            "3",
+            "x:f16[12]=[3,5,5,3,-1,-3,-3,-1,15,5,11,9]",
+            "y:f16[12]=zeros",
+            "--expect",
+            "y=[0,2,2,0,2,0,0,2,3.5,-1.5,1.5,0.5]",
+        ];
+        let output = folder.run(&line);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&output.stdout), "y: 12 elements as expected\n");
+    }
+}
+
 #[test]
 fn text_assembles_to_the_same_again() {
     let folder = Folder::new("asm_text");

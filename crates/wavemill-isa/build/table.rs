@@ -117,16 +117,10 @@ impl SourceRow {
         if let Some(mods) = self.mods {
             return mods;
         }
-        let source = |role| match role {
-            Role::Src0 => Some(0),
-            Role::Src1 => Some(1),
-            Role::Src2 => Some(2),
-            _ => None,
-        };
         self.operands
             .iter()
             .filter(|operand| operand.ty.elem.is_float())
-            .filter_map(|operand| source(operand.role))
+            .filter_map(|operand| operand.role.source())
             .fold(0, |mods, index: u8| mods | 1 << index)
     }
 }
@@ -284,6 +278,9 @@ impl Header {
                 }
                 None => apply_attribute(&mut row, attribute)?,
             }
+        }
+        if row.operands.iter().any(|operand| operand.ty.elem == Elem::Mix) {
+            apply_attribute(&mut row, Flag::Mix.name())?;
         }
         let said = row.fidelity.iter().fold(TargetSet::EMPTY, |set, (targets, ..)| set.union(*targets));
         let rest = targets.difference(said);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use wavemill_isa::gcn::{Elem, Format, InlineFloat, OperandSpec, Role, Row};
+use wavemill_isa::gcn::{Elem, Format, InlineFloat, OperandSpec, Row};
 
 use super::line::Line;
 
@@ -27,18 +27,17 @@ pub(super) enum Reading {
 /// How the operand reads constants.
 pub(super) fn reading(row: &Row, spec: &OperandSpec) -> Reading {
     let scalar = matches!(row.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk);
-    match (spec.ty.elem, spec.ty.elem.bits()) {
+    match (row.constant_elem(spec), spec.ty.elem.bits()) {
         (Elem::F64, _) => Reading::Float64,
         (elem, bits) if spec.ty.count > 1 => match (elem.is_float(), bits, spec.ty.bits()) {
             // Packed integers beyond 32 bits take 64-bit constants, all other packed values one of 32 bits.
             (false, ..32, 64) => Reading::Int64,
             _ => Reading::Any32,
         },
-        (Elem::F16, _) => Reading::Float16,
+        // LLVM writes the constants of mixed precision as halves even where OP_SEL_HI makes them singles.
+        (Elem::F16 | Elem::Mix, _) => Reading::Float16,
         // Scalar instructions read 32 bits; LLVM writes literals of bfloat16 operands in full.
         (_, 16) if scalar || spec.ty.elem == Elem::Bf16 => Reading::Any32,
-        // Beside an f16 value, an exponent or class mask counts as f16, too (Vega ISA 12.9).
-        (_, 16) if row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F16) => Reading::Float16,
         (_, 16) => Reading::Int16,
         (elem, 64) if elem != Elem::Mask => Reading::Int64,
         _ => Reading::Any32,

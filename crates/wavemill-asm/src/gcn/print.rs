@@ -118,14 +118,7 @@ impl<'a, 'w> Printer<'a, 'w> {
     }
 
     fn operand(&mut self, spec: &OperandSpec, operand: Operand) -> fmt::Result {
-        let source = match spec.role {
-            Role::Src0 => Some(0),
-            // Interpolation has its attribute in the first place.
-            Role::Src1 | Role::Vsrc => Some(1),
-            Role::Src2 => Some(2),
-            _ => None,
-        };
-        match (source, spec.role) {
+        match (spec.role.source(), spec.role) {
             (Some(source), _) => self.source(spec, operand, source),
             (_, Role::Vsrc0 | Role::Vsrc1 | Role::Vsrc2 | Role::Vsrc3) => self.exported(spec.role, operand),
             _ => self.value(spec, operand),

@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::resolve::Words;
 use super::row::{FORMS, Form, Op, OperandSpec, Row};
-use super::vocabulary::{Fidelity, Role};
+use super::vocabulary::{Elem, Fidelity, Role, Type};
 use crate::target::Target;
 
 /// A decoded or built instruction.
@@ -130,6 +130,24 @@ impl Inst {
     pub fn operand(&self, role: Role) -> Option<Operand> {
         let spec = self.row().operand(role)?;
         self.view().operand(spec).ok().flatten()
+    }
+
+    /// The type of an operand of this instance: that of the row, but for sources of mixed precision, which OP_SEL_HI makes
+    /// single or half precision (Vega ISA 12.10, V_MAD_MIX_F32).
+    pub fn operand_type(&self, operand: &OperandSpec) -> Type {
+        if operand.ty.elem != Elem::Mix {
+            return operand.ty;
+        }
+        let half = operand.role.source().is_some_and(|n| self.modifiers().op_sel_hi >> n & 1 != 0);
+        Type::one(if half { Elem::F16 } else { Elem::F32 })
+    }
+
+    /// As what this instance reads an inline constant in the place of `operand`.
+    pub fn constant_elem(&self, operand: &OperandSpec) -> Elem {
+        match self.row().constant_elem(operand) {
+            Elem::Mix => self.operand_type(operand).elem,
+            elem => elem,
+        }
     }
 
     /// Everything in the words that is neither opcode nor operand.

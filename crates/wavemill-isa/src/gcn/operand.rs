@@ -1,6 +1,6 @@
 //! What an operand of an instance is: a register tuple, a constant, or a special register.
 
-use super::vocabulary::words;
+use super::vocabulary::{Elem, words};
 
 /// Defines the special registers from one table: identifier, operand code, text, and the text of the pair that begins with
 /// the register if one does.
@@ -125,6 +125,17 @@ impl InlineFloat {
         if code >= 240 && code <= 248 { Some(InlineFloat::ALL[(code - 240) as usize]) } else { None }
     }
 
+    /// The bits that an operand of elements like these reads. Packed elements read them once: they are the low ones, and
+    /// the others 0. Integers of 16 bits read the low half of a single (LLVM bug 46302).
+    pub const fn bits(self, elem: Elem) -> u64 {
+        match elem {
+            Elem::F16 => self.f16_bits() as u64,
+            Elem::Bf16 => self.bf16_bits() as u64,
+            Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => self.f64_bits(),
+            _ => self.f32_bits() as u64,
+        }
+    }
+
     /// The bits as half precision.
     pub const fn f16_bits(self) -> u16 {
         [0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118][self as usize]
@@ -206,7 +217,7 @@ pub enum Operand {
     },
     /// Inline integer, -16 to 64.
     Int(i8),
-    /// Inline float: the bits depend on the operand's type, see [`OperandSpec`](super::OperandSpec).
+    /// Inline float: the bits depend on how the operand reads constants, see [`Inst::constant_elem`](super::Inst::constant_elem).
     Float(InlineFloat),
     /// The literal dword. 64-bit integer operands extend it, `f64` operands have it as their high half
     /// (Vega ISA 5.2, LLVM).

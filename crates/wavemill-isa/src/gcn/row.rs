@@ -94,6 +94,15 @@ pub struct Row {
 }
 
 impl Row {
+    /// As what `operand` reads an inline constant. [`Inst::constant_elem`](super::Inst::constant_elem) says it for an
+    /// instance, where OP_SEL_HI has decided what [`Elem::Mix`] is.
+    pub fn constant_elem(&self, operand: &OperandSpec) -> Elem {
+        // The exponents and class masks beside a half are integers that count as halves here (Vega ISA 12.7, V_LDEXP_F16;
+        // 12.9, V_CMP_CLASS_F16).
+        let half = || self.operand(Role::Src0).is_some_and(|source| source.ty == Type::one(Elem::F16));
+        if operand.ty.bits() == 16 && operand.ty.count == 1 && half() { Elem::F16 } else { operand.ty.elem }
+    }
+
     /// The mnemonic on `target`, without encoding suffix. Where the target lacks the instruction: the newest mnemonic.
     #[inline]
     pub fn mnemonic(&self, target: Target) -> &'static str {

@@ -151,6 +151,19 @@ words! {
     }
 }
 
+impl Role {
+    /// The number by which modifiers count a source; `None` for what is none.
+    pub const fn source(self) -> Option<u8> {
+        match self {
+            Role::Src0 => Some(0),
+            // Interpolation has its attribute in the first place.
+            Role::Src1 | Role::Vsrc => Some(1),
+            Role::Src2 => Some(2),
+            _ => None,
+        }
+    }
+}
+
 words! {
     /// The element type of an operand; a number at the end is its width in bits.
     pub enum Elem {
@@ -200,6 +213,8 @@ words! {
         F64 = "f64",
         /// bfloat16.
         Bf16 = "bf16",
+        /// Single precision, or half precision in one half of the register: OP_SEL_HI says which for each source.
+        Mix = "mix",
         /// Single precision of which the matrix unit uses 19 bits.
         Xf32 = "xf32",
         /// 8-bit float, E4M3 (FNUZ on gfx942, OCP on gfx950).
@@ -258,7 +273,7 @@ impl Elem {
             B6 | Fp6 | Bf6 => 6,
             B8 | U8 | I8 | Fp8 | Bf8 | F8f6f4 => 8,
             B16 | U16 | I16 | F16 | Bf16 => 16,
-            U24 | I24 | B32 | U32 | I32 | F32 | Xf32 | Lane => 32,
+            U24 | I24 | B32 | U32 | I32 | F32 | Mix | Xf32 | Lane => 32,
             Mask | B64 | U64 | I64 | F64 => 64,
             Texel | Addr | Saddr | Soffset | Simm16 | Uimm16 | Imm8 | Branch | Hwreg | Waitcnt | Sendmsg
             | GprIdx | Attr | InterpSlot | ExpTgt => 0,
@@ -268,7 +283,7 @@ impl Elem {
     /// Whether the elements are floating-point numbers.
     pub const fn is_float(self) -> bool {
         use Elem::*;
-        matches!(self, F16 | F32 | F64 | Bf16 | Xf32 | Fp8 | Bf8 | Fp6 | Bf6 | Fp4 | F8f6f4)
+        matches!(self, F16 | F32 | F64 | Mix | Bf16 | Xf32 | Fp8 | Bf8 | Fp6 | Bf6 | Fp4 | F8f6f4)
     }
 
     /// Whether negation and absolute value change an element: floats of 16 bits and more, and untyped dwords
@@ -426,7 +441,8 @@ words! {
         PlainHalves = "plain_halves",
         /// Tuples of vector registers may begin at odd numbers where others may not.
         OddTuple = "odd_tuple",
-        /// Mixed precision: OP_SEL_HI says whether a source is f16, NEG_HI is an absolute-value bit.
+        /// Mixed precision: OP_SEL_HI says whether a source is f16, NEG_HI is an absolute-value bit. Rows with sources of
+        /// type `mix` have it.
         Mix = "mix",
         /// The first source is what other instructions take as the second.
         Reversed = "reversed",

@@ -51,7 +51,7 @@ pub(super) fn is_trap_temporary(operand: Operand) -> bool {
 impl Lifter {
     /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
     /// format and width that the operation reads.
-    pub(super) fn operand(&mut self, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
+    pub(super) fn operand(&mut self, inst: &Inst, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
@@ -69,13 +69,7 @@ impl Lifter {
                 let value = i64::from(value);
                 Operand::Const(if wide { value as u64 } else { u64::from(value as u32) })
             }
-            O::Float(value) => Operand::Const(match spec.ty.elem {
-                Elem::F16 => u64::from(value.f16_bits()),
-                Elem::Bf16 => u64::from(value.bf16_bits()),
-                Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => value.f64_bits(),
-                // Integer operations of 16 bits too see the low half of an f32 (LLVM bug 46302).
-                _ => u64::from(value.f32_bits()),
-            }),
+            O::Float(value) => Operand::Const(value.bits(inst.constant_elem(spec))),
             O::Literal(value) => Operand::Const(match spec.ty.elem {
                 // A 32-bit literal is the high half of a 64-bit float, a signed one is extended (Vega ISA 6.2.1).
                 Elem::F64 => u64::from(value) << 32,
@@ -159,7 +153,7 @@ impl Lifter {
 
     /// The operand with the role, if the instruction has it.
     pub(super) fn role(&mut self, inst: &Inst, role: Role) -> Option<Operand> {
-        inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(spec, o))
+        inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(inst, spec, o))
     }
 
     /// The operand with the role; [`Operand::None`] if the instruction has it not.

@@ -56,33 +56,23 @@ impl Lifter {
         for (spec, operand) in inst.operands() {
             let number = match spec.role {
                 Role::Vdst => {
-                    v.dst[0] = self.operand(spec, operand);
+                    v.dst[0] = self.operand(inst, spec, operand);
                     v.dst[0] = self.indexed_result(v.dst[0], spec)?;
                     v.result = spec.ty;
                     continue;
                 }
                 Role::Sdst => {
                     let slot = usize::from(!v.dst[0].is_none());
-                    v.dst[slot] = self.operand(spec, operand);
+                    v.dst[slot] = self.operand(inst, spec, operand);
                     continue;
                 }
-                Role::Src0 => Some(0),
-                Role::Src1 => Some(1),
-                Role::Src2 => Some(2),
-                _ => None,
+                role => role.source(),
             };
-            v.src[sources] = match operand {
-                // Integer sources of f16 instructions take inline constants as f16 all the same (Vega ISA 12.7,
-                // V_LDEXP_F16; 12.9, V_CMP_CLASS_F16).
-                gcn::Operand::Float(value) if v.types[0].elem == Elem::F16 && spec.ty.bits() == 16 => {
-                    Operand::Const(u64::from(value.f16_bits()))
-                }
-                operand => self.operand(spec, operand),
-            };
+            v.src[sources] = self.operand(inst, spec, operand);
             v.src[sources] = self.indexed_source(inst, v.src[sources], spec)?;
             v.types[sources] = spec.ty;
             if let Some(number) = number {
-                v.attrs.src[sources.min(2)] = source_mods(inst, &modifiers, number, spec.ty)?;
+                v.attrs.src[sources.min(2)] = source_mods(inst, &modifiers, usize::from(number), spec.ty)?;
             }
             sources += 1;
         }

@@ -170,7 +170,8 @@ impl Machine {
         first
     }
 
-    fn run_on(
+    /// As [`Machine::try_run`], on one tier.
+    pub(crate) fn run_on(
         &self,
         tier: Tier,
         code: &[u32],

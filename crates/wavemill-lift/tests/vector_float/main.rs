@@ -215,7 +215,7 @@ fn every_float_instruction_gets_distinct_nans() {
     let is_nan = |ty: Type, bits: u64| match ty.elem {
         Elem::F16 => bits & 0x7fff > 0x7c00,
         Elem::Bf16 => bits & 0x7fff > 0x7f80,
-        Elem::F32 => bits & 0x7fff_ffff > 0x7f80_0000,
+        Elem::F32 | Elem::Mix => bits & 0x7fff_ffff > 0x7f80_0000,
         Elem::F64 => f64::from_bits(bits).is_nan(),
         _ => false,
     };
@@ -247,7 +247,7 @@ fn every_float_instruction_gets_distinct_nans() {
                             let quiet = match spec.ty.elem {
                                 Elem::F16 => 1 << 9,
                                 Elem::Bf16 => 1 << 6,
-                                Elem::F32 => 1 << 22,
+                                Elem::F32 | Elem::Mix => 1 << 22,
                                 _ => 1 << 51,
                             };
                             seen.push(element);

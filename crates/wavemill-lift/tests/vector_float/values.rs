@@ -55,7 +55,7 @@ pub(crate) fn value(ty: Type, random: &mut Random) -> u64 {
     let element = |random: &mut Random| match ty.elem {
         Elem::F16 => float(16, 10, random),
         Elem::Bf16 => float(16, 7, random),
-        Elem::F32 => float(32, 23, random),
+        Elem::F32 | Elem::Mix => float(32, 23, random),
         Elem::F64 => float(64, 52, random),
         _ => {
             let r = random.next();
@@ -78,7 +78,7 @@ pub(crate) fn nan(elem: Elem, number: u64, signalling: bool) -> Option<u64> {
     let (bits, mantissa) = match elem {
         Elem::F16 => (16, 10),
         Elem::Bf16 => (16, 7),
-        Elem::F32 => (32, 23),
+        Elem::F32 | Elem::Mix => (32, 23),
         Elem::F64 => (64, 52),
         _ => return None,
     };

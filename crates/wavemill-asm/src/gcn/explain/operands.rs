@@ -68,6 +68,7 @@ fn value(inst: &Inst, spec: &OperandSpec, operand: Operand) -> OperandValue {
         Access::ReadWrite => (true, true),
         Access::IfReturn => (spec.role != Role::Vdst, returns),
     };
+    let ty = inst.operand_type(spec);
     OperandValue {
         role: spec.role.name(),
         role_description: spec.role.description(),
@@ -75,9 +76,9 @@ fn value(inst: &Inst, spec: &OperandSpec, operand: Operand) -> OperandValue {
         field: inst.encoding().field_of(spec.role).map(|id| id.name()),
         kind: kind(operand),
         registers: registers(operand),
-        value: constant(spec, operand),
-        r#type: spec.ty.to_string(),
-        type_description: spec.ty.elem.description(),
+        value: constant(inst, spec, operand),
+        r#type: ty.to_string(),
+        type_description: ty.elem.description(),
         read,
         written,
     }
@@ -107,15 +108,15 @@ fn registers(operand: Operand) -> Option<RegisterRange> {
 }
 
 /// The bits of a constant, and the number that they are.
-fn constant(spec: &OperandSpec, operand: Operand) -> Option<String> {
+fn constant(inst: &Inst, spec: &OperandSpec, operand: Operand) -> Option<String> {
     Some(match operand {
         Operand::Int(value) => format!("{:#x} = {value}", i32::from(value)),
-        Operand::Float(float) => match spec.ty.elem {
-            Elem::F16 => format!("{:#06x} = {}", float.f16_bits(), float.name()),
-            Elem::Bf16 => format!("{:#06x} = {}", float.bf16_bits(), float.name()),
-            Elem::F64 => format!("{:#018x} = {}", float.f64_bits(), float.name()),
-            _ => format!("{:#010x} = {}", float.f32_bits(), float.name()),
-        },
+        Operand::Float(float) => {
+            let elem = inst.constant_elem(spec);
+            // All 32 bits are there for a 16-bit integer, too.
+            let digits = if elem.is_float() { elem.bits() } else { elem.bits().max(32) } as usize / 4;
+            format!("{:#0width$x} = {}", float.bits(elem), float.name(), width = digits + 2)
+        }
         Operand::Literal(bits) => match spec.ty.elem {
             Elem::F32 => format!("{bits:#010x} = {:?}", f32::from_bits(bits)),
             // The high half; the low half is 0.

@@ -64,16 +64,6 @@ pub(super) struct Attempt<'a> {
     pub(super) mnemonic: Span,
 }
 
-/// The source that an operand is, by the number that modifiers count it by.
-fn source_index(role: Role) -> Option<u8> {
-    match role {
-        Role::Src0 => Some(0),
-        Role::Src1 | Role::Vsrc => Some(1),
-        Role::Src2 => Some(2),
-        _ => None,
-    }
-}
-
 impl Attempt<'_> {
     fn has(&self, flag: Flag) -> bool {
         self.form.op.row().has(flag, self.target)
@@ -231,7 +221,7 @@ impl Attempt<'_> {
                     (FixupKind::Branch, Operand::Imm(0))
                 } else if spec.ty.elem.is_immediate() {
                     (FixupKind::Half, Operand::Imm(0))
-                } else if spec.ty.bits() != 32 && source_index(spec.role).is_some() {
+                } else if spec.ty.bits() != 32 && spec.role.source().is_some() {
                     return Err(report::symbol_of_other_width(argument, spec.ty.bits()));
                 } else {
                     let at = if self.form.encoding == Encoding::Vop2Literal {
@@ -262,7 +252,7 @@ impl Attempt<'_> {
         }
         let row = self.form.op.row();
         let constant = matches!(argument.value, Value::Constant(_) | Value::Literal(_));
-        let source = source_index(spec.role);
+        let source = spec.role.source();
         let field = |id| {
             self.form.encoding.field(self.target, id).is_some_and(|field| self.form.used & field.mask() != 0)
         };
