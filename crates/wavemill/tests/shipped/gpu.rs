@@ -77,6 +77,11 @@ impl Gpu {
         self.library.name()
     }
 
+    /// The target.
+    pub(crate) fn target(&self) -> &TargetId {
+        self.device.target()
+    }
+
     /// A buffer with contents.
     pub(crate) fn with<T: Plain>(&self, name: &str, elements: &[T]) -> Result<Buffer, Failed> {
         Ok(self.device.buffer_from(name, elements)?)

@@ -2,7 +2,8 @@
 //! run on every target that a library has code for, and compared with references written from the publications of their
 //! algorithms.
 //!
-//! The packages are not kept here. `.ci/shipped` fetches them and runs this; by hand, with a folder of unpacked packages:
+//! The packages are not kept here. `.ci/shipped` fetches them and runs this; by hand, with a folder of unpacked packages, or
+//! several with `:` between them:
 //!
 //! ```text
 //! WAVEMILL_SHIPPED=folder cargo test --release -p wavemill --test shipped
@@ -18,6 +19,7 @@ mod random;
 mod reference;
 mod rocrand;
 mod rocsparse;
+mod xla;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -89,6 +91,7 @@ fn cases() -> Vec<Case> {
             ("elementwise", bitsandbytes::elementwise),
         ],
     );
+    add("xla_rocm_plugin.so", &[("bias_activation", xla::bias_activation)]);
     add(ROCSPARSE, rocsparse::CASES);
     cases
 }
@@ -117,9 +120,11 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let mut files = Vec::new();
-    if let Err(error) = libraries(Path::new(&folder), &mut files) {
-        println!("error: {}: {error}", Path::new(&folder).display());
-        return ExitCode::FAILURE;
+    for folder in std::env::split_paths(&folder) {
+        if let Err(error) = libraries(&folder, &mut files) {
+            println!("error: {}: {error}", folder.display());
+            return ExitCode::FAILURE;
+        }
     }
     let mut trials = Vec::new();
     let mut missing = Vec::new();

@@ -1,9 +1,10 @@
 //! Products with matrices of 4-bit numbers (QLoRA).
 
+use half::f16;
 use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
 
-use super::{NF4, Type, dynamic_map};
+use super::{ELEMENTS, Element, NF4, Type, dynamic_map};
 use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, Size, grid};
 use crate::random::Random;
@@ -12,8 +13,32 @@ use crate::random::Random;
 const INNER: usize = 1152;
 const BLOCK: usize = 64;
 
-/// Sums of a thousand products of numbers below 1.
-const TOLERANCE: Tolerance = Tolerance { relative: 1e-5, absolute: 2e-4 };
+/// Sums of a thousand products of numbers below 1. Where they are halves, factors and products are rounded to 11 bits before
+/// they are added up, and the sum behind that.
+fn tolerance(element: Element) -> Tolerance {
+    match element.name {
+        "float" => Tolerance { relative: 1e-5, absolute: 2e-4 },
+        _ => Tolerance { relative: 1e-3, absolute: 2e-2 },
+    }
+}
+
+/// Singles and halves. Compilers convert halves by multiplying them with 1.0 (`v_fma_mix_f32` with a constant).
+fn elements() -> impl Iterator<Item = Element> {
+    ELEMENTS.into_iter().filter(|element| ["float", "__half"].contains(&element.name))
+}
+
+/// Numbers that the element holds.
+fn numbers(random: &mut Random, element: Element, count: usize) -> Vec<f32> {
+    random.floats(count).into_iter().map(element.round).collect()
+}
+
+/// The numbers of a buffer.
+fn found(element: Element, buffer: &Buffer) -> Result<Vec<f32>, Failed> {
+    Ok(match element.name {
+        "float" => buffer.to_vec::<f32>()?,
+        _ => buffer.to_vec::<u16>()?.into_iter().map(|bits| f16::from_bits(bits).to_f32()).collect(),
+    })
+}
 
 /// A matrix of 4-bit numbers, two to a byte.
 struct Packed {
@@ -64,10 +89,14 @@ impl Packed {
 }
 
 pub(crate) fn matrices(gpu: &Gpu) -> Result<(), Failed> {
+    elements().try_for_each(|element| matrices_of(gpu, element))
+}
+
+fn matrices_of(gpu: &Gpu, element: Element) -> Result<(), Failed> {
     let mut random = Random::new(4);
     let (rows, columns) = (5, 10);
-    let a = random.floats(rows * INNER);
-    let bias = random.floats(columns);
+    let a = numbers(&mut random, element, rows * INNER);
+    let bias = numbers(&mut random, element, columns);
     let mut weights = Packed::random(&mut random, columns);
     let map = dynamic_map();
     for (ty, per_group, nested) in [(Type::Nf4, 1, false), (Type::Fp4, 4, false), (Type::Nf4, 8, true)] {
@@ -87,13 +116,14 @@ pub(crate) fn matrices(gpu: &Gpu) -> Result<(), Failed> {
             gpu.with("absmax_offset", &[offset])?,
         ];
         let [first, others @ ..] = &scales;
-        let out = gpu.room("C", 4 * rows * columns)?;
-        let mut args: Vec<Arg> = vec![(&gpu.with("A", &a)?).into(), (&gpu.with("B", &weights.bytes)?).into()];
+        let out = gpu.room("C", element.bytes * rows * columns)?;
+        let mut args: Vec<Arg> =
+            vec![(&element.buffer(gpu, "A", &a)?).into(), (&gpu.with("B", &weights.bytes)?).into()];
         args.push(first.into());
         args.extend(others.iter().map(|buffer| if nested { buffer.into() } else { null.clone() }));
-        args.extend([(&out).into(), (&gpu.with("bias", &bias)?).into()]);
+        args.extend([(&out).into(), (&element.buffer(gpu, "bias", &bias)?).into()]);
         args.extend([rows, columns, INNER, BLOCK, ty.number() as usize].map(|n| Arg::from(n as i32)));
-        let kernel = format!("void gemm_4bit_simt<float, {per_group}>");
+        let kernel = format!("void gemm_4bit_simt<{}, {per_group}>", element.name);
         let groups = [columns.div_ceil(4) as u32, rows.div_ceil(per_group) as u32, 1];
         gpu.launch(&kernel, Size { groups, threads: [128, 1, 1] }, &args)?;
         let product = |x: &[f32]| match gpu.library_name().as_str() {
@@ -105,19 +135,23 @@ pub(crate) fn matrices(gpu: &Gpu) -> Result<(), Failed> {
         let with_bias =
             |x: &[f32]| product(x).into_iter().zip(&bias).map(|(sum, bias)| sum + f64::from(*bias));
         let expected: Vec<f64> = a.chunks(INNER).flat_map(|x| with_bias(x).collect::<Vec<_>>()).collect();
-        close(&kernel, &out.to_vec::<f32>()?, &expected, TOLERANCE)?;
+        close(&kernel, &found(element, &out)?, &expected, tolerance(element))?;
     }
     Ok(())
 }
 
 pub(crate) fn vector(gpu: &Gpu) -> Result<(), Failed> {
+    elements().try_for_each(|element| vector_of(gpu, element))
+}
+
+fn vector_of(gpu: &Gpu, element: Element) -> Result<(), Failed> {
     let mut random = Random::new(44);
     let weights = Packed::random(&mut random, 7);
-    let x = random.floats(INNER);
-    let out = gpu.room("out", 4 * weights.rows)?;
+    let x = numbers(&mut random, element, INNER);
+    let out = gpu.room("out", element.bytes * weights.rows)?;
     let stride = INNER / 2;
     let mut args: Vec<Arg> = [weights.rows, 1, INNER].map(|n| Arg::from(n as i32)).to_vec();
-    args.extend([(&gpu.with("A", &x)?).into(), (&gpu.with("B", &weights.bytes)?).into()]);
+    args.extend([(&element.buffer(gpu, "A", &x)?).into(), (&gpu.with("B", &weights.bytes)?).into()]);
     // The last workgroup reads the scales of a row that is not there.
     let scales = [&weights.scales[..], &[0.0; INNER / BLOCK]].concat();
     args.extend([
@@ -126,10 +160,7 @@ pub(crate) fn vector(gpu: &Gpu) -> Result<(), Failed> {
         (&out).into(),
     ]);
     args.extend([weights.rows, stride, weights.rows, BLOCK].map(|n| Arg::from(n as i32)));
-    gpu.launch(
-        "void kgemm_4bit_inference_naive<float, 128, 32>",
-        grid(weights.rows.div_ceil(2), 128),
-        &args,
-    )?;
-    close("out", &out.to_vec::<f32>()?, &weights.times(Type::Nf4, &x), TOLERANCE)
+    let kernel = format!("void kgemm_4bit_inference_naive<{}, 128, {}>", element.name, 8 * element.bytes);
+    gpu.launch(&kernel, grid(weights.rows.div_ceil(2), 128), &args)?;
+    close(&kernel, &found(element, &out)?, &weights.times(Type::Nf4, &x), tolerance(element))
 }
