@@ -15,8 +15,8 @@ use wavemill_engine::{
     BlockSource, Grid, GuestMemory, RegisterCounts, Registers, RunOptions, Tier, WaveInit, run,
 };
 use wavemill_ir::{
-    Attrs, Block, BlockBuilder, CmpPred, Cond, FloatOp, FloatType, FpEnv, IntOp, LANES, MemType, Op, Operand,
-    Row, ScalarOp, Space, SrcMods, Terminator, Uni, Width,
+    Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, FloatOp, FloatType, FpEnv, IntOp, LANES, MemType,
+    Op, Operand, Row, ScalarOp, Space, SrcMods, Terminator, Uni, Width,
 };
 
 /// Address of the loop.
@@ -36,7 +36,18 @@ struct Loop {
 
 impl BlockSource for Loop {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        if pc == BODY { self.body.clone() } else { self.after.clone() }
+        // The blocks whole, or what follows an instruction inside of one.
+        for block in [&self.body, &self.after] {
+            if pc == block.start {
+                return block.clone();
+            }
+            if let Some(rest) = block.starting_at(pc) {
+                return Arc::new(rest);
+            }
+        }
+        let mut b = BlockBuilder::new(pc);
+        b.begin_guest(0);
+        Arc::new(b.finish(4, Terminator::Fault(FaultKind::NoCode)))
     }
 }
 

@@ -130,6 +130,44 @@ impl Block {
     pub fn terminator_pc(&self) -> u64 {
         self.start + u64::from(self.guest.last().copied().unwrap_or(0))
     }
+
+    /// The rest of the block from the guest instruction at `pc` on; nothing if no instruction of it begins there.
+    #[must_use]
+    pub fn starting_at(&self, pc: u64) -> Option<Block> {
+        let offset = u32::try_from(pc.checked_sub(self.start)?).ok()?;
+        let first = self.guest.iter().position(|at| *at == offset)?;
+        let insts = self.insts.iter().filter(|inst| inst.pc_offset >= offset);
+        Some(Block {
+            start: pc,
+            size: self.size - offset,
+            insts: insts.map(|inst| Inst { pc_offset: inst.pc_offset - offset, ..*inst }).collect(),
+            guest: self.guest[first..].iter().map(|at| at - offset).collect(),
+            terminator: self.terminator,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+
+    #[test]
+    fn the_rest_of_a_block_keeps_addresses() {
+        let block = |start: u64, offsets: &[u32]| {
+            let mut b = BlockBuilder::new(start);
+            for offset in offsets {
+                b.begin_guest(*offset);
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(1)], false);
+            }
+            b.finish(offsets[offsets.len() - 1] + 4, Terminator::Jump(0x1000))
+        };
+        let whole = block(0x1000, &[0, 8, 12]);
+        assert_eq!(whole.starting_at(0x1000).as_ref(), Some(&whole));
+        assert_eq!(whole.starting_at(0x1008), Some(block(0x1008, &[0, 4])));
+        for outside in [0xff8, 0x1004, 0x1010, u64::MAX] {
+            assert_eq!(whole.starting_at(outside), None, "{outside:#x}");
+        }
+    }
 }
 
 impl Inst {

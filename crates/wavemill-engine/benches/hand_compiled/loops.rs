@@ -226,17 +226,20 @@ fn after(block: &Block, rounds: bool) -> Block {
 
 impl BlockSource for Work {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        if pc == self.block.start {
-            return Arc::new(self.block.clone());
-        }
-        if pc == self.after.start {
-            return Arc::new(self.after.clone());
-        }
-        let mut b = BlockBuilder::new(pc);
-        if pc != PRELUDE {
+        let known = [&self.block, &self.after, &self.prelude()];
+        let found = known.into_iter().find_map(|block| block.starting_at(pc));
+        Arc::new(found.unwrap_or_else(|| {
+            let mut b = BlockBuilder::new(pc);
             b.begin_guest(0);
-            return Arc::new(b.finish(4, Terminator::Fault(FaultKind::IllegalInstruction)));
-        }
+            b.finish(4, Terminator::Fault(FaultKind::IllegalInstruction))
+        }))
+    }
+}
+
+impl Work {
+    /// The code in front of the loop: fills LDS and sets EXEC.
+    fn prelude(&self) -> Block {
+        let mut b = BlockBuilder::new(PRELUDE);
         for n in 0..LDS_SIZE as u16 / (4 * LANES as u16) {
             b.begin_guest(8 * u32::from(n));
             let attrs = Attrs { imm: 4 * LANES as i32 * i32::from(n), ..Attrs::default() };
@@ -249,7 +252,7 @@ impl BlockSource for Work {
             | u64::from(self.state.cells[Uni::EXEC.0 as usize + 1]) << 32;
         b.begin_guest(0x800);
         b.scalar(ScalarOp::Mov, Width::W64, Uni::EXEC, &[Operand::Const(exec)], false);
-        Arc::new(b.finish(0x808, Terminator::Jump(self.block.start)))
+        b.finish(0x808, Terminator::Jump(self.block.start))
     }
 }
 

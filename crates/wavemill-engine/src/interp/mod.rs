@@ -114,7 +114,8 @@ impl fmt::Display for Tier {
 /// Where blocks of IR come from.
 pub trait BlockSource: Sync {
     /// The block that starts at the guest address `pc`, lifted under the given value of the MODE register, of which only
-    /// the bits of [`MODE_KEY`] matter. An address without code yields a block that ends in a fault.
+    /// the bits of [`MODE_KEY`] matter. `pc` may be the address of any instruction: waves are preempted and stepped inside
+    /// of blocks. An address without code yields a block that ends in a fault.
     fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
 
     /// The block of the one instruction at the guest address `pc`, for those who run step by step. Sources that lift
