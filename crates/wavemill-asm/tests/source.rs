@@ -1,11 +1,9 @@
 //! Sources of code objects assemble to the same code objects again.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use support::{assembled, examples, text};
+use crate::support::{assembled, examples, text};
 use wavemill_asm::gcn::parse;
 use wavemill_asm::{Options, SourceOptions, Written, write_source};
 use wavemill_isa::Target;

@@ -3,9 +3,7 @@
 
 use std::fmt::{self, Write};
 
-mod support;
-
-use support::{example, text};
+use crate::support::{example, text};
 use wavemill_asm::gcn::{print, print_with};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Op, Row, decode};

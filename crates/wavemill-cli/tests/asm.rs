@@ -1,8 +1,6 @@
 //! `wavemill asm`: what it writes, what it says, and that what it makes runs.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 const SOURCE: &str = include_str!("../../../examples/assembly/twice.s");
 

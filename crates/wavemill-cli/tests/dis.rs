@@ -1,11 +1,9 @@
 //! `wavemill dis`: sources that assemble to the same again, machine code without a file, answers line by line.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Output, Stdio};
 
-use common::Folder;
+use crate::common::Folder;
 use serde_json::{Value, json};
 use wavemill_object::unlink;
 

@@ -1,10 +1,8 @@
 //! `wavemill explain` and `wavemill isa`: what they print, write, and say when something is wrong.
 
-mod common;
-
 use std::path::Path;
 
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 fn out(folder: &Folder, args: &[&str]) -> String {

@@ -1,11 +1,9 @@
 //! What all commands share: colours, the log, JSON messages, targets, completions, man pages; and how runs are stopped.
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, ends, err, out, repository};
+use crate::common::{Folder, ends, err, out, repository};
 use serde_json::Value;
 
 /// The command in a folder, without what the environment may say.

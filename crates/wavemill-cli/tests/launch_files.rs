@@ -1,8 +1,6 @@
 //! Launch files with several launches, from the file to the results.
 
-mod common;
-
-use common::{Folder, err, expect, out, repository};
+use crate::common::{Folder, err, expect, out, repository};
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
 

@@ -1,11 +1,9 @@
 //! No file of a user is lost: logs and results replace nothing that is read, nothing that is compared and not each other;
 //! and what could not be written is told.
 
-mod common;
-
 use std::process::Stdio;
 
-use common::{Folder, err, said};
+use crate::common::{Folder, err, said};
 
 /// Files that commands read; each keeps its contents, whatever is asked for.
 const KEPT: [&str; 6] = ["vector_add.co", "k.toml", "in.bin", "ref.bin", "source.s", "host.txt"];

@@ -99,8 +99,9 @@ fn vector_add(n: u32) -> Result<(), Failed> {
     at_most("vector add", found, 3 * 4 * count + MOST)
 }
 
-/// Pages may lie otherwise in another run.
-const SLACK: u64 = MIB;
+/// How many times as much a launch of a thousand times as many workgroups may take: if each left something behind, it
+/// would be hundreds of times as much. How pages lie differs from run to run.
+const GROWTH: u64 = 2;
 
 fn many_workgroups() -> Result<(), Failed> {
     let run = |grid: &str| {
@@ -109,7 +110,7 @@ fn many_workgroups() -> Result<(), Failed> {
             ["a:f32[1000]=iota", "b:f32[1000]=iota", "c:f32[1000]", "n:u32=1000", "--print", "c[999]"];
         taken(&[&launch[..], &arguments].concat())
     };
-    at_most("a million workgroups", run("1000000")?, run("100")? + SLACK)
+    at_most("a million workgroups", run("1000000")?, GROWTH * run("100")?)
 }
 
 fn many_workgroups_with_private_memory() -> Result<(), Failed> {
@@ -120,7 +121,7 @@ fn many_workgroups_with_private_memory() -> Result<(), Failed> {
         let arguments = ["swaps:u8[25600]=random(1)", "y:u32[25600]", "n:u32=25600", "count:u32=4"];
         taken(&[&launch[..], &arguments].concat())
     };
-    at_most("a hundred thousand workgroups", run("100000")?, run("100")? + SLACK)
+    at_most("a hundred thousand workgroups", run("100000")?, GROWTH * run("100")?)
 }
 
 fn many_long_workgroups() -> Result<(), Failed> {
@@ -132,7 +133,7 @@ fn many_long_workgroups() -> Result<(), Failed> {
         let point = ["left=0", "top=0", "step=0", "limit=40000"];
         taken(&[&launch[..], &arguments, &point].concat())
     };
-    at_most("two thousand workgroups that run for long", run(2000)?, run(20)? + 2000 * 64 * 4 + SLACK)
+    at_most("two thousand workgroups that run for long", run(2000)?, GROWTH * run(20)?)
 }
 
 fn large_print() -> Result<(), Failed> {

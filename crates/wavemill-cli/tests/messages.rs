@@ -1,8 +1,6 @@
 //! What the command says when something is wrong: every message is read here before users read it.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// One folder for all cases, with good and bad files.
 fn folder(name: &str) -> Folder {

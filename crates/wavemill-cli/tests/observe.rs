@@ -1,10 +1,8 @@
 //! Traces, statistics and coverage of `wavemill run`.
 
-mod common;
-
 use std::process::Output;
 
-use common::{Folder, expect};
+use crate::common::{Folder, expect};
 use serde_json::Value;
 
 /// Runs the command, which must end with that code.

@@ -1,12 +1,10 @@
 //! `wavemill run` from the command line to the results.
 
-mod common;
-#[path = "run/names.rs"]
 mod names;
 
 use std::process::Output;
 
-use common::{Folder, err, expect, out, repository};
+use crate::common::{Folder, err, expect, out, repository};
 use wavemill_object::CodeObject;
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];

@@ -1,8 +1,6 @@
 //! What kernels print, assert and allocate, from the command line.
 
-mod common;
-
-use common::{Folder, repository};
+use crate::common::{Folder, repository};
 
 /// Runs the command, and shows all that came of it.
 fn shown(folder: &Folder, args: &[&str]) -> String {

@@ -1,8 +1,6 @@
 //! Values of options, of keys of launch files, and names out of files: each is checked in one way wherever it comes from.
 
-mod common;
-
-use common::{Folder, err, said};
+use crate::common::{Folder, err, said};
 
 const RUN: [&str; 10] =
     ["run", "vector_add.co", "--grid", "1", "--block", "64", "a:f32[64]", "b:f32[64]", "c:f32[64]", "n=64"];

@@ -1,8 +1,6 @@
 //! Atomics on global memory, LDS and the flat space, and the LDS counters.
 
-mod common;
-
-use common::{Random, Setup, fault_of, inst, registers_after, run_block, s, tiers, v};
+use crate::common::{Random, Setup, fault_of, inst, registers_after, run_block, s, tiers, v};
 use wavemill_engine::{Access, FaultCause, GuestMemory, LDS_APERTURE, Tier};
 use wavemill_float as exact;
 use wavemill_ir::{

@@ -1,8 +1,6 @@
 //! Accesses through buffer resources.
 
-mod common;
-
-use common::{Random, Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{Random, Setup, fault_of, inst, registers_after, s, tiers, v};
 use wavemill_engine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest, Tier};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
-mod common;
-
-use common::{Random, inst, registers_after, s, tiers, v};
+use crate::common::{Random, inst, registers_after, s, tiers, v};
 use wavemill_engine::GuestMemory;
 use wavemill_float as exact;
 use wavemill_ir::{
@@ -141,8 +139,8 @@ impl Inputs {
         }
     }
 
-    fn setup(&self) -> common::Setup {
-        let mut setup = common::Setup::one_wave(self.exec);
+    fn setup(&self) -> crate::common::Setup {
+        let mut setup = crate::common::Setup::one_wave(self.exec);
         for (i, row) in self.rows.iter().enumerate() {
             let n = 2 * i as u16;
             setup.rows.push((Row::vgpr(n), row.map(|x| x as u32)));
@@ -525,7 +523,7 @@ fn division_helpers_and_mixed_fma() {
                     });
                 }
                 for mask in [0, FMAS_MASK] {
-                    let operand = if mask == 0 { Operand::Const(0) } else { common::s(20) };
+                    let operand = if mask == 0 { Operand::Const(0) } else { crate::common::s(20) };
                     cases.push(Case {
                         inst: inst(
                             Op::Float(FloatOp::DivFmas, ty),
@@ -657,7 +655,7 @@ fn packed_results_may_overwrite_sources() {
             };
             let attrs = Attrs { src: [select(0), select(2), SrcMods::default()], ..Attrs::default() };
             let insts = [inst(Op::Float(FloatOp::Mul, FloatType::PkF32), v(0), &[v(0), v(0)], attrs)];
-            let mut setup = common::Setup::one_wave(!0);
+            let mut setup = crate::common::Setup::one_wave(!0);
             setup.rows = vec![(Row::vgpr(0), rows[0]), (Row::vgpr(1), rows[1])];
             let after = registers_after(&insts, &setup, &memory, tier);
             for lane in 0..64 {
@@ -692,7 +690,7 @@ fn reciprocal_roots_of_all_significands() {
         let step = if tier == wavemill_engine::Tier::Portable { 61 * ROWS } else { ROWS };
         for first in (0x3f80_0000..0x4080_0000u32).step_by((64 * step) as usize) {
             let value = |row: u32, lane: usize| first + 64 * row + lane as u32;
-            let mut setup = common::Setup::one_wave(!0);
+            let mut setup = crate::common::Setup::one_wave(!0);
             for row in 0..ROWS {
                 setup.rows.push((Row::vgpr(row as u16), std::array::from_fn(|lane| value(row, lane))));
             }

@@ -1,9 +1,7 @@
 //! Loads and stores of dwords of global memory in which only some groups of 16 lanes access consecutive ones, as tiles in
 //! two dimensions do, on every tier.
 
-mod common;
-
-use common::{Random, Setup, inst, registers_after, tiers, v};
+use crate::common::{Random, Setup, inst, registers_after, tiers, v};
 use wavemill_engine::GuestMemory;
 use wavemill_ir::{Attrs, LaneMask, MemType, Op, Operand, Row, Space, Uni};
 

@@ -1,11 +1,9 @@
 //! What ARCHITECTURE.md promises of every run, where no other test asks for it.
 
-mod common;
-
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use common::{COUNTS, Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{COUNTS, Setup, fault_of, inst, registers_after, s, tiers, v};
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, run,
 };

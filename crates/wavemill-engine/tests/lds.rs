@@ -1,8 +1,6 @@
 //! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every tier.
 
-mod common;
-
-use common::{Random, Setup, inst, registers_after, tiers, v};
+use crate::common::{Random, Setup, inst, registers_after, tiers, v};
 use wavemill_engine::GuestMemory;
 use wavemill_ir::{Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space};
 

@@ -1,12 +1,10 @@
 //! What observers are told, and that watching changes nothing.
 
-mod common;
-
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{Setup, inst, s, v};
+use crate::common::{Setup, inst, s, v};
 use wavemill_engine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
     LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place, RegisterCounts, Registers,

@@ -1,8 +1,6 @@
 //! Registers at a fault are those before the guest instruction.
 
-mod common;
-
-use common::{Setup, fault_of, inst, tiers, v};
+use crate::common::{Setup, fault_of, inst, tiers, v};
 use wavemill_engine::{FaultCause, GuestMemory};
 use wavemill_ir::{AtomicOp, Attrs, FaultKind, Inst, IntOp, Op, Operand, Row, Space, Width};
 

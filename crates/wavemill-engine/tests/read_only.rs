@@ -1,8 +1,6 @@
 //! Memory that the guest must not write.
 
-mod common;
-
-use common::{Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{Setup, fault_of, inst, registers_after, s, tiers, v};
 use wavemill_engine::{Access, FaultCause, GuestMemory, Nearest};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Space, Uni, Width};
 

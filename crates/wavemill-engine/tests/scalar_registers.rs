@@ -1,8 +1,6 @@
 //! Which scalar registers scalar memory operations and moves with a register index reach.
 
-mod common;
-
-use common::{Setup, fault_of, inst, registers_after, s};
+use crate::common::{Setup, fault_of, inst, registers_after, s};
 use wavemill_engine::{Access, FaultCause, GuestMemory, Tier, WaveSnapshot};
 use wavemill_ir::{Attrs, Inst, Op, Operand, Uni, Width};
 

@@ -1,9 +1,7 @@
 //! Strict runs: accesses that the chip answers with zeros, or drops, are faults, and nothing of the instruction has taken
 //! effect. On every tier.
 
-mod common;
-
-use common::{Setup, inst, run_block, s, tiers, v};
+use crate::common::{Setup, inst, run_block, s, tiers, v};
 use wavemill_engine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, GuestMemory, RunError, RunOptions, Strict,
     Tier,

@@ -1,12 +1,10 @@
 //! Halves of an aligned 64-bit value never mix, and what all lanes load at one place is the same for all: a wave writes
 //! cells that are all zeros or all ones, another one on another host thread reads them.
 
-mod common;
-
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use common::{COUNTS, inst, s, v};
+use crate::common::{COUNTS, inst, s, v};
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
 };

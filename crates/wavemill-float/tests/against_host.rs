@@ -1,8 +1,6 @@
 //! f32 and f64 in the default mode against the host's arithmetic, f16 against f64 with a single rounding.
 
-mod common;
-
-use common::{Random, cases, edges, environment, same};
+use crate::common::{Random, cases, edges, environment, same};
 use wavemill_float::{F16, F32, F64, Format, convert, cvt, divide, float_kernel};
 use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 

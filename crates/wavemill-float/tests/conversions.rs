@@ -1,8 +1,6 @@
 //! Conversions between floats and integers, and to and from the small formats.
 
-mod common;
-
-use common::{ROUNDS, Random, Rational, cases, rounding, same};
+use crate::common::{ROUNDS, Random, Rational, cases, rounding, same};
 use wavemill_float::{
     Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials, convert, cvt, narrow,
     narrow_stochastic, scale_exponent, widen,

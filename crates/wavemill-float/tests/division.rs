@@ -1,8 +1,6 @@
 //! The division and square root sequences that LLVM emits must come out correctly rounded.
 
-mod common;
-
-use common::{Random, cases, edges, same};
+use crate::common::{Random, cases, edges, same};
 use wavemill_float::{F16, F32, F64, Format, convert, div_fmas, div_scale, divide, float_op};
 use wavemill_ir::{FloatOp, FloatType, FpEnv};
 

@@ -1,8 +1,6 @@
 //! The elementary functions against series in fixed point, against IEEE arithmetic and against the manual's examples.
 
-mod common;
-
-use common::{Random, Rational, cases, same};
+use crate::common::{Random, Rational, cases, same};
 use num_bigint::BigInt;
 use wavemill_float::{
     F16, F32, Format, cos_f32, exp2_f32, float_kernel, float_op, log2_f32, rcp_f32, rsq_f32, sin_f32,

@@ -1,8 +1,6 @@
 //! The vectorisable f16 functions against the exact path.
 
-mod common;
-
-use common::{Random, cases, edges, same};
+use crate::common::{Random, cases, edges, same};
 use wavemill_float::{
     F16, F32, Format, add_f16, convert, f16_from_f32, f32_from_f16, float_kernel, fma_f16, mul_f16,
 };

@@ -1,8 +1,6 @@
 //! The NaN policy, pinned: distinct NaNs in every operand of every operation.
 
-mod common;
-
-use common::same;
+use crate::common::same;
 use wavemill_float::{
     F16, F32, F64, Format, MixSource, class_of, convert, cvt, div_fmas, float_kernel, float_op, fma_mix_f16,
     fma_mix_f32,

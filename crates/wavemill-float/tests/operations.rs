@@ -1,10 +1,8 @@
 //! Comparison, fractions, scaling, cube maps, 2/pi, dot products, output modifiers.
 
-mod common;
-
 use std::cmp::Ordering;
 
-use common::{Random, Rational, cases, edges, same};
+use crate::common::{Random, Rational, cases, edges, same};
 use num_bigint::BigInt;
 use wavemill_float::{F16, F32, F64, Format, apply_output, compare, convert, float_op};
 use wavemill_ir::{CmpPred, FloatOp, FloatType, FpEnv, Omod};

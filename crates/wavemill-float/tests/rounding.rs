@@ -1,8 +1,6 @@
 //! All rounding modes, flushing and overflow rules against exact rational arithmetic.
 
-mod common;
-
-use common::{ROUNDS, Random, Rational, cases, environment, rounding, same};
+use crate::common::{ROUNDS, Random, Rational, cases, environment, rounding, same};
 use wavemill_float::{Bf16, F16, F32, F64, Format, MixSource, convert, divide, float_kernel, fma_mix_f16};
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
 

@@ -1,7 +1,5 @@
 //! What decodes can be built again from its operands and modifiers, and gives the same machine words.
 
-mod support;
-
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     BuildError, Encoding, FieldId, Inst, Modifiers, Op, Operand, OperandFault, Role, Space, Special, decode,
@@ -85,7 +83,7 @@ fn every_decoded_word_can_be_built() {
     for target in Target::ALL {
         for &space in Space::ALL {
             let mut filler = Filler::new(target as u64 * 100 + space as u64);
-            for word in support::words(target, space, 48, &mut filler) {
+            for word in crate::support::words(target, space, 48, &mut filler) {
                 let Ok(inst) = decode(target, &word) else { continue };
                 let (bytes, size) = inst.encode();
                 assert_eq!(bytes[..size], word[..size], "{inst:?}");

@@ -1,8 +1,6 @@
 //! Jumps, calls, conditions, modes and status, run on a wave.
 
-mod common;
-
-use common::{CODE, MODE, Machine, lift, lift_at};
+use crate::common::{CODE, MODE, Machine, lift, lift_at};
 use wavemill_engine::FaultCause;
 use wavemill_ir::{FaultKind, Row, Terminator, Uni};
 use wavemill_isa::Target;

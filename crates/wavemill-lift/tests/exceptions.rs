@@ -1,8 +1,6 @@
 //! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as a program sees them that reads the register.
 
-mod common;
-
-use common::{MODE, Machine, Outcome};
+use crate::common::{MODE, Machine, Outcome};
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::reads_exceptions;

@@ -1,9 +1,7 @@
 //! VGPR indexing through M0 (Vega ISA 6.6): an indexed instruction does what the one with the sums as register numbers
 //! does.
 
-mod common;
-
-use common::{Machine, Outcome};
+use crate::common::{Machine, Outcome};
 use wavemill_engine::FaultCause;
 use wavemill_ir::{FaultKind, Row, Uni};
 use wavemill_isa::Target;
@@ -110,7 +108,7 @@ fn each_operand_follows_its_bit() {
         let code = [&[on(enables)], indexed, &[OFF]].concat();
         let outcome = run(&code, INDEX);
         assert_eq!(outcome.sgpr(124), 0x0bad_0f00 & !0xf0ff | INDEX | enables << 12, "{what}");
-        assert_eq!(outcome.wave.mode, common::MODE, "{what}");
+        assert_eq!(outcome.wave.mode, crate::common::MODE, "{what}");
         assert!(but_m0(outcome) == expected, "{what}, enables {enables:#x}");
         // Without an index, or without the mode, it is the plain instruction.
         let expected = but_m0(run(indexed, 0));

@@ -1,8 +1,6 @@
 //! Whatever decodes lifts to a well-formed block or to a fault, without a panic, under every mode.
 
-mod common;
-
-use common::{CODE, MODE, lift_at};
+use crate::common::{CODE, MODE, lift_at};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Op, decode};
 use wavemill_lift::gcn::Context;

@@ -1,8 +1,6 @@
 //! Registers that the wave has not: sources read VGPR0, an instruction with such a result does nothing (Vega ISA 3.6.1).
 
-mod common;
-
-use common::{Machine, Outcome, home_words};
+use crate::common::{Machine, Outcome, home_words};
 use wavemill_engine::{RegisterCounts, Registers};
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;

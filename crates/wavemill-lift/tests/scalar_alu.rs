@@ -1,8 +1,6 @@
 //! The scalar ALU against references written from the manual's text, over edge values.
 
-mod common;
-
-use common::{EDGES, EDGES64, Machine, home_words};
+use crate::common::{EDGES, EDGES64, Machine, home_words};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId, Format, Op, State};

@@ -1,8 +1,6 @@
 //! Trap temporaries belong to the trap handler (Vega ISA 3.10): waves of ours are never privileged.
 
-mod common;
-
-use common::{CODE, Machine, Outcome};
+use crate::common::{CODE, Machine, Outcome};
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
 

@@ -1,8 +1,6 @@
 //! Instructions that move values between lanes, or between lanes and scalars, and moves of accumulation VGPRs.
 
-mod common;
-
-use common::{Machine, Outcome};
+use crate::common::{Machine, Outcome};
 use wavemill_engine::Registers;
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;

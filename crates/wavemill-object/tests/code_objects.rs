@@ -4,8 +4,7 @@ use wavemill_object::{
     CodeObject, CodeObjectVersion, Error, Feature, Limits, RelocationKind, SymbolPlace, ValueKind,
 };
 
-mod support;
-use support::{CODE_OBJECTS, fixture};
+use crate::support::{CODE_OBJECTS, fixture};
 
 #[test]
 fn versions_and_targets() {

@@ -5,8 +5,7 @@ use std::io::Write;
 use wavemill_object::container::{BundleFormat, Compression, ContainerKind, OffloadKind};
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId};
 
-mod support;
-use support::fixture;
+use crate::support::fixture;
 
 fn target(text: &str) -> TargetId {
     text.parse().unwrap()

@@ -3,8 +3,7 @@
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Limits};
 
-mod support;
-use support::fixture;
+use crate::support::fixture;
 
 /// What each wrong file is answered with, as a container and as a code object.
 fn answers(data: &[u8]) -> String {

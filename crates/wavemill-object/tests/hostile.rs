@@ -5,8 +5,7 @@ use wavemill_object::container::ContainerKind;
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Limits, may_define};
 
-mod support;
-use support::{CODE_OBJECTS, fixture, random_cases};
+use crate::support::{CODE_OBJECTS, fixture, random_cases};
 
 /// Small, so that a test that unfolds without bound is seen.
 const LIMITS: Limits = Limits { max_decompressed: 1 << 20, max_image: 1 << 20 };

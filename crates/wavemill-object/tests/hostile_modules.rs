@@ -10,8 +10,7 @@ use wavemill_object::write::{
 };
 use wavemill_object::{Binding, CodeObject, CodeObjectVersion, DescriptorBuilder, RelocationKind, express};
 
-mod support;
-use support::random_cases;
+use crate::support::random_cases;
 
 /// Numbers around what is allowed, and far beyond.
 fn number() -> impl Strategy<Value = u64> {

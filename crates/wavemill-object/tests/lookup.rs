@@ -2,8 +2,7 @@
 
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define};
 
-mod support;
-use support::{CODE_OBJECTS, fixture};
+use crate::support::{CODE_OBJECTS, fixture};
 
 /// Replaces a text by one of the same length, wherever it stands.
 fn replaced(mut data: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {

@@ -3,8 +3,7 @@
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{Limits, Result};
 
-mod support;
-use support::fixture;
+use crate::support::fixture;
 
 fn report(name: &str, filter: &Filter) -> Result<FileReport> {
     FileReport::new(&fixture(name), filter, &Limits::default())

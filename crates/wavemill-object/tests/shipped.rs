@@ -6,7 +6,7 @@
 //! jax-rocm7-plugin and bitsandbytes, and run
 //!
 //! ```text
-//! WAVEMILL_SHIPPED=folder cargo test --release -p wavemill-object --test shipped -- --ignored --nocapture
+//! WAVEMILL_SHIPPED=folder cargo test --release -p wavemill-object --test suite shipped:: -- --ignored --nocapture
 //! ```
 
 use std::fs::File;

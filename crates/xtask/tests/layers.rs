@@ -65,6 +65,40 @@ fn dependencies_point_down() {
     }
 }
 
+/// Names of the tests that a folder `tests` has: its files, and its folders with a `main.rs` or `mod.rs`.
+fn test_modules(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let has_code = |path: &PathBuf| {
+        path.extension().is_some_and(|e| e == "rs")
+            || ["main.rs", "mod.rs"].iter().any(|file| path.join(file).is_file())
+    };
+    let name = |path: PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    paths.filter(has_code).filter_map(name).collect()
+}
+
+/// Where a crate's tests are one binary, a file that nobody names would not run.
+#[test]
+fn every_test_file_is_named() {
+    let mut suites = 0;
+    for entry in fs::read_dir(crates()).expect("crates have a common folder") {
+        let folder = entry.expect("the folder can be read").path();
+        let Ok(suite) = fs::read_to_string(folder.join("tests/suite.rs")) else { continue };
+        suites += 1;
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("every crate has a manifest");
+        assert!(manifest.contains("autotests = false"), "{}: tests would run twice", folder.display());
+        for name in test_modules(&folder.join("tests")) {
+            assert!(
+                suite.contains(&format!("\nmod {name};\n"))
+                    || manifest.contains(&format!("[[test]]\nname = \"{name}\"\n")),
+                "{}/tests: neither suite.rs nor Cargo.toml names `{name}`, so it does not run",
+                folder.display()
+            );
+        }
+    }
+    assert!(suites > 5, "found {suites} crates whose tests are one binary");
+}
+
 /// Rust files below a folder.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {

@@ -1,7 +1,7 @@
 //! Code objects that want what no chip has.
 
-use crate::TARGETS;
-use crate::case::folder;
+use crate::faults::TARGETS;
+use crate::faults::case::folder;
 
 #[test]
 fn descriptors_and_metadata() {

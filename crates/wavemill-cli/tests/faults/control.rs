@@ -2,9 +2,9 @@
 
 use wavemill::AddressMode;
 
-use crate::case::Value::{Buffer, U64, Zeros};
-use crate::case::{Case, folder};
-use crate::{TARGETS, check};
+use crate::faults::case::Value::{Buffer, U64, Zeros};
+use crate::faults::case::{Case, folder};
+use crate::faults::{TARGETS, check};
 
 /// A kernel of `control.s` whose argument is an address.
 fn at(name: &'static str, kernel: &'static str, address: u64) -> Case {

@@ -2,9 +2,9 @@
 
 use wavemill::{AddressMode, Strict};
 
-use crate::case::Value::{Buffer, I32, I64, U32, U64};
-use crate::case::{Case, DATA, folder, without_addresses};
-use crate::{TARGETS, check};
+use crate::faults::case::Value::{Buffer, I32, I64, U32, U64};
+use crate::faults::case::{Case, DATA, folder, without_addresses};
+use crate::faults::{TARGETS, check};
 
 /// Bytes of the accessed buffer: one dword for each lane of a wave.
 const SIZE: i64 = 256;

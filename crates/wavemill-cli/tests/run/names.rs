@@ -1,6 +1,6 @@
 //! Kernels by the names that people give them, wherever a name is taken.
 
-use super::common::{Folder, err, expect, out, said};
+use crate::common::{Folder, err, expect, out, said};
 
 /// Symbols as clang 22 mangles them.
 const SYMBOLS: [&str; 6] = [

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test binary uses what it needs")]
 
+pub(crate) mod vector;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 

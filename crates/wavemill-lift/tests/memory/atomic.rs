@@ -4,9 +4,9 @@ use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Flag, Format, MemOp, Op};
 
-use super::common::{EDGES, Machine, home_words};
 use super::lds::{self, ADDRESS, DATA, LDS, RESULT};
 use super::reference::{MASKS, Numbers, active, column, set_exec, set_rows};
+use crate::common::{EDGES, Machine, home_words};
 
 /// The first dword of the second datum of DS instructions.
 const DATA1: u32 = DATA + 2;

@@ -4,7 +4,7 @@ use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
 
-use super::common::{Machine, home_words};
+use crate::common::{Machine, home_words};
 
 /// VGPRs: addresses, the contents before, the data, comparands, the contents after.
 const ADDRESS: u32 = 4;

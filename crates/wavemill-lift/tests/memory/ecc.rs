@@ -4,8 +4,8 @@ use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Flag, Format, MemOp, Op};
 
-use super::common::{Machine, home_words};
 use super::reference::{Data, Numbers, set_exec, set_rows};
+use crate::common::{Machine, home_words};
 
 const ADDRESS: u32 = 4;
 const RESULT: u32 = 8;

@@ -5,8 +5,8 @@ use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
 
-use super::common::{Machine, home_words};
 use super::reference::{Data, MASKS, Numbers, active, column, set_exec, set_row64, set_rows};
+use crate::common::{Machine, home_words};
 
 const SIZE: usize = 4096;
 const NO_SADDR: u32 = 0x7f;

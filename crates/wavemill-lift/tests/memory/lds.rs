@@ -4,8 +4,8 @@ use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
 
-use super::common::{Machine, home_words};
 use super::reference::{Data, MASKS, Numbers, active, column, set_rows};
+use crate::common::{Machine, home_words};
 
 const TARGET: Target = Target::Gfx906;
 pub(super) const LDS: usize = 4096;

@@ -4,8 +4,8 @@ use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
 
-use super::common::{Machine, home_words};
 use super::reference::Numbers;
+use crate::common::{Machine, home_words};
 
 const TARGET: Target = Target::Gfx906;
 

@@ -6,9 +6,9 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Format, Inst, Modifiers, Op, Operand, Role};
 
 use crate::common::Machine;
-use crate::values::{Inputs, env};
-use crate::vector::{EXEC, MASK_SGPR, Random, SOURCE_VGPRS, place};
-use crate::{MODES, modified};
+use crate::common::vector::{EXEC, MASK_SGPR, Random, SOURCE_VGPRS, place};
+use crate::vector_float::values::{Inputs, env};
+use crate::vector_float::{MODES, modified};
 
 /// A predicate by its name in mnemonics.
 fn predicate(name: &str) -> CmpPred {

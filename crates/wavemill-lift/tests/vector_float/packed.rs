@@ -5,10 +5,10 @@ use wavemill_ir::{FloatOp, FloatType, Omod};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Type};
 
-use crate::MODES;
 use crate::common::Machine;
-use crate::values::{Inputs, env, value};
-use crate::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
+use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
+use crate::vector_float::MODES;
+use crate::vector_float::values::{Inputs, env, value};
 
 /// VOP2 instructions with packed operands.
 pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];

@@ -9,10 +9,10 @@ use wavemill_ir::{FpEnv, Row as IrRow, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
 
-use crate::MODES;
 use crate::common::Machine;
-use crate::values::{env, nan, nan_lanes, value};
-use crate::vector::{EXEC, Random, first_source_lane, identity};
+use crate::common::vector::{EXEC, Random, first_source_lane, identity};
+use crate::vector_float::MODES;
+use crate::vector_float::values::{env, nan, nan_lanes, value};
 
 /// First VGPRs of the sources and of the destination.
 const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];

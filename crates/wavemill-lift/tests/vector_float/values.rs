@@ -5,7 +5,7 @@ use wavemill_ir::{FpEnv, Round, Row as IrRow, Uni};
 use wavemill_isa::gcn::{Elem, Role, Row, Type};
 
 use crate::common::EDGES;
-use crate::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
+use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
 
 /// Instructions with a constant behind them, which have a test of their own.
 pub(crate) const WITH_LITERAL: [&str; 6] =

@@ -1,11 +1,9 @@
 //! What encodings add to a vector instruction - SDWA selects, lane permutations, half selects, signs of untyped
 //! sources - against a model of each, on every tier of the interpreter, under EXEC with holes.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod constants;
 
-use common::Machine;
+use crate::common::Machine;
 use wavemill_engine::Registers;
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;

@@ -1,15 +1,13 @@
 //! Integer instructions of the vector ALU against references written from the manual, on every target, in every
 //! encoding, with and without clamp, under EXEC with holes, on every tier of the interpreter.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod reference;
-#[path = "../common/vector.rs"]
-mod vector;
 
-use common::{EDGES, EDGES64, MODE, Machine};
+use crate::common::vector::{
+    CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place,
+};
+use crate::common::{EDGES, EDGES64, MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
-use vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place};
 use wavemill_engine::Registers;
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;

@@ -1,9 +1,6 @@
 //! Kernels that go wrong, as users run them: the whole message, the exit code, a host that goes on, and buffers that nobody
 //! touched. The sources are in `kernels/faults`.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod absurd;
 mod case;
 mod control;

@@ -1,11 +1,8 @@
 //! Explanations: whole texts for a case of every kind, and what must hold for every form on every target.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::collections::BTreeSet;
 
-use support::{example, text};
+use crate::support::{example, text};
 use wavemill_asm::gcn::explain::{
     Explanation, FieldKind, InstructionFacts, MatrixReport, Mnemonic, SameBytes, explain, mnemonics,
 };

@@ -1,8 +1,5 @@
 //! Memory instructions run on a wave, against references that work lane by lane on plain byte arrays.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod atomic;
 mod buffer;
 mod denormals;

@@ -1,20 +1,18 @@
 //! Float instructions of the vector ALU against the exact scalar library: every instruction on every target in every
 //! encoding, with random source and output modifiers, under several modes, on every tier of the interpreter.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod compare;
 mod packed;
 mod reference;
 mod small;
 mod values;
-#[path = "../common/vector.rs"]
-mod vector;
 
-use common::{MODE, Machine};
+use crate::common::vector::{
+    CARRY, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place,
+};
+use crate::common::{MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
 use values::{Inputs, env};
-use vector::{CARRY, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place};
 use wavemill_float::apply_output;
 use wavemill_ir::{FloatType, Omod, Uni};
 use wavemill_isa::Target;

@@ -1,0 +1,16 @@
+//! The engine, operation by operation and wave by wave. One binary: what it links is there once.
+
+mod atomics;
+mod buffers;
+mod common;
+mod float_operations;
+mod global_chunks;
+mod invariants;
+mod lds;
+mod observers;
+mod precise_faults;
+mod read_only;
+mod scalar_registers;
+mod schedule;
+mod strict;
+mod tearing;

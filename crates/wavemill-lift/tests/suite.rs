@@ -1,0 +1,16 @@
+//! The meaning of instructions, run. One binary: what it links is there once.
+
+mod common;
+mod control_flow;
+mod coverage;
+mod exceptions;
+mod gpr_index;
+mod memory;
+mod random_words;
+mod register_range;
+mod scalar_alu;
+mod trap_registers;
+mod vector_float;
+mod vector_integer;
+mod vector_lanes;
+mod vector_modifiers;
