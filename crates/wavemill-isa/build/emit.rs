@@ -104,6 +104,11 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
             line!("            ({}, {name:?}),", set(*targets));
         }
         line!("        ],");
+        line!("        aliases: &[");
+        for (targets, name) in &row.aliases {
+            line!("            ({}, {name:?}),", set(*targets));
+        }
+        line!("        ],");
         line!("        operands: &[");
         for operand in &row.operands {
             line!(
@@ -160,10 +165,14 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
     }
     line!("];\n");
 
-    let names: Vec<(&str, &SourceRow)> =
-        rows.iter().flat_map(|row| row.names.iter().map(move |(_, name)| (&**name, row))).collect();
+    // Aliases stand behind all mnemonics, so that a search for a name alone finds these first.
+    let spellings = |of: fn(&SourceRow) -> &[(TargetSet, String)]| {
+        rows.iter().flat_map(move |row| of(row).iter().map(move |(targets, name)| (&**name, *targets, row)))
+    };
+    let names: Vec<(&str, TargetSet, &SourceRow)> =
+        spellings(|row| &row.names).chain(spellings(|row| &row.aliases)).collect();
     let mut slots = vec![EMPTY; SLOTS];
-    for (index, (name, _)) in names.iter().enumerate() {
+    for (index, (name, ..)) in names.iter().enumerate() {
         let mut at = first_slot(name.as_bytes());
         while slots[at] != EMPTY {
             at = (at + 1) % SLOTS;
@@ -171,10 +180,10 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
         slots[at] = index as u16;
     }
     assert!(2 * names.len() < SLOTS, "the table of mnemonics has too few slots");
-    line!("/// Every mnemonic.");
-    line!("static NAMES: [(&str, Op); {}] = [", names.len());
-    for (name, row) in &names {
-        line!("    ({name:?}, Op::{}),", variant(row.name()));
+    line!("/// Every mnemonic, then every alias.");
+    line!("static NAMES: [(&str, TargetSet, Op); {}] = [", names.len());
+    for (name, targets, row) in &names {
+        line!("    ({name:?}, {}, Op::{}),", set(*targets), variant(row.name()));
     }
     line!("];\n");
     line!("/// Indices into `NAMES`, or `EMPTY`, in the order that `first_slot` gives.");

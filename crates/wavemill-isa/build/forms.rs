@@ -302,6 +302,24 @@ pub fn forms(rows: &[SourceRow]) -> Vec<SourceForm> {
     all
 }
 
+/// Checks that no target has two meanings for a spelling.
+fn check_aliases(rows: &[SourceRow]) -> Vec<RowError> {
+    let mut errors = Vec::new();
+    let mut seen: Vec<(&str, TargetSet)> = Vec::new();
+    seen.extend(rows.iter().flat_map(|row| &row.names).map(|(targets, name)| (&**name, *targets)));
+    for row in rows {
+        for (targets, alias) in &row.aliases {
+            if seen.iter().any(|(name, others)| name == alias && !others.intersection(*targets).is_empty()) {
+                errors.push(
+                    row.error(format!("expected an alias that its targets do not have yet, found `{alias}`")),
+                );
+            }
+            seen.push((alias, *targets));
+        }
+    }
+    errors
+}
+
 /// Checks what one line alone cannot tell: duplicates, overlaps, operands without a field, widths.
 pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
     let mut errors = Vec::new();
@@ -317,6 +335,7 @@ pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
             }
         }
     }
+    errors.extend(check_aliases(rows));
     for form in forms {
         let row = &rows[form.row];
         for operand in &row.operands {

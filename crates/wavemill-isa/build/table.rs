@@ -20,8 +20,8 @@
 //! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
 //! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
 //! value and negation where these are not the floating-point ones; `exact`, `rounded`, `modelled:REASON` or `unsupported`
-//! where `%fidelity` does not hold, with a reason that `rows/gcn/modelled.reasons` explains. `@TARGETS` limits an
-//! attribute. `note:` ends the line with a remark.
+//! where `%fidelity` does not hold, with a reason that `rows/gcn/modelled.reasons` explains; `alias:MNEMONIC` for another
+//! spelling that assemblers take and that nothing prints. `@TARGETS` limits an attribute. `note:` ends the line with a remark.
 
 use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Takes,
@@ -70,6 +70,8 @@ pub struct SourceRow {
     pub codes: Vec<(TargetSet, Format, u16)>,
     /// Mnemonics: targets, text.
     pub names: Vec<(TargetSet, String)>,
+    /// Further spellings that are read and never printed: targets, text.
+    pub aliases: Vec<(TargetSet, String)>,
     pub operands: Vec<OperandRow>,
     pub reads: StateSet,
     pub writes: StateSet,
@@ -251,6 +253,7 @@ impl Header {
             targets,
             codes: parse_codes(format, codes, targets)?,
             names: parse_names(names, targets)?,
+            aliases: Vec::new(),
             operands,
             reads: StateSet::EMPTY,
             writes: StateSet::EMPTY,
@@ -379,16 +382,15 @@ fn parse_codes(
 }
 
 fn parse_names(text: &str, targets: TargetSet) -> Result<Vec<(TargetSet, String)>, String> {
-    per_target(text, targets)?
-        .into_iter()
-        .map(|(targets, name)| {
-            let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(good) {
-                return Err(format!("expected a mnemonic, found `{name}`"));
-            }
-            Ok((targets, name.to_owned()))
-        })
-        .collect()
+    per_target(text, targets)?.into_iter().map(|(targets, name)| Ok((targets, parse_name(name)?))).collect()
+}
+
+fn parse_name(name: &str) -> Result<String, String> {
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(good) {
+        return Err(format!("expected a mnemonic, found `{name}`"));
+    }
+    Ok(name.to_owned())
 }
 
 /// Parses `f16x2` and the like.
@@ -478,6 +480,7 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 row.memory.push(MemAccess { op, space });
             }
             "data" => row.data = Some(parse_type(value)?),
+            "alias" => row.aliases.push((targets, parse_name(value)?)),
             "mods" => {
                 let mut mods = 0u8;
                 for item in value.split(',').filter(|&item| item != "none") {
@@ -493,7 +496,7 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
             "modelled" => add_fidelity(row, attribute, targets, Fidelity::Modelled, Some(value.to_owned()))?,
             _ => {
                 return Err(format!(
-                    "expected reads:, writes:, mem:, data:, mods: or modelled:, found `{attribute}`"
+                    "expected reads:, writes:, mem:, data:, mods:, alias: or modelled:, found `{attribute}`"
                 ));
             }
         }

@@ -100,6 +100,7 @@ fn bad_attributes_are_refused() {
         vop2("1 all v_add_f32 f32 f32 f32 mem:load.moon"),
         vop2("1 all v_add_f32 f32 f32 f32 mods:0,3"),
         vop2("1 all v_add_f32 f32 f32 f32 width:3"),
+        vop2("1 all v_add_f32 f32 f32 f32 alias:V_ADD"),
     ]));
 }
 
@@ -108,6 +109,9 @@ fn rows_that_do_not_fit_together_are_refused() {
     insta::assert_snapshot!(listing(&[
         vop2("1 all v_a f32 f32 f32\n1 906+ v_b f32 f32 f32"),
         vop2("1 all v_a f32 f32 f32\n2 all v_a f32 f32 f32"),
+        vop2(
+            "1 906 v_a f32 f32 f32\n2 all v_b f32 f32 f32 alias:v_a@908+ alias:v_c\n3 all v_d f32 f32 f32 alias:v_a alias:v_c@906"
+        ),
         "%format vop1\n%fidelity exact\n%columns vdst src0 src1\n3 all v_a f32 f32 f32".to_owned(),
         "%format sop1\n%fidelity exact\n%columns sdst src0\n3 all s_a b32x32 b32".to_owned(),
         "%format vop1\n%fidelity exact\n%columns vdst src0\n3 all v_a texel f32".to_owned(),

@@ -4,7 +4,7 @@
 //!
 //! - [`LlvmOracle`] disassembles machine words with libLLVM 22, in a forked child, because LLVM's disassembler crashes on
 //!   some words and a differential test must survive that, list the word and go on;
-//! - [`assemble`] and [`objdump`] run `llvm-mc-22` and `llvm-objdump-22`;
+//! - [`assemble`] and [`objdump`] run `llvm-mc-22` and `llvm-objdump-22`, and [`mnemonics`] lists what the assembler knows;
 //! - [`Suite`] is the one place that decides what happens to a test whose oracle is not installed: it is reported as
 //!   ignored, with the reason, and counted on the last line of the test binary's output; with
 //!   `WAVEMILL_REQUIRE_ORACLES=1` it fails instead;
@@ -17,6 +17,7 @@
 mod disasm;
 mod files;
 mod fill;
+mod mnemonics;
 mod sources;
 mod suite;
 mod tools;
@@ -24,6 +25,7 @@ mod tools;
 pub use disasm::{LlvmOracle, Verdict};
 pub use files::{same_linked, same_relocatable};
 pub use fill::{Filler, Span, SplitMix64};
+pub use mnemonics::mnemonics;
 pub use sources::{clang, kernels, listed, run};
 pub use suite::{Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required};
 pub use tools::{OracleMissing, Tool, assemble, objdump};

@@ -47,7 +47,7 @@ impl Suffix {
         use Encoding as E;
         match encoding {
             E::Vop1 | E::Vop2 | E::Vopc | E::Vintrp => Some(Suffix::E32),
-            E::Vop3a | E::Vop3b | E::Vop3Interp => Some(Suffix::E64),
+            E::Vop3a | E::Vop3b | E::Vop3Interp | E::Vop3p | E::Mai | E::MaiScaled => Some(Suffix::E64),
             E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa => Some(Suffix::Sdwa),
             E::Vop1Dpp | E::Vop2Dpp => Some(Suffix::Dpp),
             _ => None,
@@ -70,11 +70,20 @@ impl Suffix {
 
 /// Reads a mnemonic of any target, in small or capital letters: the instruction, and the suffix that is on it.
 pub(super) fn lookup(mnemonic: &str) -> Option<(Op, Option<Suffix>)> {
-    let named = |name: &str| match Op::from_name(name) {
+    with_suffix(mnemonic, Op::from_name)
+}
+
+/// As [`lookup`], but of `target` alone.
+pub(super) fn lookup_on(target: Target, mnemonic: &str) -> Option<(Op, Option<Suffix>)> {
+    with_suffix(mnemonic, |name| Op::on(target, name))
+}
+
+fn with_suffix(mnemonic: &str, find: impl Fn(&str) -> Option<Op>) -> Option<(Op, Option<Suffix>)> {
+    let named = |name: &str| match find(name) {
         Some(op) => Some((op, None)),
         None => Suffix::ALL
             .into_iter()
-            .find_map(|suffix| Some((Op::from_name(name.strip_suffix(suffix.text())?)?, Some(suffix)))),
+            .find_map(|suffix| Some((find(name.strip_suffix(suffix.text())?)?, Some(suffix)))),
     };
     named(mnemonic).or_else(|| {
         let upper = mnemonic.bytes().any(|byte| byte.is_ascii_uppercase());

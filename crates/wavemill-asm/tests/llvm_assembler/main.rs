@@ -11,6 +11,7 @@ mod disagreements;
 #[path = "../support/findings.rs"]
 mod findings;
 mod line;
+mod mnemonics;
 mod texts;
 
 use std::fmt::Write as _;
@@ -50,6 +51,13 @@ fn main() -> ExitCode {
                 missing => Err(format!("never generated: {}", missing.join(", ")).into()),
             }
         });
+    }
+    for name in InstructionSet::processors() {
+        suite.oracle_test(
+            format!("{name}: mnemonics are LLVM's"),
+            &[Tool::LlvmMc, Tool::LibLlvm],
+            move || mnemonics::agreement(InstructionSet::of(&name.parse()?).ok_or("no instruction set")?),
+        );
     }
     for name in ["gfx9-generic", "gfx9-4-generic"] {
         suite.oracle_test(format!("{name}: verdict and bytes are LLVM's"), &[Tool::LlvmMc], move || {

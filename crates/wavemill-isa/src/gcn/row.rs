@@ -70,6 +70,7 @@ pub struct Row {
     /// The targets that have it.
     pub targets: TargetSet,
     names: &'static [(TargetSet, &'static str)],
+    aliases: &'static [(TargetSet, &'static str)],
     /// The operands, in the order of the assembly text. An instance may lack some of them, and has modifiers besides.
     pub operands: &'static [OperandSpec],
     /// State read besides the operands.
@@ -120,6 +121,11 @@ impl Row {
     /// Every mnemonic with the targets that use it, oldest first.
     pub fn mnemonics(&self) -> &'static [(TargetSet, &'static str)] {
         self.names
+    }
+
+    /// Further spellings, with the targets whose assemblers take them. Nothing prints them.
+    pub fn aliases(&self) -> &'static [(TargetSet, &'static str)] {
+        self.aliases
     }
 
     /// Every form: encoding, opcode and targets. The first is the instruction's home format.
@@ -200,22 +206,39 @@ impl Op {
         &ROWS[self as usize]
     }
 
-    /// The instruction with this mnemonic (any target's spelling, no encoding suffix).
+    /// The instruction with this mnemonic (any target's spelling, no encoding suffix), or with this alias.
+    ///
+    /// A few spellings name other instructions on newer targets: [`Op::on`] looks at one target.
     pub fn from_name(name: &str) -> Option<Op> {
-        let mut at = first_slot(name.as_bytes());
-        loop {
-            let index = NAME_SLOTS[at];
-            if index == EMPTY {
-                return None;
-            }
-            let (known, op) = NAMES[usize::from(index)];
-            if known == name {
-                return Some(op);
-            }
-            // Most of the slots are empty, so this ends.
-            at = (at + 1) % SLOTS;
-        }
+        spelled(name).next().map(|(_, op)| op)
     }
+
+    /// The instruction that `target` has under this mnemonic or alias, without encoding suffix.
+    ///
+    /// ```
+    /// use wavemill_isa::Target;
+    /// use wavemill_isa::gcn::Op;
+    ///
+    /// let name = "v_mfma_f32_32x32x4bf16";
+    /// assert_eq!(Op::on(Target::Gfx90a, name), Some(Op::VMfmaF3232x32x4bf16));
+    /// assert_eq!(Op::on(Target::Gfx942, name), Some(Op::VMfmaF3232x32x4_2bBf16));
+    /// assert_eq!(Op::on(Target::Gfx906, name), None);
+    /// ```
+    pub fn on(target: Target, name: &str) -> Option<Op> {
+        spelled(name).find(|(targets, _)| targets.contains(target)).map(|(_, op)| op)
+    }
+}
+
+/// The instructions with this mnemonic or alias, and the targets that call them so; mnemonics first.
+fn spelled(name: &str) -> impl Iterator<Item = (TargetSet, Op)> {
+    let first = first_slot(name.as_bytes());
+    // Most of the slots are empty, so this ends soon.
+    (0..SLOTS)
+        .map(move |step| NAME_SLOTS[(first + step) % SLOTS])
+        .take_while(|index| *index != EMPTY)
+        .map(|index| NAMES[usize::from(index)])
+        .filter(move |(known, ..)| *known == name)
+        .map(|(_, targets, op)| (targets, op))
 }
 
 impl core::fmt::Display for Op {

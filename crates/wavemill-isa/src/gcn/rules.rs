@@ -220,7 +220,9 @@ impl Inst {
         );
         // Where the sources are swapped, the first is not the one that the value comes in by.
         let swapped = self.has(Flag::Reversed);
-        encoding && spec.role == Role::Src0 && !swapped && !self.target().has_unified_vgprs()
+        let scalar = matches!(spec.takes, Takes::Scalar | Takes::ScalarOrConstant);
+        let there = encoding && !self.target().has_unified_vgprs();
+        there && spec.role == Role::Src0 && !swapped && !scalar
     }
 
     fn constant_bus(&self, operands: &Operands) -> Option<BrokenRule> {

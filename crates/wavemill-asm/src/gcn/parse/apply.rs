@@ -125,7 +125,13 @@ pub(super) fn apply(
         }
         Name::NegHi => !mixed && row.operand(Role::Vdst).is_some() && settable(form, target, id),
         // The memory went with CDNA 2; what orders its waves is left.
-        Name::Gds if target.has_unified_vgprs() => !flag,
+        Name::Gds if flag && target.has_unified_vgprs() => false,
+        // Parts of the syntax of some instructions, which cannot be denied.
+        Name::Offen | Name::Idxen | Name::Lds | Name::Nv | Name::Done if !flag => false,
+        Name::Tfe if !flag => form.encoding == Encoding::Mimg,
+        // Before CDNA 3, what writes caches back is told no scope.
+        Name::Glc | Name::Scc if row.has(Flag::Fence, target) => false,
+        Name::DppCtrl if !target.has_unified_vgprs() && ROW_NEWBCAST.contains(&value) => false,
         Name::Neg => doubles && target >= Target::Gfx942 && settable(form, target, id),
         Name::Blgp => !(doubles && target >= Target::Gfx942) && settable(form, target, id),
         Name::Bitop3 => row.has(Flag::Bitop3, target) && form.encoding == Encoding::Vop3a,
@@ -135,9 +141,7 @@ pub(super) fn apply(
         }
         _ => settable(form, target, id),
     };
-    // What is not there anyhow may be said not to be.
-    let absent = modifier.negated && !row.memory.is_empty() && form.encoding.field(target, id).is_some();
-    if !takes && !absent {
+    if !takes && !denies_cache_bit(modifier, form, target, id) {
         return Err(Refusal::Misplaced(misplaced(modifier, form, target)));
     }
     match modifier.name {
@@ -249,6 +253,21 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// The codes of `row_newbcast`, which CDNA 2 brought.
+const ROW_NEWBCAST: std::ops::RangeInclusive<i64> = 0x150..=0x15F;
+
+/// Whether the modifier says of a cache bit, which the form need not have, that it is 0.
+fn denies_cache_bit(modifier: &Modifier, form: &Form, target: Target, id: FieldId) -> bool {
+    let scalar = form.encoding == Encoding::Smem;
+    let known = match id {
+        FieldId::Glc | FieldId::Slc => true,
+        FieldId::Scc => target.has_unified_vgprs(),
+        _ => false,
+    };
+    let has_field = scalar || form.encoding.field(target, id).is_some();
+    modifier.negated && known && has_field && !form.op.row().memory.is_empty()
+}
+
 /// The lowest and the highest offset of a form.
 fn offset_limits(form: &Form, target: Target) -> (i64, i64) {
     let bits = |id| form.encoding.field(target, id).map_or(0, |field| u32::from(field.width));
@@ -309,6 +328,7 @@ fn sources_of(modifier: &Modifier, form: &Form) -> Result<(), Fail> {
 /// The instruction does not take the modifier in this encoding.
 fn misplaced(modifier: &Modifier, form: &Form, target: Target) -> Fail {
     let row = form.op.row();
-    let message = format!("{} takes no `{}` on {target}", row.mnemonic(target), modifier.word);
+    let no = if modifier.negated { "no" } else { "" };
+    let message = format!("{} takes no `{no}{}` on {target}", row.mnemonic(target), modifier.word);
     Diagnostic::new(modifier.span.clone(), message)
 }

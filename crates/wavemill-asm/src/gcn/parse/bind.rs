@@ -149,6 +149,10 @@ impl Attempt<'_> {
                 Refusal::Wrong(fail) => at(AT_MODIFIERS)(fail),
             })?;
         }
+        if self.has(Flag::GdsOnly) && !self.modifiers.iter().any(|modifier| modifier.name == Name::Gds) {
+            let message = "expected `gds` behind the operands: the instruction reaches no other memory";
+            return Err(at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), message)));
+        }
         let part = self.modifiers.iter().find(|modifier| modifier.name == Name::DstSel);
         let rest = self.modifiers.iter().any(|modifier| modifier.name == Name::DstUnused);
         if let (Some(part), false) = (part, rest)

@@ -11,12 +11,14 @@ use crate::instruction_set::InstructionSet;
 pub(super) struct Named {
     pub(super) op: Op,
     pub(super) suffix: Option<Suffix>,
+    /// Whether the target itself spells it so.
+    here: bool,
 }
 
 impl Named {
-    /// The instruction, if the processor has it.
+    /// The instruction, if the processor has it under this name.
     pub(super) fn on(&self, set: InstructionSet) -> Option<Op> {
-        set.has(self.op).then_some(self.op)
+        (self.here && set.has(self.op)).then_some(self.op)
     }
 
     /// The forms of the instruction on `target` that the suffix allows, the one to prefer first.
@@ -29,9 +31,11 @@ impl Named {
     }
 }
 
-/// What `mnemonic` names, in any case of letters.
-pub(super) fn lookup(mnemonic: &str) -> Option<Named> {
-    mnemonic::lookup(mnemonic).map(|(op, suffix)| Named { op, suffix })
+/// What `mnemonic` names on the target of `set`, or else on any other, in any case of letters.
+pub(super) fn lookup(mnemonic: &str, set: InstructionSet) -> Option<Named> {
+    let named = |here| move |(op, suffix)| Named { op, suffix, here };
+    let elsewhere = || mnemonic::lookup(mnemonic).map(named(false));
+    mnemonic::lookup_on(set.target(), mnemonic).map(named(true)).or_else(elsewhere)
 }
 
 /// The known mnemonics that are most like `mnemonic`, best first.

@@ -14,14 +14,14 @@ mod register;
 mod report;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, FieldId, Inst, Operand, OperandSpec};
+use wavemill_isa::gcn::{Elem, FieldId, Format, Inst, Operand, Role, Row};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
 use mnemonic::Named;
-use modifier::Modifier;
+use modifier::{Modifier, Name};
 use operand::{Argument, Constant, Value};
 
 pub(crate) use mnemonic::closest;
@@ -136,7 +136,7 @@ impl Parser {
             return Err(cursor.expected("an instruction"));
         }
         let span = start..cursor.end();
-        let Some(named) = mnemonic::lookup(word) else {
+        let Some(named) = mnemonic::lookup(word, self.set) else {
             let fail = report::unknown_mnemonic(self.set, word, span);
             // `sendmsg(...)` is an operand, of which no other word makes an instruction.
             return Err(if cursor.peek_raw() == Some(b'(') { fail.without_fix() } else { fail });
@@ -151,7 +151,7 @@ impl Parser {
         // Where `scc` is a modifier, it is no operand.
         let caches = self.target < Target::Gfx942
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Scc));
-        self.operands(&mut cursor, row.operands, caches, symbols)?;
+        self.operands(&mut cursor, row, caches, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;
         let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;
         let fixup = bound.symbolic.and_then(|(kind, index)| {
@@ -183,10 +183,16 @@ impl Parser {
     fn operands(
         &mut self,
         cursor: &mut Cursor<'_>,
-        specs: &'static [OperandSpec],
+        row: &'static Row,
         caches: bool,
         symbols: &dyn Symbols,
     ) -> Result<(), Fail> {
+        let specs = row.operands;
+        // Where the formats of typed buffers stand: around the offset.
+        let typed = match row.format {
+            Format::Mtbuf => specs.iter().position(|spec| spec.role == Role::Soffset),
+            _ => None,
+        };
         self.arguments.clear();
         self.modifiers.clear();
         // Whether an operand or the end may come: at the start, and behind a comma.
@@ -196,18 +202,24 @@ impl Parser {
             let start = cursor.at();
             let operand = self.arguments.len() < specs.len() && open;
             if let Some(modifier) = modifier::modifier(cursor, symbols, operand, caches)? {
+                if let Some(offset) = typed {
+                    self.format_stands_right(&modifier, offset, open)?;
+                }
+                let before_offset = typed.is_some() && modifier.is_split_format();
                 self.modifiers.push(modifier);
-                // Commas between modifiers are allowed.
+                // Commas between modifiers are allowed, and behind formats that stand before the offset.
                 let at = cursor.at();
                 let eaten = cursor.eat(",");
                 comma = eaten.then_some(at);
-                open = eaten;
+                open = eaten || before_offset;
                 continue;
             }
             if !open {
                 return Err(report::unexpected(cursor, &self.modifiers));
             }
-            if let Some(modifier) = self.modifiers.last() {
+            if let Some(modifier) = self.modifiers.last()
+                && !(typed == Some(self.arguments.len()) && modifier.is_split_format())
+            {
                 let word = modifier.word;
                 let message = match register::special_register(word) {
                     Some(_) => format!("expected `,` before `{word}`, or all operands in front of it"),
@@ -234,6 +246,30 @@ impl Parser {
             .replace_with("")),
             None => Ok(()),
         }
+    }
+}
+
+impl Parser {
+    /// Fails where the format of a typed buffer stands where it cannot: `dfmt` and `nfmt` stand before the operand with
+    /// the number `offset`, `format` directly behind it.
+    fn format_stands_right(&self, modifier: &Modifier, offset: usize, open: bool) -> Result<(), Fail> {
+        let right = match modifier.name {
+            Name::Dfmt | Name::Nfmt => {
+                open && self.arguments.len() == offset && self.modifiers.iter().all(Modifier::is_split_format)
+            }
+            Name::Format => self.arguments.len() == offset + 1 && self.modifiers.is_empty(),
+            _ => true,
+        };
+        if right {
+            return Ok(());
+        }
+        let message = match modifier.name {
+            Name::Format => "expected `format` directly behind the offset register",
+            _ => "expected `dfmt` and `nfmt` before the offset register",
+        };
+        Err(Diagnostic::new(modifier.span.clone(), message).note(
+            "`dfmt:4, nfmt:7, s0` and `s0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]` say the same",
+        ))
     }
 }
 

@@ -196,6 +196,13 @@ pub(super) struct Modifier {
     pub(super) span: Span,
 }
 
+impl Modifier {
+    /// Whether it is one half of the format of a typed buffer.
+    pub(super) fn is_split_format(&self) -> bool {
+        matches!(self.name, Name::Dfmt | Name::Nfmt)
+    }
+}
+
 /// Reads the modifier that comes next; `Ok(None)` if none does. `is_register`: an operand comes, and `a16` and
 /// `scc` are some; `caches`: the instruction has a bit `scc`.
 pub(super) fn modifier(

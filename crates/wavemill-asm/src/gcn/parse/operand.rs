@@ -94,8 +94,9 @@ impl Reader<'_, '_> {
         if let Some(value) = own {
             return Ok(Value::Operand(Operand::Imm(value)));
         }
-        // The distance to a label is no literal.
-        let literal = elem != Elem::Branch && self.function("lit");
+        // The distance to a label is no literal, and neither is what has names for its parts.
+        let own_syntax = matches!(elem, Elem::Branch | Elem::Hwreg | Elem::Sendmsg | Elem::GprIdx);
+        let literal = !own_syntax && self.function("lit");
         if !literal {
             self.no_value()?;
         }
@@ -257,7 +258,9 @@ impl Reader<'_, '_> {
     fn no_value(&mut self) -> Result<(), Fail> {
         let name = self.cursor.peek_name();
         let message = match name {
-            "lit" => "expected a number between `(` and `)` behind `lit`".to_owned(),
+            "lit" => {
+                "expected a number: `lit` stands where a literal can, with a number in parentheses".to_owned()
+            }
             "lit64" => "literals have 32 bits here: `lit64` is for later processors".to_owned(),
             // Handlers of traps have them before gfx9.
             "tba" | "tba_lo" | "tba_hi" | "tma" | "tma_lo" | "tma_hi" => {

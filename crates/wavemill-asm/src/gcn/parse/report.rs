@@ -47,9 +47,17 @@ pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> F
     }
 }
 
-/// Other targets have the instruction.
+/// Other targets have the instruction, or only its name.
 pub(super) fn not_on_target(set: InstructionSet, word: &str, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
+    if set.has(named.op) {
+        let name = named.op.row().mnemonic(set.target());
+        let message = format!("{set} has no `{plain}`");
+        let suffix = named.suffix.map_or("", Suffix::text);
+        return Diagnostic::new(span, message)
+            .note(format!("there, the instruction is called `{name}`"))
+            .replace_with(format!("{name}{suffix}"));
+    }
     let targets = named.op.row().targets;
     let mut fail = Diagnostic::new(span, format!("{set} has no `{plain}`"));
     if set.members().difference(targets).is_empty() {
