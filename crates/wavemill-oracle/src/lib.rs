@@ -27,7 +27,7 @@ pub use files::{same_linked, same_relocatable};
 pub use fill::{Filler, Span, SplitMix64};
 pub use mnemonics::mnemonics;
 pub use sources::{clang, kernels, listed, run};
-pub use suite::{Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required};
+pub use suite::{EXTENT_VARIABLE, Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required, whole_suites};
 pub use tools::{OracleMissing, Tool, assemble, objdump};
 
 /// The target triple that every oracle of this crate is asked about.

@@ -18,6 +18,22 @@ pub fn oracles_required() -> bool {
     std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value == "1")
 }
 
+/// The environment variable that makes suites run whole which otherwise run a sample.
+pub const EXTENT_VARIABLE: &str = "WAVEMILL_TESTS";
+
+/// True if suites are to run whole (`WAVEMILL_TESTS=all`). By default they run a sample, for those who want to know soon
+/// whether their machine and their change work; what is left out is counted in the closing line ([`Suite::left_out`]).
+///
+/// # Panics
+/// If the variable has another value.
+pub fn whole_suites() -> bool {
+    match std::env::var(EXTENT_VARIABLE).as_deref() {
+        Ok("all") => true,
+        Ok("" | "sample") | Err(_) => false,
+        Ok(other) => panic!("{EXTENT_VARIABLE} is `{other}`; expected `sample` or `all`"),
+    }
+}
+
 /// The tests of one binary (`harness = false`), some of which need outside tools.
 ///
 /// A skip that is printed from inside a passing libtest test is swallowed by the harness; here a test whose tool is
@@ -44,12 +60,19 @@ pub struct Suite {
     trials: Vec<Trial>,
     missing: Vec<OracleMissing>,
     oracle_tests: usize,
+    left_out: usize,
 }
 
 impl Suite {
     /// An empty suite that obeys the command line `cargo test` gives to a test binary.
     pub fn from_args() -> Self {
-        Self { arguments: Arguments::from_args(), trials: Vec::new(), missing: Vec::new(), oracle_tests: 0 }
+        Self {
+            arguments: Arguments::from_args(),
+            trials: Vec::new(),
+            missing: Vec::new(),
+            oracle_tests: 0,
+            left_out: 0,
+        }
     }
 
     /// Adds a test that needs nothing from outside.
@@ -87,6 +110,11 @@ impl Suite {
         }
     }
 
+    /// Counts tests that the sample leaves out ([`whole_suites`]).
+    pub fn left_out(&mut self, tests: usize) {
+        self.left_out += tests;
+    }
+
     /// Runs the tests and prints the closing line: how many oracle tests were skipped, and why.
     pub fn run(mut self) -> ExitCode {
         // A skipped test has no body to run: `--ignored` and `--include-ignored` must not make it look passed.
@@ -99,7 +127,12 @@ impl Suite {
             let mut reasons: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
             reasons.sort();
             reasons.dedup();
-            let tally = Tally { skipped: self.missing.len(), of: self.oracle_tests, reasons };
+            let tally = Tally {
+                skipped: self.missing.len(),
+                of: self.oracle_tests,
+                left_out: self.left_out,
+                reasons,
+            };
             println!("{tally}");
             tally.record();
         }
@@ -114,6 +147,8 @@ pub struct Tally {
     pub skipped: usize,
     /// All tests that need an oracle.
     pub of: usize,
+    /// Tests that samples leave out.
+    pub left_out: usize,
     /// Why, sorted, each reason once.
     pub reasons: Vec<String>,
 }
@@ -124,7 +159,10 @@ impl fmt::Display for Tally {
         if !self.reasons.is_empty() {
             write!(f, " ({})", self.reasons.join("; "))?;
         }
-        Ok(())
+        match self.left_out {
+            0 => Ok(()),
+            n => write!(f, "; tests left out of samples: {n} ({EXTENT_VARIABLE}=all runs them)"),
+        }
     }
 }
 
@@ -142,16 +180,21 @@ impl Tally {
     /// Leaves the tally for [`Tally::total`]. A build folder that cannot be written loses the total, not the test.
     fn record(&self) {
         if let Some((folder, name)) = Self::place() {
-            let text = format!("{} {}\n{}", self.skipped, self.of, self.reasons.join("\n"));
+            let text = self.to_file();
             let _ = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(name), text));
         }
     }
 
+    fn to_file(&self) -> String {
+        format!("{} {} {}\n{}", self.skipped, self.of, self.left_out, self.reasons.join("\n"))
+    }
+
     fn parse(text: &str) -> Option<Tally> {
         let mut lines = text.lines();
-        let (skipped, of) = lines.next()?.split_once(' ')?;
+        let mut counts = lines.next()?.split(' ').map_while(|count| count.parse().ok());
+        let (skipped, of, left_out) = (counts.next()?, counts.next()?, counts.next()?);
         let reasons = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        Some(Tally { skipped: skipped.parse().ok()?, of: of.parse().ok()?, reasons })
+        Some(Tally { skipped, of, left_out, reasons })
     }
 
     /// The sum over all suites that have run in this build folder, each as of its last run.
@@ -163,6 +206,7 @@ impl Tally {
             {
                 total.skipped += tally.skipped;
                 total.of += tally.of;
+                total.left_out += tally.left_out;
                 total.reasons.extend(tally.reasons);
             }
         }
@@ -178,10 +222,16 @@ mod tests {
 
     #[test]
     fn a_tally_survives_its_file() {
-        let tally = Tally { skipped: 2, of: 5, reasons: vec!["no llvm-mc-22".into(), "no libLLVM".into()] };
-        let text = format!("{} {}\n{}", tally.skipped, tally.of, tally.reasons.join("\n"));
-        assert_eq!(Tally::parse(&text), Some(tally.clone()));
+        let reasons = vec!["no llvm-mc-22".into(), "no libLLVM".into()];
+        let tally = Tally { skipped: 2, of: 5, left_out: 0, reasons };
+        assert_eq!(Tally::parse(&tally.to_file()), Some(tally.clone()));
         assert_eq!(tally.to_string(), "oracle tests skipped: 2 of 5 (no llvm-mc-22; no libLLVM)");
+        let sample = Tally { left_out: 7, ..Tally::default() };
+        assert_eq!(Tally::parse(&sample.to_file()), Some(sample.clone()));
+        assert_eq!(
+            sample.to_string(),
+            "oracle tests skipped: 0 of 0; tests left out of samples: 7 (WAVEMILL_TESTS=all runs them)"
+        );
         assert_eq!(Tally::parse("x"), None);
     }
 }

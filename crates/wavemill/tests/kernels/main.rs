@@ -3,9 +3,11 @@
 mod launch;
 mod watched;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use std::process::ExitCode;
+
 use wavemill::Tier;
-use wavemill_kernels::{Case, KERNELS, Level, Size, Target};
+use wavemill_kernels::{Case, KERNELS, KernelCase, Level, Size, Target};
+use wavemill_oracle::{Failed, Suite, whole_suites};
 
 use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_stepped, launch_watched};
 use watched::Shadows;
@@ -93,12 +95,15 @@ fn same_watched(case: &Case, code: Code) -> Result<(), Failed> {
     if found != expected { Err("a watched run gives other bits".into()) } else { Ok(()) }
 }
 
-/// Which objects are run of those that are not built as usual, at -O2: a third of them, another one every day, or all
-/// (`WAVEMILL_KERNELS=all`).
+/// Which cases are run.
 #[derive(Clone, Copy)]
 enum Share {
-    All,
+    /// Every kernel's numbers on every target at -O2, and everything else on one target.
+    Sample,
+    /// Everything at -O2, and a third of -O0 and -O3, another one every day (`WAVEMILL_TESTS=all`).
     Third(u64),
+    /// Everything (`WAVEMILL_KERNELS=all`).
+    All,
 }
 
 impl Share {
@@ -109,74 +114,90 @@ impl Share {
                 Ok(third @ 0..3) => Share::Third(third),
                 _ => panic!("WAVEMILL_KERNELS is `{text}`; expected all, 0, 1 or 2"),
             },
-            _ => {
+            _ if whole_suites() => {
                 let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
                 Share::Third(now.map_or(0, |time| time.as_secs() / (24 * 60 * 60)) % 3)
             }
+            _ => Share::Sample,
         }
     }
 
-    fn has(self, number: usize) -> bool {
+    /// Whether the share has a group of tests of an object. `number` is the kernel's.
+    fn has(self, group: Group, number: usize, level: usize, target: usize) -> bool {
+        let usual = Level::ALL[level] == Level::O2;
         match self {
             Share::All => true,
-            Share::Third(third) => number as u64 % 3 == third,
+            // Each day has a third of every kernel's objects, of every target's and of every level's.
+            Share::Third(third) => usual || (number + level + target) as u64 % 3 == third,
+            // Each group has a quarter of every target's objects, and another one than its neighbours.
+            Share::Sample => {
+                usual && (group == Group::RightNumbers || (number + group as usize) % 4 == target)
+            }
         }
     }
 }
 
-fn main() {
-    let arguments = Arguments::from_args();
+/// What is asked of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    RightNumbers,
+    InPlace,
+    Counts,
+    SameBits,
+    SameSteps,
+    SameWatched,
+}
+
+impl Group {
+    const ALL: [(Group, &str, fn(&Case, Code) -> Result<(), Failed>); 6] = [
+        (Group::RightNumbers, "right_numbers", right_numbers),
+        (Group::InPlace, "in_place", in_place),
+        (Group::Counts, "counts", counts),
+        (Group::SameBits, "same_bits", same_bits),
+        (Group::SameSteps, "same_steps", same_steps),
+        (Group::SameWatched, "same_watched", same_watched),
+    ];
+
+    /// Whether it makes sense of a kernel, at a level.
+    fn fits(self, kernel: &KernelCase, racy: bool, level: Level) -> bool {
+        match self {
+            Group::RightNumbers => true,
+            Group::InPlace => level == Level::O2,
+            Group::Counts => ["vector_add", "reduction", "callee_round"].contains(&kernel.name),
+            Group::SameBits | Group::SameSteps => !racy,
+            Group::SameWatched => !racy && level == Level::O2,
+        }
+    }
+}
+
+fn main() -> ExitCode {
     let share = Share::of_today();
-    let mut trials = Vec::new();
-    let mut left_out = 0;
+    let mut suite = Suite::from_args();
     for (number, kernel) in KERNELS.iter().enumerate() {
+        let racy = kernel.make(Size::Small).racy;
         for (level_number, level) in Level::ALL.into_iter().enumerate() {
             for (target_number, target) in Target::ALL.into_iter().enumerate() {
-                // Each day has a third of every kernel's objects, of every target's and of every level's.
-                if level != Level::O2 && !share.has(number + level_number + target_number) {
-                    left_out += 1;
-                    continue;
-                }
-                let code = Code { target, level };
-                let name = format!("{}::{}::{}", kernel.name, target.name(), level.name());
-                trials.push(Trial::test(format!("right_numbers::{name}"), move || {
-                    right_numbers(&kernel.make(Size::Small), code)
-                }));
-                if level == Level::O2 {
-                    trials.push(Trial::test(format!("in_place::{name}"), move || {
-                        in_place(&kernel.make(Size::Small), code)
-                    }));
-                }
-                if ["vector_add", "reduction", "callee_round"].contains(&kernel.name) {
-                    trials.push(Trial::test(format!("counts::{name}"), move || {
-                        counts(&kernel.make(Size::Small), code)
-                    }));
-                }
-                if !kernel.make(Size::Small).racy {
-                    trials.push(Trial::test(format!("same_bits::{name}"), move || {
-                        same_bits(&kernel.make(Size::Small), code)
-                    }));
-                    trials.push(Trial::test(format!("same_steps::{name}"), move || {
-                        same_steps(&kernel.make(Size::Small), code)
-                    }));
-                    if level == Level::O2 {
-                        trials.push(Trial::test(format!("same_watched::{name}"), move || {
-                            same_watched(&kernel.make(Size::Small), code)
-                        }));
+                for (group, name, test) in Group::ALL {
+                    if !group.fits(kernel, racy, level) {
+                        continue;
                     }
+                    if !share.has(group, number, level_number, target_number) {
+                        suite.left_out(1);
+                        continue;
+                    }
+                    let name = format!("{name}::{}::{}::{}", kernel.name, target.name(), level.name());
+                    suite.test(name, move || test(&kernel.make(Size::Small), Code { target, level }));
                 }
             }
         }
     }
     let missing: Vec<&str> = Tier::ALL.iter().filter(|t| !t.is_available()).map(|t| t.name()).collect();
-    let conclusion = libtest_mimic::run(&arguments, trials);
+    let code = suite.run();
     if !missing.is_empty() {
-        println!("not run, because this host has not the instructions: {}", missing.join(", "));
+        println!("not run, because this host lacks the instructions: {}", missing.join(", "));
     }
     if let Share::Third(third) = share {
-        println!(
-            "not run today: {left_out} objects of -O0 and -O3; this was third {third}, WAVEMILL_KERNELS=all runs all"
-        );
+        println!("of -O0 and -O3, third {third} was run; WAVEMILL_KERNELS=all runs all");
     }
-    conclusion.exit();
+    code
 }

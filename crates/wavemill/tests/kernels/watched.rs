@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use libtest_mimic::Failed;
 use wavemill::ir::{Row, Terminator, Uni};
 use wavemill::{
     Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
 };
+use wavemill_oracle::Failed;
 
 /// Instructions of a wave between two comparisons of all its registers.
 const COMPARE: u64 = 61;

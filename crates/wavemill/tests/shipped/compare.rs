@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 /// Every element is what was expected.
 pub(crate) fn same<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Result<(), Failed> {

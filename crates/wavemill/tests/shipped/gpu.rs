@@ -6,9 +6,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use libtest_mimic::Failed;
 use memmap2::Mmap;
 use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, Plain, TargetId};
+use wavemill_oracle::Failed;
 
 /// A library, mapped as users map it.
 pub(crate) struct Library {

@@ -1,6 +1,6 @@
 //! Kernels of JAX's plugin for ROCm 7 (`jax-rocm7-plugin` 0.10.2).
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, grid};

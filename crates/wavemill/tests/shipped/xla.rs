@@ -1,8 +1,8 @@
 //! Kernels of XLA's plugin for JAX.
 
 use half::f16;
-use libtest_mimic::Failed;
 use wavemill::Arg;
+use wavemill_oracle::Failed;
 
 use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, Size};

@@ -5,8 +5,8 @@ pub(crate) mod optimisers;
 pub(crate) mod products;
 
 use half::{bf16, f16};
-use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
+use wavemill_oracle::Failed;
 
 use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, grid};

@@ -1,7 +1,7 @@
 //! Steps of optimisers.
 
-use libtest_mimic::Failed;
 use wavemill::Arg;
+use wavemill_oracle::Failed;
 
 use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, grid};

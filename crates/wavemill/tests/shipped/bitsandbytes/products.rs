@@ -1,8 +1,8 @@
 //! Products with matrices of 4-bit numbers (QLoRA).
 
 use half::f16;
-use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
+use wavemill_oracle::Failed;
 
 use super::{ELEMENTS, Element, NF4, Type, dynamic_map};
 use crate::compare::{Tolerance, close};

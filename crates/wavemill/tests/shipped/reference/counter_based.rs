@@ -33,7 +33,7 @@ pub(crate) fn threefry2x32_20(counter: [u32; 2], key: [u32; 2]) -> [u32; 2] {
 }
 
 /// The references themselves give the known answers that the paper's authors publish (Random123, `kat_vectors`).
-pub(crate) fn known_answers() -> Result<(), libtest_mimic::Failed> {
+pub(crate) fn known_answers() -> Result<(), wavemill_oracle::Failed> {
     let philox = [
         philox4x32_10([0; 4], [0; 2]),
         philox4x32_10([u32::MAX; 4], [u32::MAX; 2]),

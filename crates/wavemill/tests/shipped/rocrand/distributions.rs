@@ -1,8 +1,8 @@
 //! What rocRAND makes of random words.
 
 use half::f16;
-use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
+use wavemill_oracle::Failed;
 
 use crate::compare::Tolerance;
 use crate::gpu::Gpu;

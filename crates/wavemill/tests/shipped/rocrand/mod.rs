@@ -3,8 +3,8 @@
 
 mod distributions;
 
-use libtest_mimic::Failed;
 use wavemill::{Arg, Buffer};
+use wavemill_oracle::Failed;
 
 use distributions::{
     Discrete, MANTISSA, NORMAL_F32, NORMAL_F64, WORD, box_muller_f32, box_muller_f64, no_parameters,

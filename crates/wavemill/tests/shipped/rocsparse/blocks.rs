@@ -1,7 +1,7 @@
 //! Products of matrices of dense blocks with vectors.
 
-use libtest_mimic::Failed;
 use wavemill::Arg;
+use wavemill_oracle::Failed;
 
 use super::matrix::{Csr, from_base};
 use crate::compare::{Tolerance, close};

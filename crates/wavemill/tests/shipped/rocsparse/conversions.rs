@@ -1,6 +1,6 @@
 //! Conversions of formats.
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 use super::matrix::{Csr, from_base};
 use super::{COLUMN_ORDER, ROW_ORDER};

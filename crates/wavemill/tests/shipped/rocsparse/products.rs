@@ -1,6 +1,6 @@
 //! Products of sparse matrices with vectors and dense matrices.
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 use super::matrix::{Csr, from_base};
 use super::{COLUMN_ORDER, NO_TRANSPOSE, ROW_ORDER};

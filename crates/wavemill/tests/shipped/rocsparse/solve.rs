@@ -1,6 +1,6 @@
 //! Solutions of systems.
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 use super::matrix::{Csr, from_base};
 use crate::compare::{Tolerance, close, same};

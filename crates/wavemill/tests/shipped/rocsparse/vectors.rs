@@ -1,6 +1,6 @@
 //! Sparse vectors and dense ones.
 
-use libtest_mimic::Failed;
+use wavemill_oracle::Failed;
 
 use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, grid};
