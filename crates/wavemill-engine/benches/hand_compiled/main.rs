@@ -2,7 +2,8 @@
 //! run by the interpreter and by AVX-512 code that is made of the IR operation by operation (`compile.rs`).
 //!
 //! `cargo bench -p wavemill-engine --bench hand_compiled` prints the IR of the loops and their rates; run as a test it
-//! compares final registers only, bit for bit. Times are processor time of the thread, the least of many runs.
+//! compares final registers only, bit for bit. Times are processor time of the thread, the least of many runs; `--test` runs
+//! each once.
 
 #[cfg(target_arch = "x86_64")]
 mod compile;
@@ -21,8 +22,9 @@ fn main() {
         return;
     }
     check::all();
-    if std::env::args().any(|a| a == "--bench") {
-        measure::all();
+    let asked = |option: &str| std::env::args().any(|a| a == option);
+    if asked("--bench") {
+        measure::all(if asked("--test") { 1 } else { measure::RUNS });
     }
 }
 
@@ -145,11 +147,11 @@ mod measure {
     use crate::loops::Work;
 
     /// Runs of each.
-    const RUNS: usize = 200;
+    pub(crate) const RUNS: usize = 200;
 
-    /// The least time of many runs, without what each needs beforehand.
-    fn best<T>(prepare: impl Fn() -> T, run: impl Fn(T)) -> Duration {
-        let times = (0..RUNS).map(|_| {
+    /// The least time of so many runs, without what each needs beforehand.
+    fn best<T>(runs: usize, prepare: impl Fn() -> T, run: impl Fn(T)) -> Duration {
+        let times = (0..runs).map(|_| {
             let prepared = prepare();
             let start = ThreadTime::now();
             run(prepared);
@@ -158,7 +160,7 @@ mod measure {
         times.min().unwrap_or_default()
     }
 
-    pub(crate) fn all() {
+    pub(crate) fn all(runs: usize) {
         let memory = GuestMemory::default();
         let map = memory.snapshot();
         let mut lines = Vec::new();
@@ -184,6 +186,7 @@ mod measure {
                 let mut once = work.state.clone();
                 total = work.iterations(work.run_compiled(&code, &mut once).expect("no guard fails"));
                 let time = best(
+                    runs,
                     || work.state.clone(),
                     |mut state| {
                         assert!(work.run_compiled(&code, &mut state).is_some(), "{name}: a guard failed")
@@ -197,6 +200,7 @@ mod measure {
             }
             for tier in [Tier::Avx512, Tier::Avx2] {
                 let time = best(
+                    runs,
                     || (),
                     |()| {
                         work.interpret(&map, tier);
