@@ -6,6 +6,7 @@
 //!
 //! `WAVEMILL_TEXTS=N` makes N times as many texts; from 6 on, a line of the list that no text needs is an error. `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted difference to FILE.
 
+mod cross;
 #[path = "../support/disagreements.rs"]
 mod disagreements;
 #[path = "../support/findings.rs"]
@@ -28,9 +29,9 @@ use wavemill_isa::gcn::Inst;
 use wavemill_oracle::{Failed, OracleMissing, Suite, Tool, assemble};
 
 /// Texts per form, unless the environment asks for more.
-const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6 };
+const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6, meetings: 1 };
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 64;
+const LISTED: usize = 65;
 const LIST: &str = include_str!("disagreements.txt");
 
 fn main() -> ExitCode {
@@ -157,6 +158,9 @@ fn compare(set: InstructionSet) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
+/// What `assemble` says of a line that an open quote or comment swallows.
+const SWALLOWED: &str = "the text goes on in the next line";
+
 /// What LLVM makes of the texts that only Wavemill takes, as Wavemill prints them.
 fn canonical(
     set: InstructionSet,
@@ -166,7 +170,12 @@ fn canonical(
 ) -> Result<Vec<Result<Vec<u8>, String>>, OracleMissing> {
     let mut lines = Vec::new();
     for ((text, ours), theirs) in texts.iter().zip(ours).zip(theirs) {
-        let (Ok(inst), Err(_)) = (ours, theirs) else { continue };
+        let (Ok(inst), Err(message)) = (ours, theirs) else { continue };
+        // One modifier alone is in no order. What the line above has swallowed is asked for again.
+        if texts::modifiers(text) < 2 && message != SWALLOWED {
+            lines.push("no order".to_owned());
+            continue;
+        }
         let mut line = String::new();
         let printed = print(&mut line, inst);
         assert!(printed.is_ok(), "a String takes any text");

@@ -1,12 +1,14 @@
 //! Texts of instructions, made from the rows: instances of every form, each of their operands and modifiers replaced by
 //! others, and their tokens dropped, doubled and swapped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wavemill_asm::gcn::print;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Form, Inst, Op, Row, decode};
+use wavemill_isa::gcn::{Encoding, Form, Inst, Op, Row, decode};
 use wavemill_oracle::{Filler, Span, SplitMix64};
+
+use crate::cross::{self, Turns};
 
 /// What stands in an operand's place: every kind of operand, with the edges of each.
 const OPERANDS: &[&str] = &[
@@ -330,6 +332,8 @@ pub(crate) struct Effort {
     pub(crate) replacements: usize,
     /// Changes of tokens.
     pub(crate) mutations: usize,
+    /// How often every modifier meets every encoding, and every operand every operand of it.
+    pub(crate) meetings: usize,
 }
 
 impl Effort {
@@ -340,6 +344,7 @@ impl Effort {
             fillings: self.fillings * times,
             replacements: self.replacements * times,
             mutations: self.mutations * times,
+            meetings: self.meetings * times,
         }
     }
 }
@@ -420,6 +425,7 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
     let mut all = Texts::default();
     all.mutated.extend(RARE.map(str::to_owned));
     let mut random = SplitMix64::new(target.index() as u64);
+    let mut crossing = Crossing::new(target, effort);
     for form in forms(target) {
         all.forms += 1;
         let before = all.lines.len();
@@ -441,6 +447,9 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
             all.never.push(format!("{} ({})", form.op, form.encoding.name()));
             continue;
         }
+        let base = all.lines[before].clone();
+        all.lines.extend(spellings(form, target, &base));
+        all.lines.extend(crossing.of(form, &base));
         for _ in 0..effort.replacements {
             let base = all.lines[before + random.below((all.lines.len() - before) as u64) as usize].clone();
             let Some((mnemonic, mut operands, modifiers)) = parts(&base) else { continue };
@@ -484,6 +493,75 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
     all
 }
 
+/// The text with the other spellings of its mnemonic.
+fn spellings(form: &Form, target: Target, text: &str) -> Vec<String> {
+    let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let row = form.op.row();
+    let aliases = row.aliases().iter().filter(|(targets, _)| targets.contains(target)).map(|(_, name)| *name);
+    let mut all: Vec<String> = aliases.map(|name| format!("{name} {rest}")).collect();
+    if matches!(form.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled) {
+        all.push(format!("{mnemonic}_e64 {rest}"));
+    }
+    all
+}
+
+/// Every modifier and every operand, in turns.
+struct Crossing {
+    modifiers: Vec<&'static str>,
+    operands: Vec<&'static str>,
+    /// The forms of each encoding.
+    forms: BTreeMap<Encoding, usize>,
+    turns: Turns,
+    meetings: usize,
+}
+
+impl Crossing {
+    fn new(target: Target, effort: Effort) -> Crossing {
+        let mut counts = BTreeMap::new();
+        for form in forms(target) {
+            *counts.entry(form.encoding).or_default() += 1;
+        }
+        Crossing {
+            modifiers: MODIFIERS.iter().chain(cross::MODIFIERS).copied().collect(),
+            operands: OPERANDS.iter().chain(cross::OPERANDS).copied().collect(),
+            forms: counts,
+            turns: Turns::default(),
+            meetings: effort.meetings,
+        }
+    }
+
+    /// The instance of `form` with those whose turn it is.
+    fn of(&mut self, form: &Form, base: &str) -> Vec<String> {
+        let Some((mnemonic, operands, modifiers)) = parts(base) else { return Vec::new() };
+        let mut all = Vec::new();
+        if form.encoding == Encoding::Mtbuf {
+            all.extend(cross::formats(&mnemonic, &operands));
+        }
+        let share = self.forms.get(&form.encoding).copied().unwrap_or(1);
+        let count = |of: usize| (of * self.meetings).div_ceil(share);
+        let key = |text: &str| text.split([':', '[']).next().unwrap_or_default().to_owned();
+        for modifier in self.turns.next(form.encoding, None, &self.modifiers, count(self.modifiers.len())) {
+            let mut behind = modifiers.clone();
+            behind.retain(|known| key(known) != key(modifier));
+            behind.push(modifier.to_owned());
+            let mut line = mnemonic.clone();
+            join(&mut line, &operands, &behind);
+            all.push(line);
+        }
+        for at in 0..operands.len() {
+            let count = count(self.operands.len());
+            for operand in self.turns.next(form.encoding, Some(at), &self.operands, count) {
+                let mut operands = operands.clone();
+                operands[at] = operand.to_owned();
+                let mut line = mnemonic.clone();
+                join(&mut line, &operands, &modifiers);
+                all.push(line);
+            }
+        }
+        all
+    }
+}
+
 /// The text without `_e32` and the like, if it has such a suffix.
 fn without_suffix(text: &str) -> Option<String> {
     let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -493,6 +571,11 @@ fn without_suffix(text: &str) -> Option<String> {
 
 fn pick(from: &'static [&'static str], random: &mut SplitMix64) -> &'static str {
     from[random.below(from.len() as u64) as usize]
+}
+
+/// How many modifiers a text has, as far as that is told by looking at it: two where it is not.
+pub(crate) fn modifiers(text: &str) -> usize {
+    parts(text).map_or(2, |(_, _, modifiers)| modifiers.len())
 }
 
 /// Mnemonic, operands and modifiers of a text.

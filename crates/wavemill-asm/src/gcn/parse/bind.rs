@@ -149,9 +149,13 @@ impl Attempt<'_> {
                 Refusal::Wrong(fail) => at(AT_MODIFIERS)(fail),
             })?;
         }
-        if self.has(Flag::GdsOnly) && !self.modifiers.iter().any(|modifier| modifier.name == Name::Gds) {
-            let message = "expected `gds` behind the operands: the instruction reaches no other memory";
-            return Err(at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), message)));
+        for (flag, name) in [(Flag::GdsOnly, Name::Gds), (Flag::LdsOnly, Name::Lds)] {
+            if self.has(flag) && !self.modifiers.iter().any(|modifier| modifier.name == name) {
+                let word = modifier::text(name);
+                let message =
+                    format!("expected `{word}` behind the operands: the instruction reaches no other memory");
+                return Err(at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), message)));
+            }
         }
         let part = self.modifiers.iter().find(|modifier| modifier.name == Name::DstSel);
         let rest = self.modifiers.iter().any(|modifier| modifier.name == Name::DstUnused);
@@ -282,11 +286,13 @@ impl Attempt<'_> {
             all.sext |= 1 << source;
             return Ok(true);
         }
-        // The sign of an integer constant is extended as it is.
-        let vector = row
-            .encodings(self.target)
-            .any(|encoding| encoding == Encoding::Vop3a || encoding == Encoding::Vop3b);
-        if constant && vector && argument.sext != (float || spec.ty.elem.is_float()) {
+        let has = |wanted: &[Encoding]| row.encodings(self.target).any(|encoding| wanted.contains(&encoding));
+        // The sign of an integer constant is extended as it is, where any encoding extends signs.
+        let extends = has(&[Encoding::Vop1Sdwa, Encoding::Vop2Sdwa, Encoding::VopcSdwa]) && integer && !float;
+        // No encoding has signs for formats of 8 bits and less.
+        let signs = float || spec.ty.elem.is_float() && spec.ty.elem.bits() >= 16;
+        let vector = has(&[Encoding::Vop3a, Encoding::Vop3b]);
+        if constant && vector && if argument.sext { extends } else { signs } {
             return Ok(false);
         }
         Err(report::no_source_modifier(self, spec, argument))
