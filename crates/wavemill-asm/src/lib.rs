@@ -14,8 +14,8 @@ mod source;
 mod syntax;
 
 pub use assemble::{
-    Assembled, DataDirective, Event, IncludedFile, Inclusion, Options, Report, assemble, assemble_with,
-    float_bits, leb128, octas, processor_symbols, quoted,
+    Assembled, DataDirective, Distances, Event, IncludedFile, Inclusion, Options, Report, assemble,
+    assemble_with, float_bits, leb128, octas, processor_symbols, quoted,
 };
 pub use diagnostic::{Diagnostic, Fix, Span};
 pub use instruction_set::InstructionSet;

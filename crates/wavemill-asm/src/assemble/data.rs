@@ -291,6 +291,9 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut value);
+        if !self.symbols.is_number(&value) {
+            self.symbols.end_fragment(self.current);
+        }
         let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
         match known.ok().and_then(|known| self.symbols.number_of(&known)) {
             Some(number) => u64::try_from(number)
@@ -400,6 +403,7 @@ impl Assembler<'_> {
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut place);
+        self.symbols.end_fragment(self.current);
         let here = (self.current, self.offset());
         let value = self.symbols.evaluate(&place, here, &span);
         let Some(value) = value.ok().filter(|value| !self.symbols.waits(value)) else {
@@ -416,7 +420,11 @@ impl Assembler<'_> {
             let mut value = expression(cursor, &self.symbols)?;
             let span = start..cursor.end();
             self.symbols.bind(&mut value);
-            let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
+            let here = (self.current, self.offset());
+            if !matches!(self.symbols.number_while_reading(&value, here, &span), Ok(Ok(_))) {
+                self.symbols.end_fragment(self.current);
+            }
+            let known = self.symbols.evaluate(&value, here, &span);
             let Some(value) = known.ok().and_then(|known| self.symbols.number_of(&known)) else {
                 let place = self.place(cursor.text(), span);
                 self.number_for_later(value, signed, place)?;
@@ -465,6 +473,7 @@ impl Assembler<'_> {
             }
         }
         self.end(cursor)?;
+        self.symbols.end_fragment(self.current);
         let padding = self.offset().wrapping_neg() & (align - 1);
         self.section().align = self.section().align.max(align);
         if padding > most {

@@ -212,6 +212,7 @@ impl Assembler<'_> {
             self.end(cursor)?;
             if let Some(mut kernel) = self.kernel.take().filter(|kernel| !kernel.wrong) {
                 // The bytes are known when all symbols are.
+                self.symbols.end_fragment(self.current);
                 let padding = self.offset().wrapping_neg() & 63;
                 self.section().align = self.section().align.max(64);
                 self.emit_fill(padding, 0)

@@ -53,7 +53,7 @@ use kept_places::{KeptPlace, KeptPlaces};
 use kernel::Kernel;
 pub use kernel::processor_symbols;
 use lines::Lines;
-pub use options::Options;
+pub use options::{Distances, Options};
 use pending::{AllPending, Pending, PendingKind};
 use relaxation::Relaxation;
 use report::Place;
@@ -214,7 +214,7 @@ impl<'a> Assembler<'a> {
     ) -> Assembler<'a> {
         let known = options.target.as_ref().and_then(InstructionSet::of);
         let set = known.unwrap_or(Target::Gfx900.into());
-        let mut symbols = Table::new(set.target());
+        let mut symbols = Table::new(set.target(), options.distances);
         for (name, value) in options.symbols {
             symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(*value))));
         }

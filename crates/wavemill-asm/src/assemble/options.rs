@@ -9,6 +9,20 @@ use super::IncludedFile;
 /// Mistakes that a person may want to read of.
 const MOST_MISTAKES: usize = 1000;
 
+/// What a source can compute with while it is read (`.if`, `.rept`, `.balign`): whether the distances between labels of a
+/// section are numbers there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distances {
+    /// All are.
+    #[default]
+    All,
+    /// Those are that have nothing between them whose size other assemblers leave open: alignments, `.org`, and what depends
+    /// on labels. So it is for `llvm-mc` where it writes objects.
+    Fixed,
+    /// None is. So it is for `llvm-mc` where it writes text.
+    Unknown,
+}
+
 /// What a source is assembled for.
 #[derive(Clone)]
 pub struct Options<'a> {
@@ -22,6 +36,9 @@ pub struct Options<'a> {
     pub symbols: &'a [(&'a str, i64)],
     /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
     pub most_mistakes: usize,
+    /// Which distances between labels are numbers while the source is read; all by default. Where they are not all, the
+    /// 16-bit constants of instructions must be known, too.
+    pub distances: Distances,
 }
 
 impl fmt::Debug for Options<'_> {
@@ -41,6 +58,7 @@ impl Default for Options<'_> {
             include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
             symbols: &[],
             most_mistakes: MOST_MISTAKES,
+            distances: Distances::All,
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::expand::Frame;
-use super::symbols::Meaning;
-use super::{Assembler, Event, Pending, PendingKind, directives};
+use super::symbols::{Linear, Reference};
+use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::gcn::parse::FixupKind;
 use crate::syntax::{Cursor, expression, quoted_name, source_text};
 
 /// What observers are told of a directive.
@@ -154,12 +155,11 @@ impl Assembler<'_> {
             let message = format!("`{name}` is the start of the section of this name already");
             return Err(Diagnostic::new(span, message));
         }
-        let meaning = Meaning::Label { section: self.current, offset: self.offset() };
-        let symbol = self.symbols.entry(name);
-        if symbol.meaning.is_some() {
+        let symbol = self.symbols.id(name);
+        if self.symbols.all.get(symbol).is_some_and(|symbol| symbol.meaning.is_some()) {
             return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
         }
-        symbol.meaning = Some(meaning);
+        self.symbols.place_label(symbol, self.current, self.offset());
         Ok(())
     }
 
@@ -189,6 +189,10 @@ impl Assembler<'_> {
         let (bytes, size) = parsed.inst.encode();
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
+            if fixup.kind == FixupKind::Half && self.options.distances != Distances::All {
+                let span = fixup.span.start + start..fixup.span.end + start;
+                return Err(Diagnostic::new(span, "expected a number that is known here"));
+            }
             let span = fixup.span.start + start..fixup.span.end + start;
             let expression = self.symbols.bound(fixup.expression);
             let place = self.keep_place(text, span);
@@ -222,15 +226,24 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         self.symbols.bind(&mut value);
         let here = (self.current, self.offset());
-        let value = self.symbols.evaluate(&value, here, &span)?;
-        match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
-            (Some(number), _) => Ok(number),
-            (None, Some(reference)) => {
-                let name = &self.symbols.all[reference.symbol].name;
-                Err(Diagnostic::new(span, format!("expected a number that is known here; `{name}` is none")))
-            }
-            (None, None) => Err(Diagnostic::new(span, "expected a number that is known here")),
+        match self.symbols.number_while_reading(&value, here, &span)? {
+            Ok(number) => Ok(number),
+            Err(value) => Err(self.not_known(&value, span)),
         }
+    }
+
+    /// The value is no number yet.
+    fn not_known(&self, value: &Linear, span: Span) -> Fail {
+        let name = |reference: &Reference| self.symbols.all.get(reference.symbol).map(|symbol| &symbol.name);
+        let message = match (&value.plus, &value.minus) {
+            (Some(_), Some(_)) => "expected a number that is known here; this distance is none".to_owned(),
+            (Some(reference), None) | (None, Some(reference)) => {
+                let name = name(reference).map_or("", |name| &**name);
+                format!("expected a number that is known here; `{name}` is none")
+            }
+            (None, None) => "expected a number that is known here".to_owned(),
+        };
+        Diagnostic::new(span, message)
     }
 
     /// The end of a statement.

@@ -140,9 +140,7 @@ impl Assembler<'_> {
         let here = (self.current, self.offset());
         let mut value = self.symbols.anchor(value, here);
         // What can be computed now has its value from now on, whatever its symbols become.
-        if let Ok(known) = self.symbols.evaluate(&value, here, &span)
-            && let Some(number) = self.symbols.number_of(&known)
-        {
+        if let Ok(Ok(number)) = self.symbols.number_while_reading(&value, here, &span) {
             value = crate::syntax::Expression::Value(number);
         }
         let symbol = self.symbols.entry(name);
@@ -251,8 +249,11 @@ impl Assembler<'_> {
         section.align = section.align.max(align);
         self.current = current;
         grown.map_err(|message| Diagnostic::new(span, message))?;
+        // The alignment before it ends a fragment, and so does what comes next.
+        self.symbols.end_fragment(bss);
+        let symbol = self.symbols.id(name);
+        self.symbols.place_label(symbol, bss, offset);
         let symbol = self.symbols.entry(name);
-        symbol.meaning = Some(Meaning::Label { section: bss, offset });
         symbol.kind = Some(SymbolType::Object);
         symbol.size = Some(size);
         Ok(())

@@ -10,6 +10,7 @@ use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
+use super::Distances;
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Binary, DIRECTIONAL, Expression, Symbols, Unary};
 
@@ -47,6 +48,8 @@ pub(super) struct Symbol {
     pub(super) replaced: bool,
     /// Whether an expression that is kept may have it.
     kept: bool,
+    /// The number of the fragment that it is a label of: see [`Table::end_fragment`].
+    fragment: u32,
     /// The section and offset that it has been set to. A symbol of its own: what refers to it is not about the label there,
     /// which another file may not replace where it replaces this one.
     alias: Option<(usize, u64)>,
@@ -80,6 +83,12 @@ pub(super) struct Table {
     numeric: HashMap<u64, u32>,
     /// Steps that are left for evaluating expressions.
     steps: Cell<u64>,
+    /// Which distances are known while the source is read.
+    distances: Distances,
+    /// Whether only these are to be computed with now.
+    reading: bool,
+    /// The number of the fragment that each section grows in.
+    fragments: Vec<u32>,
 }
 
 /// A symbol in the index: its number, and the hash of what it is found by.
@@ -151,9 +160,12 @@ const DEPTH: u32 = 500;
 const MOST_STEPS: u64 = 20_000_000;
 
 impl Table {
-    pub(super) fn new(target: Target) -> Table {
+    pub(super) fn new(target: Target, distances: Distances) -> Table {
         Table {
             target,
+            distances,
+            reading: false,
+            fragments: Vec::new(),
             index: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             all: Vec::new(),
@@ -161,6 +173,42 @@ impl Table {
             numeric: HashMap::new(),
             steps: Cell::new(MOST_STEPS),
         }
+    }
+
+    /// Ends a fragment of a section: what is appended now has a size that llvm-mc does not know yet, so that it does not
+    /// know the distances between labels before and behind it either.
+    pub(super) fn end_fragment(&mut self, section: usize) {
+        if self.fragments.len() <= section {
+            self.fragments.resize(section + 1, 0);
+        }
+        self.fragments[section] += 1;
+    }
+
+    fn fragment(&self, section: usize) -> u32 {
+        self.fragments.get(section).copied().unwrap_or(0)
+    }
+
+    /// Makes a symbol the label of the place that a section has grown to.
+    pub(super) fn place_label(&mut self, symbol: usize, section: usize, offset: u64) {
+        let fragment = self.fragment(section);
+        if let Some(symbol) = self.all.get_mut(symbol) {
+            symbol.meaning = Some(Meaning::Label { section, offset });
+            symbol.fragment = fragment;
+        }
+    }
+
+    /// The number that an expression is already while the source is read, or what else it comes to.
+    pub(super) fn number_while_reading(
+        &mut self,
+        expression: &Expression,
+        here: (usize, u64),
+        span: &Span,
+    ) -> Result<Result<i64, Linear>, Fail> {
+        self.reading = self.distances != Distances::All;
+        let value = self.evaluate(expression, here, span);
+        let number = value.map(|value| self.number_of(&value).ok_or(value));
+        self.reading = false;
+        number
     }
 
     /// The functions of expressions depend on the target.
@@ -335,8 +383,9 @@ impl Table {
 
     /// A symbol for a place without name.
     fn here(&mut self, (section, offset): (usize, u64)) -> usize {
-        let symbol = self.id_of_key(&format!(".L\u{1}here.{section}.{offset}"));
-        self.all[symbol].meaning = Some(Meaning::Label { section, offset });
+        let fragment = self.fragment(section);
+        let symbol = self.id_of_key(&format!(".L\u{1}here.{section}.{fragment}.{offset}"));
+        self.place_label(symbol, section, offset);
         symbol
     }
 
@@ -345,6 +394,11 @@ impl Table {
         let left = self.steps.get().saturating_sub(1);
         self.steps.set(left);
         left > 0
+    }
+
+    /// Whether a bound expression is a number already, without places.
+    pub(super) fn is_number(&self, expression: &Expression) -> bool {
+        self.known(expression, DEPTH).is_some()
     }
 
     /// The number that a bound expression is already, without places.
@@ -408,7 +462,15 @@ impl Table {
         match self.all.get(symbol) {
             Some(Symbol { meaning: Some(Meaning::Set(value)), alias: None, .. }) if relocation.is_none() => {
                 let value = value.clone();
-                self.value(&value, here, span, depth)
+                let value = self.value(&value, here, span, depth)?;
+                // What is set to a place is a place of its own to llvm-mc.
+                let own = self.reading && value.absolute().is_none();
+                let itself = || Linear {
+                    constant: 0,
+                    plus: Some(Reference { symbol, relocation: None }),
+                    minus: None,
+                };
+                Ok(if own { itself() } else { value })
             }
             _ => Ok(Linear { constant: 0, plus: Some(Reference { symbol, relocation }), minus: None }),
         }
@@ -531,11 +593,26 @@ impl Table {
         if plus.relocation.is_some() || minus.relocation.is_some() {
             return None;
         }
+        if self.reading && !self.in_one_fragment(plus.symbol, minus.symbol) {
+            return None;
+        }
         if plus.symbol == minus.symbol {
             return Some(0);
         }
         let (from, to) = (self.place(minus.symbol)?, self.place(plus.symbol)?);
         (from.0 == to.0).then(|| to.1.wrapping_sub(from.1) as i64)
+    }
+
+    /// Whether nothing is between two labels whose size llvm-mc does not know while it reads the source.
+    fn in_one_fragment(&self, one: usize, other: usize) -> bool {
+        let fragment = |symbol: usize| match self.all.get(symbol) {
+            Some(Symbol { meaning: Some(Meaning::Label { section, .. }), fragment, .. }) => {
+                Some((*section, *fragment))
+            }
+            _ => None,
+        };
+        let known = self.distances == Distances::Fixed;
+        known && fragment(one).is_some() && fragment(one) == fragment(other)
     }
 
     /// Section and offset of a label.
