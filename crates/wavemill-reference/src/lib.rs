@@ -1,0 +1,42 @@
+//! Expected results of float operations, for tests.
+//!
+//! Everything is computed with integers of any size, from the definitions of IEEE 754 and of the instruction set manuals.
+//! Nothing is shared with `wavemill-float`, so that an error there cannot hide in its own tests. Speed does not matter.
+//!
+//! - [`Number`] is an exact binary number; quotients and roots carry a digit that says whether more follows.
+//! - [`Format`] takes bit patterns apart and rounds numbers into them, as an [`Env`] says.
+//! - [`Mode`] reads MODE: which [`Field`] an instruction obeys is stated by the test that asks.
+//! - The other modules have one function for each operation: bits in, bits out, NaNs included.
+//!
+//! NaNs follow Wavemill's documented choice, as the manuals leave it open: the first NaN among the sources is quieted and
+//! keeps sign and payload; an invalid operation gives the negative quiet NaN without payload.
+//!
+//! It is a development crate: nothing that Wavemill ships depends on it.
+
+mod arith;
+mod convert;
+mod cube;
+mod division;
+mod env;
+mod format;
+mod integral;
+mod mixed;
+mod number;
+mod output;
+mod select;
+mod small;
+mod trig;
+
+pub use arith::{add, div, fma, mad, mad_legacy, mul, mul_legacy, rcp, rsq, sqrt, sub};
+pub use convert::{float_to_float, float_to_int, float_to_norm, int_to_float, round_half_up};
+pub use cube::{Cube, cube};
+pub use division::{div_fixup, div_fmas, div_scale};
+pub use env::{Env, Field, Mode, Round};
+pub use format::{BF6, BF8, BF8_FNUZ, BF16, Datum, F16, F32, F64, FP4, FP6, FP8, FP8_FNUZ, Format, Specials};
+pub use integral::{fract, frexp_exp, frexp_mant, ldexp, to_integral};
+pub use mixed::{Dot, Wide, dot2, fma_mix};
+pub use number::Number;
+pub use output::{clamp, omod};
+pub use select::{Extreme, class, compare, extreme, med3, minimum3};
+pub use small::{narrow, scale_of, widen};
+pub use trig::{exp2, log2, sine, trig_preop};

@@ -1,0 +1,63 @@
+//! Conversions to and from the formats of 8 bits and less, with a scale and stochastic rounding (CDNA4 ISA 7.3).
+
+use crate::env::{Env, Round};
+use crate::format::{Datum, Format, Specials};
+use crate::number::Number;
+
+/// The power of two that the bits of an f32 stand for as an E8M0 scale: its exponent field, biased by 127.
+#[must_use]
+pub fn scale_of(bits: u32) -> i64 {
+    i64::from(bits >> 23 & 0xff) - 127
+}
+
+/// A small float times `2^scale` in a wide format. Small denormals are always kept.
+#[must_use]
+pub fn widen(from: Format, to: Format, a: u64, scale: i64, env: Env) -> u64 {
+    match from.decode(a, true) {
+        Datum::Nan => to.nan_from(from, a),
+        Datum::Infinite { negative } => to.signed(negative, to.infinity()),
+        Datum::Finite { negative, value } => to.encode(&value.times_power(scale), negative, env),
+    }
+}
+
+/// The magnitude by stochastic rounding: the random number is added to the digits that are dropped, as a fraction of 32
+/// digits, and the sum is cut (a documented choice).
+fn stochastic(to: Format, value: &Number, random: u32) -> Option<u64> {
+    if value.is_zero() {
+        return Some(0);
+    }
+    let unit = value.leading().max(1 - to.bias) - i64::from(to.mantissa);
+    let fine = value.abs().round_to(unit - 32, Round::Zero) + random;
+    to.magnitude_of(&Number::new(fine >> 32u32, unit), Round::Zero)
+}
+
+/// A wide float divided by `2^scale` in a small format, rounded to nearest even, or stochastically with a random number.
+/// Out of range: the table of CDNA4 ISA 7.3 with MODE.FP16_OVFL; formats of 6 bits and less always saturate.
+#[must_use]
+pub fn narrow(from: Format, to: Format, a: u64, scale: i64, random: Option<u32>, env: Env) -> u64 {
+    let negative = a & from.sign() != 0;
+    let beyond = match to.specials {
+        Specials::None => to.signed(negative, to.largest()),
+        _ if env.fp16_ovfl => to.signed(negative, to.largest()),
+        Specials::Ieee => to.signed(negative, to.infinity()),
+        Specials::AllOnesNan => to.signed(negative, to.magnitude()),
+        Specials::NegativeZeroNan => to.invalid(),
+    };
+    match from.decode(a, env.keeps_inputs) {
+        Datum::Nan if to.specials == Specials::None => to.signed(negative, to.largest()),
+        Datum::Nan => to.nan_from(from, a),
+        Datum::Infinite { .. } => beyond,
+        Datum::Finite { value, .. } => {
+            let value = value.times_power(-scale);
+            let magnitude = match random {
+                Some(random) => stochastic(to, &value, random),
+                None => to.magnitude_of(&value, Round::NearestEven),
+            };
+            match magnitude {
+                Some(0) if to.specials == Specials::NegativeZeroNan => 0,
+                Some(magnitude) => to.signed(negative, magnitude),
+                None => beyond,
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Powers, logarithms, sine and cosine by way of the host's f64 functions, which is good for all but the last place of an
+//! f32; and the exact digits of 2/pi.
+
+use num_bigint::BigInt;
+
+use crate::convert::float_to_float;
+use crate::env::{Env, Round};
+use crate::format::{Datum, F64, Format};
+use crate::number::Number;
+
+/// A function of a number that is no NaN, through f64.
+fn through(f: Format, a: u64, env: Env, function: impl Fn(f64) -> f64) -> u64 {
+    if f.is_nan(a) {
+        return f.quieted(a);
+    }
+    let source = f64::from_bits(float_to_float(f, F64, f.flushed(a, env.keeps_inputs), Env::DEFAULT));
+    let result = function(source);
+    if result.is_nan() {
+        return f.invalid();
+    }
+    float_to_float(F64, f, result.to_bits(), Env { keeps_inputs: true, ..env })
+}
+
+/// 2 to the power `a`.
+#[must_use]
+pub fn exp2(f: Format, a: u64, env: Env) -> u64 {
+    through(f, a, env, f64::exp2)
+}
+
+/// The binary logarithm.
+#[must_use]
+pub fn log2(f: Format, a: u64, env: Env) -> u64 {
+    through(f, a, env, f64::log2)
+}
+
+/// The sine of `a` turns and `quarters` of one. -0 gives -0 without quarters; all other zeros are +0 (Vega ISA 12.8,
+/// V_SIN_F32, examples).
+#[must_use]
+pub fn sine(f: Format, a: u64, quarters: i64, env: Env) -> u64 {
+    if quarters == 0
+        && matches!(f.decode(a, env.keeps_inputs), Datum::Finite { ref value, .. } if value.is_zero())
+    {
+        return f.flushed(a, env.keeps_inputs);
+    }
+    through(f, a, env, |x| {
+        // Exact: the fraction of the turn, and how far it is from a whole quarter.
+        let turn = x.fract();
+        let quarter = (4.0 * turn).round();
+        let angle = (turn - quarter / 4.0) * std::f64::consts::TAU;
+        let value = match (quarter as i64 + quarters).rem_euclid(4) {
+            0 => angle.sin(),
+            1 => angle.cos(),
+            2 => -angle.sin(),
+            _ => -angle.cos(),
+        };
+        value + 0.0
+    })
+}
+
+/// Digits behind the binary point of 2/pi that anybody asks for.
+const DIGITS: usize = 1400;
+
+/// `atan(1 / x)` in units of `2^-DIGITS` and 64 digits more.
+fn arc_tangent(x: u32) -> BigInt {
+    let square = x * x;
+    let mut power = (BigInt::from(1) << (DIGITS + 64)) / x;
+    let mut sum = power.clone();
+    let mut n = 1u32;
+    while power != BigInt::ZERO {
+        power /= square;
+        n += 2;
+        let term = &power / n;
+        if n % 4 == 3 { sum -= term } else { sum += term }
+    }
+    sum
+}
+
+/// 53 digits of 2/pi from segment `b[4:0]` on, further down for large `a`, with their weight (Vega ISA 12.12,
+/// V_TRIG_PREOP_F64). Segments that begin behind digit 1120 are 0 (a documented choice).
+#[must_use]
+pub fn trig_preop(a: u64, b: u64) -> u64 {
+    let exponent = (a >> 52 & 0x7ff) as i64;
+    let skipped = 53 * (b & 31) as i64 + (exponent - 1077).max(0);
+    if skipped >= 1120 {
+        return 0;
+    }
+    // Machin's formula.
+    let pi = (arc_tangent(5) * 4 - arc_tangent(239)) * 4;
+    let inverse: BigInt = (BigInt::from(2) << (2 * DIGITS + 64)) / pi;
+    let until = DIGITS as i64 - skipped - 53;
+    let segment: BigInt = (inverse >> until) & ((BigInt::from(1) << 53) - 1);
+    let up = if exponent >= 1968 { 128 } else { 0 };
+    let value = Number::new(segment, up - skipped - 53);
+    F64.encode(&value, false, Env::DEFAULT.rounding(Round::Zero))
+}
