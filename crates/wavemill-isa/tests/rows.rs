@@ -159,7 +159,7 @@ fn levels_differ_by_target_and_modifier() {
     let max = row("s_max_i32");
     assert_eq!((max.fidelity(Target::Gfx906), max.fidelity_note(Target::Gfx906)), (Fidelity::Exact, ""));
     assert_eq!(max.fidelity(Target::Gfx942), Fidelity::Modelled);
-    assert!(max.fidelity_note(Target::Gfx942).starts_with("SCC is 0"));
+    assert!(max.fidelity_note(Target::Gfx942).starts_with("SCC is 1"));
     assert_eq!(row("v_sqrt_f32").fidelity(Target::Gfx90a), Fidelity::Rounded);
     // The target has no such instruction.
     assert_eq!(row("v_fmac_f64").fidelity(Target::Gfx906), Fidelity::Unsupported);

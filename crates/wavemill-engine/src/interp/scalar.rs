@@ -114,6 +114,8 @@ scalar_fns! {
     MinU |N, a, b, c, i| { let less = a < b; (if less { a } else { b }, less) };
     MaxI |N, a, b, c, i| { let more = sext::<N>(a) > sext::<N>(b); (if more { a } else { b }, more) };
     MaxU |N, a, b, c, i| { let more = a > b; (if more { a } else { b }, more) };
+    MaxEqI |N, a, b, c, i| { let more = sext::<N>(a) >= sext::<N>(b); (if more { a } else { b }, more) };
+    MaxEqU |N, a, b, c, i| { let more = a >= b; (if more { a } else { b }, more) };
     Select |N, a, b, c, i| (if c != 0 { a } else { b }, false);
     Shl (WIDE = AMOUNT) |N, a, b, c, i| nz::<N>(a << (b & u64::from(N - 1)));
     Shr (WIDE = AMOUNT) |N, a, b, c, i| nz::<N>(a >> (b & u64::from(N - 1)));
@@ -186,7 +188,7 @@ pub(super) fn scalar_handler(op: ScalarOp, width: Width) -> Handler {
     }
     table! {
         Mov Not And Or Xor AndNot OrNot Nand Nor Xnor AddCarryOut AddOverflow SubBorrowOut SubOverflow AddCarryInOut
-        SubBorrowInOut MinI MinU MaxI MaxU Select Shl Shr Sar BitMask Mul MulHiU MulHiI BfeU BfeI AbsDiff Abs ShlAdd
+        SubBorrowInOut MinI MinU MaxI MaxU MaxEqI MaxEqU Select Shl Shr Sar BitMask Mul MulHiU MulHiI BfeU BfeI AbsDiff Abs ShlAdd
         PackLL PackLH PackHH WholeQuad QuadMask BitReverse CountZeros CountOnes FindZeroLow FindOneLow LeadingZeros
         LeadingSigns Sext8 Sext16 BitClear BitSet BitReplicate BitTest0 BitTest1
     }

@@ -43,6 +43,10 @@ ops! {
         MaxI = "max.i",
         /// Unsigned maximum; SCC = `src0 > src1`.
         MaxU = "max.u",
+        /// Signed maximum; SCC = `src0 >= src1`.
+        MaxEqI = "max.eq.i",
+        /// Unsigned maximum; SCC = `src0 >= src1`.
+        MaxEqU = "max.eq.u",
         /// `dst = src2 != 0 ? src0 : src1`; no SCC.
         Select = "select",
         /// `dst = src0 << src1`.
