@@ -172,9 +172,10 @@ pub fn convert_kernel(op: CvtOp) -> Kernel {
             let env = FpEnv { round: Round::Zero, ..env };
             pair(convert::<F32, F16>(low32(s[0]), env), convert::<F32, F16>(low32(s[1]), env))
         },
-        CvtOp::PkF16F32 => {
-            |s, env| pair(convert::<F32, F16>(low32(s[0]), env), convert::<F32, F16>(low32(s[1]), env))
-        }
+        CvtOp::PkF16F32 => |s, env| {
+            let env = nearest(env);
+            pair(convert::<F32, F16>(low32(s[0]), env), convert::<F32, F16>(low32(s[1]), env))
+        },
         CvtOp::PkBf16F32 => |s, env| {
             let env = nearest(env);
             pair(convert::<F32, Bf16>(low32(s[0]), env), convert::<F32, Bf16>(low32(s[1]), env))

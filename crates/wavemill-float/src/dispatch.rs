@@ -157,6 +157,7 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
         FloatOp::CubeMa => single!(cube::ma),
         FloatOp::Dot2F16 => single!(mixed::dot2_f16),
         FloatOp::Dot2Bf16 => single!(mixed::dot2_bf16),
+        FloatOp::Dot2cBf16 => single!(mixed::dot2c_bf16),
         FloatOp::DivScale | FloatOp::DivFmas | FloatOp::FmaMix => None,
     }
 }

@@ -6,22 +6,30 @@ use crate::arith::{add, fma_values};
 use crate::convert::convert;
 use crate::format::{Bf16, F16, F32, Format};
 use crate::nan;
-use crate::value::{Value, flushing, nearest};
+use crate::value::{Value, flush_in, flushing, keeping};
 
 /// A source of [`fma_mix_bits`], after its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MixSource {
     /// Bits of an f32.
     F32(u32),
-    /// Bits of an f16.
+    /// Bits of an f16, of which denormals are kept.
     F16(u16),
 }
 
 impl MixSource {
+    /// An f16, of which a denormal reads as a zero of its sign unless it is kept. Other denormal bits of MODE say so
+    /// than for an f32 (Vega ISA 6.4).
+    #[must_use]
+    pub fn half(bits: u16, keeps_denormals: bool) -> MixSource {
+        let flushed = FpEnv { denorm_in: keeps_denormals, ..FpEnv::DEFAULT };
+        MixSource::F16(flush_in::<F16>(u64::from(bits), flushed) as u16)
+    }
+
     fn value(self, env: FpEnv) -> Value {
         match self {
             MixSource::F32(bits) => Value::unpack::<F32>(u64::from(bits), env),
-            MixSource::F16(bits) => Value::unpack::<F16>(u64::from(bits), env),
+            MixSource::F16(bits) => Value::unpack::<F16>(u64::from(bits), keeping(env)),
         }
     }
 
@@ -60,24 +68,42 @@ pub fn fma_mix_f16(src: [MixSource; 3], env: FpEnv) -> u16 {
     fma_mix_bits::<F16>(src, env) as u16
 }
 
+/// The operand as a float dot product reads it: a denormal is +0, whatever its sign (measured for f16 on gfx90a and
+/// gfx950, `llvm/llvm-project` pull request 205101).
+fn positive_zero<F: Format>(bits: u64, keeps: bool) -> u64 {
+    if F::is_denormal(bits) && !keeps { 0 } else { bits }
+}
+
 /// The f32 product of the halves at `shift`, which is exact unless it leaves the range of f32.
-fn half_product<S: Format>(a: u64, b: u64, shift: u32, env: FpEnv) -> u64 {
-    let [a, b] = [a, b].map(|s| convert::<S, F32>(s >> shift & 0xffff, env));
-    crate::arith::mul::<F32>([a, b, 0], env)
+fn half_product<S: Format>(a: u64, b: u64, shift: u32, keeps: bool) -> u64 {
+    let [a, b] =
+        [a, b].map(|s| convert::<S, F32>(positive_zero::<S>(s >> shift & 0xffff, keeps), FpEnv::DEFAULT));
+    crate::arith::mul::<F32>([a, b, 0], flushing(FpEnv::DEFAULT))
+}
+
+/// The sum of f32 numbers in their order.
+fn sum<const N: usize>(terms: [u64; N]) -> u64 {
+    let add = |sum, term| add::<F32>([sum, term, 0], flushing(FpEnv::DEFAULT));
+    terms.into_iter().reduce(add).unwrap_or(0)
 }
 
 /// V_DOT2_F32_F16: `(c + a.lo * b.lo) + a.hi * b.hi`, in this order, each sum rounded (AMD's machine-readable CDNA4
-/// tables; *modelled* for the other targets). Denormals are flushed on both sides and rounding is to nearest, whatever
-/// the mode says (CDNA4 ISA 6.4).
+/// tables; *modelled* for the other targets). `env` says whether f16 denormals are kept. Other denormals are flushed on
+/// both sides and rounding is to nearest, whatever the mode says (CDNA4 ISA 6.4).
 pub(crate) fn dot2_f16([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
-    let env = flushing(nearest(env));
-    let sum = add::<F32>([c, half_product::<F16>(a, b, 0, env), 0], env);
-    add::<F32>([sum, half_product::<F16>(a, b, 16, env), 0], env)
+    let product = |shift| half_product::<F16>(a, b, shift, env.denorm_in);
+    sum([positive_zero::<F32>(c, false), product(0), product(16)])
 }
 
-/// V_DOT2_F32_BF16: `(a.lo * b.lo + a.hi * b.hi) + c`, in this order; otherwise as [`dot2_f16`].
-pub(crate) fn dot2_bf16([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
-    let env = flushing(nearest(env));
-    let sum = add::<F32>([half_product::<Bf16>(a, b, 0, env), half_product::<Bf16>(a, b, 16, env), 0], env);
-    add::<F32>([sum, c, 0], env)
+/// V_DOT2_F32_BF16: `(a.lo * b.lo + a.hi * b.hi) + c`, in this order (AMD's machine-readable CDNA4 tables). Denormals
+/// are flushed on both sides and rounding is to nearest, whatever the mode says (CDNA4 ISA 6.4).
+pub(crate) fn dot2_bf16([a, b, c]: [u64; 3], _: FpEnv) -> u64 {
+    let product = |shift| half_product::<Bf16>(a, b, shift, false);
+    sum([product(0), product(16), positive_zero::<F32>(c, false)])
+}
+
+/// V_DOT2C_F32_BF16: as [`dot2_bf16`], but the addend comes first.
+pub(crate) fn dot2c_bf16([a, b, c]: [u64; 3], _: FpEnv) -> u64 {
+    let product = |shift| half_product::<Bf16>(a, b, shift, false);
+    sum([positive_zero::<F32>(c, false), product(0), product(16)])
 }

@@ -1,7 +1,7 @@
 //! f32 and f64 in the default mode against the host's arithmetic, f16 against f64 with a single rounding.
 
-use crate::common::{Random, cases, edges, environment, same};
-use wavemill_float::{F16, F32, F64, Format, convert, cvt, divide, float_kernel};
+use crate::common::{Random, cases, converted, edges, environment, same};
+use wavemill_float::{F16, F32, F64, Format, cvt, divide, float_kernel};
 use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
@@ -104,8 +104,8 @@ fn f64_matches_the_host() {
 #[test]
 fn f16_arithmetic_matches_f64_rounded_once() {
     // Sums and products of f16 are exact in f64, quotients have more than twice the digits.
-    let wide = |x: u64| f64::from_bits(convert::<F16, F64>(x, ENV));
-    let narrow = |x: f64| convert::<F64, F16>(x.to_bits(), ENV);
+    let wide = |x: u64| f64::from_bits(converted::<F16, F64>(x));
+    let narrow = |x: f64| converted::<F64, F16>(x.to_bits());
     triples::<F16>(3, |s| {
         let [a, b, _] = s.map(wide);
         check::<F16>(

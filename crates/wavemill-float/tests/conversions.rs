@@ -1,8 +1,8 @@
 //! Conversions between floats and integers, and to and from the small formats.
 
-use crate::common::{ROUNDS, Random, Rational, cases, rounding, same};
+use crate::common::{ROUNDS, Random, Rational, cases, converted, rounding, same};
 use wavemill_float::{
-    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials, convert, cvt, narrow,
+    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials, cvt, narrow,
     narrow_stochastic, scale_exponent, widen,
 };
 use wavemill_ir::{CvtOp, FpEnv, Round};
@@ -33,7 +33,7 @@ fn integers_become_floats_as_on_the_host() {
         }
     }
     for x in 0..=0xffffu64 {
-        let f16 = |x: f64| convert::<F64, F16>(x.to_bits(), ENV);
+        let f16 = |x: f64| converted::<F64, F16>(x.to_bits());
         same(cvt(CvtOp::F16U16, [x, 0, 0], ENV), f16(x as f64), "f16 from u16", &[x]);
         same(cvt(CvtOp::F16I16, [x, 0, 0], ENV), f16(f64::from(x as i16)), "f16 from i16", &[x]);
     }
@@ -79,7 +79,7 @@ fn floats_become_integers_as_on_the_host() {
 #[test]
 fn all_f16_become_integers_and_normalised_integers() {
     for a in 0..=0xffffu64 {
-        let x = f64::from_bits(convert::<F16, F64>(a, ENV));
+        let x = f64::from_bits(converted::<F16, F64>(a));
         let s = [a, a ^ 0x8000, 0];
         let check = |op: CvtOp, want: u64| same(cvt(op, s, ENV), want, op.name(), &s);
         check(CvtOp::I16F16, u64::from(x as i16 as u16));
@@ -90,7 +90,7 @@ fn all_f16_become_integers_and_normalised_integers() {
         check(CvtOp::NormU16F16, unorm(x));
         check(CvtOp::PkNormI16F16, snorm(x) | snorm(-x) << 16);
         check(CvtOp::PkNormU16F16, unorm(x) | unorm(-x) << 16);
-        let wide = convert::<F16, F32>(a, ENV);
+        let wide = converted::<F16, F32>(a);
         let wide = [wide, wide ^ F32::SIGN, 0];
         same(cvt(CvtOp::PkNormI16F32, wide, ENV), snorm(x) | snorm(-x) << 16, "pknorm", &wide);
         same(cvt(CvtOp::PkNormU16F32, wide, ENV), unorm(x) | unorm(-x) << 16, "pknorm", &wide);
@@ -113,6 +113,12 @@ fn packing_saturates_and_keeps_the_other_bytes() {
     let huge = 65536.0f32.to_bits();
     assert_eq!(pack(CvtOp::PkRtzF16F32, huge, 0xff80_0000), 0xfc00_7bff);
     assert_eq!(pack(CvtOp::PkF16F32, huge, 0x3f80_0fff), 0x3c00_7c00);
+    // To nearest even in every mode (AMD's machine-readable CDNA4 tables, V_CVT_PK_F16_F32).
+    for round in ROUNDS {
+        let [low, high] = [0x3f80_1000, 0x3f80_3000];
+        assert_eq!(cvt(CvtOp::PkF16F32, [low, high, 0], rounding(round)), 0x3c02_3c00, "{round:?}");
+        assert_eq!(cvt(CvtOp::PkF16F32, [huge.into(), 0, 0], rounding(round)), 0x7c00, "{round:?}");
+    }
     assert_eq!(pack(CvtOp::PkBf16F32, 0x3f80_8000, 0x3f81_8000), 0x3f82_3f80);
     assert_eq!(cvt(CvtOp::F32Bf16, [0xdead_3f80, 0, 0], ENV), 0x3f80_0000);
     let flush = FpEnv { denorm_in: false, ..ENV };
@@ -146,8 +152,8 @@ fn small_format<D: Format>(largest: f64, smallest_normal: f64, smallest: f64) {
         };
         assert_eq!(f64::from(f32::from_bits(wide as u32)), value, "{bits:#x}");
         same(narrow::<F32, D>(wide, 0, ENV), bits, "round trip", &[bits]);
-        same(narrow::<F16, D>(convert::<F32, F16>(wide, ENV), 0, ENV), bits, "round trip by f16", &[bits]);
-        same(narrow::<Bf16, D>(convert::<F32, Bf16>(wide, ENV), 0, ENV), bits, "round trip by bf16", &[bits]);
+        same(narrow::<F16, D>(converted::<F32, F16>(wide), 0, ENV), bits, "round trip by f16", &[bits]);
+        same(narrow::<Bf16, D>(converted::<F32, Bf16>(wide), 0, ENV), bits, "round trip by bf16", &[bits]);
         // Scaled by 2^9 both ways.
         same(narrow::<F32, D>(widen::<D, F32>(bits, 9, ENV), 9, ENV), bits, "scaled", &[bits]);
         // No random bits: cut; all of them: up unless exact.

@@ -1,7 +1,7 @@
 //! The division and square root sequences that LLVM emits must come out correctly rounded.
 
-use crate::common::{Random, cases, edges, same};
-use wavemill_float::{F16, F32, F64, Format, convert, div_fmas, div_scale, divide, float_op};
+use crate::common::{Random, cases, edges, quotient, same};
+use wavemill_float::{F16, F32, F64, Format, convert, div_fmas, div_scale, float_op};
 use wavemill_ir::{FloatOp, FloatType, FpEnv};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
@@ -70,7 +70,7 @@ fn f16_sequence(n: u64, d: u64) -> u64 {
 }
 
 fn pairs<F: Format>(seed: u64, sequence: fn(u64, u64) -> u64) {
-    let check = |n, d| same(sequence(n, d), divide::<F>(n, d, ENV), "division", &[n, d]);
+    let check = |n, d| same(sequence(n, d), quotient::<F>(n, d, ENV), "division", &[n, d]);
     let edges = edges::<F>();
     for &n in &edges {
         for &d in &edges {
@@ -122,7 +122,7 @@ fn f32_division_comes_out_correctly_rounded_in_the_flushing_mode() {
             Some(&n) => (n, edges[i % edges.len()]),
             None => (random.pattern::<F32>(), random.pattern::<F32>()),
         };
-        same(f32_sequence_in(n, d, FLUSH), divide::<F32>(n, d, FLUSH), "division", &[n, d]);
+        same(f32_sequence_in(n, d, FLUSH), quotient::<F32>(n, d, FLUSH), "division", &[n, d]);
     }
 }
 

@@ -23,7 +23,8 @@ fn arity(op: FloatOp) -> usize {
         Rcp | RcpIflag | Rsq | Sqrt | Exp2 | Log2 | Sin | Cos | Fract | Trunc | Ceil | Floor | RoundEven
         | FrexpMant | Ldexp => 1,
         Sub | MulLegacy | MadLegacy | Min | Max | Min3 | Max3 | Med3 | FrexpExp | DivScale | DivFmas
-        | DivFixup | TrigPreop | CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | FmaMix => 0,
+        | DivFixup | TrigPreop | CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16
+        | FmaMix => 0,
     }
 }
 

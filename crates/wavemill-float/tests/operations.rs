@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::common::{Random, Rational, cases, edges, same};
+use crate::common::{Random, Rational, cases, converted, edges, same};
 use num_bigint::BigInt;
-use wavemill_float::{F16, F32, F64, Format, apply_output, compare, convert, float_op};
+use wavemill_float::{F16, F32, F64, Format, apply_output, compare, float_op};
 use wavemill_ir::{CmpPred, FloatOp, FloatType, FpEnv, Omod};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
@@ -170,21 +170,29 @@ fn segments_of_two_over_pi_are_exact() {
 
 #[test]
 fn dot_products_round_after_each_sum() {
-    let f16 = |x: f32| convert::<F32, F16>(x.to_bits().into(), ENV);
+    let f16 = |x: f32| converted::<F32, F16>(x.to_bits().into());
     let bf16 = |x: f32| u64::from(x.to_bits() >> 16);
     let acc = |x: f32| u64::from(x.to_bits());
-    let dot = |op, a: [u64; 2], b: [u64; 2], c: f32| {
+    let dot_in = |env, op, a: [u64; 2], b: [u64; 2], c: f32| {
         let pack = |x: [u64; 2]| x[0] | x[1] << 16;
-        f32::from_bits(float_op(op, FloatType::F32, [pack(a), pack(b), acc(c)], ENV).unwrap() as u32)
+        f32::from_bits(float_op(op, FloatType::F32, [pack(a), pack(b), acc(c)], env).unwrap() as u32)
     };
+    let dot = |op, a, b, c| dot_in(ENV, op, a, b, c);
     assert_eq!(dot(FloatOp::Dot2F16, [f16(2.0), f16(3.0)], [f16(5.0), f16(7.0)], 0.5), 31.5);
     assert_eq!(dot(FloatOp::Dot2Bf16, [bf16(2.0), bf16(3.0)], [bf16(5.0), bf16(7.0)], 0.5), 31.5);
     // 2^24 + 1 - 2^24: f16 adds the low product to the accumulator first, bf16 adds the products first.
     let big = 16_777_216.0;
     assert_eq!(dot(FloatOp::Dot2F16, [f16(1.0), f16(4096.0)], [f16(1.0), f16(-4096.0)], big), 0.0);
     assert_eq!(dot(FloatOp::Dot2Bf16, [bf16(1.0), bf16(4096.0)], [bf16(1.0), bf16(-4096.0)], big), 1.0);
-    // Denormal sources count as zeros.
-    assert_eq!(dot(FloatOp::Dot2F16, [1, 0], [f16(1024.0), 0], 0.0), 0.0);
+    assert_eq!(dot(FloatOp::Dot2cBf16, [bf16(1.0), bf16(4096.0)], [bf16(1.0), bf16(-4096.0)], big), 0.0);
+    // Denormal halves are kept if the environment says so, and it says no more than that: other denormals are zeros.
+    let flushing = FpEnv { denorm_in: false, ..ENV };
+    let other = FpEnv { denorm_out: false, round: wavemill_ir::Round::Zero, ..ENV };
+    for (env, want) in [(ENV, 0.000_061_035_156), (other, 0.000_061_035_156), (flushing, 0.0)] {
+        assert_eq!(dot_in(env, FloatOp::Dot2F16, [1, 0], [f16(1024.0), 0], 0.0), want);
+        assert_eq!(dot_in(env, FloatOp::Dot2F16, [0, 0], [0, 0], f32::from_bits(1)), 0.0);
+        assert_eq!(dot_in(env, FloatOp::Dot2Bf16, [1, 0], [bf16(1e30), 0], 0.0), 0.0);
+    }
 }
 
 #[test]

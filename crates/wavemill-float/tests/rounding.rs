@@ -1,106 +1,157 @@
-//! All rounding modes, flushing and overflow rules against exact rational arithmetic.
+//! All operations in all rounding modes, with all flushing and overflow rules, against exact arithmetic.
 
-use crate::common::{ROUNDS, Random, Rational, cases, environment, rounding, same};
-use wavemill_float::{Bf16, F16, F32, F64, Format, MixSource, convert, divide, float_kernel, fma_mix_f16};
+use crate::common::{
+    ROUNDS, Random, Rational, cases, converted, env_of, environment, format_of, rounding, same,
+};
+use wavemill_float::{
+    Bf16, F16, F32, F64, Format as _, MixSource, convert, div_fmas, div_scale, divide, float_kernel,
+    fma_mix_f16, fma_mix_f32,
+};
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
+use wavemill_reference::{Cube, Dot, Env, Extreme, Format, Wide};
 
-/// The expected pattern of an exact result that is not zero.
-fn expect<F: Format>(exact: &Rational, env: FpEnv) -> u64 {
-    let rounded = exact.round::<F>(env.round);
-    if F::OBEYS_FP16_OVFL && env.fp16_ovfl && F::is_inf(rounded) {
-        return rounded - 1;
-    }
-    if !env.denorm_out && F::is_denormal(rounded) { rounded & F::SIGN } else { rounded }
+/// What an operation must give; nothing for those that are not exact and those with tests of their own.
+fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
+    use wavemill_reference as exact;
+    let env = env_of(env);
+    let [a, b, _] = s;
+    let exponent = if f.bits == 16 { i64::from(b as i16) } else { i64::from(b as i32) };
+    // Reciprocals and roots obey no field of MODE: those of f32 flush denormals, the others keep them.
+    let own = if f.bits == 32 { env.flushing() } else { env.keeping() }.rounding(exact::Round::NearestEven);
+    let single = f.bits == 32;
+    Some(match op {
+        FloatOp::Add => exact::add(f, [a, b], env),
+        FloatOp::Sub => exact::sub(f, [a, b], env),
+        FloatOp::Mul => exact::mul(f, [a, b], env),
+        FloatOp::MulLegacy => exact::mul_legacy(f, [a, b], env),
+        FloatOp::Fma => exact::fma(f, s, env),
+        FloatOp::Mad => exact::mad(f, s, env),
+        FloatOp::MadLegacy => exact::mad_legacy(f, s, env),
+        FloatOp::Min => exact::extreme(f, Extreme::Min, [a, b], env),
+        FloatOp::Max => exact::extreme(f, Extreme::Max, [a, b], env),
+        FloatOp::Min3 => exact::extreme(f, Extreme::Min, s, env),
+        FloatOp::Max3 => exact::extreme(f, Extreme::Max, s, env),
+        FloatOp::Med3 => exact::med3(f, s, env),
+        FloatOp::Minimum3 => exact::minimum3(f, Extreme::Min, s, env),
+        FloatOp::Maximum3 => exact::minimum3(f, Extreme::Max, s, env),
+        FloatOp::Rcp | FloatOp::RcpIflag => exact::rcp(f, a, own),
+        FloatOp::Rsq => exact::rsq(f, a, own),
+        FloatOp::Sqrt => exact::sqrt(f, a, own),
+        FloatOp::Fract => exact::fract(f, a, env),
+        FloatOp::Trunc => exact::to_integral(f, a, exact::Round::Zero, env),
+        FloatOp::Ceil => exact::to_integral(f, a, exact::Round::Up, env),
+        FloatOp::Floor => exact::to_integral(f, a, exact::Round::Down, env),
+        FloatOp::RoundEven => exact::to_integral(f, a, exact::Round::NearestEven, env),
+        FloatOp::FrexpExp => exact::frexp_exp(f, a, env),
+        FloatOp::FrexpMant => exact::frexp_mant(f, a, env),
+        FloatOp::Ldexp => exact::ldexp(f, a, exponent, env),
+        FloatOp::DivFixup => exact::div_fixup(f, s, env),
+        FloatOp::CubeId if single => exact::cube(Cube::Id, s, env),
+        FloatOp::CubeSc if single => exact::cube(Cube::Sc, s, env),
+        FloatOp::CubeTc if single => exact::cube(Cube::Tc, s, env),
+        FloatOp::CubeMa if single => exact::cube(Cube::Ma, s, env),
+        FloatOp::TrigPreop
+        | FloatOp::Exp2
+        | FloatOp::Log2
+        | FloatOp::Sin
+        | FloatOp::Cos
+        | FloatOp::CubeId
+        | FloatOp::CubeSc
+        | FloatOp::CubeTc
+        | FloatOp::CubeMa
+        | FloatOp::Dot2F16
+        | FloatOp::Dot2Bf16
+        | FloatOp::Dot2cBf16
+        | FloatOp::DivScale
+        | FloatOp::DivFmas
+        | FloatOp::FmaMix => return None,
+    })
 }
 
-fn flushed<F: Format>(x: u64, env: FpEnv) -> u64 {
-    if !env.denorm_in && F::is_denormal(x) { x & F::SIGN } else { x }
-}
-
-fn arithmetic<F: Format>(ty: FloatType, seed: u64) {
+/// All operations on random sources in random modes.
+fn operations<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     let mut random = Random(seed);
-    let kernel = |op| float_kernel(op, ty).unwrap();
-    let (add, mul, fma, mad, ldexp) = (
-        kernel(FloatOp::Add),
-        kernel(FloatOp::Mul),
-        kernel(FloatOp::Fma),
-        kernel(FloatOp::Mad),
-        kernel(FloatOp::Ldexp),
-    );
-    for _ in 0..cases(2_000) {
-        let env = environment(&mut random);
-        let mut s = [random.finite::<F>(), random.finite::<F>(), random.finite::<F>()];
-        if random.below(3) == 0 {
-            // An addend near the negated product.
-            s[2] = mul([s[0], s[1], 0], FpEnv::DEFAULT) ^ F::SIGN;
-            if F::is_nan(s[2]) || F::is_inf(s[2]) {
-                s[2] = F::ONE;
+    let f = format_of::<F>();
+    for &op in FloatOp::ALL {
+        let Some(kernel) = float_kernel(op, ty) else { continue };
+        for _ in 0..cases(2_000) {
+            let env = environment(&mut random);
+            let mut s = [random.pattern::<F>(), random.pattern::<F>(), random.pattern::<F>()];
+            match random.below(3) {
+                // An addend near the negated product.
+                0 => {
+                    s[2] = wavemill_reference::mul(f, [s[0], s[1]], Env::DEFAULT) ^ F::SIGN ^ random.below(2)
+                }
+                // An exponent.
+                1 if op == FloatOp::Ldexp => {
+                    s[1] = random.next() >> 32 & if f.bits == 16 { 0xffff } else { !0 }
+                }
+                _ if op == FloatOp::Ldexp => {
+                    let range = 4 << (F::BITS - F::MAN);
+                    s[1] = random.below(range).wrapping_sub(range / 2) & u64::MAX >> (64 - F::BITS.min(32));
+                }
+                _ => {}
             }
-        }
-        let [a, b, c] = s.map(|x| Rational::of::<F>(flushed::<F>(x, env)));
-        let check = |got: u64, exact: Rational, env: FpEnv, what: &str| {
-            // Signs of zeros have a test of their own.
-            if exact.is_zero() {
-                assert!(F::is_zero(got), "{what} of {s:x?} in {env:?}: got {got:#x}, want a zero");
-            } else {
-                let want = expect::<F>(&exact, env);
-                assert!(got == want, "{what} of {s:x?} in {env:?}: got {got:#x}, want {want:#x}");
+            if let Some(want) = expected(op, f, s, env) {
+                let got = kernel(s, env);
+                assert!(got == want, "{op:?} {ty:?} of {s:x?} in {env:?}: got {got:#x}, want {want:#x}");
             }
-        };
-        check(add(s, env), a.add(&b), env, "add");
-        check(mul(s, env), a.mul(&b), env, "mul");
-        check(fma(s, env), a.mul(&b).add(&c), env, "fma");
-        if !b.is_zero() {
-            check(divide::<F>(s[0], s[1], env), a.div(&b), env, "div");
-        }
-        let exp = (random.below(160) as i32 - 80) * if F::BITS == 64 { 14 } else { 2 };
-        check(ldexp([s[0], exp as i64 as u64, 0], env), a.times_power(exp), env, "ldexp");
-
-        // Two roundings, everything flushed.
-        let env = FpEnv { denorm_in: false, denorm_out: false, ..env };
-        let [a, b, c] = s.map(|x| Rational::of::<F>(flushed::<F>(x, env)));
-        let exact = a.mul(&b);
-        let product = if exact.is_zero() { 0 } else { expect::<F>(&exact, env) };
-        if !F::is_inf(product) {
-            check(mad(s, env), Rational::of::<F>(product).add(&c), env, "mad");
         }
     }
 }
 
 #[test]
-fn f16_arithmetic_rounds_correctly_in_all_modes() {
-    arithmetic::<F16>(FloatType::F16, 11);
+fn f16_operations_are_exact_in_all_modes() {
+    operations::<F16>(FloatType::F16, 11);
 }
 
 #[test]
-fn f32_arithmetic_rounds_correctly_in_all_modes() {
-    arithmetic::<F32>(FloatType::F32, 12);
+fn f32_operations_are_exact_in_all_modes() {
+    operations::<F32>(FloatType::F32, 12);
 }
 
 #[test]
-fn f64_arithmetic_rounds_correctly_in_all_modes() {
-    arithmetic::<F64>(FloatType::F64, 13);
+fn f64_operations_are_exact_in_all_modes() {
+    operations::<F64>(FloatType::F64, 13);
 }
 
-fn conversion<S: Format, D: Format>(seed: u64) {
+/// The steps of division, and the quotient that they are to arrive at.
+fn division<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
+    let mut random = Random(seed);
+    let f = format_of::<F>();
+    for _ in 0..cases(5_000) {
+        let env = environment(&mut random);
+        let [n, d, q] = [random.pattern::<F>(), random.pattern::<F>(), random.pattern::<F>()];
+        same(divide::<F>(n, d, env), wavemill_reference::div(f, [n, d], env_of(env)), "quotient", &[n, d]);
+        for s in [[n, d, n], [d, d, n], [q, d, n]] {
+            let Some(got) = div_scale(ty, s[0], s[1], s[2], env) else { continue };
+            assert_eq!(got, wavemill_reference::div_scale(f, s, env_of(env)), "scaling of {s:x?} in {env:?}");
+        }
+        for scaled in [false, true] {
+            let Some(got) = div_fmas(ty, [n, d, q], scaled, env) else { continue };
+            let want = wavemill_reference::div_fmas(f, [n, d, q], scaled, env_of(env));
+            same(got, want, "last step of a division", &[n, d, q]);
+        }
+    }
+}
+
+#[test]
+fn the_steps_of_division_are_exact_in_all_modes() {
+    division::<F16>(FloatType::F16, 14);
+    division::<F32>(FloatType::F32, 15);
+    division::<F64>(FloatType::F64, 16);
+}
+
+fn conversion<S: wavemill_float::Format, D: wavemill_float::Format>(seed: u64) {
     let mut random = Random(seed);
     for _ in 0..cases(3_000) {
         let env = environment(&mut random);
-        let mut a = random.finite::<S>();
+        let mut a = random.pattern::<S>();
         if random.below(2) == 0 {
             // Near the range of the narrower format, where things happen.
-            let near = convert::<D, S>(random.finite::<D>(), FpEnv::DEFAULT);
-            a = near ^ random.below(4);
-            if S::is_nan(a) || S::is_inf(a) {
-                a = S::MAX;
-            }
+            a = converted::<D, S>(random.pattern::<D>()) ^ random.below(4);
         }
-        let exact = Rational::of::<S>(flushed::<S>(a, env));
-        let want = if exact.is_zero() {
-            if a & S::SIGN != 0 { D::SIGN } else { 0 }
-        } else {
-            expect::<D>(&exact, env)
-        };
+        let want = wavemill_reference::float_to_float(format_of::<S>(), format_of::<D>(), a, env_of(env));
         same(convert::<S, D>(a, env), want, "conversion", &[a]);
     }
 }
@@ -133,24 +184,52 @@ fn narrow_floats_survive_the_way_through_wider_ones() {
 }
 
 #[test]
-fn the_mixed_multiply_add_rounds_once() {
+fn mixed_operations_are_exact_in_all_modes() {
     let mut random = Random(31);
-    for _ in 0..cases(3_000) {
+    for _ in 0..cases(5_000) {
         let env = environment(&mut random);
-        let env = FpEnv { denorm_in: true, ..env };
-        let (a, b, c) = (random.finite::<F16>(), random.finite::<F32>(), random.finite::<F32>());
-        let exact = Rational::of::<F16>(a).mul(&Rational::of::<F32>(b)).add(&Rational::of::<F32>(c));
-        if exact.is_zero() {
-            continue;
+        let keeps = random.below(2) == 0;
+        let s: [(bool, u64); 3] = std::array::from_fn(|_| match random.below(2) {
+            0 => (true, random.pattern::<F16>()),
+            _ => (false, random.pattern::<F32>()),
+        });
+        let ours = s.map(|(half, x)| match half {
+            true => MixSource::half(x as u16, keeps),
+            false => MixSource::F32(x as u32),
+        });
+        let theirs = s.map(|(half, x)| if half { Wide::Half(x) } else { Wide::Single(x) });
+        let want = |to| wavemill_reference::fma_mix(to, theirs, env.denorm_in, keeps, env_of(env));
+        let bits = s.map(|(_, x)| x);
+        same(fma_mix_f16(ours, env).into(), want(wavemill_reference::F16), "fma_mix to f16", &bits);
+        same(fma_mix_f32(ours, env).into(), want(wavemill_reference::F32), "fma_mix to f32", &bits);
+    }
+}
+
+#[test]
+fn dot_products_are_exact_in_all_modes() {
+    use wavemill_reference::{BF16, F16 as HALF};
+    let mut random = Random(32);
+    for _ in 0..cases(5_000) {
+        let env = environment(&mut random);
+        let mut pair = |bf16| {
+            let mut one = || if bf16 { random.pattern::<Bf16>() } else { random.pattern::<F16>() };
+            one() | one() << 16
+        };
+        let (halves, bf16) = ([pair(false), pair(false)], [pair(true), pair(true)]);
+        let c = random.pattern::<F32>();
+        for (op, f, order, [a, b], keeps) in [
+            (FloatOp::Dot2F16, HALF, Dot::AddendFirst, halves, env.denorm_in),
+            (FloatOp::Dot2Bf16, BF16, Dot::ProductsFirst, bf16, false),
+            (FloatOp::Dot2cBf16, BF16, Dot::AddendFirst, bf16, false),
+        ] {
+            let got = float_kernel(op, FloatType::F32).unwrap()([a, b, c], env);
+            same(got, wavemill_reference::dot2(f, order, [a, b, c], keeps), op.name(), &[a, b, c]);
         }
-        let got =
-            fma_mix_f16([MixSource::F16(a as u16), MixSource::F32(b as u32), MixSource::F32(c as u32)], env);
-        same(got.into(), expect::<F16>(&exact, env), "fma_mix", &[a, b, c]);
     }
 }
 
 /// The square of the rounded root against the source: the neighbours' middle must lie on the right side.
-fn roots<F: Format>(ty: FloatType, seed: u64) {
+fn roots<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     use std::cmp::Ordering;
     let (sqrt, rsq) = (float_kernel(FloatOp::Sqrt, ty).unwrap(), float_kernel(FloatOp::Rsq, ty).unwrap());
     let mut random = Random(seed);

@@ -100,6 +100,40 @@ pub(crate) fn environment(random: &mut Random) -> FpEnv {
     }
 }
 
+/// The reference's descriptor of a format.
+pub(crate) fn format_of<F: Format>() -> wavemill_reference::Format {
+    use wavemill_reference::{BF16, F16, F32, F64};
+    *[F16, BF16, F32, F64].iter().find(|f| (f.bits, f.mantissa) == (F::BITS, F::MAN)).expect("a wide format")
+}
+
+/// The reference's environment.
+pub(crate) fn env_of(env: FpEnv) -> wavemill_reference::Env {
+    use wavemill_reference::Round as Reference;
+    wavemill_reference::Env {
+        round: match env.round {
+            Round::NearestEven => Reference::NearestEven,
+            Round::PlusInf => Reference::Up,
+            Round::MinusInf => Reference::Down,
+            Round::Zero => Reference::Zero,
+        },
+        keeps_inputs: env.denorm_in,
+        keeps_outputs: env.denorm_out,
+        dx10_clamp: env.dx10_clamp,
+        ieee: env.ieee,
+        fp16_ovfl: env.fp16_ovfl,
+    }
+}
+
+/// A float in another format in the default mode, by the reference.
+pub(crate) fn converted<S: Format, D: Format>(bits: u64) -> u64 {
+    wavemill_reference::float_to_float(format_of::<S>(), format_of::<D>(), bits, env_of(FpEnv::DEFAULT))
+}
+
+/// The correctly rounded quotient, by the reference.
+pub(crate) fn quotient<F: Format>(n: u64, d: u64, env: FpEnv) -> u64 {
+    wavemill_reference::div(format_of::<F>(), [n, d], env_of(env))
+}
+
 /// An exact rational number: numerator and positive denominator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rational(pub(crate) BigInt, pub(crate) BigInt);

@@ -55,7 +55,7 @@ ops! {
         NormU16F16 = "norm.u16.f16",
         /// Two f16, rounded towards zero, from f32 `src0` and `src1`.
         PkRtzF16F32 = "pkrtz.f16.f32",
-        /// Two f16, rounded by the mode, from f32 `src0` and `src1`.
+        /// Two f16, nearest even, from f32 `src0` and `src1`.
         PkF16F32 = "pk.f16.f32",
         /// Two bf16, nearest even, from f32 `src0` and `src1`.
         PkBf16F32 = "pk.bf16.f32",

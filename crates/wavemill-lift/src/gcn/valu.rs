@@ -95,15 +95,19 @@ impl Lifter {
     }
 
     /// The mode for an operation: f32 fields or f16 and f64 fields (Vega ISA 3.4). Where source and result differ, the
-    /// source's fields say which inputs are flushed, the result's fields how it is rounded and flushed.
+    /// source's fields say which inputs are flushed and the result's which results. The rounding is that of f16 and f64
+    /// if either is one: compilers set MODE\[3:2\] for `v_cvt_f32_f64`, as for `v_cvt_f16_f32`
+    /// (`llvm.fptrunc.round`; LLVM's pass SIModeRegister).
     fn fp_env(&self, v: &Valu) -> FpEnv {
-        let of = |ty: Type| match ty.elem {
-            Elem::F16 | Elem::F64 => self.fp16_64(),
-            _ => self.fp32(),
-        };
+        let double = |ty: Type| matches!(ty.elem, Elem::F16 | Elem::F64);
+        let of = |double: bool| if double { self.fp16_64() } else { self.fp32() };
         let source = v.types.iter().find(|t| t.elem.is_float()).copied().unwrap_or(v.result);
         let result = if v.result.elem.is_float() { v.result } else { source };
-        FpEnv { denorm_in: of(source).denorm_in, ..of(result) }
+        FpEnv {
+            round: of(double(source) || double(result)).round,
+            denorm_in: of(double(source)).denorm_in,
+            ..of(double(result))
+        }
     }
 
     /// Appends the operation.

@@ -61,8 +61,19 @@ impl Lifter {
             O::VAddU32 => v.int(I::Add),
             O::VSubU32 => v.int(I::Sub),
             O::VSubrevU32 => v.rev().int(I::Sub),
-            O::VDot2cF32F16 if plain_halves(&v) => v.onto_dst().float_as(F::Dot2F16, FloatType::F32),
-            O::VDot2cF32Bf16 if plain_halves(&v) => v.onto_dst().float_as(F::Dot2Bf16, FloatType::F32),
+            O::VDot2cF32F16 if plain_halves(&v) => {
+                let mut v = v.onto_dst();
+                v.attrs.fp.denorm_in = self.dot2_keeps_denormals();
+                v.float_as(F::Dot2F16, FloatType::F32)
+            }
+            O::VDot2cF32Bf16 => {
+                let mut v = v;
+                // The absolute value bits are the signs of the high halves (AMD's machine-readable CDNA4 tables).
+                for m in &mut v.attrs.src[..2] {
+                    (m.abs, m.neg_hi, m.hi_sel) = (false, m.abs, true);
+                }
+                self.whole_sources(v.onto_dst()).float_as(F::Dot2cBf16, FloatType::F32)
+            }
             O::VDot2cI32I16 => v.onto_dst().int(I::Dot2I16),
             O::VDot4cI32I8 => v.onto_dst().int(I::Dot4I8),
             O::VDot8cI32I4 => v.onto_dst().int(I::Dot8I4),

@@ -2,6 +2,7 @@
 //! 12.10).
 
 use wavemill_ir::{Attrs, DstUnused, FloatOp as F, FloatType, IntOp as I, Op, Operand, SrcMods, SubDword};
+use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
@@ -32,11 +33,20 @@ impl Lifter {
             O::VPkMaxF16 => v.float(F::Max),
             O::VPkMinimum3F16 => v.float(F::Minimum3),
             O::VPkMaximum3F16 => v.float(F::Maximum3),
-            O::VFmaMixF32 => v.float_as(F::FmaMix, FloatType::F32),
-            O::VFmaMixloF16 => v.half(SubDword::Word0).float_as(F::FmaMix, FloatType::F16),
-            O::VFmaMixhiF16 => v.half(SubDword::Word1).float_as(F::FmaMix, FloatType::F16),
-            O::VDot2F32F16 => self.whole_sources(v).float_as(F::Dot2F16, FloatType::F32),
-            O::VDot2F32Bf16 => self.whole_sources(v).float_as(F::Dot2Bf16, FloatType::F32),
+            O::VFmaMixF32 => self.mixed(v).float_as(F::FmaMix, FloatType::F32),
+            O::VFmaMixloF16 => self.mixed(v).half(SubDword::Word0).float_as(F::FmaMix, FloatType::F16),
+            O::VFmaMixhiF16 => self.mixed(v).half(SubDword::Word1).float_as(F::FmaMix, FloatType::F16),
+            O::VDot2F32F16 => {
+                let mut v = self.whole_sources(v);
+                v.attrs.fp.denorm_in = self.dot2_keeps_denormals();
+                v.float_as(F::Dot2F16, FloatType::F32)
+            }
+            O::VDot2F32Bf16 => {
+                // Modifiers leave the addend alone (AMD's machine-readable CDNA4 tables).
+                let mut v = self.whole_sources(v);
+                v.attrs.src[2] = SrcMods::default();
+                v.float_as(F::Dot2Bf16, FloatType::F32)
+            }
             O::VDot2I32I16 => self.whole_sources(v).int(I::Dot2I16),
             O::VDot2U32U16 => self.whole_sources(v).int(I::Dot2U16),
             O::VDot4I32I8 => self.whole_sources(v).int(I::Dot4I8),
@@ -60,7 +70,7 @@ impl Lifter {
 
     /// Puts the halves of the factors of a dot product into the order and sign that the modifiers ask for, so that the
     /// operation needs none. Compilers hardly ever use them.
-    fn whole_sources(&mut self, mut v: Valu) -> Valu {
+    pub(super) fn whole_sources(&mut self, mut v: Valu) -> Valu {
         for i in 0..2 {
             let m = std::mem::take(&mut v.attrs.src[i]);
             let high = |high: bool| if high { 0x0302 } else { 0x0100 };
@@ -76,6 +86,20 @@ impl Lifter {
         }
         let addend = &mut v.attrs.src[2];
         *addend = SrcMods { neg: addend.neg, abs: addend.abs, ..SrcMods::default() };
+        v
+    }
+
+    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says: gfx90a flushes them,
+    /// gfx950 and other chips that were measured keep them (`llvm/llvm-project` pull request 205101; which other chips
+    /// is not said, so that it is *modelled* elsewhere).
+    pub(super) fn dot2_keeps_denormals(&self) -> bool {
+        self.context.target != Target::Gfx90a
+    }
+
+    /// Which of the halves that a mixed-precision operation reads are flushed: the f16 bits of MODE say so, while those
+    /// of f32 are for the f32 sources (Vega ISA 6.4).
+    fn mixed(&self, mut v: Valu) -> Valu {
+        v.attrs.imm = i32::from(!self.fp16_64().denorm_in);
         v
     }
 

@@ -1,4 +1,4 @@
-//! What float atomics do to denormals: in LDS what MODE says, in memory always the same.
+//! What float atomics do to denormals: in LDS what MODE says, in memory always the same. And how they round.
 
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
@@ -190,5 +190,80 @@ fn in_memory_they_follow_the_target() {
         let machine = Machine { buffers: vec![vec![0; 64]], ..Machine::new(target) };
         let what = format!("buffer_atomic_add_f32 on {target:?}");
         check(&machine, &code(target), "add", &F32, false, kept, &what);
+    }
+}
+
+/// The contents after one atomic in lane 0, in LDS or in memory, by what `op` is.
+fn after(target: Target, mode: u32, op: Op, old: u64, data: u64) -> u64 {
+    let lds = op.row().name().starts_with("ds_");
+    let (store, load) = (Op::GlobalStoreDwordx2, Op::GlobalLoadDwordx2);
+    let at = [(F::Vaddr, ADDRESS), (F::Saddr, 10)];
+    let with = |field: (F, u32)| [&at[..], &[field]].concat();
+    let code = if lds {
+        [
+            home_words(target, Op::DsWriteB64, &[(F::Addr, ADDRESS), (F::Data0, OLD)]),
+            home_words(target, op, &[(F::Addr, ADDRESS), (F::Data0, DATA)]),
+            home_words(target, Op::DsReadB64, &[(F::Addr, ADDRESS), (F::Vdst, AFTER)]),
+        ]
+    } else {
+        [
+            home_words(target, store, &with((F::Vdata, OLD))),
+            home_words(target, op, &with((F::Vdata, DATA))),
+            home_words(target, load, &with((F::Vdst, AFTER))),
+        ]
+    };
+    let machine = Machine { mode, lds_size: 64, buffers: vec![vec![0; 64]], ..Machine::new(target) };
+    let outcome = machine.run(&code.concat(), |regs, addresses| {
+        regs.set_uni64(Uni::EXEC, 1);
+        regs.set_uni64(Uni(10), addresses[0]);
+        for (register, value) in [(OLD, old), (DATA, data)] {
+            regs.set_row(Row::vgpr(register as u16), &[value as u32; 64]);
+            regs.set_row(Row::vgpr(register as u16 + 1), &[(value >> 32) as u32; 64]);
+        }
+    });
+    let [low, high] = [0, 1].map(|n| u64::from(outcome.wave.vgprs[AFTER as usize + n][0]));
+    low | high << 32
+}
+
+/// Float atomics round to nearest even in every mode: `ds_add_f32` as AMD says (`llvm/llvm-project` #89468), packed ones
+/// as AMD's emulator was corrected to do (`ROCm/rocm-systems` #11447), which also gives an infinity on overflow and quiets
+/// NaNs.
+#[test]
+fn they_round_to_nearest_in_every_mode() {
+    // 1 and half a last place; the largest f16 and itself, beside a NaN; the same for bf16.
+    let (f16, bf16) = ((0x7c01_7bff, 0x3c00_7bff, 0x7e01_7c00), (0x7f81_7f7f, 0x3f80_7f7f, 0x7fc1_7f80));
+    for (target, op, old, data, expected) in [
+        (Target::Gfx906, Op::DsAddF32, 0x3f80_0000, 0x3380_0000, 0x3f80_0000),
+        (Target::Gfx906, Op::DsAddF32, 0x3f80_0001, 0x3380_0000, 0x3f80_0002),
+        (Target::Gfx90a, Op::GlobalAtomicAddF32, 0x3f80_0001, 0x3380_0000, 0x3f80_0002),
+        (Target::Gfx942, Op::GlobalAtomicAddF32, 0x3f80_0000, 0x3380_0000, 0x3f80_0000),
+        (
+            Target::Gfx90a,
+            Op::GlobalAtomicAddF64,
+            0x3ff0_0000_0000_0001,
+            0x3ca0_0000_0000_0000,
+            0x3ff0_0000_0000_0002,
+        ),
+        (Target::Gfx90a, Op::GlobalAtomicPkAddF16, f16.0, f16.1, f16.2),
+        (Target::Gfx942, Op::GlobalAtomicPkAddBf16, bf16.0, bf16.1, bf16.2),
+        (Target::Gfx942, Op::DsPkAddF16, 0x3c00_3c01, 0x1000_1000, 0x3c00_3c02),
+    ] {
+        for mode in [0x3f0, 0x3f5, 0x3fa, 0x3ff] {
+            let found = after(target, mode, op, old, data);
+            assert_eq!(
+                found, expected,
+                "{op} on {target:?}, MODE {mode:#x}: {found:#x} instead of {expected:#x}"
+            );
+        }
+    }
+}
+
+/// The maximum of a NaN and a number is the number (as V_MAX_F64; no measurement is known).
+#[test]
+fn a_number_goes_before_a_quiet_nan() {
+    let (nan, one) = (0x7ff8_0000_0000_0000, 0x3ff0_0000_0000_0000);
+    for (op, target) in [(Op::GlobalAtomicMaxF64, Target::Gfx90a), (Op::GlobalAtomicMinF64, Target::Gfx950)] {
+        assert_eq!(after(target, 0x3f0, op, nan, one), one, "{op}");
+        assert_eq!(after(target, 0x3f0, op, one, nan), one, "{op}");
     }
 }

@@ -1,50 +1,38 @@
 //! Comparisons, of floats and of integers: the mask, and EXEC where it is written.
 
-use wavemill_float::{class, compare};
-use wavemill_ir::{CmpPred, FloatType, Uni};
+use std::cmp::Ordering;
+
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Format, Inst, Modifiers, Op, Operand, Role};
+use wavemill_reference::{F16, F32, F64, Field, Mode, class, compare};
 
-use crate::common::Machine;
 use crate::common::vector::{EXEC, MASK_SGPR, Random, SOURCE_VGPRS, place};
-use crate::vector_float::values::{Inputs, env};
-use crate::vector_float::{MODES, modified};
+use crate::common::{MODE, Machine};
+use crate::vector_float::modified;
+use crate::vector_float::values::Inputs;
 
-/// A predicate by its name in mnemonics.
-fn predicate(name: &str) -> CmpPred {
-    match name {
-        "f" => CmpPred::False,
-        "lt" => CmpPred::Lt,
-        "eq" => CmpPred::Eq,
-        "le" => CmpPred::Le,
-        "gt" => CmpPred::Gt,
-        "lg" | "ne" => CmpPred::Lg,
-        "ge" => CmpPred::Ge,
-        "o" => CmpPred::Ordered,
-        "u" => CmpPred::Unordered,
-        "nge" => CmpPred::Nge,
-        "nlg" => CmpPred::Nlg,
-        "ngt" => CmpPred::Ngt,
-        "nle" => CmpPred::Nle,
-        "neq" => CmpPred::Neq,
-        "nlt" => CmpPred::Nlt,
-        "tru" | "t" => CmpPred::True,
-        other => panic!("no predicate {other}"),
-    }
+/// The code of a predicate by its name in mnemonics (Vega ISA 6.9, table 48).
+fn predicate(name: &str) -> u32 {
+    const CODES: [&str; 16] =
+        ["f", "lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt", "tru"];
+    let name = match name {
+        "ne" => "lg",
+        "t" => "tru",
+        name => name,
+    };
+    CODES.iter().position(|code| *code == name).unwrap_or_else(|| panic!("no predicate {name}")) as u32
 }
 
 /// An integer comparison.
-fn integers(pred: CmpPred, a: i128, b: i128) -> bool {
-    match pred {
-        CmpPred::Lt => a < b,
-        CmpPred::Eq => a == b,
-        CmpPred::Le => a <= b,
-        CmpPred::Gt => a > b,
-        CmpPred::Lg => a != b,
-        CmpPred::Ge => a >= b,
-        CmpPred::True => true,
-        _ => false,
-    }
+fn integers(code: u32, a: i128, b: i128) -> bool {
+    let relation = match a.cmp(&b) {
+        Ordering::Less => 1,
+        Ordering::Equal => 2,
+        Ordering::Greater => 4,
+    };
+    // Integers have no unordered predicates: the last one is always true (table 49).
+    code & relation != 0
 }
 
 /// Whether the instruction with this mnemonic holds for the values.
@@ -53,14 +41,15 @@ fn holds(name: &str, mode: u32, [a, b]: [u64; 2]) -> bool {
     let (pred, ty) = (parts.next().expect("a predicate"), parts.next().expect("a type"));
     let bits: u32 = ty[1..].parse().expect("a width");
     if ty.starts_with('f') {
-        let (ty, shift) = match bits {
-            16 => (FloatType::F16, 2),
-            32 => (FloatType::F32, 0),
-            _ => (FloatType::F64, 2),
+        let (format, field) = match bits {
+            16 => (F16, Field::Double),
+            32 => (F32, Field::Single),
+            _ => (F64, Field::Double),
         };
+        let [a, low] = [a, b].map(|x| x & (u64::MAX >> (64 - bits)));
         return match pred {
-            "class" => class(ty, a, b as u32),
-            _ => compare(predicate(pred), ty, a, b, env(mode, shift)),
+            "class" => b >> class(format, a) & 1 != 0,
+            _ => compare(format, predicate(pred), a, low, Mode(mode).env(field)),
         };
     }
     let number = |value: u64| {
@@ -116,7 +105,7 @@ fn comparisons() {
         // The rows are the same on all targets.
         for target in [Target::Gfx906, Target::Gfx942] {
             for encoding in op.row().encodings(target) {
-                for mode in [MODES[0], MODES[1], MODES[2]] {
+                for mode in [MODE, 0x3c0, 0x300, 0x330] {
                     check(target, op, encoding, mode, &mut random);
                     instances += 1;
                 }

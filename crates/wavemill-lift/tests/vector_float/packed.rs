@@ -1,14 +1,16 @@
 //! Packed, mixed and dot-product instructions with their selects and signs, and those with a constant behind them.
 
-use wavemill_float::{MixSource, apply_output, float_op, fma_mix_f16, fma_mix_f32};
-use wavemill_ir::{FloatOp, FloatType, Omod};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Type};
+use wavemill_reference::{
+    BF16, Dot, Env, Extreme, F16, F32, Field, Format, Mode, Wide, add, dot2, extreme, fma, fma_mix, mad,
+    minimum3, mul,
+};
 
-use crate::common::Machine;
 use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
-use crate::vector_float::MODES;
-use crate::vector_float::values::{Inputs, env, value};
+use crate::common::{MODE, Machine};
+use crate::vector_float::values::{Inputs, value};
+use crate::vector_float::{MODES, modified_output};
 
 /// VOP2 instructions with packed operands.
 pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
@@ -18,27 +20,45 @@ const MIXED: [&str; 3] = ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"]
 
 /// Whether a test here has the instruction.
 pub(crate) fn covers(name: &str) -> bool {
-    NAMES.contains(&name) || MIXED.contains(&name) || PACKED.iter().any(|(packed, _)| *packed == name)
+    NAMES.contains(&name)
+        || MIXED.contains(&name)
+        || PACKED.iter().any(|(packed, _)| *packed == name)
+        || DOTS.iter().any(|(dot, ..)| *dot == name)
 }
 
-const PACKED: [(&str, FloatOp); 12] = [
-    ("v_pk_fma_f16", FloatOp::Fma),
-    ("v_pk_add_f16", FloatOp::Add),
-    ("v_pk_mul_f16", FloatOp::Mul),
-    ("v_pk_min_f16", FloatOp::Min),
-    ("v_pk_max_f16", FloatOp::Max),
-    ("v_pk_minimum3_f16", FloatOp::Minimum3),
-    ("v_pk_maximum3_f16", FloatOp::Maximum3),
-    ("v_pk_fma_f32", FloatOp::Fma),
-    ("v_pk_mul_f32", FloatOp::Mul),
-    ("v_pk_add_f32", FloatOp::Add),
-    ("v_dot2_f32_f16", FloatOp::Dot2F16),
-    ("v_dot2_f32_bf16", FloatOp::Dot2Bf16),
+/// An operation on one element.
+type Element = fn(Format, [u64; 3], Env) -> u64;
+
+const PACKED: [(&str, Element); 10] = [
+    ("v_pk_fma_f16", fma),
+    ("v_pk_add_f16", |f, [a, b, _], env| add(f, [a, b], env)),
+    ("v_pk_mul_f16", |f, [a, b, _], env| mul(f, [a, b], env)),
+    ("v_pk_min_f16", |f, [a, b, _], env| extreme(f, Extreme::Min, [a, b], env)),
+    ("v_pk_max_f16", |f, [a, b, _], env| extreme(f, Extreme::Max, [a, b], env)),
+    ("v_pk_minimum3_f16", |f, s, env| minimum3(f, Extreme::Min, s, env)),
+    ("v_pk_maximum3_f16", |f, s, env| minimum3(f, Extreme::Max, s, env)),
+    ("v_pk_fma_f32", fma),
+    ("v_pk_mul_f32", |f, [a, b, _], env| mul(f, [a, b], env)),
+    ("v_pk_add_f32", |f, [a, b, _], env| add(f, [a, b], env)),
 ];
+
+/// Dot products: format of the factors, order of the terms (AMD's machine-readable CDNA4 tables), whether the addend's sign
+/// modifiers count.
+const DOTS: [(&str, Format, Dot, bool); 2] =
+    [("v_dot2_f32_f16", F16, Dot::AddendFirst, true), ("v_dot2_f32_bf16", BF16, Dot::ProductsFirst, false)];
+
+/// Whether dot products of f16 keep denormal factors: measured on gfx90a, which flushes, and on gfx950 and others, which
+/// keep them (`llvm/llvm-project` pull request 205101).
+pub(crate) fn dot_keeps(target: Target) -> bool {
+    target != Target::Gfx90a
+}
 
 /// The instruction with its operands in their places.
 fn build(target: Target, op: Op, m: Modifiers) -> Vec<u32> {
-    let encoding = op.row().encodings(target).next().expect("an encoding");
+    build_as(target, op, op.row().encodings(target).next().expect("an encoding"), m)
+}
+
+fn build_as(target: Target, op: Op, encoding: Encoding, m: Modifiers) -> Vec<u32> {
     let mut builder = Inst::build(target, op, encoding).expect("the target has the form").modifiers(m);
     for spec in op.row().operands {
         builder = builder.operand(spec.role, place(spec.role, spec.ty, encoding).expect("a place"));
@@ -97,55 +117,85 @@ fn random_modifiers(target: Target, op: Op, random: &mut Random) -> Modifiers {
 }
 
 #[test]
-fn packed_floats_and_dot_products() {
+fn packed_floats() {
     let mut random = Random(0x1405_7b7e_f767_814f);
-    for (name, float) in PACKED {
+    for (name, element) in PACKED {
         let op = Op::from_name(name).expect("it exists");
         let row = op.row();
-        let dot = matches!(float, FloatOp::Dot2F16 | FloatOp::Dot2Bf16);
+        let ty = row.operand(Role::Vdst).expect("a result").ty;
+        let (format, field) = if ty.elem == Elem::F32 { (F32, Field::Single) } else { (F16, Field::Double) };
         for target in Target::ALL.into_iter().filter(|t| row.targets.contains(*t)) {
-            for (mode, _) in MODES.into_iter().flat_map(|mode| [(mode, 0), (mode, 1), (mode, 2)]) {
-                let mut m = random_modifiers(target, op, &mut random);
-                if dot {
-                    // The addend is one f32: its sign counts, its selects do not.
-                    (m.op_sel, m.op_sel_hi, m.neg_hi) = (m.op_sel & 3, m.op_sel_hi | 4, m.neg_hi & 3);
-                }
+            for mode in MODES.into_iter().flat_map(|mode| [mode; 3]) {
+                let m = random_modifiers(target, op, &mut random);
                 let words = build(target, op, m);
                 let inputs = Inputs::new(row, &mut random);
-                let bits = row.operand(Role::Src0).expect("a source").ty.elem.bits();
-                // Source `n` for the low or high result.
-                let source = |n: usize, high: bool, lane: usize| {
-                    let value = inputs.value(SOURCE_VGPRS[n], if bits == 32 { 2 } else { 1 }, lane);
-                    let (select, negate) = if high { (m.op_sel_hi, m.neg_hi) } else { (m.op_sel, m.neg) };
-                    part(value, select >> n & 1 != 0, bits) ^ u64::from(negate >> n & 1) << (bits - 1)
-                };
+                let env = Mode(mode).env(field);
                 compare(target, op, &words, mode, &inputs, |lane| {
-                    if dot {
-                        let whole = |n| source(n, false, lane) | source(n, true, lane) << 16;
-                        let addend = inputs.value(SOURCE_VGPRS[2], 1, lane) ^ u64::from(m.neg >> 2 & 1) << 31;
-                        let fp = env(mode, 0);
-                        let sum = float_op(float, FloatType::F32, [whole(0), whole(1), addend], fp);
-                        return apply_output(
-                            FloatType::F32,
-                            sum.expect("a dot product"),
-                            Omod::None,
-                            m.clamp,
-                            fp,
-                        );
-                    }
-                    let (ty, fp) = match bits {
-                        32 => (FloatType::F32, env(mode, 0)),
-                        _ => (FloatType::F16, env(mode, 2)),
-                    };
                     let result = |high| {
-                        let s = [0, 1, 2].map(|n| source(n, high, lane));
-                        let exact = float_op(float, ty, s, fp).expect("an operation");
-                        apply_output(ty, exact, Omod::None, m.clamp, fp)
+                        let s = [0, 1, 2].map(|n| half_of(&inputs, &m, format, n, high, lane));
+                        element(format, s, env)
                     };
-                    result(false) | result(true) << bits
+                    modified_output(ty, &m, result(false) | result(true) << format.bits, env)
                 });
             }
         }
+    }
+}
+
+/// The element of source `n` that the low or the high result reads, with its sign.
+fn half_of(inputs: &Inputs, m: &Modifiers, format: Format, n: usize, high: bool, lane: usize) -> u64 {
+    let dwords = if format.bits == 32 { 2 } else { 1 };
+    let value = inputs.value(SOURCE_VGPRS[n], dwords, lane);
+    let (select, negate) = if high { (m.op_sel_hi, m.neg_hi) } else { (m.op_sel, m.neg) };
+    part(value, select >> n & 1 != 0, format.bits) ^ u64::from(negate >> n & 1) << (format.bits - 1)
+}
+
+#[test]
+fn dot_products() {
+    let mut random = Random(0x2405_7b7e_f767_814f);
+    for (name, format, order, signs) in DOTS {
+        let op = Op::from_name(name).expect("it exists");
+        let row = op.row();
+        let ty = row.operand(Role::Vdst).expect("a result").ty;
+        for target in Target::ALL.into_iter().filter(|t| row.targets.contains(*t)) {
+            let keeps = format == F16 && dot_keeps(target);
+            for mode in MODES.into_iter().flat_map(|mode| [mode; 3]) {
+                let mut m = random_modifiers(target, op, &mut random);
+                // The addend is one f32: it has no selects.
+                (m.op_sel, m.op_sel_hi) = (m.op_sel & 3, m.op_sel_hi | 4);
+                let words = build(target, op, m);
+                let inputs = Inputs::new(row, &mut random);
+                compare(target, op, &words, mode, &inputs, |lane| {
+                    let half = |n, high| half_of(&inputs, &m, format, n, high, lane);
+                    let whole = |n| half(n, false) | half(n, true) << 16;
+                    let sign = if signs { u64::from(m.neg >> 2 & 1) << 31 } else { 0 };
+                    let addend = inputs.value(SOURCE_VGPRS[2], 1, lane) ^ sign;
+                    let sum = dot2(format, order, [whole(0), whole(1), addend], keeps);
+                    modified_output(ty, &m, sum, Mode(mode).env(Field::Single))
+                });
+            }
+        }
+    }
+}
+
+/// In the 64-bit encoding the absolute value bits of V_DOT2C_F32_BF16 negate the high halves of its factors.
+#[test]
+fn signs_of_an_accumulating_dot_product() {
+    let op = Op::from_name("v_dot2c_f32_bf16").expect("it exists");
+    let mut random = Random(0x3405_7b7e_f767_814f);
+    for (neg, abs) in (0..4).flat_map(|neg| (0..4).map(move |abs| (neg, abs))) {
+        let mut m = Modifiers::plain(op.row().form(Target::Gfx950, Encoding::Vop3a).expect("the form"));
+        (m.neg, m.abs) = (neg, abs);
+        let words = build_as(Target::Gfx950, op, Encoding::Vop3a, m);
+        let inputs = Inputs::new(op.row(), &mut random);
+        compare(Target::Gfx950, op, &words, MODE, &inputs, |lane| {
+            let factor = |n: usize| {
+                let signs = u64::from(neg >> n & 1) << 15 | u64::from(abs >> n & 1) << 31;
+                inputs.value(SOURCE_VGPRS[n], 1, lane) ^ signs
+            };
+            let addend = inputs.value(DST_VGPR, 1, lane);
+            dot2(BF16, Dot::AddendFirst, [factor(0), factor(1), addend], false)
+        });
     }
 }
 
@@ -163,11 +213,11 @@ fn packed_singles_in_place() {
             let builder = Inst::build(Target::Gfx90a, op, Encoding::Vop3p).expect("the form").modifiers(m);
             let builder = builder.operand(Role::Vdst, pair(DST_VGPR)).operand(Role::Src0, pair(DST_VGPR));
             let inst = builder.operand(Role::Src1, pair(DST_VGPR)).finish().expect("it is legal");
-            compare(Target::Gfx90a, op, &inst.words()[..2], MODES[0], &inputs, |lane| {
+            compare(Target::Gfx90a, op, &inst.words()[..2], MODE, &inputs, |lane| {
                 let value = inputs.value(DST_VGPR, 2, lane);
                 let result = |select: u8| {
-                    let s = [part(value, select & 1 != 0, 32), part(value, select & 2 != 0, 32), 0];
-                    float_op(FloatOp::Mul, FloatType::F32, s, env(MODES[0], 0)).expect("a product")
+                    let s = [part(value, select & 1 != 0, 32), part(value, select & 2 != 0, 32)];
+                    mul(F32, s, Mode(MODE).env(Field::Single))
                 };
                 result(op_sel) | result(op_sel_hi) << 32
             });
@@ -185,7 +235,8 @@ fn packed_accumulation() {
             let inputs = Inputs::new(op.row(), &mut random);
             compare(target, op, &words, mode, &inputs, |lane| {
                 let s = [SOURCE_VGPRS[0], SOURCE_VGPRS[1], DST_VGPR].map(|v| inputs.value(v, 1, lane));
-                float_op(FloatOp::Fma, FloatType::PkF16, s, env(mode, 2)).expect("an operation")
+                let result = |high| fma(F16, s.map(|x| part(x, high, 16)), Mode(mode).env(Field::Double));
+                result(false) | result(true) << 16
             });
         }
     }
@@ -211,32 +262,35 @@ fn mixed_precision() {
                     &mut random,
                 );
                 inputs.fill_nans(&SOURCE_VGPRS);
-                let (single, double) = (env(mode, 0), env(mode, 2));
+                // f32 sources obey the fields of f32, f16 ones those of f16 (measured on gfx90a and gfx950:
+                // `llvm/llvm-project` pull request 205101), results those of their type.
+                let mode_of = Mode(mode);
+                let to_single = name == "v_fma_mix_f32";
+                let (to, field) = if to_single { (F32, Field::Single) } else { (F16, Field::Double) };
+                let ty = op.row().operand(Role::Vdst).expect("a result").ty;
                 compare(target, op, &words, mode, &inputs, |lane| {
                     let s = [0, 1, 2].map(|n| {
                         let bit = |mask: u8| mask >> n & 1 != 0;
                         let value = inputs.value(SOURCE_VGPRS[n], 1, lane);
-                        if bit(m.op_sel_hi) {
-                            let half = part(value, bit(m.op_sel), 16) as u16;
-                            let half = if bit(m.abs) { half & 0x7fff } else { half };
-                            MixSource::F16(half ^ u16::from(bit(m.neg)) << 15)
+                        let half = bit(m.op_sel_hi);
+                        let (bits, sign) = if half {
+                            (part(value, bit(m.op_sel), 16), 0x8000)
                         } else {
-                            let word = value as u32;
-                            let word = if bit(m.abs) { word & 0x7fff_ffff } else { word };
-                            MixSource::F32(word ^ u32::from(bit(m.neg)) << 31)
-                        }
+                            (value, 0x8000_0000)
+                        };
+                        let bits = if bit(m.abs) { bits & !sign } else { bits };
+                        let bits = if bit(m.neg) { bits ^ sign } else { bits };
+                        if half { Wide::Half(bits) } else { Wide::Single(bits) }
                     });
+                    let singles = mode_of.keeps_inputs(Field::Single);
+                    let halves = mode_of.keeps_inputs(Field::Double);
+                    let exact = fma_mix(to, s, singles, halves, mode_of.env(field));
+                    let result = modified_output(ty, &m, exact, mode_of.env(field));
                     let old = inputs.value(DST_VGPR, 1, lane);
-                    if name == "v_fma_mix_f32" {
-                        let exact = fma_mix_f32(s, single);
-                        return apply_output(FloatType::F32, exact.into(), Omod::None, m.clamp, single);
-                    }
-                    let fp = wavemill_ir::FpEnv { denorm_in: single.denorm_in, ..double };
-                    let exact = fma_mix_f16(s, fp);
-                    let half = apply_output(FloatType::F16, exact.into(), Omod::None, m.clamp, fp);
                     match name {
-                        "v_fma_mixlo_f16" => old & 0xffff_0000 | half,
-                        _ => old & 0xffff | half << 16,
+                        "v_fma_mix_f32" => result,
+                        "v_fma_mixlo_f16" => old & 0xffff_0000 | result,
+                        _ => old & 0xffff | result << 16,
                     }
                 });
             }
@@ -247,17 +301,18 @@ fn mixed_precision() {
 #[test]
 fn constants_behind_the_instruction() {
     let mut random = Random(0x5555_0000_aaaa_1111);
-    let cases = [
-        ("v_madmk_f32", FloatOp::Mad, FloatType::F32),
-        ("v_madak_f32", FloatOp::Mad, FloatType::F32),
-        ("v_fmamk_f32", FloatOp::Fma, FloatType::F32),
-        ("v_fmaak_f32", FloatOp::Fma, FloatType::F32),
-        ("v_madmk_f16", FloatOp::Mad, FloatType::F16),
-        ("v_madak_f16", FloatOp::Mad, FloatType::F16),
+    let cases: [(&str, Element, Format); 6] = [
+        ("v_madmk_f32", mad, F32),
+        ("v_madak_f32", mad, F32),
+        ("v_fmamk_f32", fma, F32),
+        ("v_fmaak_f32", fma, F32),
+        ("v_madmk_f16", mad, F16),
+        ("v_madak_f16", mad, F16),
     ];
-    for (name, float, ty) in cases {
+    for (name, element, format) in cases {
         let op = Op::from_name(name).expect("it exists");
-        let half = ty == FloatType::F16;
+        let half = format == F16;
+        let field = if half { Field::Double } else { Field::Single };
         for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
             for mode in MODES {
                 let elem = if half { Elem::F16 } else { Elem::F32 };
@@ -275,8 +330,7 @@ fn constants_behind_the_instruction() {
                     let mask = if half { 0xffff } else { 0xffff_ffff };
                     let [a, b] = [0, 1].map(|n: usize| inputs.value(SOURCE_VGPRS[n], 1, lane) & mask);
                     let s = if name.contains("mk") { [a, constant, b] } else { [a, b, constant] };
-                    let exact =
-                        float_op(float, ty, s, env(mode, if half { 2 } else { 0 })).expect("an operation");
+                    let exact = element(format, s, Mode(mode).env(field));
                     let old = inputs.value(DST_VGPR, 1, lane);
                     if half { exact | old & 0xffff_0000 } else { exact }
                 });

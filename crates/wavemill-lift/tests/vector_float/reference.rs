@@ -1,228 +1,338 @@
-//! What each float instruction does to one lane, in terms of the exact scalar library: which operation on which
-//! source, under which part of MODE.
+//! What each float instruction does to one lane: which operation on which source, under which fields of MODE.
+//!
+//! Results come from `wavemill-reference`, which shares no code with the engine. The three letters behind a name are the
+//! fields of MODE that rounding, denormal sources and denormal results obey (Vega ISA 6.4, table 22, and the descriptions
+//! in chapter 12):
+//!
+//! - `S`: those of f32, MODE\[1:0\] and \[5:4\]; `D`: those of f16 and f64, MODE\[3:2\] and \[7:6\];
+//! - `N`: to nearest even in every mode, `Z`: towards zero in every mode;
+//! - `K`: denormals are kept in every mode, `F`: they are flushed in every mode;
+//! - `-`: the result is exact, or no denormals can be there.
+//!
+//! Where source and result are of different kinds, rounding obeys `D` if one of them is f16 or f64: LLVM's pass
+//! SIModeRegister sets these bits for V_CVT_F16_F32 and V_CVT_F32_F64 (`llvm.fptrunc.round`), and its instruction tables
+//! mark V_CVT_F16_U16, V_CVT_F16_I16 and all arithmetic of f16 and f64. V_CVT_PK_F16_F32 and V_CVT_PK_BF16_F32 round to
+//! nearest even (AMD's machine-readable CDNA4 tables; LLVM has them read no MODE).
 
-use wavemill_float::{cvt, div_fmas, div_scale, float_op};
-use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, FpEnv};
+use wavemill_reference::{
+    BF16, Cube, Dot, Env, Extreme, F16, F32, F64, Field, Format, Mode, Round, add, cube, div_fixup, div_fmas,
+    div_scale, dot2, exp2, extreme, float_to_float, float_to_int, float_to_norm, fma, fract, frexp_exp,
+    frexp_mant, int_to_float, ldexp, log2, mad, mad_legacy, med3, minimum3, mul, mul_legacy, rcp,
+    round_half_up, rsq, sine, sqrt, sub, to_integral, trig_preop,
+};
 
 /// What an instruction reads in a lane, source modifiers applied.
 pub(crate) struct Sources {
     pub(crate) s: [u64; 3],
     /// The destination before.
     pub(crate) old: u64,
-    /// The mode of f32 operations.
-    pub(crate) single: FpEnv,
-    /// The mode of f16 and f64 operations.
-    pub(crate) double: FpEnv,
+    /// What the operation obeys.
+    pub(crate) env: Env,
     /// The lane's bit of VCC.
     pub(crate) vcc: bool,
+    /// Whether dot products keep denormal halves.
+    pub(crate) dot_keeps: bool,
 }
 
 /// The result of a lane and its bit of the mask beside it.
 pub(crate) struct Outcome {
     pub(crate) bits: u64,
     pub(crate) mask: bool,
+    /// By how many last places the result may differ, where the manual gives no exact result.
+    pub(crate) ulps: u64,
 }
 
-impl Sources {
-    fn float<const N: usize>(&self, op: F, ty: FloatType, order: [usize; N]) -> Outcome {
-        self.on(op, ty, order.map(|n| self.s[n]))
-    }
-
-    /// An operation on other values than the sources.
-    fn on<const N: usize>(&self, op: F, ty: FloatType, values: [u64; N]) -> Outcome {
-        let env = if ty == FloatType::F32 { self.single } else { self.double };
-        let mut s = [0; 3];
-        s[..N].copy_from_slice(&values);
-        only(float_op(op, ty, s, env).expect("the library has the operation"))
-    }
-
-    fn f16<const N: usize>(&self, op: F, order: [usize; N]) -> Outcome {
-        self.float(op, FloatType::F16, order)
-    }
-
-    fn f32<const N: usize>(&self, op: F, order: [usize; N]) -> Outcome {
-        self.float(op, FloatType::F32, order)
-    }
-
-    fn f64<const N: usize>(&self, op: F, order: [usize; N]) -> Outcome {
-        self.float(op, FloatType::F64, order)
-    }
-
-    fn cvt(&self, op: C, env: FpEnv) -> Outcome {
-        only(cvt(op, self.s, env))
-    }
-
-    /// Inputs flushed as f32, results rounded and flushed as f16 or f64.
-    fn single_to_double(&self) -> FpEnv {
-        FpEnv { denorm_in: self.single.denorm_in, ..self.double }
-    }
-
-    /// Inputs flushed as f16 or f64, results rounded and flushed as f32.
-    fn double_to_single(&self) -> FpEnv {
-        FpEnv { denorm_in: self.double.denorm_in, ..self.single }
-    }
-
-    fn div_scale(&self, ty: FloatType, env: FpEnv) -> Outcome {
-        let (bits, mask) = div_scale(ty, self.s[0], self.s[1], self.s[2], env).expect("f32 or f64");
-        Outcome { bits, mask }
-    }
-
-    fn div_fmas(&self, ty: FloatType, env: FpEnv) -> Outcome {
-        only(div_fmas(ty, self.s, self.vcc, env).expect("f32 or f64"))
+impl From<u64> for Outcome {
+    fn from(bits: u64) -> Outcome {
+        Outcome { bits, mask: false, ulps: 0 }
     }
 }
 
-fn only(bits: u64) -> Outcome {
-    Outcome { bits, mask: false }
+/// A result that is good for all but the last place.
+fn near(bits: u64) -> Outcome {
+    Outcome { ulps: 1, ..bits.into() }
 }
 
 /// An instruction and its meaning.
 pub(crate) struct Reference {
     pub(crate) name: &'static str,
-    pub(crate) apply: fn(&Sources) -> Outcome,
+    /// The fields that rounding, sources and results obey.
+    fields: &'static str,
+    apply: fn(&Sources) -> Outcome,
+}
+
+/// A field by its letter.
+fn field(letter: char) -> Option<Field> {
+    match letter {
+        'S' => Some(Field::Single),
+        'D' => Some(Field::Double),
+        _ => None,
+    }
+}
+
+impl Reference {
+    fn letter(&self, n: usize) -> char {
+        self.fields.chars().nth(n).expect("three letters")
+    }
+
+    /// What the operation obeys in a mode.
+    pub(crate) fn env(&self, mode: u32) -> Env {
+        let mode = Mode(mode);
+        let any = mode.env(Field::Single);
+        let keeps = |letter, of: fn(Mode, Field) -> bool| match field(letter) {
+            Some(field) => of(mode, field),
+            None => letter != 'F',
+        };
+        let round = match field(self.letter(0)) {
+            Some(field) => mode.round(field),
+            None if self.letter(0) == 'Z' => Round::Zero,
+            None => Round::NearestEven,
+        };
+        Env {
+            round,
+            keeps_inputs: keeps(self.letter(1), Mode::keeps_inputs),
+            keeps_outputs: keeps(self.letter(2), Mode::keeps_outputs),
+            ..any
+        }
+    }
+
+    /// What output modifiers obey: the same, and the fields of the types where the operation obeys none.
+    pub(crate) fn output_env(&self, mode: u32, source: Field, result: Field) -> Env {
+        let wide = if source == Field::Double { source } else { result };
+        let or = |n, other| field(self.letter(n)).unwrap_or(other);
+        let mode = Mode(mode);
+        Env {
+            round: mode.round(or(0, wide)),
+            keeps_inputs: mode.keeps_inputs(or(1, source)),
+            keeps_outputs: mode.keeps_outputs(result),
+            ..mode.env(result)
+        }
+    }
+
+    pub(crate) fn apply(&self, sources: &Sources) -> Outcome {
+        (self.apply)(sources)
+    }
+}
+
+const I16: [i64; 2] = [-0x8000, 0x7fff];
+const U16: [i64; 2] = [0, 0xffff];
+const I32: [i64; 2] = [-0x8000_0000, 0x7fff_ffff];
+const U32: [i64; 2] = [0, 0xffff_ffff];
+const NORM_I16: [i64; 2] = [-0x7fff, 0x7fff];
+
+fn pair(low: u64, high: u64) -> u64 {
+    low & 0xffff | (high & 0xffff) << 16
+}
+
+impl Sources {
+    /// A float conversion of source `n`.
+    fn float(&self, n: usize, from: Format, to: Format) -> u64 {
+        float_to_float(from, to, self.s[n] & (from.sign() | from.magnitude()), self.env)
+    }
+
+    /// A conversion to an integer between the limits, towards zero.
+    fn int(&self, from: Format, limits: [i64; 2]) -> u64 {
+        let mask = if limits[1] <= 0xffff { 0xffff } else { 0xffff_ffff };
+        let bits = self.s[0] & (from.sign() | from.magnitude());
+        float_to_int(from, bits, Round::Zero, limits, self.env) as u64 & mask
+    }
+
+    fn norm(&self, n: usize, from: Format, limits: [i64; 2]) -> u64 {
+        let bits = self.s[n] & (from.sign() | from.magnitude());
+        float_to_norm(from, bits, limits, self.env) as u64 & 0xffff
+    }
+
+    fn byte(&self, n: u32) -> u64 {
+        int_to_float(F32, (self.s[0] >> (8 * n) & 0xff) as i64, self.env)
+    }
+
+    /// V_CVT_PK_U8_F32 into a byte of a value.
+    fn byte_of(&self, old: u64) -> u64 {
+        let byte = float_to_int(F32, self.s[0], self.env.round, [0, 0xff], self.env) as u64;
+        let at = 8 * (self.s[1] & 3);
+        old & 0xffff_ffff & !(0xff << at) | byte << at
+    }
+
+    fn one(&self, f: Format) -> u64 {
+        self.s[0] & (f.sign() | f.magnitude())
+    }
+
+    fn two(&self, f: Format) -> [u64; 2] {
+        [0, 1].map(|n| self.s[n] & (f.sign() | f.magnitude()))
+    }
+
+    fn three(&self, f: Format) -> [u64; 3] {
+        self.s.map(|s| s & (f.sign() | f.magnitude()))
+    }
+
+    /// Factors, and the destination as the addend.
+    fn onto(&self, f: Format) -> [u64; 3] {
+        [self.s[0], self.s[1], self.old].map(|s| s & (f.sign() | f.magnitude()))
+    }
+
+    fn rounded(&self, f: Format, round: Round) -> u64 {
+        to_integral(f, self.one(f), round, self.env)
+    }
+
+    fn reversed(&self, f: Format) -> [u64; 2] {
+        let [a, b] = self.two(f);
+        [b, a]
+    }
+
+    fn scaled(&self, f: Format) -> Outcome {
+        let (bits, mask) = div_scale(f, self.three(f), self.env);
+        Outcome { bits, mask, ulps: 0 }
+    }
+
+    fn signed32(&self, n: usize) -> i64 {
+        i64::from(self.s[n] as u32 as i32)
+    }
 }
 
 macro_rules! references {
-    ($($name:literal |$x:ident| $code:expr;)*) => {
+    ($($name:literal $fields:literal |$x:ident| $code:expr;)*) => {
         /// All references.
-        pub(crate) const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
+        pub(crate) const REFERENCES: &[Reference] =
+            &[$(Reference { name: $name, fields: $fields, apply: |$x| Outcome::from($code) }),*];
     };
 }
 
 references! {
-    // VOP1.
-    "v_cvt_i32_f64" |x| x.cvt(C::I32F64, x.double);
-    "v_cvt_f64_i32" |x| x.cvt(C::F64I32, x.double);
-    "v_cvt_f32_i32" |x| x.cvt(C::F32I32, x.single);
-    "v_cvt_f32_u32" |x| x.cvt(C::F32U32, x.single);
-    "v_cvt_u32_f32" |x| x.cvt(C::U32F32, x.single);
-    "v_cvt_i32_f32" |x| x.cvt(C::I32F32, x.single);
-    "v_cvt_f16_f32" |x| x.cvt(C::F16F32, x.single_to_double());
-    "v_cvt_f32_f16" |x| x.cvt(C::F32F16, x.double_to_single());
-    "v_cvt_rpi_i32_f32" |x| x.cvt(C::RpiI32F32, x.single);
-    "v_cvt_flr_i32_f32" |x| x.cvt(C::FlrI32F32, x.single);
-    "v_cvt_off_f32_i4" |x| x.cvt(C::OffF32I4, x.single);
-    "v_cvt_f32_f64" |x| x.cvt(C::F32F64, x.double_to_single());
-    "v_cvt_f64_f32" |x| x.cvt(C::F64F32, x.single_to_double());
-    "v_cvt_f32_ubyte0" |x| x.cvt(C::F32Ubyte0, x.single);
-    "v_cvt_f32_ubyte1" |x| x.cvt(C::F32Ubyte1, x.single);
-    "v_cvt_f32_ubyte2" |x| x.cvt(C::F32Ubyte2, x.single);
-    "v_cvt_f32_ubyte3" |x| x.cvt(C::F32Ubyte3, x.single);
-    "v_cvt_u32_f64" |x| x.cvt(C::U32F64, x.double);
-    "v_cvt_f64_u32" |x| x.cvt(C::F64U32, x.double);
-    "v_trunc_f64" |x| x.f64(F::Trunc, [0]);
-    "v_ceil_f64" |x| x.f64(F::Ceil, [0]);
-    "v_rndne_f64" |x| x.f64(F::RoundEven, [0]);
-    "v_floor_f64" |x| x.f64(F::Floor, [0]);
-    "v_fract_f32" |x| x.f32(F::Fract, [0]);
-    "v_trunc_f32" |x| x.f32(F::Trunc, [0]);
-    "v_ceil_f32" |x| x.f32(F::Ceil, [0]);
-    "v_rndne_f32" |x| x.f32(F::RoundEven, [0]);
-    "v_floor_f32" |x| x.f32(F::Floor, [0]);
-    "v_exp_f32" |x| x.f32(F::Exp2, [0]);
-    "v_log_f32" |x| x.f32(F::Log2, [0]);
-    "v_rcp_f32" |x| x.f32(F::Rcp, [0]);
-    "v_rcp_iflag_f32" |x| x.f32(F::Rcp, [0]);
-    "v_rsq_f32" |x| x.f32(F::Rsq, [0]);
-    "v_rcp_f64" |x| x.f64(F::Rcp, [0]);
-    "v_rsq_f64" |x| x.f64(F::Rsq, [0]);
-    "v_sqrt_f32" |x| x.f32(F::Sqrt, [0]);
-    "v_sqrt_f64" |x| x.f64(F::Sqrt, [0]);
-    "v_sin_f32" |x| x.f32(F::Sin, [0]);
-    "v_cos_f32" |x| x.f32(F::Cos, [0]);
-    "v_frexp_exp_i32_f64" |x| x.f64(F::FrexpExp, [0]);
-    "v_frexp_mant_f64" |x| x.f64(F::FrexpMant, [0]);
-    "v_fract_f64" |x| x.f64(F::Fract, [0]);
-    "v_frexp_exp_i32_f32" |x| x.f32(F::FrexpExp, [0]);
-    "v_frexp_mant_f32" |x| x.f32(F::FrexpMant, [0]);
-    "v_cvt_f16_u16" |x| x.cvt(C::F16U16, x.double);
-    "v_cvt_f16_i16" |x| x.cvt(C::F16I16, x.double);
-    "v_cvt_u16_f16" |x| x.cvt(C::U16F16, x.double);
-    "v_cvt_i16_f16" |x| x.cvt(C::I16F16, x.double);
-    "v_rcp_f16" |x| x.f16(F::Rcp, [0]);
-    "v_sqrt_f16" |x| x.f16(F::Sqrt, [0]);
-    "v_rsq_f16" |x| x.f16(F::Rsq, [0]);
-    "v_log_f16" |x| x.f16(F::Log2, [0]);
-    "v_exp_f16" |x| x.f16(F::Exp2, [0]);
-    "v_frexp_mant_f16" |x| x.f16(F::FrexpMant, [0]);
-    "v_frexp_exp_i16_f16" |x| x.f16(F::FrexpExp, [0]);
-    "v_floor_f16" |x| x.f16(F::Floor, [0]);
-    "v_ceil_f16" |x| x.f16(F::Ceil, [0]);
-    "v_trunc_f16" |x| x.f16(F::Trunc, [0]);
-    "v_rndne_f16" |x| x.f16(F::RoundEven, [0]);
-    "v_fract_f16" |x| x.f16(F::Fract, [0]);
-    "v_sin_f16" |x| x.f16(F::Sin, [0]);
-    "v_cos_f16" |x| x.f16(F::Cos, [0]);
-    "v_exp_legacy_f32" |x| x.f32(F::Exp2, [0]);
-    "v_log_legacy_f32" |x| x.f32(F::Log2, [0]);
-    "v_cvt_norm_i16_f16" |x| x.cvt(C::NormI16F16, x.double);
-    "v_cvt_norm_u16_f16" |x| x.cvt(C::NormU16F16, x.double);
-    "v_cvt_f32_bf16" |x| x.cvt(C::F32Bf16, x.single);
-    // VOP2.
-    "v_add_f32" |x| x.f32(F::Add, [0, 1]);
-    "v_sub_f32" |x| x.f32(F::Sub, [0, 1]);
-    "v_subrev_f32" |x| x.f32(F::Sub, [1, 0]);
-    "v_mul_legacy_f32" |x| x.f32(F::MulLegacy, [0, 1]);
-    "v_fmac_f64" |x| x.on(F::Fma, FloatType::F64, [x.s[0], x.s[1], x.old]);
-    "v_mul_f32" |x| x.f32(F::Mul, [0, 1]);
-    "v_min_f32" |x| x.f32(F::Min, [0, 1]);
-    "v_max_f32" |x| x.f32(F::Max, [0, 1]);
-    "v_mac_f32" |x| x.on(F::Mad, FloatType::F32, [x.s[0], x.s[1], x.old]);
-    "v_dot2c_f32_bf16" |x| x.on(F::Dot2Bf16, FloatType::F32, [x.s[0], x.s[1], x.old]);
-    "v_add_f16" |x| x.f16(F::Add, [0, 1]);
-    "v_sub_f16" |x| x.f16(F::Sub, [0, 1]);
-    "v_subrev_f16" |x| x.f16(F::Sub, [1, 0]);
-    "v_mul_f16" |x| x.f16(F::Mul, [0, 1]);
-    "v_mac_f16" |x| x.on(F::Mad, FloatType::F16, [x.s[0], x.s[1], x.old]);
-    "v_max_f16" |x| x.f16(F::Max, [0, 1]);
-    "v_min_f16" |x| x.f16(F::Min, [0, 1]);
-    "v_ldexp_f16" |x| x.f16(F::Ldexp, [0, 1]);
-    "v_dot2c_f32_f16" |x| x.on(F::Dot2F16, FloatType::F32, [x.s[0], x.s[1], x.old]);
-    "v_fmac_f32" |x| x.on(F::Fma, FloatType::F32, [x.s[0], x.s[1], x.old]);
+    // VOP1: conversions.
+    "v_cvt_i32_f64" "-D-" |x| x.int(F64, I32);
+    "v_cvt_f64_i32" "---" |x| int_to_float(F64, x.signed32(0), x.env);
+    "v_cvt_f32_i32" "S--" |x| int_to_float(F32, x.signed32(0), x.env);
+    "v_cvt_f32_u32" "S--" |x| int_to_float(F32, i64::from(x.s[0] as u32), x.env);
+    "v_cvt_u32_f32" "-S-" |x| x.int(F32, U32);
+    "v_cvt_i32_f32" "-S-" |x| x.int(F32, I32);
+    "v_cvt_f16_f32" "DSD" |x| x.float(0, F32, F16);
+    "v_cvt_f32_f16" "-D-" |x| x.float(0, F16, F32);
+    "v_cvt_rpi_i32_f32" "-S-" |x| round_half_up(F32, x.s[0], I32, x.env) as u64 & 0xffff_ffff;
+    "v_cvt_flr_i32_f32" "-S-" |x| float_to_int(F32, x.s[0], Round::Down, I32, x.env) as u64 & 0xffff_ffff;
+    "v_cvt_off_f32_i4" "---" |x| ldexp(F32, int_to_float(F32, ((x.s[0] as i64) << 60) >> 60, x.env), -4, x.env);
+    "v_cvt_f32_f64" "DDS" |x| x.float(0, F64, F32);
+    "v_cvt_f64_f32" "-S-" |x| x.float(0, F32, F64);
+    "v_cvt_f32_ubyte0" "---" |x| x.byte(0);
+    "v_cvt_f32_ubyte1" "---" |x| x.byte(1);
+    "v_cvt_f32_ubyte2" "---" |x| x.byte(2);
+    "v_cvt_f32_ubyte3" "---" |x| x.byte(3);
+    "v_cvt_u32_f64" "-D-" |x| x.int(F64, U32);
+    "v_cvt_f64_u32" "---" |x| int_to_float(F64, i64::from(x.s[0] as u32), x.env);
+    "v_cvt_f16_u16" "D-D" |x| int_to_float(F16, i64::from(x.s[0] as u16), x.env);
+    "v_cvt_f16_i16" "D-D" |x| int_to_float(F16, i64::from(x.s[0] as i16), x.env);
+    "v_cvt_u16_f16" "-D-" |x| x.int(F16, U16);
+    "v_cvt_i16_f16" "-D-" |x| x.int(F16, I16);
+    "v_cvt_norm_i16_f16" "-D-" |x| x.norm(0, F16, NORM_I16);
+    "v_cvt_norm_u16_f16" "-D-" |x| x.norm(0, F16, U16);
+    "v_cvt_f32_bf16" "-SS" |x| x.float(0, BF16, F32);
+    // VOP1: the rest. Transcendental ones obey no field (Vega ISA 12.8): f32 flushes, but for sine and cosine, the others
+    // keep.
+    "v_trunc_f64" "-DD" |x| x.rounded(F64, Round::Zero);
+    "v_ceil_f64" "-DD" |x| x.rounded(F64, Round::Up);
+    "v_rndne_f64" "-DD" |x| x.rounded(F64, Round::NearestEven);
+    "v_floor_f64" "-DD" |x| x.rounded(F64, Round::Down);
+    "v_fract_f32" "SSS" |x| fract(F32, x.one(F32), x.env);
+    "v_trunc_f32" "-SS" |x| x.rounded(F32, Round::Zero);
+    "v_ceil_f32" "-SS" |x| x.rounded(F32, Round::Up);
+    "v_rndne_f32" "-SS" |x| x.rounded(F32, Round::NearestEven);
+    "v_floor_f32" "-SS" |x| x.rounded(F32, Round::Down);
+    "v_exp_f32" "NFF" |x| near(exp2(F32, x.one(F32), x.env));
+    "v_log_f32" "NFF" |x| near(log2(F32, x.one(F32), x.env));
+    "v_rcp_f32" "NFF" |x| rcp(F32, x.one(F32), x.env);
+    "v_rcp_iflag_f32" "NFF" |x| rcp(F32, x.one(F32), x.env);
+    "v_rsq_f32" "NFF" |x| rsq(F32, x.one(F32), x.env);
+    "v_rcp_f64" "NKK" |x| rcp(F64, x.one(F64), x.env);
+    "v_rsq_f64" "NKK" |x| rsq(F64, x.one(F64), x.env);
+    "v_sqrt_f32" "NFF" |x| sqrt(F32, x.one(F32), x.env);
+    "v_sqrt_f64" "NKK" |x| sqrt(F64, x.one(F64), x.env);
+    "v_sin_f32" "NKK" |x| near(sine(F32, x.one(F32), 0, x.env));
+    "v_cos_f32" "NKK" |x| near(sine(F32, x.one(F32), 1, x.env));
+    "v_frexp_exp_i32_f64" "-D-" |x| frexp_exp(F64, x.one(F64), x.env);
+    "v_frexp_mant_f64" "-DD" |x| frexp_mant(F64, x.one(F64), x.env);
+    "v_fract_f64" "DDD" |x| fract(F64, x.one(F64), x.env);
+    "v_frexp_exp_i32_f32" "-S-" |x| frexp_exp(F32, x.one(F32), x.env);
+    "v_frexp_mant_f32" "-SS" |x| frexp_mant(F32, x.one(F32), x.env);
+    "v_rcp_f16" "NKK" |x| rcp(F16, x.one(F16), x.env);
+    "v_sqrt_f16" "NKK" |x| sqrt(F16, x.one(F16), x.env);
+    "v_rsq_f16" "NKK" |x| rsq(F16, x.one(F16), x.env);
+    "v_log_f16" "NKK" |x| near(log2(F16, x.one(F16), x.env));
+    "v_exp_f16" "NKK" |x| near(exp2(F16, x.one(F16), x.env));
+    "v_frexp_mant_f16" "-DD" |x| frexp_mant(F16, x.one(F16), x.env);
+    "v_frexp_exp_i16_f16" "-D-" |x| frexp_exp(F16, x.one(F16), x.env);
+    "v_floor_f16" "-DD" |x| x.rounded(F16, Round::Down);
+    "v_ceil_f16" "-DD" |x| x.rounded(F16, Round::Up);
+    "v_trunc_f16" "-DD" |x| x.rounded(F16, Round::Zero);
+    "v_rndne_f16" "-DD" |x| x.rounded(F16, Round::NearestEven);
+    "v_fract_f16" "DDD" |x| fract(F16, x.one(F16), x.env);
+    "v_sin_f16" "NKK" |x| near(sine(F16, x.one(F16), 0, x.env));
+    "v_cos_f16" "NKK" |x| near(sine(F16, x.one(F16), 1, x.env));
+    "v_exp_legacy_f32" "NFF" |x| near(exp2(F32, x.one(F32), x.env));
+    "v_log_legacy_f32" "NFF" |x| near(log2(F32, x.one(F32), x.env));
+    // VOP2. V_MAC and V_MAD flush denormals in every mode (Vega ISA 12.7); dot products obey no field (CDNA4 ISA 6.4).
+    "v_add_f32" "SSS" |x| add(F32, x.two(F32), x.env);
+    "v_sub_f32" "SSS" |x| sub(F32, x.two(F32), x.env);
+    "v_subrev_f32" "SSS" |x| sub(F32, x.reversed(F32), x.env);
+    "v_mul_legacy_f32" "SSS" |x| mul_legacy(F32, x.two(F32), x.env);
+    "v_fmac_f64" "DDD" |x| fma(F64, x.onto(F64), x.env);
+    "v_mul_f32" "SSS" |x| mul(F32, x.two(F32), x.env);
+    "v_min_f32" "-SS" |x| extreme(F32, Extreme::Min, x.two(F32), x.env);
+    "v_max_f32" "-SS" |x| extreme(F32, Extreme::Max, x.two(F32), x.env);
+    "v_mac_f32" "SFF" |x| mad(F32, x.onto(F32), x.env);
+    "v_dot2c_f32_bf16" "NFF" |x| dot2(BF16, Dot::AddendFirst, x.onto(F32), false);
+    "v_add_f16" "DDD" |x| add(F16, x.two(F16), x.env);
+    "v_sub_f16" "DDD" |x| sub(F16, x.two(F16), x.env);
+    "v_subrev_f16" "DDD" |x| sub(F16, x.reversed(F16), x.env);
+    "v_mul_f16" "DDD" |x| mul(F16, x.two(F16), x.env);
+    "v_mac_f16" "DFF" |x| mad(F16, x.onto(F16), x.env);
+    "v_max_f16" "-DD" |x| extreme(F16, Extreme::Max, x.two(F16), x.env);
+    "v_min_f16" "-DD" |x| extreme(F16, Extreme::Min, x.two(F16), x.env);
+    "v_ldexp_f16" "DDD" |x| ldexp(F16, x.one(F16), i64::from(x.s[1] as i16), x.env);
+    "v_dot2c_f32_f16" "NKF" |x| dot2(F16, Dot::AddendFirst, x.onto(F32), x.dot_keeps);
+    "v_fmac_f32" "SSS" |x| fma(F32, x.onto(F32), x.env);
     // VOP3.
-    "v_mad_legacy_f32" |x| x.f32(F::MadLegacy, [0, 1, 2]);
-    "v_mad_f32" |x| x.f32(F::Mad, [0, 1, 2]);
-    "v_cubeid_f32" |x| x.f32(F::CubeId, [0, 1, 2]);
-    "v_cubesc_f32" |x| x.f32(F::CubeSc, [0, 1, 2]);
-    "v_cubetc_f32" |x| x.f32(F::CubeTc, [0, 1, 2]);
-    "v_cubema_f32" |x| x.f32(F::CubeMa, [0, 1, 2]);
-    "v_fma_f32" |x| x.f32(F::Fma, [0, 1, 2]);
-    "v_fma_f64" |x| x.f64(F::Fma, [0, 1, 2]);
-    "v_min3_f32" |x| x.f32(F::Min3, [0, 1, 2]);
-    "v_max3_f32" |x| x.f32(F::Max3, [0, 1, 2]);
-    "v_med3_f32" |x| x.f32(F::Med3, [0, 1, 2]);
-    "v_cvt_pk_u8_f32" |x| x.cvt(C::PkU8F32, x.single);
-    "v_div_fixup_f32" |x| x.f32(F::DivFixup, [0, 1, 2]);
-    "v_div_fixup_f64" |x| x.f64(F::DivFixup, [0, 1, 2]);
-    "v_div_scale_f32" |x| x.div_scale(FloatType::F32, x.single);
-    "v_div_scale_f64" |x| x.div_scale(FloatType::F64, x.double);
-    "v_div_fmas_f32" |x| x.div_fmas(FloatType::F32, x.single);
-    "v_div_fmas_f64" |x| x.div_fmas(FloatType::F64, x.double);
-    "v_mad_legacy_f16" |x| x.f16(F::Mad, [0, 1, 2]);
-    "v_fma_legacy_f16" |x| x.f16(F::Fma, [0, 1, 2]);
-    "v_div_fixup_legacy_f16" |x| x.f16(F::DivFixup, [0, 1, 2]);
-    "v_cvt_pkaccum_u8_f32" |x| only(cvt(C::PkU8F32, [x.s[0], x.s[1], x.old], x.single));
-    "v_min3_f16" |x| x.f16(F::Min3, [0, 1, 2]);
-    "v_max3_f16" |x| x.f16(F::Max3, [0, 1, 2]);
-    "v_med3_f16" |x| x.f16(F::Med3, [0, 1, 2]);
-    "v_mad_f16" |x| x.f16(F::Mad, [0, 1, 2]);
-    "v_fma_f16" |x| x.f16(F::Fma, [0, 1, 2]);
-    "v_div_fixup_f16" |x| x.f16(F::DivFixup, [0, 1, 2]);
-    "v_cvt_pk_f16_f32" |x| x.cvt(C::PkF16F32, x.single_to_double());
-    "v_cvt_pk_bf16_f32" |x| x.cvt(C::PkBf16F32, x.single);
-    "v_add_f64" |x| x.f64(F::Add, [0, 1]);
-    "v_mul_f64" |x| x.f64(F::Mul, [0, 1]);
-    "v_min_f64" |x| x.f64(F::Min, [0, 1]);
-    "v_max_f64" |x| x.f64(F::Max, [0, 1]);
-    "v_ldexp_f64" |x| x.f64(F::Ldexp, [0, 1]);
-    "v_ldexp_f32" |x| x.f32(F::Ldexp, [0, 1]);
-    "v_trig_preop_f64" |x| x.f64(F::TrigPreop, [0, 1]);
-    "v_cvt_pknorm_i16_f32" |x| x.cvt(C::PkNormI16F32, x.single);
-    "v_cvt_pknorm_u16_f32" |x| x.cvt(C::PkNormU16F32, x.single);
-    "v_cvt_pkrtz_f16_f32" |x| x.cvt(C::PkRtzF16F32, x.single_to_double());
-    "v_cvt_pknorm_i16_f16" |x| x.cvt(C::PkNormI16F16, x.double);
-    "v_cvt_pknorm_u16_f16" |x| x.cvt(C::PkNormU16F16, x.double);
-    "v_pack_b32_f16" |x| x.cvt(C::PackF16, x.double);
-    "v_minimum3_f32" |x| x.f32(F::Minimum3, [0, 1, 2]);
-    "v_maximum3_f32" |x| x.f32(F::Maximum3, [0, 1, 2]);
+    "v_mad_legacy_f32" "SFF" |x| mad_legacy(F32, x.three(F32), x.env);
+    "v_mad_f32" "SFF" |x| mad(F32, x.three(F32), x.env);
+    "v_cubeid_f32" "-SS" |x| cube(Cube::Id, x.three(F32), x.env);
+    "v_cubesc_f32" "-SS" |x| cube(Cube::Sc, x.three(F32), x.env);
+    "v_cubetc_f32" "-SS" |x| cube(Cube::Tc, x.three(F32), x.env);
+    "v_cubema_f32" "SSS" |x| cube(Cube::Ma, x.three(F32), x.env);
+    "v_fma_f32" "SSS" |x| fma(F32, x.three(F32), x.env);
+    "v_fma_f64" "DDD" |x| fma(F64, x.three(F64), x.env);
+    "v_min3_f32" "-SS" |x| extreme(F32, Extreme::Min, x.three(F32), x.env);
+    "v_max3_f32" "-SS" |x| extreme(F32, Extreme::Max, x.three(F32), x.env);
+    "v_med3_f32" "-SS" |x| med3(F32, x.three(F32), x.env);
+    "v_cvt_pk_u8_f32" "SS-" |x| x.byte_of(x.s[2]);
+    "v_div_fixup_f32" "-SS" |x| div_fixup(F32, x.three(F32), x.env);
+    "v_div_fixup_f64" "-DD" |x| div_fixup(F64, x.three(F64), x.env);
+    "v_div_scale_f32" "-SK" |x| x.scaled(F32);
+    "v_div_scale_f64" "-DK" |x| x.scaled(F64);
+    "v_div_fmas_f32" "SKS" |x| div_fmas(F32, x.three(F32), x.vcc, x.env);
+    "v_div_fmas_f64" "DKD" |x| div_fmas(F64, x.three(F64), x.vcc, x.env);
+    "v_mad_legacy_f16" "DFF" |x| mad(F16, x.three(F16), x.env);
+    "v_fma_legacy_f16" "DDD" |x| fma(F16, x.three(F16), x.env);
+    "v_div_fixup_legacy_f16" "-DD" |x| div_fixup(F16, x.three(F16), x.env);
+    "v_cvt_pkaccum_u8_f32" "SS-" |x| x.byte_of(x.old);
+    "v_min3_f16" "-DD" |x| extreme(F16, Extreme::Min, x.three(F16), x.env);
+    "v_max3_f16" "-DD" |x| extreme(F16, Extreme::Max, x.three(F16), x.env);
+    "v_med3_f16" "-DD" |x| med3(F16, x.three(F16), x.env);
+    "v_mad_f16" "DFF" |x| mad(F16, x.three(F16), x.env);
+    "v_fma_f16" "DDD" |x| fma(F16, x.three(F16), x.env);
+    "v_div_fixup_f16" "-DD" |x| div_fixup(F16, x.three(F16), x.env);
+    "v_cvt_pk_f16_f32" "NSD" |x| pair(x.float(0, F32, F16), x.float(1, F32, F16));
+    "v_cvt_pk_bf16_f32" "NSS" |x| pair(x.float(0, F32, BF16), x.float(1, F32, BF16));
+    "v_add_f64" "DDD" |x| add(F64, x.two(F64), x.env);
+    "v_mul_f64" "DDD" |x| mul(F64, x.two(F64), x.env);
+    "v_min_f64" "-DD" |x| extreme(F64, Extreme::Min, x.two(F64), x.env);
+    "v_max_f64" "-DD" |x| extreme(F64, Extreme::Max, x.two(F64), x.env);
+    "v_ldexp_f64" "DDD" |x| ldexp(F64, x.one(F64), x.signed32(1), x.env);
+    "v_ldexp_f32" "SSS" |x| ldexp(F32, x.one(F32), x.signed32(1), x.env);
+    "v_trig_preop_f64" "---" |x| trig_preop(x.s[0], x.s[1]);
+    "v_cvt_pknorm_i16_f32" "-S-" |x| pair(x.norm(0, F32, NORM_I16), x.norm(1, F32, NORM_I16));
+    "v_cvt_pknorm_u16_f32" "-S-" |x| pair(x.norm(0, F32, U16), x.norm(1, F32, U16));
+    "v_cvt_pkrtz_f16_f32" "ZSD" |x| pair(x.float(0, F32, F16), x.float(1, F32, F16));
+    "v_cvt_pknorm_i16_f16" "-D-" |x| pair(x.norm(0, F16, NORM_I16), x.norm(1, F16, NORM_I16));
+    "v_cvt_pknorm_u16_f16" "-D-" |x| pair(x.norm(0, F16, U16), x.norm(1, F16, U16));
+    "v_pack_b32_f16" "-DD" |x| pair(x.float(0, F16, F16), x.float(1, F16, F16));
+    "v_minimum3_f32" "-SS" |x| minimum3(F32, Extreme::Min, x.three(F32), x.env);
+    "v_maximum3_f32" "-SS" |x| minimum3(F32, Extreme::Max, x.three(F32), x.env);
 }

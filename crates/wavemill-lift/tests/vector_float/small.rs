@@ -1,18 +1,18 @@
 //! Conversions to and from small float formats. What each one does is read from its mnemonic here, and from the types
 //! of its operands where it is lifted.
 
-use wavemill_float::{
-    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, Format, Fp4, Fp6, Fp8, Fp8Fnuz, narrow, narrow_stochastic,
-    scale_exponent, widen,
-};
-use wavemill_ir::{FpEnv, Row as IrRow, Uni};
+use wavemill_ir::{Row as IrRow, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
+use wavemill_reference::{
+    BF6, BF8, BF8_FNUZ, BF16, Env, F16, F32, FP4, FP6, FP8, FP8_FNUZ, Field, Format, Mode, narrow, scale_of,
+    widen,
+};
 
 use crate::common::Machine;
 use crate::common::vector::{EXEC, Random, first_source_lane, identity};
 use crate::vector_float::MODES;
-use crate::vector_float::values::{env, nan, nan_lanes, value};
+use crate::vector_float::values::{nan, nan_lanes, value};
 
 /// First VGPRs of the sources and of the destination.
 const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
@@ -43,65 +43,38 @@ pub(crate) fn parse(name: &str) -> Option<Conversion<'_>> {
     Some(Conversion { scaled, stochastic, interleaved, count, to, from })
 }
 
-fn bits(format: &str) -> u32 {
-    match format {
-        "f32" => 32,
-        "f16" | "bf16" => 16,
-        "fp8" | "bf8" => 8,
-        "fp6" | "bf6" => 6,
-        _ => 4,
-    }
-}
-
-fn narrow_to<S: Format>(to: &str, fnuz: bool, x: u64, random: Option<u32>, scale: i32, fp: FpEnv) -> u64 {
-    macro_rules! to {
-        ($d:ty) => {
-            random.map_or_else(
-                || narrow::<S, $d>(x, scale, fp),
-                |r| narrow_stochastic::<S, $d>(x, r, scale, fp),
-            )
-        };
-    }
-    match (to, fnuz) {
-        ("fp8", true) => to!(Fp8Fnuz),
-        ("bf8", true) => to!(Bf8Fnuz),
-        ("fp8", _) => to!(Fp8),
-        ("bf8", _) => to!(Bf8),
-        ("fp6", _) => to!(Fp6),
-        ("bf6", _) => to!(Bf6),
-        ("fp4", _) => to!(Fp4),
-        ("f16", _) => to!(F16),
-        ("bf16", _) => to!(Bf16),
+/// A format by its name; 8-bit ones without infinities on gfx942.
+fn format(name: &str, fnuz: bool) -> Format {
+    match (name, fnuz) {
+        ("f32", _) => F32,
+        ("f16", _) => F16,
+        ("bf16", _) => BF16,
+        ("fp8", true) => FP8_FNUZ,
+        ("bf8", true) => BF8_FNUZ,
+        ("fp8", _) => FP8,
+        ("bf8", _) => BF8,
+        ("fp6", _) => FP6,
+        ("bf6", _) => BF6,
+        ("fp4", _) => FP4,
         other => panic!("{other:?}"),
     }
 }
 
-fn widen_from<D: Format>(from: &str, fnuz: bool, x: u64, scale: i32, fp: FpEnv) -> u64 {
-    match (from, fnuz) {
-        ("fp8", true) => widen::<Fp8Fnuz, D>(x, scale, fp),
-        ("bf8", true) => widen::<Bf8Fnuz, D>(x, scale, fp),
-        ("fp8", _) => widen::<Fp8, D>(x, scale, fp),
-        ("bf8", _) => widen::<Bf8, D>(x, scale, fp),
-        ("fp6", _) => widen::<Fp6, D>(x, scale, fp),
-        ("bf6", _) => widen::<Bf6, D>(x, scale, fp),
-        ("fp4", _) => widen::<Fp4, D>(x, scale, fp),
-        other => panic!("{other:?}"),
-    }
+fn bits(name: &str) -> u32 {
+    format(name, false).bits
 }
 
-/// One element.
-fn element(c: &Conversion<'_>, target: Target, mode: u32, x: u64, random: u32, scale: i32) -> u64 {
-    let fnuz = target == Target::Gfx942;
-    let random = c.stochastic.then_some(random);
-    let of = |format: &str| env(mode, if format == "f16" { 2 } else { 0 });
-    let fp = FpEnv { denorm_in: of(c.from).denorm_in, ..of(c.to) };
-    match (c.from, c.to) {
-        ("f32", to) => narrow_to::<F32>(to, fnuz, x, random, scale, fp),
-        ("f16", to) => narrow_to::<F16>(to, fnuz, x, random, scale, fp),
-        ("bf16", to) => narrow_to::<Bf16>(to, fnuz, x, random, scale, fp),
-        (from, "f32") => widen_from::<F32>(from, fnuz, x, scale, fp),
-        (from, "f16") => widen_from::<F16>(from, fnuz, x, scale, fp),
-        (from, _) => widen_from::<Bf16>(from, fnuz, x, scale, fp),
+/// One element. Denormals of f32, f16 and bf16 obey MODE, small ones are kept; narrowing rounds to nearest or
+/// stochastically, widening by the mode where the scale makes it inexact (CDNA4 ISA 7.3).
+fn element(c: &Conversion<'_>, target: Target, mode: u32, x: u64, random: u32, scale: i64) -> u64 {
+    let [from, to] = [c.from, c.to].map(|name| format(name, target == Target::Gfx942));
+    let field = |format| if format == F16 { Field::Double } else { Field::Single };
+    let mode = Mode(mode);
+    let env = Env { keeps_inputs: mode.keeps_inputs(field(from)), ..mode.env(field(to)) };
+    if from.bits >= 16 {
+        narrow(from, to, x, scale, c.stochastic.then_some(random), env)
+    } else {
+        widen(from, to, x, scale, env)
     }
 }
 
@@ -201,7 +174,7 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     });
     let mut expected = rows.clone();
     for lane in (0..64).filter(|lane| EXEC >> lane & 1 != 0) {
-        let scale = if c.scaled { scale_exponent(rows[usize::from(scale_at)][lane]) } else { 0 };
+        let scale = if c.scaled { scale_of(rows[usize::from(scale_at)][lane]) } else { 0 };
         let mut seed = rows[32][lane];
         for n in 0..c.count {
             let (first, index) = if c.interleaved { (32 * (n & 1) as u8, n / 2) } else { (0, n) };

@@ -1,7 +1,7 @@
-//! Numbers for float tests, and the mode as the tests read it.
+//! Numbers for float tests.
 
 use wavemill_engine::Registers;
-use wavemill_ir::{FpEnv, Round, Row as IrRow, Uni};
+use wavemill_ir::{Row as IrRow, Uni};
 use wavemill_isa::gcn::{Elem, Role, Row, Type};
 
 use crate::common::EDGES;
@@ -10,20 +10,6 @@ use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VG
 /// Instructions with a constant behind them, which have a test of their own.
 pub(crate) const WITH_LITERAL: [&str; 6] =
     ["v_madmk_f32", "v_fmamk_f32", "v_madak_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"];
-
-/// The mode of f32 operations (`shift` 0) or of f16 and f64 ones (`shift` 2).
-pub(crate) fn env(mode: u32, shift: u32) -> FpEnv {
-    let bit = |n: u32| mode >> n & 1 != 0;
-    FpEnv {
-        round: [Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero]
-            [(mode >> shift & 3) as usize],
-        denorm_in: bit(4 + shift),
-        denorm_out: bit(5 + shift),
-        dx10_clamp: bit(8),
-        ieee: bit(9),
-        fp16_ovfl: bit(23),
-    }
-}
 
 /// A float of `bits` bits with `mantissa` mantissa bits: special values, NaNs with payloads, denormals, numbers near
 /// one, anything.
@@ -45,9 +31,40 @@ fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {
         6 => make(exponent_mask, fraction & !(1 << (mantissa - 1)) | 1),
         7 => make(exponent_mask - 1, (1 << mantissa) - 1),
         8 => make(bias, 0),
-        9..=12 => make((bias + (r >> 60)).wrapping_sub(8), fraction),
+        9 | 10 => make((bias + (r >> 60)).wrapping_sub(8), fraction),
+        11 | 12 => {
+            border(mantissa, bias, random).map_or(sign, |(exponent, fraction)| make(exponent, fraction))
+        }
         _ => random.next() & (u64::MAX >> (64 - bits)),
     }
+}
+
+/// Exponent field and fraction of a number where narrower formats and integers change their behaviour: near their least
+/// denormal and normal numbers and their limits, and half way between two of their numbers. None if the format has no such
+/// exponent.
+fn border(mantissa: u32, bias: u64, random: &mut Random) -> Option<(u64, u64)> {
+    const EXPONENTS: [i64; 24] = [
+        -150, -149, -148, -127, -126, -125, -26, -25, -24, -16, -15, -14, -9, -1, 0, 7, 8, 14, 15, 16, 31,
+        32, 127, 128,
+    ];
+    let r = random.next();
+    let exponent = bias as i64 + EXPONENTS[r as usize % EXPONENTS.len()];
+    let full = (1u64 << mantissa) - 1;
+    // The mantissa of another format, the middle behind it, and a little less or more.
+    let kept = [0, 1, 2, 3, 7, 10, 23][(r >> 8) as usize % 7].min(mantissa - 1);
+    let middle = 1u64 << (mantissa - 1 - kept);
+    let above = (r >> 16) & full & !(2 * middle - 1);
+    let fraction = match r >> 60 & 7 {
+        0 => above,
+        1 => above | middle,
+        2 => above | (middle - 1),
+        3 => above | (middle + 1) & full,
+        4 => full & !(2 * middle - 1) | middle,
+        5 => full,
+        6 => middle,
+        _ => above | 1,
+    };
+    (0..=2 * bias as i64).contains(&exponent).then_some((exponent as u64, fraction))
 }
 
 /// A value of the type, in the low bits.

@@ -127,7 +127,7 @@ pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
         s[i] = if m.hi_sel {
             let half = if m.sel == SubDword::Word1 { bits[i] >> 16 } else { bits[i] } as u16;
             let half = if abs { half & 0x7fff } else { half };
-            MixSource::F16(if m.neg { half ^ 0x8000 } else { half })
+            MixSource::half(if m.neg { half ^ 0x8000 } else { half }, info.attrs.imm == 0)
         } else {
             let word = bits[i] as u32;
             let word = if abs { word & 0x7fff_ffff } else { word };

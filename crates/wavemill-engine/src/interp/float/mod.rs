@@ -233,7 +233,7 @@ fn float_sources(op: FloatOp, ty: FloatType) -> [Source; 3] {
         // The second source is an integer.
         FloatOp::Ldexp | FloatOp::TrigPreop => [f, bits, bits],
         // Packed factors, f32 addend.
-        FloatOp::Dot2F16 | FloatOp::Dot2Bf16 => {
+        FloatOp::Dot2F16 | FloatOp::Dot2Bf16 | FloatOp::Dot2cBf16 => {
             let halves = Source::float(FloatType::PkF16);
             [halves, halves, f]
         }
