@@ -28,7 +28,7 @@ pub use fill::{Filler, Span, SplitMix64};
 pub use mnemonics::mnemonics;
 pub use sources::{clang, kernels, listed, run};
 pub use suite::{EXTENT_VARIABLE, Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required, whole_suites};
-pub use tools::{OracleMissing, Tool, assemble, objdump};
+pub use tools::{OracleMissing, Refusal, Tool, assemble, objdump};
 
 /// The target triple that every oracle of this crate is asked about.
 pub const TRIPLE: &str = "amdgcn-amd-amdhsa";

@@ -86,22 +86,47 @@ impl fmt::Display for OracleMissing {
 
 impl std::error::Error for OracleMissing {}
 
+/// Why LLVM's assembler refuses a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The byte of the line that the message points to; 0 if it points to none.
+    pub column: usize,
+    /// What it says.
+    pub message: String,
+}
+
+impl Refusal {
+    fn new(column: usize, message: impl Into<String>) -> Refusal {
+        Refusal { column, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 /// Assembles `lines` for `target`, all in one run of `llvm-mc-22`.
 ///
-/// Answers one result per line, in order: the bytes of the line's instructions, or the assembler's error message. A line
+/// Answers one result per line, in order: the bytes of the line's instructions, or why the assembler refuses them. A line
 /// whose bytes depend on a relocation is an error, too, and so is one with an open quote and the one below it.
 ///
 /// # Errors
 /// [`OracleMissing`] if `llvm-mc-22` is absent or cannot be run.
-pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, String>>, OracleMissing> {
+pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, Refusal>>, OracleMissing> {
     let program = Tool::LlvmMc.path()?;
     let mut source = String::new();
-    let mut results: Vec<Result<Vec<u8>, String>> = Vec::with_capacity(lines.len());
+    let mut results: Vec<Result<Vec<u8>, Refusal>> = Vec::with_capacity(lines.len());
     for (number, line) in lines.iter().enumerate() {
         // Each line stands under a label of its own; source line 2 * number + 2 is its text.
         let single = !line.contains('\n');
         source += &format!("{MARK}{number}:\n{}\n", if single { line } else { "" });
-        results.push(if single { Ok(Vec::new()) } else { Err("the text has more than one line".to_owned()) });
+        results.push(if single {
+            Ok(Vec::new())
+        } else {
+            Err(Refusal::new(0, "the text has more than one line"))
+        });
     }
     let mut child = Command::new(program)
         .args([&format!("-triple={TRIPLE}"), &format!("-mcpu={target}"), "-show-encoding", "-"])
@@ -134,14 +159,14 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, St
                 list.split(',').map(|byte| u8::from_str_radix(byte.strip_prefix("0x")?, 16).ok()).collect();
             match (&mut results[index], bytes) {
                 (Ok(all), Some(bytes)) => all.extend(bytes),
-                (result, None) => *result = Err(format!("not plain bytes: [{list}]")),
+                (result, None) => *result = Err(Refusal::new(0, format!("not plain bytes: [{list}]"))),
                 (Err(_), Some(_)) => {}
             }
         }
     }
     for line in String::from_utf8_lossy(&output.stderr).lines() {
         let mut parts = line.splitn(4, ':');
-        let (Some(_), Some(number), Some(_), Some(message)) =
+        let (Some(_), Some(number), Some(column), Some(message)) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             continue;
@@ -149,7 +174,9 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, St
         if let (Ok(number), Some(message)) = (number.parse::<usize>(), message.strip_prefix(" error: "))
             && let Some(result) = number.checked_sub(2).and_then(|number| results.get_mut(number / 2))
         {
-            *result = Err(message.to_owned());
+            // Columns count from 1.
+            let column = column.parse::<usize>().unwrap_or(0).saturating_sub(1);
+            *result = Err(Refusal::new(column, message));
         }
     }
     let lost = seen.iter().filter(|seen| !**seen).count();
@@ -164,7 +191,7 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, St
     // An open quote or comment swallows what stands below it.
     for number in (0..lines.len()).filter(|number| !seen[*number]) {
         for line in [number.checked_sub(1), Some(number)].into_iter().flatten() {
-            results[line] = Err("the text goes on in the next line".to_owned());
+            results[line] = Err(Refusal::new(0, "the text goes on in the next line"));
         }
     }
     Ok(results)

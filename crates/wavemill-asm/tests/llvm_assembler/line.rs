@@ -1,35 +1,160 @@
-//! What lines of `disagreements.txt` can demand of a text.
+//! What lines of `disagreements.txt` demand of a text.
 
-use crate::disagreements::{Subject, part};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-/// A text that both sides assemble.
-pub(crate) struct Line<'a>(pub(crate) &'a str);
+use wavemill_asm::InstructionSet;
+use wavemill_asm::gcn::parse;
+use wavemill_isa::gcn::{FieldId, Inst, decode};
+
+use crate::disagreements::{Difference, Kind, List, Subject};
+use crate::encodes::Encodes;
+use crate::named::Mnemonics;
+use crate::pattern::Patterns;
+
+/// A text that both sides assemble, and what they say.
+pub(crate) struct Line<'a> {
+    /// The list that it is looked up in, for texts with more than one fault.
+    pub(crate) list: &'a List<Line<'static>>,
+    /// How many faults of the text have been mended.
+    pub(crate) mended: usize,
+    pub(crate) set: InstructionSet,
+    pub(crate) text: &'a str,
+    /// The part of the text that the side which refuses it points to.
+    pub(crate) fault: Range<usize>,
+    /// The text with the change that Wavemill proposes.
+    pub(crate) fix: Option<String>,
+    /// Our message.
+    pub(crate) ours: &'a str,
+    /// What we encode.
+    pub(crate) inst: Option<Inst>,
+    /// What LLVM encodes.
+    pub(crate) llvm: Option<&'a [u8]>,
+}
 
 /// What a line of the list can demand of a text.
 pub(crate) enum Condition {
-    /// It contains one of these.
-    Text(Vec<String>),
-    /// It does not contain this.
-    Without(String),
-    /// The mnemonic begins with this.
-    Mnemonic(String),
+    /// The instruction is one of these.
+    On(Mnemonics),
+    /// The part at fault is, as a whole, like one of these.
+    At(Patterns),
+    /// The message of the side that refuses the text is, as a whole, like one of these.
+    Says(Patterns),
+    /// LLVM encodes one of these.
+    Llvm(Vec<Encodes>),
+    /// The bytes differ in these fields and in no others.
+    Differs(BTreeSet<FieldId>),
+    /// One of the operands and modifiers is, as a whole, like one of these.
+    With(Patterns),
 }
 
 impl Subject for Line<'_> {
     type Condition = Condition;
 
     fn condition(text: &str) -> Option<Condition> {
-        let without = || part(text, "without").map(Condition::Without);
-        let mnemonic = || part(text, "mnemonic").map(Condition::Mnemonic);
-        let contains = |parts: String| Condition::Text(parts.split("{or}").map(str::to_owned).collect());
-        part(text, "text").map(contains).or_else(without).or_else(mnemonic)
+        let (name, value) = text.split_once(':')?;
+        Some(match name {
+            "on" => Condition::On(Mnemonics::new(value)?),
+            "at" => Condition::At(Patterns::new(value)),
+            "says" => Condition::Says(Patterns::new(value)),
+            "llvm" => Condition::Llvm(value.split("{or}").map(Encodes::new).collect::<Option<_>>()?),
+            "differs" => Condition::Differs(value.split(',').map(FieldId::from_name).collect::<Option<_>>()?),
+            "with" => Condition::With(Patterns::new(value)),
+            _ => return None,
+        })
     }
 
-    fn meets(&self, condition: &Condition, _: &str) -> bool {
-        match condition {
-            Condition::Text(parts) => parts.iter().any(|part| self.0.contains(part)),
-            Condition::Without(part) => !self.0.contains(part),
-            Condition::Mnemonic(start) => self.0.trim_start().starts_with(start),
+    fn missing(kind: Kind, conditions: &[Condition]) -> Option<&'static str> {
+        let has = |wanted: fn(&Condition) -> bool| conditions.iter().any(wanted);
+        let (on, at) = (has(|c| matches!(c, Condition::On(_))), has(|c| matches!(c, Condition::At(_))));
+        let says = has(|c| matches!(c, Condition::Says(_)));
+        match kind {
+            Kind::OnlyLlvm if !(at && says && has(|c| matches!(c, Condition::Llvm(_)))) => {
+                Some("`at:`, `says:` and `llvm:`")
+            }
+            Kind::OnlyOurs if !(on && at && says) => Some("`on:`, `at:` and `says:`"),
+            Kind::Bytes if !(on && has(|c| matches!(c, Condition::Differs(_)))) => {
+                Some("`on:` and `differs:`")
+            }
+            Kind::OnlyLlvm | Kind::OnlyOurs | Kind::Bytes => None,
+            _ => Some("another kind"),
         }
     }
+
+    fn meets(&self, condition: &Condition, ours: &str, llvm: &str) -> bool {
+        match condition {
+            Condition::On(mnemonics) => {
+                mnemonics.contain(self.text.split_whitespace().next().unwrap_or_default())
+            }
+            Condition::At(patterns) => patterns.match_one(&self.text[self.fault.clone()]),
+            Condition::Says(patterns) => patterns.match_one(if ours.is_empty() { llvm } else { ours }),
+            Condition::Llvm(all) => {
+                self.llvm.is_some_and(|bytes| all.iter().any(|encodes| encodes.explains(self, bytes)))
+            }
+            Condition::Differs(fields) => self.differing().is_some_and(|differing| differing == *fields),
+            Condition::With(patterns) => self.text.split([' ', ',']).any(|word| patterns.match_one(word)),
+        }
+    }
+}
+
+/// Faults that a text may have.
+const FAULTS: usize = 3;
+
+impl Line<'_> {
+    /// Whether Wavemill makes these bytes of `text`, which is this one with a fault mended, or refuses it for a reason that the
+    /// list has, too.
+    pub(crate) fn becomes(&self, text: &str, bytes: &[u8]) -> bool {
+        match parse(self.set, text) {
+            Ok(inst) => {
+                let (encoded, size) = inst.encode();
+                encoded[..size] == *bytes
+            }
+            Err(error) if self.mended + 1 < FAULTS => {
+                let line = Line {
+                    text,
+                    mended: self.mended + 1,
+                    fault: error.span.clone(),
+                    fix: error.fix.as_ref().and_then(|fix| fix.applied(text)),
+                    ours: &error.message,
+                    ..*self
+                };
+                let target = self.set.target();
+                let ours = &error.message;
+                self.list.explains(&Difference {
+                    kind: Kind::OnlyLlvm,
+                    target,
+                    subject: line,
+                    ours,
+                    llvm: "",
+                })
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// The fields that differ between what the two sides encode; nothing if they encode different forms.
+    fn differing(&self) -> Option<BTreeSet<FieldId>> {
+        let ours = self.inst?;
+        let theirs = decode(self.set.target(), self.llvm?).ok()?;
+        if ours.form() != theirs.form() || ours.size() != theirs.size() {
+            return None;
+        }
+        let fields = ours.encoding().fields().iter().map(|field| field.id);
+        Some(fields.filter(|id| ours.field(*id) != theirs.field(*id)).collect())
+    }
+}
+
+/// The part of a text that begins at a column: up to the comma or blank behind it.
+pub(crate) fn part_at(text: &str, column: usize) -> Range<usize> {
+    let start = column.min(text.len());
+    let mut depth = 0;
+    let end = text.bytes().enumerate().skip(start).find(|(_, byte)| {
+        match byte {
+            b'[' | b'(' => depth += 1,
+            b']' | b')' => depth -= 1,
+            _ => {}
+        }
+        depth <= 0 && matches!(byte, b',' | b' ')
+    });
+    start..end.map_or(text.len(), |(at, _)| at)
 }

@@ -29,8 +29,10 @@ pub(crate) fn agreement(set: InstructionSet) -> Result<(), Failed> {
         };
         let ours = ours.to_string();
         let no = |message: &str, signs: [&str; 3]| signs.iter().any(|sign| message.contains(sign));
-        let there =
-            !no(&theirs, ["not supported on this GPU", "invalid instruction", "variant of this instruction"]);
+        let there = !no(
+            &theirs.message,
+            ["not supported on this GPU", "invalid instruction", "variant of this instruction"],
+        );
         let here = !no(&ours, ["has no `", "there is no instruction", "has no encoding"]);
         known += usize::from(here);
         if here != there && !is_accepted(name, there, &ours) {

@@ -411,13 +411,15 @@ fn text(inst: &Inst) -> String {
 }
 
 /// Texts that the random ones hardly ever are, each from a run with many of them in which the two sides differed.
-const RARE: [&str; 6] = [
+const RARE: [&str; 8] = [
     "v_pk_fma_f32 v[0:1], 1e-50, s[0:1], s[0:1]",
     "v_div_scale_f32 v0, s[10:11], s0, abs(v1), s0",
     "v_div_scale_f64 v[0:1], vcc, v[2:3], v[2:3], |v[4:5]|",
     "buffer_store_format_d16_xyzw a[0:1], off, s[52:55],  scc",
     "v_pk_mad_u16 v0, v67, v99,  0op_sel:[0,0,1] op_sel_hi:[0,0,0] neg_lo:[0,0,1]",
     "v_cvt_f32_bf16_e32 v0, 0.15915494309189532",
+    "v_fma_mix_f32 v0, v1, 0x3c00, v2 op_sel_hi:[1,1,1]",
+    "v_fma_mixlo_f16 v0, v1, 0x3f800000, v2",
 ];
 
 /// All texts for `target`.

@@ -13,6 +13,8 @@ mod disagreements;
 #[path = "../support/findings.rs"]
 mod findings;
 mod formats;
+#[path = "../support/pattern.rs"]
+mod pattern;
 mod word;
 
 use std::collections::BTreeSet;
@@ -25,17 +27,32 @@ use wavemill_asm::gcn::print;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, BuildError, Elem, Encoding, Flag, Inst, Op, Row};
 use wavemill_oracle::{Failed, Filler, LlvmOracle, Suite, Tool, Verdict};
-use word::Word;
+use word::{NOTE, Word, without_notes};
 
 /// Fillings per opcode, unless the environment asks for more.
 const FILLINGS: usize = 64;
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 42;
+const LISTED: usize = 48;
+
+/// Lines that are true of other differences than those that they were written for.
+const TOO_WIDE: [&str; 5] = [
+    "only-llvm | * | llvm~src_flat_scratch_base",
+    "only-llvm | * | in:vop1 shows:null",
+    "only-llvm | * | src0=125 shows:null",
+    "only-llvm | * | in:vop1 src0=125",
+    "text | * | in:flat acc=1",
+];
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
     suite.test("the list of disagreements is well formed and of the expected length", || {
         assert_eq!(List::<Word<'_>>::parse(LIST)?.len(), LISTED);
+        Ok(())
+    });
+    suite.test("a line that would excuse too much is refused", || {
+        for line in TOO_WIDE {
+            assert!(List::<Word<'_>>::parse(&format!("{line} | ours | section | why")).is_err(), "{line}");
+        }
         Ok(())
     });
     for target in Target::ALL {
@@ -315,19 +332,6 @@ fn every_constant(target: Target) -> Result<(), Failed> {
     }
     assert!(rows >= 8, "only {rows} instructions with symbolic constants");
     Ok(())
-}
-
-/// The start of LLVM's notes on illegal operands, such as `/*Invalid register, operand has ...*/`.
-const NOTE: &str = "/*";
-
-/// LLVM's text without those notes.
-fn without_notes(text: &str) -> String {
-    let mut parts = text.split(NOTE);
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        plain += part.split_once("*/").map_or("", |(_, rest)| rest);
-    }
-    plain
 }
 
 fn hex(bytes: &[u8; 16]) -> String {

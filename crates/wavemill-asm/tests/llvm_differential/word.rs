@@ -1,7 +1,8 @@
-//! What lines of `disagreements.txt` can demand of a word.
+//! What lines of `disagreements.txt` demand of a word.
 
-use crate::disagreements::Subject;
+use crate::disagreements::{Kind, Subject};
 use crate::formats::{FORMATS, Format};
+use crate::pattern::Patterns;
 
 /// A word that both sides decode.
 pub(crate) struct Word<'a> {
@@ -13,12 +14,16 @@ pub(crate) struct Word<'a> {
 pub(crate) enum Condition {
     /// It is of one of these formats.
     In(Vec<String>),
-    /// The field is one of these values; negated: none of them.
-    Field { name: String, ranges: Vec<(u64, u64)>, negated: bool },
+    /// One of the fields is one of these values.
+    Field { names: Vec<String>, ranges: Vec<(u64, u64)> },
     /// The field is odd.
     Odd(String),
     /// Our text has a tuple of vector registers that ends beyond register 255.
     PastLast,
+    /// The text of the side that takes the word has a word like one of these.
+    Shows(Patterns),
+    /// The words that only our text has, in one line, and those that only LLVM's has are like this.
+    Differs(Vec<(Patterns, Patterns)>),
 }
 
 impl Subject for Word<'_> {
@@ -39,11 +44,17 @@ impl Subject for Word<'_> {
         if text == "ours-past-v255" {
             return Some(Condition::PastLast);
         }
+        if let Some(words) = text.strip_prefix("shows:") {
+            return Some(Condition::Shows(Patterns::new(words)));
+        }
+        if let Some(words) = text.strip_prefix("differs:") {
+            let pair = |pair: &str| {
+                let (ours, llvm) = pair.split_once('>')?;
+                Some((Patterns::new(ours), Patterns::new(llvm)))
+            };
+            return words.split("{or}").map(pair).collect::<Option<_>>().map(Condition::Differs);
+        }
         let (name, values) = text.split_once('=')?;
-        let (name, negated) = match name.strip_suffix('!') {
-            Some(name) => (name, true),
-            None => (name, false),
-        };
         let ranges = values
             .split(',')
             .map(|range| {
@@ -51,22 +62,77 @@ impl Subject for Word<'_> {
                 Some((first.parse().ok()?, last.parse().ok()?))
             })
             .collect::<Option<_>>()?;
-        Some(Condition::Field { name: name.to_owned(), ranges, negated })
+        Some(Condition::Field { names: name.split('/').map(str::to_owned).collect(), ranges })
     }
 
-    fn meets(&self, condition: &Condition, ours: &str) -> bool {
+    fn missing(kind: Kind, conditions: &[Condition]) -> Option<&'static str> {
+        let has = |wanted: fn(&Condition) -> bool| conditions.iter().any(wanted);
+        let fields = has(|c| matches!(c, Condition::Field { .. } | Condition::Odd(_) | Condition::PastLast));
+        if !(fields && has(|c| matches!(c, Condition::In(_)))) {
+            return Some("`in:` and a field");
+        }
+        match kind {
+            Kind::Text if !has(|c| matches!(c, Condition::Differs(_))) => Some("`differs:`"),
+            Kind::OnlyOurs | Kind::OnlyLlvm | Kind::Size if !has(|c| matches!(c, Condition::Shows(_))) => {
+                Some("`shows:`")
+            }
+            Kind::Bytes => Some("another kind"),
+            _ => None,
+        }
+    }
+
+    fn meets(&self, condition: &Condition, ours: &str, llvm: &str) -> bool {
         let field = |name: &str| self.format.field(name, self.word);
         match condition {
             Condition::In(formats) => formats.iter().any(|name| name == self.format.name),
-            Condition::Field { name, ranges, negated } => field(name).is_some_and(|value| {
-                ranges.iter().any(|(first, last)| (*first..=*last).contains(&value)) != *negated
-            }),
+            Condition::Field { names, ranges } => names
+                .iter()
+                .filter_map(|name| field(name))
+                .any(|value| ranges.iter().any(|(first, last)| (*first..=*last).contains(&value))),
             Condition::Odd(name) => field(name).is_some_and(|value| value % 2 == 1),
             Condition::PastLast => past_last(ours),
+            Condition::Shows(patterns) => words(&without_notes(if ours.is_empty() { llvm } else { ours }))
+                .any(|word| patterns.match_one(word)),
+            Condition::Differs(pairs) => {
+                let (ours, llvm) = (without_notes(ours), without_notes(llvm));
+                let (only_ours, only_llvm) = (without(&ours, &llvm), without(&llvm, &ours));
+                pairs.iter().any(|(ours, llvm)| ours.match_one(&only_ours) && llvm.match_one(&only_llvm))
+            }
         }
     }
 }
 
+/// The words of a text: operands and modifiers without what separates them,.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().map(|word| word.trim_end_matches(','))
+}
+
+/// The words of a text that the other one does not have, with blanks between them.
+fn without(text: &str, other: &str) -> String {
+    let mut others: Vec<&str> = words(other).collect();
+    let only = words(text).filter(|word| match others.iter().position(|other| other == word) {
+        Some(at) => {
+            others.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    only.collect::<Vec<_>>().join(" ")
+}
+
 fn past_last(text: &str) -> bool {
     text.split([':', ']']).any(|number| number.parse().is_ok_and(|last: u32| (256..512).contains(&last)))
+}
+
+/// The start of LLVM's notes on illegal operands, such as `/*Invalid register, operand has ...*/`.
+pub(crate) const NOTE: &str = "/*";
+
+/// LLVM's text without those notes.
+pub(crate) fn without_notes(text: &str) -> String {
+    let mut parts = text.split(NOTE);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += part.split_once("*/").map_or("", |(_, rest)| rest);
+    }
+    plain
 }

@@ -53,8 +53,11 @@ pub(crate) trait Subject {
     /// Reads such a condition.
     fn condition(text: &str) -> Option<Self::Condition>;
 
-    /// Whether the condition holds; `ours` is what Wavemill said.
-    fn meets(&self, condition: &Self::Condition, ours: &str) -> bool;
+    /// What a line of this kind must demand and these conditions do not: without it the line would excuse too much.
+    fn missing(kind: Kind, conditions: &[Self::Condition]) -> Option<&'static str>;
+
+    /// Whether the condition holds; `ours` is what Wavemill said, `llvm` what LLVM did.
+    fn meets(&self, condition: &Self::Condition, ours: &str, llvm: &str) -> bool;
 }
 
 /// One observed difference.
@@ -68,32 +71,17 @@ pub(crate) struct Difference<'a, S> {
     pub(crate) llvm: &'a str,
 }
 
-enum Condition<C> {
-    /// What Wavemill said contains this.
-    Ours(String),
-    /// What LLVM said contains this.
-    Llvm(String),
-    /// One of the subject.
-    Subject(C),
-}
-
 struct Entry<C> {
     line: usize,
     kinds: Vec<Kind>,
     targets: Vec<String>,
-    conditions: Vec<Condition<C>>,
+    conditions: Vec<C>,
     used: Cell<bool>,
 }
 
 /// A list.
 pub(crate) struct List<S: Subject> {
     entries: Vec<Entry<S::Condition>>,
-}
-
-/// What stands behind the `~` of a condition: `+` stands for a blank, and `{bar}` for what separates the columns.
-pub(crate) fn part<'a>(condition: &'a str, name: &str) -> Option<String> {
-    let value: &'a str = condition.strip_prefix(name)?.strip_prefix('~')?;
-    Some(value.replace('+', " ").replace("{bar}", "|"))
 }
 
 impl<S: Subject> List<S> {
@@ -127,20 +115,15 @@ impl<S: Subject> List<S> {
         if section.is_empty() || why.is_empty() {
             return Err("a manual section and a reason are needed".to_owned());
         }
-        let read = |condition: &str| {
-            let ours = || part(condition, "ours").map(Condition::Ours);
-            let llvm = || part(condition, "llvm").map(Condition::Llvm);
-            ours().or_else(llvm).or_else(|| S::condition(condition).map(Condition::Subject))
-        };
         let conditions: Result<Vec<_>, String> = conditions
             .split_whitespace()
-            .map(|condition| read(condition).ok_or_else(|| format!("unknown condition {condition:?}")))
+            .map(|text| S::condition(text).ok_or_else(|| format!("unknown condition {text:?}")))
             .collect();
-        let conditions = conditions?;
-        if conditions.is_empty() {
-            return Err("without a condition it would excuse everything".to_owned());
+        let (kinds, conditions) = (kinds?, conditions?);
+        if let Some(missing) = kinds.iter().find_map(|kind| S::missing(*kind, &conditions)) {
+            return Err(format!("without {missing} it would excuse too much"));
         }
-        Ok(Entry { line, kinds: kinds?, targets, conditions, used: Cell::new(false) })
+        Ok(Entry { line, kinds, targets, conditions, used: Cell::new(false) })
     }
 
     /// The number of lines.
@@ -149,7 +132,10 @@ impl<S: Subject> List<S> {
     }
 
     /// Whether a line is about this difference. The first that is counts as used, so one that others make superfluous shows.
-    pub(crate) fn explains(&self, difference: &Difference<'_, S>) -> bool {
+    pub(crate) fn explains<T>(&self, difference: &Difference<'_, T>) -> bool
+    where
+        T: Subject<Condition = S::Condition>,
+    {
         let first = self.entries.iter().find(|entry| entry.fits(difference));
         first.inspect(|entry| entry.used.set(true)).is_some()
     }
@@ -169,10 +155,9 @@ impl<C> Entry<C> {
     fn fits<S: Subject<Condition = C>>(&self, difference: &Difference<'_, S>) -> bool {
         self.kinds.contains(&difference.kind)
             && self.targets.iter().any(|target| target == "*" || target == difference.target.name())
-            && self.conditions.iter().all(|condition| match condition {
-                Condition::Ours(part) => difference.ours.contains(part),
-                Condition::Llvm(part) => difference.llvm.contains(part),
-                Condition::Subject(condition) => difference.subject.meets(condition, difference.ours),
-            })
+            && self
+                .conditions
+                .iter()
+                .all(|condition| difference.subject.meets(condition, difference.ours, difference.llvm))
     }
 }

@@ -1,0 +1,76 @@
+//! Whole texts with gaps: what entries of `disagreements.txt` hold messages and parts of texts against.
+
+/// A pattern that a whole text matches: `#` stands for a number, `{}` for a word, `{bar}` for `|`, and `+` for a blank; all
+/// else for itself. Nothing stands for any text, so a pattern cannot match more than it was written for.
+#[derive(Debug)]
+pub(crate) struct Pattern(Vec<Piece>);
+
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    Number,
+    Word,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Pattern {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(next) = rest.chars().next() {
+            let (piece, length) = if rest.starts_with("{}") {
+                (Some(Piece::Word), 2)
+            } else if next == '#' {
+                (Some(Piece::Number), 1)
+            } else {
+                (None, if rest.starts_with("{bar}") { 5 } else { next.len_utf8() })
+            };
+            match piece {
+                Some(piece) => {
+                    pieces.extend([Piece::Text(std::mem::take(&mut plain)), piece]);
+                }
+                None if length == 5 => plain.push('|'),
+                None => plain.push(if next == '+' { ' ' } else { next }),
+            }
+            rest = &rest[length..];
+        }
+        pieces.push(Piece::Text(plain));
+        Pattern(pieces)
+    }
+
+    /// Whether the whole text is like this.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let number = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+        let word = |c: char| !c.is_whitespace() && ![',', ';', '`'].contains(&c);
+        let mut rest = text;
+        for piece in &self.0 {
+            let behind = match piece {
+                Piece::Text(plain) => rest.strip_prefix(plain.as_str()),
+                Piece::Number if !rest.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => {
+                    None
+                }
+                Piece::Number => Some(rest.trim_start_matches(number)),
+                Piece::Word if !rest.starts_with(word) => None,
+                Piece::Word => Some(rest.trim_start_matches(word)),
+            };
+            let Some(behind) = behind else { return false };
+            rest = behind;
+        }
+        rest.is_empty()
+    }
+}
+
+/// Several patterns with `{or}` between them.
+#[derive(Debug)]
+pub(crate) struct Patterns(Vec<Pattern>);
+
+impl Patterns {
+    pub(crate) fn new(text: &str) -> Patterns {
+        Patterns(text.split("{or}").map(Pattern::new).collect())
+    }
+
+    /// Whether the whole text is like one of them.
+    pub(crate) fn match_one(&self, text: &str) -> bool {
+        self.0.iter().any(|pattern| pattern.matches(text))
+    }
+}
