@@ -266,10 +266,12 @@ impl Machine {
             workgroups: [self.groups, 1, 1],
             waves_per_group: self.waves,
             registers: RegisterCounts {
+                sgprs: RegisterCounts::ALL_SGPRS,
                 vgprs: VGPRS.into(),
                 accs: if self.target.has_accvgprs() { ACCS.into() } else { 0 },
             },
             lds_size: LDS,
+            lds_granule: 0,
             scratch_size: PRIVATE,
             entry: ENTRY,
             mode: self.mode,

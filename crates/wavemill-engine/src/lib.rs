@@ -9,6 +9,7 @@ mod fault;
 mod interp;
 mod memory;
 mod observe;
+mod out_of_range;
 mod raw;
 mod regs;
 mod schedule;
@@ -27,6 +28,7 @@ pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
     Piece, Place, RowChange, Several, Watcher, WaveId,
 };
+pub use out_of_range::OutOfRange;
 pub use regs::{RegisterCounts, Registers};
 pub use schedule::{
     Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,

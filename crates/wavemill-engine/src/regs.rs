@@ -12,7 +12,6 @@ pub(crate) const ALL_LANES: u32 = 704;
 pub(crate) const STEP_MASK: u32 = 712;
 /// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
 pub(crate) const DUMP: u32 = 720;
-const _: () = assert!(DUMP + 4 * 16 <= ROWS);
 /// Offset of the first row.
 const ROWS: u32 = 1024;
 /// Rows behind the IR temporaries that the interpreter's own steps use: 32 for copies of the widest sources, and 12 for
@@ -25,6 +24,8 @@ const DUMP_ROWS: u32 = 4;
 /// How many registers a wave has; decides where its rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RegisterCounts {
+    /// SGPRs that are allocated, VCC and other special ones included. The special ones are there whatever the number is.
+    pub sgprs: u16,
     /// VGPRs, 1..=256.
     pub vgprs: u16,
     /// AccVGPRs, 0..=256.
@@ -32,6 +33,9 @@ pub struct RegisterCounts {
 }
 
 impl RegisterCounts {
+    /// As many SGPRs as a wave can have.
+    pub const ALL_SGPRS: u16 = 112;
+
     fn rows(self) -> u32 {
         u32::from(self.vgprs) + u32::from(self.accs) + u32::from(Row::TEMPS) + STEP_ROWS + DUMP_ROWS
     }
@@ -66,6 +70,23 @@ impl RegisterCounts {
         } else {
             true
         }
+    }
+
+    /// Whether the wave does not have such an SGPR. Other scalar cells are there always.
+    pub(crate) fn lacks(self, cell: Uni) -> bool {
+        cell < Uni::FLAT_SCRATCH && cell.0 >= self.sgprs
+    }
+
+    /// Offset of the cells that are read. An operand that begins at an SGPR that the wave does not have reads as if it
+    /// began at s0 (Vega ISA 3.6.1, 5.2; *modelled* for pairs and wider ones, as the manual speaks of single registers).
+    pub(crate) fn uniform_source(self, cell: Uni) -> u32 {
+        uni_offset(if self.lacks(cell) { Uni(0) } else { cell })
+    }
+
+    /// Offset of the cells that are written; what would go to an SGPR that the wave does not have goes nowhere (Vega ISA
+    /// 3.6.1, 5.2).
+    pub(crate) fn uniform_dest(self, cell: Uni) -> u32 {
+        if self.lacks(cell) { DUMP } else { uni_offset(cell) }
     }
 
     /// The interpreter's own row `n` as a row of the IR, where it follows the temporaries.
@@ -228,7 +249,7 @@ mod tests {
     #[test]
     fn cells_and_rows_do_not_overlap() {
         assert!(uni_offset(Uni(Uni::COUNT)) <= ALL_LANES);
-        let counts = RegisterCounts { vgprs: 8, accs: 4 };
+        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 8, accs: 4 };
         let mut regs = Registers::new(counts);
         for n in 0..Uni::COUNT {
             regs.set_uni(Uni(n), 1000 + u32::from(n));
@@ -248,12 +269,12 @@ mod tests {
 
     #[test]
     fn registers_that_the_wave_has_not_follow_the_manual() {
-        let counts = RegisterCounts { vgprs: 8, accs: 0 };
+        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 8, accs: 0 };
         assert_eq!(counts.source(Row::vgpr(8)), counts.source(Row::vgpr(0)));
         assert_eq!(counts.source_nth(Row::vgpr(7), 0), counts.source(Row::vgpr(7)));
         assert_eq!(counts.source_nth(Row::vgpr(7), 1), counts.source(Row::vgpr(0)));
         assert!(counts.has(Row::vgpr(4), 4) && !counts.has(Row::vgpr(4), 5));
-        let full = RegisterCounts { vgprs: 256, accs: 4 };
+        let full = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 4 };
         assert!(full.has(Row::vgpr(255), 1) && !full.has(Row::vgpr(255), 2));
         assert!(full.has(Row::acc(0), 4) && !full.has(Row::acc(3), 2));
         assert_eq!(counts.offset(RegisterCounts::step(3)), Some(counts.step_row(3)));

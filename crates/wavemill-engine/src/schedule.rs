@@ -28,6 +28,7 @@ use crate::control::RunControl;
 use crate::fault::{Fault, Strict};
 use crate::interp::{BlockSource, Interpreter, Surroundings, Tier};
 use crate::observe::{Events, Interests, Observer, SingleSteps};
+use crate::out_of_range::OutOfRange;
 use group::{Group, State, Watch};
 use rounds::{Rounds, Turn};
 use unstarted::{Pace, Unstarted};
@@ -205,6 +206,7 @@ fn run_grid(
                 threads,
                 tier,
                 blocks: 0,
+                out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
             },
         })),
@@ -322,6 +324,10 @@ impl Run<'_> {
                 Ok(at) => all[at].add(&c),
                 Err(at) => all.insert(at, c),
             }
+        }
+        let watched_lanes = watched.map(Interpreter::out_of_range).unwrap_or_default();
+        for out_of_range in [interp.out_of_range(), watched_lanes, looker.out_of_range()] {
+            shared.stats.out_of_range += out_of_range;
         }
         let blocks = interp.block_count() + watched.map_or(0, Interpreter::block_count);
         shared.stats.blocks = shared.stats.blocks.max(blocks);
@@ -529,7 +535,8 @@ impl Run<'_> {
         Surroundings {
             map: self.grid.map,
             lds: group.lds.ptr,
-            lds_size: self.grid.lds_size,
+            lds_size: group.lds.asked,
+            lds_allocated: group.lds.size as u32,
             scratch_size: self.grid.scratch_size,
             private: self.private,
             deterministic: self.deterministic,

@@ -13,6 +13,7 @@ use crate::control::RunControl;
 use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit, scalar_address};
 use crate::memory::MemoryMap;
 use crate::observe::{Events, SingleSteps};
+use crate::out_of_range::OutOfRange;
 
 /// What a step costs, in guest instructions of an ordinary run.
 const STEP: u64 = 16;
@@ -211,6 +212,13 @@ impl<'a> Attempt<'a> {
         self.budget = budget;
     }
 
+    /// Accesses out of range of the waves that it has moved on.
+    pub(crate) fn out_of_range(&self) -> OutOfRange {
+        let mut all = self.interp.out_of_range();
+        all += self.watching.as_ref().map(Interpreter::out_of_range).unwrap_or_default();
+        all
+    }
+
     /// What it may still cost.
     pub(crate) fn left(&self) -> u64 {
         self.budget
@@ -330,12 +338,12 @@ impl<'a> Attempt<'a> {
             return Some(self.run(wave, around, events));
         }
         let memory = self.map.bytes();
-        if !self.alone || !self.pay((2 * memory + 2 * u64::from(around.lds_size)) / BYTES) {
+        if !self.alone || !self.pay((2 * memory + 2 * u64::from(around.lds_allocated)) / BYTES) {
             return None;
         }
         let map = self.map;
         let before = *self.digest.get_or_insert_with(|| map.digest());
-        let size = around.lds_size as usize;
+        let size = around.lds_allocated as usize;
         self.lds.clear();
         // SAFETY: LDS has that many bytes, and only this thread runs waves that touch it.
         self.lds.extend_from_slice(unsafe { std::slice::from_raw_parts(around.lds, size) });

@@ -1,6 +1,6 @@
 //! Accesses through buffer resources.
 
-use crate::common::{Random, Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{Random, Setup, fault_of, inst, out_of_range, registers_after, s, tiers, v};
 use wavemill_engine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest, Tier};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 
@@ -30,12 +30,13 @@ impl Fields {
         ]
     }
 
-    /// Bytes from base + uniform offset to the dword, by the manual's formulas; `None` if it is out of range.
-    fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64) -> Option<u64> {
-        if !self.add_tid || idxen {
-            let structured = self.stride != 0 && (idxen || self.swizzle);
-            let inside =
-                if structured { index < self.records.into() } else { offset + size <= self.records.into() };
+    /// Bytes from base + uniform offset to the dword, by the manual's formulas (Vega ISA 8.1.5); `None` if it is out of range
+    /// by what hardware does (rocm-systems pull request 10928).
+    fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64, uniform: u64) -> Option<u64> {
+        if !self.add_tid {
+            let structured = self.stride != 0 && idxen;
+            let end = uniform + offset + size;
+            let inside = if structured { index < self.records.into() } else { end <= self.records.into() };
             if !inside {
                 return None;
             }
@@ -122,11 +123,13 @@ impl Trial {
         let index = index + if self.fields.add_tid { lane as u64 } else { 0 };
         let offset = if self.addr.offen { u64::from(self.offset[lane]) } else { 0 };
         let offset = offset + u64::from(self.imm) + at;
-        self.fields.displacement(self.addr.idxen, index, offset, size)?;
+        let uniform = u64::from(self.soffset);
+        self.fields.displacement(self.addr.idxen, index, offset, size, uniform)?;
         // Nothing is rounded down: each byte is where it belongs, in swizzled buffers maybe in another element.
         Some(std::array::from_fn(|byte| {
-            let d = self.fields.displacement(self.addr.idxen, index, offset + byte as u64, 0).unwrap_or(0);
-            (self.fields.base + u64::from(self.soffset) + d - buffer) as usize
+            let at = offset + byte as u64;
+            let d = self.fields.displacement(self.addr.idxen, index, at, 0, uniform).unwrap_or(0);
+            (self.fields.base + uniform + d - buffer) as usize
         }))
     }
 
@@ -376,5 +379,45 @@ fn private_memory_of_others_is_out_of_reach() {
         let mut all = vec![0; 64 * slot as usize];
         memory.read(private, &mut all).unwrap();
         assert!(all[slot as usize..].iter().all(|byte| *byte == 0), "{tier}: private memory of other waves");
+    }
+}
+
+/// Every lane of which a part is out of range counts once, and a scalar load is one access.
+#[test]
+fn accesses_out_of_range_count() {
+    let memory = GuestMemory::default();
+    let (base, _) = filled(&memory);
+    let lanes = std::array::from_fn(|lane| 4 * lane as u32);
+    for tier in tiers() {
+        let count = |op: Op, records: u32, exec: u64| {
+            let mut setup = Setup::one_wave(exec);
+            with_resource(&mut setup, Fields { base, records, ..Fields::default() }, 16);
+            setup.rows = vec![(Row::vgpr(0), lanes)];
+            let dst = if matches!(op, Op::BufferStore(..)) { Operand::None } else { v(8) };
+            let one = inst(op, dst, &[v(0), s(4), s(8), v(12)], Attrs::default());
+            let found = out_of_range(&[one, one], &setup, &memory, tier);
+            assert_eq!(found.all_lds(), 0);
+            found.buffer
+        };
+        let addr = BufferAddr { offen: true, idxen: false };
+        let add = Op::BufferAtomic(AtomicOp::Add, Width::W32, addr);
+        // The last lane's dword ends at byte 272.
+        for op in [Op::BufferLoad(MemType::Dwords(1), addr), Op::BufferStore(MemType::Dwords(1), addr), add] {
+            assert_eq!(count(op, 272, !0), 0, "{op:?} on {tier}");
+            assert_eq!(count(op, 271, !0), 2, "{op:?} on {tier}");
+            assert_eq!(count(op, 271, !0 >> 1), 0, "{op:?} on {tier}");
+            assert_eq!(count(op, 0, !0), 128, "{op:?} on {tier}");
+        }
+        for op in [Op::BufferLoad(MemType::Dwords(4), addr), Op::BufferStore(MemType::Dwords(4), addr)] {
+            assert_eq!(count(op, 284, !0), 0, "{op:?} on {tier}");
+            assert_eq!(count(op, 276, !0), 4, "{op:?} on {tier}");
+        }
+        let scalar = |records: u32| {
+            let mut setup = Setup::one_wave(!0);
+            with_resource(&mut setup, Fields { base, records, ..Fields::default() }, 16);
+            let load = inst(Op::ScalarBufferLoad(4), s(12), &[s(4), s(8)], Attrs::default());
+            out_of_range(&[load], &setup, &memory, tier).buffer
+        };
+        assert_eq!([scalar(32), scalar(31), scalar(0)], [0, 1, 1], "{tier}");
     }
 }

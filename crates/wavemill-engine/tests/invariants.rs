@@ -184,6 +184,7 @@ fn waves_that_spin_do_not_keep_others_from_running() {
                 waves_per_group: waves,
                 registers: COUNTS,
                 lds_size: 256,
+                lds_granule: 0,
                 scratch_size: 0,
                 entry: SPIN,
                 mode: 0,

@@ -1,8 +1,8 @@
 //! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every tier.
 
-use crate::common::{Random, Setup, inst, registers_after, tiers, v};
-use wavemill_engine::GuestMemory;
-use wavemill_ir::{Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space};
+use crate::common::{Random, Setup, inst, out_of_range, registers_after, s, tiers, v};
+use wavemill_engine::{GuestMemory, LDS_APERTURE, OutOfRange};
+use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Uni, Width};
 
 /// Bytes of LDS; no power of two.
 const SIZE: u32 = 3000;
@@ -143,4 +143,101 @@ fn loads_and_stores_in_every_pattern() {
 /// What a row starts with.
 fn setup_row(setup: &Setup, n: u16) -> [u32; 64] {
     setup.rows.iter().rev().find(|(row, _)| *row == Row::vgpr(n)).map_or([0; 64], |(_, lanes)| *lanes)
+}
+
+/// LDS is allocated in granules (Vega ISA 3.6.5): what lies between the bytes that the workgroup asked for and the end of the
+/// last granule is there, and what lies behind is not (Vega ISA 3.6.1). Both are counted, lane by lane.
+#[test]
+fn the_rest_of_a_granule_is_there() {
+    const ASKED: u32 = 516;
+    let guest = GuestMemory::default();
+    let sizes = [MemType::U8, MemType::U16, MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4)];
+    for (granule, end) in [(0, 516), (512, 1024), (1280, 1280)] {
+        for ty in sizes {
+            let size = ty.bytes();
+            // Six lanes in what was asked for, six around the end of that and six around the end of the granule.
+            let at = |lane: u32| match lane {
+                0..6 => 16 * lane,
+                6..12 => (ASKED - 3 * size + size * (lane - 6)) & !3,
+                _ => (end - 3 * size + size * (lane - 12)).next_multiple_of(4.min(size)),
+            };
+            let addresses: [u32; 64] = std::array::from_fn(|lane| at(lane as u32));
+            let data: [[u32; 64]; 4] =
+                std::array::from_fn(|k| std::array::from_fn(|lane| (9 * lane + k + 1) as u32));
+            let mut setup = Setup { lds_size: ASKED, lds_granule: granule, ..Setup::one_wave(0x3ffff) };
+            setup.rows = vec![(Row::vgpr(0), addresses)];
+            setup.rows.extend((4..).zip(data).map(|(n, row)| (Row::vgpr(n), row)));
+            let high = [(LDS_APERTURE >> 32) as u32; 64];
+            setup.rows.push((Row::vgpr(1), high));
+            let counted = |space: Space| {
+                let src = [v(0), Operand::None, v(4)];
+                let store = memory(Op::Store(space, ty), Operand::None, src, 0, LaneMask::Exec);
+                let load = memory(
+                    Op::Load(space, ty),
+                    v(8),
+                    [v(0), Operand::None, Operand::None],
+                    0,
+                    LaneMask::Exec,
+                );
+                [store, load]
+            };
+            for (tier, space) in
+                tiers().into_iter().flat_map(|tier| [(tier, Space::Lds), (tier, Space::Flat)])
+            {
+                // One lane at a time: where it may, each reads what it stored.
+                for lane in 0..18 {
+                    let alone = Setup { exec: 1 << lane, ..setup.clone() };
+                    let after = registers_after(&counted(space), &alone, &guest, tier);
+                    let inside = addresses[lane] + size <= end;
+                    for (k, row) in data.iter().enumerate().take(usize::from(ty.dwords())) {
+                        let expected = if inside { row[lane] } else { 0 };
+                        assert_eq!(
+                            after.vgprs[8 + k][lane],
+                            expected,
+                            "{ty:?} at {} of {end} on {tier}",
+                            addresses[lane]
+                        );
+                    }
+                }
+                let found = out_of_range(&counted(space), &setup, &guest, tier);
+                let lanes = |wanted: &dyn Fn(u32) -> bool| {
+                    addresses[..18].iter().filter(|at| wanted(**at + size)).count() as u64
+                };
+                let expected = OutOfRange {
+                    lds: 2 * lanes(&|behind| behind > end),
+                    lds_granule: 2 * lanes(&|behind| behind > ASKED && behind <= end),
+                    buffer: 0,
+                };
+                assert_eq!(found, expected, "{ty:?} in granules of {granule} on {tier}");
+            }
+        }
+    }
+}
+
+/// Atomics, the counter of an append and elements by M0 count, too; without LDS there is no granule.
+#[test]
+fn other_accesses_behind_the_end_count() {
+    let guest = GuestMemory::default();
+    for tier in tiers() {
+        for (asked, granule, there) in [(4, 512, true), (4, 0, false), (0, 512, false)] {
+            let mut setup = Setup { lds_size: asked, lds_granule: granule, ..Setup::one_wave(0b111) };
+            setup.rows = vec![(Row::vgpr(0), [508; 64]), (Row::vgpr(1), [5; 64])];
+            setup.cells = vec![(Uni::M0, 508 | 2 << 16)];
+            let swap = Op::Atomic(AtomicOp::Add, Space::Lds, Width::W32);
+            let attrs = Attrs::default();
+            let insts = [
+                inst(swap, v(2), &[v(0), Operand::None, v(1)], attrs),
+                inst(Op::LdsAppend(true), v(3), &[], attrs),
+                inst(Op::LdsDirect, s(9), &[], attrs),
+            ];
+            let after = registers_after(&insts, &setup, &guest, tier);
+            let seen = (after.vgprs[2][..3].to_vec(), after.vgprs[3][0], after.scalars[9]);
+            // Three lanes add 5, and the counter goes up by the three of them.
+            let expected = if there { (vec![0, 5, 10], 15, 18) } else { (vec![0; 3], 0, 0) };
+            assert_eq!(seen, expected, "{asked} bytes in granules of {granule} on {tier}");
+            let found = out_of_range(&insts, &setup, &guest, tier);
+            let (lds, lds_granule) = if there { (0, 5) } else { (5, 0) };
+            assert_eq!(found, OutOfRange { lds, lds_granule, buffer: 0 }, "{asked} in {granule} on {tier}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use wavemill_ir::{
 };
 
 const START: u64 = 0x1000;
-const COUNTS: RegisterCounts = RegisterCounts { vgprs: 16, accs: 4 };
+const COUNTS: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 16, accs: 4 };
 const LDS: u32 = 256;
 const SCRATCH: u32 = 16;
 
@@ -199,6 +199,7 @@ fn run_program(
         waves_per_group: waves,
         registers: COUNTS,
         lds_size: LDS,
+        lds_granule: 0,
         scratch_size: SCRATCH,
         entry: START,
         mode: 0,
@@ -637,6 +638,7 @@ fn forks(map: &MemoryMap, workgroups: u32, resident: u32) -> Grid<'_> {
         waves_per_group: 4,
         registers: COUNTS,
         lds_size: 0,
+        lds_granule: 0,
         scratch_size: 0,
         entry: START,
         mode: 0,

@@ -203,6 +203,18 @@ fn buffer_resources() {
             refused(&fault(&wide, &setup(0, 256), &memory, tier, Strict { lds: true, buffers: false })),
             None
         );
+        // The scalar offset counts (rocm-systems pull request 10928), and the report counts from the base.
+        let src = [v(1), s(4), s(8)];
+        let behind = [inst(Op::BufferLoad(MemType::Dwords(1), by_offset), v(4), &src, Attrs::default())];
+        let with_scalar = |records| {
+            let mut setup = setup(0, records);
+            setup.cells.push((Uni(8), 8));
+            setup
+        };
+        assert_eq!(refused(&fault(&behind, &with_scalar(264), &memory, tier, buffers)), None);
+        let found = refused(&fault(&behind, &with_scalar(256), &memory, tier, buffers));
+        let range = FaultSpace::Buffer(BufferRange::Bytes(256));
+        assert_eq!(found, Some((Access::Load, range, 4, vec![(62, 256), (63, 260)])), "{tier}");
         // Records: lane i has index 4 i.
         let by_index = BufferAddr { offen: false, idxen: true };
         let src = [v(1), s(4), Operand::None, v(2)];

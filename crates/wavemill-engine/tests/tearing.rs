@@ -249,6 +249,7 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
         waves_per_group: 1,
         registers: COUNTS,
         lds_size: 0,
+        lds_granule: 0,
         scratch_size: 0,
         entry: ENTRY,
         mode: 0,

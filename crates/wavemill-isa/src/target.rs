@@ -60,6 +60,14 @@ impl Target {
         }
     }
 
+    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them (Vega ISA 3.6.5, CDNA4 ISA 3.6.5).
+    pub const fn lds_granule(self) -> u32 {
+        match self {
+            Target::Gfx950 => 1280,
+            _ => 512,
+        }
+    }
+
     /// Whether the target has accumulation VGPRs at all (CDNA 1 and later).
     pub const fn has_accvgprs(self) -> bool {
         TargetSet::from_first(Target::Gfx908).contains(self)

@@ -59,6 +59,10 @@ pub struct LaunchStats {
     pub work_items: u64,
     /// Workgroups that were resident at once, at most.
     pub resident: u32,
+    /// Bytes of LDS that each workgroup asked for, dynamic ones included.
+    pub lds_size: u32,
+    /// Bytes of LDS that it had, as the chip allocates them.
+    pub lds_allocated: u32,
     /// Kinds of the executed instructions, if the options asked to count blocks.
     pub mix: Option<InstructionMix>,
     /// How exact the meanings of the executed instructions are, if the options asked to count blocks.
@@ -532,6 +536,7 @@ impl<'a> Launch<'a> {
             waves_per_group: waves,
             registers,
             lds_size: lds,
+            lds_granule: device.target.lds_granule(),
             scratch_size: private,
             entry: self.kernel.entry() + skip,
             mode: initial_mode(d),
@@ -574,6 +579,8 @@ impl<'a> Launch<'a> {
                     workgroups,
                     work_items: geometry.global_size.iter().product(),
                     resident,
+                    lds_size: lds,
+                    lds_allocated: lds.next_multiple_of(device.target.lds_granule()),
                     mix,
                     fidelity,
                     operations,
@@ -615,7 +622,8 @@ impl<'a> Launch<'a> {
                 (split, r.vgprs - split)
             }
         };
-        Ok(RegisterCounts { vgprs: vgprs.clamp(1, 256) as u16, accs: accs.min(256) as u16 })
+        let sgprs = r.sgprs.min(RegisterCounts::ALL_SGPRS.into()) as u16;
+        Ok(RegisterCounts { sgprs, vgprs: vgprs.clamp(1, 256) as u16, accs: accs.min(256) as u16 })
     }
 
     /// The AQL dispatch packet (HSA Runtime Specification, `hsa_kernel_dispatch_packet_t`).
@@ -654,6 +662,7 @@ fn on_chip(device: &Arc<DeviceInner>, registers: RegisterCounts, waves: u32, lds
         + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
     let waves_per_simd = (chip.vgprs_per_simd() / vgprs.max(1)).clamp(1, chip.waves_per_simd());
     let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
-    let by_lds = chip.lds().checked_div(lds).map_or(u32::MAX, |n| n.max(1));
+    let allocated = lds.next_multiple_of(device.target.lds_granule());
+    let by_lds = chip.lds().checked_div(allocated).map_or(u32::MAX, |n| n.max(1));
     u64::from(by_waves.min(by_lds)) * u64::from(chip.compute_units)
 }

@@ -62,8 +62,8 @@ pub use stall::StallReport;
 pub use wavemill_engine::{
     Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
     FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MAX_THREADS, MemoryAccess, MemoryKind,
-    Nearest, Neighbour, Neighbours, Observer, Piece, Place, Registers, RowChange, RunControl, RunOptions,
-    RunStats, Spin, Strict, Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
+    Nearest, Neighbour, Neighbours, Observer, OutOfRange, Piece, Place, Registers, RowChange, RunControl,
+    RunOptions, RunStats, Spin, Strict, Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
 };
 pub use wavemill_ir as ir;
 pub use wavemill_isa::gcn::{Fidelity, Format};

@@ -368,6 +368,29 @@ pub(super) fn aperture<const SPACE: u8>(address: u64) -> (bool, bool) {
     }
 }
 
+/// Whether an access of `size` bytes stays in the LDS that the workgroup has. Out of range loads read 0, and stores are dropped
+/// (Vega ISA 3.6.1). Counts accesses that leave what the workgroup asked for.
+///
+/// *Modelled*: LDS is allocated in granules (Vega ISA 3.6.5), and no manual says that the hardware knows a finer limit. So what
+/// lies between the bytes that the workgroup asked for and the end of the last granule can be read and written.
+#[inline(always)]
+pub(super) unsafe fn is_in_lds(ctx: *mut Ctx, offset: u64, size: u32) -> bool {
+    #[cold]
+    #[inline(never)]
+    unsafe fn behind(ctx: *mut Ctx, end: u64) -> bool {
+        // SAFETY: the context is valid.
+        unsafe {
+            let has = end <= u64::from((*ctx).lds_allocated);
+            let counts = &mut (*ctx).out_of_range;
+            *(if has { &mut counts.lds_granule } else { &mut counts.lds }) += 1;
+            has
+        }
+    }
+    let end = offset.saturating_add(u64::from(size));
+    // SAFETY: as above.
+    unsafe { end <= u64::from((*ctx).lds_size) || behind(ctx, end) }
+}
+
 /// Resolves one lane's access of `size` bytes.
 #[inline(always)]
 unsafe fn resolve_lane<const SPACE: u8>(
@@ -384,8 +407,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
         let (lds, private) = aperture::<SPACE>(address);
         if lds {
             let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
-            // Out of range: loads read 0, stores are dropped (Vega ISA 3.6.4).
-            if offset.checked_add(u64::from(size)).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
+            if !is_in_lds(ctx, offset, size) {
                 return Ok(sink.lane());
             }
             return Ok(LanePtr {

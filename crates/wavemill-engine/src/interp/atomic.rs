@@ -9,7 +9,9 @@ use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
 
 use super::Tier;
-use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, is_row, lane_address, refuse, resolve, space, span};
+use super::address::{
+    ALIGNED, LanePtr, NOWHERE, Sink, is_in_lds, is_row, lane_address, refuse, resolve, space, span,
+};
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
@@ -517,7 +519,7 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
         }
         let at = counter(ctx, op);
         let mut old = 0;
-        if at.checked_add(4).is_some_and(|end| end <= u64::from((*ctx).lds_size)) {
+        if is_in_lds(ctx, at, 4) {
             let p = (*ctx).lds.add(at as usize);
             old = raw::load_u32(p);
             let n = mask.count_ones();
@@ -570,7 +572,8 @@ unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (at, ty, bytes) = element(ctx);
         let mut value = 0;
-        if at + bytes <= (*ctx).lds_size {
+        // Of a reserved type nothing is read.
+        if bytes > 0 && is_in_lds(ctx, at.into(), bytes) {
             for n in 0..bytes {
                 value |= u32::from(raw::load_u8((*ctx).lds.add((at + n) as usize))) << (8 * n);
             }

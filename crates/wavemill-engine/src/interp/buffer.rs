@@ -3,6 +3,11 @@
 //! The resource is four uniform cells; each lane's offset and index are checked against it dword by dword: a load out
 //! of range reads 0, a store or atomic out of range does nothing. What is in range must also lie in an allocation, or
 //! the access faults.
+//!
+//! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of the access out of the
+//! range check. AMD's emulator counts both since it was compared with gfx950 (rocm-systems pull request 10928, for CDNA1
+//! to CDNA4), as LLVM (llvm-project pull request 169230) and rocMLIR (issue 678) say of the hardware. gfx906 does the
+//! same here: nothing is known against it.
 
 use wavemill_ir::{BufferAddr, MemType, Width};
 
@@ -29,7 +34,7 @@ const ELEMENT: u64 = 4;
 enum Range {
     /// They are not: private memory.
     Unchecked,
-    /// The end of each component against the number of bytes.
+    /// The end of each component against the number of bytes behind the uniform offset.
     Bytes(u64),
     /// The index against the number of records.
     Records(u64),
@@ -40,6 +45,10 @@ enum Range {
 struct Resource {
     /// Base and uniform offset.
     base: u64,
+    /// The uniform offset alone.
+    uniform: u64,
+    /// Bytes or records, as the resource has them.
+    records: u64,
     stride: u64,
     /// Lanes of a stripe, if the buffer is swizzled.
     swizzle: Option<u8>,
@@ -51,28 +60,32 @@ struct Resource {
 }
 
 impl Resource {
-    /// Decodes the four dwords for an access with or without an index.
-    fn decode(words: [u32; 4], idxen: bool) -> Resource {
+    /// Decodes the four dwords for an access with or without an index, with a uniform offset.
+    ///
+    /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the index only where the
+    /// instruction has one and the resource a stride. The manual leaves the combinations undefined that are neither private
+    /// memory nor raw nor structured.
+    fn decode(words: [u32; 4], idxen: bool, uniform: u32) -> Resource {
+        let uniform = u64::from(uniform);
         let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
         let add_lane = words[3] >> 23 & 1 != 0;
         let swizzled = words[1] >> 31 != 0;
         let mut stride = u64::from(words[1] >> 16 & 0x3fff);
         let records = u64::from(words[2]);
-        // Without an index the range of private memory is not checked; combinations that the manual leaves undefined
-        // count as raw without a stride and as structured with one.
-        let range = if add_lane && !idxen {
+        let range = if add_lane {
             Range::Unchecked
-        } else if stride == 0 || (!idxen && !swizzled) {
-            Range::Bytes(records)
-        } else {
+        } else if idxen && stride != 0 {
             Range::Records(records)
+        } else {
+            Range::Bytes(records.saturating_sub(uniform))
         };
         if add_lane {
             // The data format field holds more bits of the stride.
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
         let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
-        Resource { base, stride, swizzle, add_lane, range, private: false }
+        let base = base.wrapping_add(uniform);
+        Resource { base, uniform, records, stride, swizzle, add_lane, range, private: false }
     }
 
     /// Address of a component of `size` bytes; `None` if it is out of range.
@@ -112,11 +125,9 @@ unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resourc
     // SAFETY: the contract of handlers: the source is four uniform cells.
     unsafe {
         let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
-        let mut r = Resource::decode([0, 1, 2, 3].map(|n| cells.add(n).read()), IDXEN);
-        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
-        if !is_absent(op, 2) {
-            r.base = r.base.wrapping_add(u64::from(scalar32(ctx, op, 2)));
-        }
+        let uniform = if is_absent(op, 2) { 0 } else { scalar32(ctx, op, 2) };
+        let mut r = Resource::decode([0, 1, 2, 3].map(|n| cells.add(n).read()), IDXEN, uniform);
+        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base.wrapping_sub(r.uniform));
         r
     }
 }
@@ -169,6 +180,15 @@ unsafe fn host(
     }
 }
 
+/// Counts the lanes whose access is out of range, at least in part.
+#[inline(always)]
+unsafe fn note(ctx: *mut Ctx, lanes: u64) {
+    if lanes != 0 {
+        // SAFETY: the context is valid.
+        unsafe { (*ctx).out_of_range.buffer += u64::from(lanes.count_ones()) };
+    }
+}
+
 /// Host memory of the components of all lanes; null where they are out of range.
 type Components<const N: usize> = [[*mut u8; N]; LANES];
 
@@ -185,23 +205,26 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     // SAFETY: the contract of handlers.
     unsafe {
         let r = resource::<IDXEN>(ctx, op);
-        let mut refused = None;
+        let (mut refused, mut out_of_range) = (None, 0);
         for_lanes(lane_mask(ctx, op), |lane| {
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
             for (k, p) in lanes[lane].iter_mut().enumerate() {
                 *p = std::ptr::null_mut();
                 let offset = offset + u64::from(size) * k as u64;
-                if let Some(address) = r.address(index, offset, u64::from(size)) {
-                    match host(ctx, op, &r, address, u64::from(size), access) {
-                        Ok(host) => *p = host,
-                        Err((at, space)) => {
-                            refuse(ctx, &mut refused, lane, at, space);
-                            break;
-                        }
+                let Some(address) = r.address(index, offset, u64::from(size)) else {
+                    out_of_range |= 1 << lane;
+                    continue;
+                };
+                match host(ctx, op, &r, address, u64::from(size), access) {
+                    Ok(host) => *p = host,
+                    Err((at, space)) => {
+                        refuse(ctx, &mut refused, lane, at, space);
+                        break;
                     }
                 }
             }
         });
+        note(ctx, out_of_range);
         if let Some(space) = refused {
             leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
             return false;
@@ -285,12 +308,13 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
     unsafe {
         let r = resource::<IDXEN>(ctx, op);
         let mut places = [[std::ptr::null_mut(); 16]; LANES];
-        let mut refused = None;
+        let (mut refused, mut out_of_range) = (None, 0);
         for_lanes(lane_mask(ctx, op), |lane| {
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
             for at in 0..size * n {
                 let component = offset + u64::from(at / size * size);
                 if r.address(index, component, u64::from(size)).is_none() {
+                    out_of_range |= 1 << lane;
                     continue;
                 }
                 if let Some(address) = r.address(index, offset + u64::from(at), 1) {
@@ -304,6 +328,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
                 }
             }
         });
+        note(ctx, out_of_range);
         if let Some(space) = refused {
             leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: 1 });
             return false;
@@ -613,7 +638,8 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
         let r = resource::<IDXEN>(ctx, op);
         let range = match r.range {
             Range::Unchecked => return HostOp::next(op),
-            Range::Bytes(n) => BufferRange::Bytes(n),
+            // What is left behind the uniform offset does not say how many there are.
+            Range::Bytes(_) => BufferRange::Bytes(r.records),
             Range::Records(n) => BufferRange::Records(n),
         };
         let mut refused = None;
@@ -622,7 +648,7 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
             let at = |k: u32| offset + u64::from(size * k);
             let outside = |k: &u32| r.address(index, at(*k), u64::from(size)).is_none();
             if let Some(k) = (0..count).find(outside) {
-                let place = if matches!(range, BufferRange::Bytes(_)) { at(k) } else { index };
+                let place = if matches!(range, BufferRange::Bytes(_)) { r.uniform + at(k) } else { index };
                 refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
             }
         });

@@ -6,6 +6,7 @@
 
 mod end;
 mod probes;
+mod sgprs;
 mod sources;
 mod vector;
 
@@ -21,6 +22,7 @@ use super::{Tier, atomic, buffer, compare, control, lane, mem, scalar, smem, sta
 use crate::fault::Strict;
 use crate::observe::Interests;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
+use sgprs::lacking_result;
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -63,6 +65,8 @@ struct Compiler<'a> {
     pc: u64,
     /// Rows of the interpreter that the operation uses already.
     step_rows: u32,
+    /// The first SGPR of a result of the guest instruction that the wave has not.
+    dropped_result: Option<Uni>,
     /// Whether something in the operation goes lane by lane through scalar code.
     opaque: bool,
     /// What somebody wants to know of waves that run the block.
@@ -125,7 +129,8 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
         let end = is_last.then_some(block.terminator);
         let site = c.site(guest, end);
         c.probe_before(site);
-        if guest.iter().all(|inst| c.has_results(inst)) {
+        if guest.iter().all(|inst| c.has_results(inst)) && !c.is_nullified(guest) {
+            c.dropped_result = None;
             let mark = c.ops.len();
             let failed = c.checks(guest).is_err()
                 || guest.iter().enumerate().any(|(index, inst)| c.operation(inst, index, site).is_err());
@@ -179,6 +184,7 @@ impl<'a> Compiler<'a> {
             infos: Vec::new(),
             pc: block.start,
             step_rows: 0,
+            dropped_result: None,
             opaque: false,
             interests,
             sites: Vec::new(),
@@ -208,7 +214,8 @@ impl<'a> Compiler<'a> {
     fn source(&self, op: &mut HostOp, i: usize, operand: Operand) {
         op.src[i] = match operand {
             Operand::None => ABSENT,
-            Operand::Uni(u) => UNIFORM | uni_offset(u),
+            Operand::Uni(u) if self.dropped_result == Some(u) => UNIFORM | DUMP,
+            Operand::Uni(u) => UNIFORM | self.counts.uniform_source(u),
             Operand::Row(r) => self.counts.source(r),
             Operand::Const(k) => {
                 op.k[i] = k;
@@ -219,7 +226,7 @@ impl<'a> Compiler<'a> {
 
     fn dest(&self, operand: Operand) -> u32 {
         match operand {
-            Operand::Uni(u) => uni_offset(u),
+            Operand::Uni(u) => self.counts.uniform_dest(u),
             Operand::Row(r) => self.counts.dest(r),
             Operand::None | Operand::Const(_) => DUMP,
         }
@@ -271,7 +278,10 @@ impl<'a> Compiler<'a> {
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
         self.probe_operation(&inst, index, site);
-        self.inst(&inst)
+        self.inst(&inst)?;
+        // Later operations of the guest instruction find it all the same.
+        self.dropped_result = lacking_result(&inst, self.counts).or(self.dropped_result);
+        Ok(())
     }
 
     /// The checks of a strict run in front of a guest instruction: of that nothing has taken effect when one of its
@@ -353,8 +363,21 @@ impl<'a> Compiler<'a> {
             Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n))),
             Op::ScalarBufferLoad(n) => self.ops.push(self.plain(inst, smem::buffer_load_handler(n))),
             Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
-            Op::MoveRelSource(w) => self.ops.push(self.plain(inst, smem::move_rel_source(w))),
-            Op::MoveRelDest(w) => self.ops.push(self.plain(inst, smem::move_rel_dest(w))),
+            Op::MoveRelSource(w) => {
+                let mut h = self.plain(inst, smem::move_rel_source(w));
+                // Whether the wave has what the index leads to, shows when it runs.
+                if let Operand::Uni(base) = inst.src[0] {
+                    h.src[0] = UNIFORM | uni_offset(base);
+                }
+                self.ops.push(h);
+            }
+            Op::MoveRelDest(w) => {
+                let mut h = self.plain(inst, smem::move_rel_dest(w));
+                if let Operand::Uni(base) = inst.dst[0] {
+                    h.dst = uni_offset(base);
+                }
+                self.ops.push(h);
+            }
             Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
             Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
             Op::Atomic(op, s, w) => {

@@ -25,7 +25,7 @@ pub struct OperationCost {
 #[must_use]
 pub fn operation_costs(block: &Block, tier: Tier) -> Vec<OperationCost> {
     let tier = if tier.is_available() { tier } else { Tier::Portable };
-    compile::costs(block, tier, RegisterCounts { vgprs: 256, accs: 256 })
+    compile::costs(block, tier, RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 256 })
 }
 
 /// Whether all handlers of the operation go lane by lane, whatever its attributes are.

@@ -10,6 +10,7 @@ use super::probe::Site;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::MemoryMap;
 use crate::observe::Events;
+use crate::out_of_range::OutOfRange;
 use crate::regs::{ROW_BYTES, Registers};
 
 /// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
@@ -187,8 +188,10 @@ pub(super) struct Ctx {
     pub budget: i64,
     /// LDS of its workgroup.
     pub lds: *mut u8,
-    /// Bytes of LDS.
+    /// Bytes of LDS that the workgroup asked for.
     pub lds_size: u32,
+    /// Bytes of LDS that it has: up to the end of the last granule.
+    pub lds_allocated: u32,
     /// Bytes of private memory per lane.
     pub scratch_size: u32,
     /// The same as an allocation, for buffer resources that point there.
@@ -199,6 +202,8 @@ pub(super) struct Ctx {
     pub exit: Exit,
     /// Lanes of a refused access with their addresses.
     pub refused: Vec<(u8, u64)>,
+    /// Accesses that left LDS or the range of a buffer resource.
+    pub out_of_range: OutOfRange,
     /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
     pub unordered_store: bool,
     /// Status registers.

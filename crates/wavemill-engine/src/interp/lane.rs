@@ -216,7 +216,7 @@ unsafe fn index(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64, impl Fn(u64) -> Op
         let index = if m0 >> ((*op).imm & 31) & 1 != 0 { m0 & 0xff } else { 0 };
         let [base, rows, vgprs, _] = (*op).k;
         // Where VGPRs are does not depend on the number of AccVGPRs.
-        let counts = RegisterCounts { vgprs: vgprs as u16, accs: 0 };
+        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: vgprs as u16, accs: 0 };
         let offset = move |n: u64| {
             let row = (n < vgprs).then_some(wavemill_ir::Row::vgpr(n as u16))?;
             counts.offset(row).map(|offset| offset as usize)

@@ -37,6 +37,7 @@ use wavemill_ir::{Block, FaultKind, MODE_KEY, Uni};
 use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Strict};
 use crate::memory::{MemoryMap, Nearest};
 use crate::observe::{Events, Interests};
+use crate::out_of_range::OutOfRange;
 use crate::regs::{RegisterCounts, Registers};
 use compile::{Code, Purpose, compile};
 use hostop::{Ctx, Exit, Status};
@@ -219,6 +220,7 @@ pub(crate) struct Surroundings<'a> {
     pub map: &'a MemoryMap,
     pub lds: *mut u8,
     pub lds_size: u32,
+    pub lds_allocated: u32,
     pub scratch_size: u32,
     /// Private memory of all resident waves: guest addresses from the first byte to behind the last one.
     pub private: (u64, u64),
@@ -261,6 +263,8 @@ pub(crate) struct Interpreter<'a> {
     compiled: usize,
     /// Counts of blocks that were dropped.
     counted: HashMap<(u64, u32), BlockCount>,
+    /// Accesses out of range of all waves that it ran.
+    out_of_range: OutOfRange,
 }
 
 impl fmt::Debug for Interpreter<'_> {
@@ -291,6 +295,7 @@ impl<'a> Interpreter<'a> {
             dropped: 0,
             compiled: 0,
             counted: HashMap::new(),
+            out_of_range: OutOfRange::default(),
         }
     }
 
@@ -298,6 +303,11 @@ impl<'a> Interpreter<'a> {
     pub(crate) fn strict(mut self, strict: Strict) -> Self {
         self.purpose.strict = strict;
         self
+    }
+
+    /// Accesses out of range of all waves that it has run.
+    pub(crate) fn out_of_range(&self) -> OutOfRange {
+        self.out_of_range
     }
 
     /// Number of blocks compiled.
@@ -383,18 +393,21 @@ impl<'a> Interpreter<'a> {
             budget,
             lds: around.lds,
             lds_size: around.lds_size,
+            lds_allocated: around.lds_allocated,
             scratch_size: around.scratch_size,
             private: hostop::PrivateMemory { all: around.private, own: wave.private },
             map: around.map,
             exit: Exit::End,
             refused: Vec::new(),
+            out_of_range: OutOfRange::default(),
             unordered_store: true,
             status: Status {
                 mode: wave.mode,
                 trapsts: wave.trapsts,
                 hw_id: wave.hw_id,
                 deterministic: around.deterministic,
-                lds_alloc: around.lds_size.div_ceil(256) << 12,
+                // LDS_SIZE in units of 64 dwords (Vega ISA 5.8, CDNA4 ISA 5.8).
+                lds_alloc: around.lds_allocated.div_ceil(256) << 12,
                 gpr_alloc: u32::from(self.purpose.counts.vgprs.saturating_sub(1) / 4) << 8,
                 retired_base: wave.retired as i64 + budget,
                 ..Status::default()
@@ -500,6 +513,7 @@ impl<'a> Interpreter<'a> {
         wave.mode = ctx.status.mode;
         wave.trapsts = ctx.status.trapsts;
         wave.retired += (budget - ctx.budget).max(0) as u64;
+        self.out_of_range += ctx.out_of_range;
         exit
     }
 }
@@ -549,7 +563,7 @@ mod tests {
 
     use super::*;
 
-    const COUNTS: RegisterCounts = RegisterCounts { vgprs: 1, accs: 0 };
+    const COUNTS: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 1, accs: 0 };
 
     /// A ring of blocks, each of which adds the generation to s0; a block that invalidates code starts a new generation.
     struct Ring {
@@ -589,6 +603,7 @@ mod tests {
             map: &map,
             lds,
             lds_size: 0,
+            lds_allocated: 0,
             scratch_size: 0,
             private: (0, 0),
             deterministic: true,

@@ -129,6 +129,7 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
             }
             raw::load_dwords(p, &mut data[..within as usize]);
         }
+        (*ctx).out_of_range.buffer += u64::from(within < N as u64);
         write_data(ctx, op, &data);
         HostOp::next(op)
     }
@@ -201,14 +202,17 @@ pub(super) fn store_handler(n: u8) -> Handler {
 /// VCC, the trap registers, M0, and EXEC, and what is behind them.
 const REGISTERS: [u32; 8] = [0, 102, 104, 106, 108, 124, 126, 128];
 
-/// The cell M0 places behind `cell`, if `N` cells from there on are in the same kind of register. Pairs may start at odd
-/// cells (*modelled*: the manual wants them even).
+/// The cell M0 places behind `cell`, if `N` cells from there on are in the same kind of register, and the wave has them. Pairs
+/// may start at odd cells (*modelled*: the manual wants them even).
 unsafe fn indexed<const N: u32>(ctx: *mut Ctx, cell: u32) -> Option<u32> {
     // SAFETY: inside the register file.
     let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
     let index = (cell / 4).wrapping_add(m0);
     let kind = REGISTERS.windows(2).find(|k| (k[0]..k[1]).contains(&(cell / 4)))?;
-    (index >= kind[0] && index < kind[1] && kind[1] - index >= N).then(|| 4 * index)
+    // SAFETY: the context has the registers of the wave.
+    let sgprs = u32::from(unsafe { (*(*ctx).registers).counts() }.sgprs);
+    let end = if kind[0] == 0 { kind[1].min(sgprs) } else { kind[1] };
+    (index >= kind[0] && index < end && end - index >= N).then(|| 4 * index)
 }
 
 unsafe fn move_source<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {

@@ -7,6 +7,7 @@ use crate::control::RunControl;
 use crate::fault::{Fault, Strict};
 use crate::interp::{BlockCount, BlockSource, Tier};
 use crate::memory::MemoryMap;
+use crate::out_of_range::OutOfRange;
 use crate::regs::{RegisterCounts, Registers};
 use crate::stall::Spin;
 
@@ -51,8 +52,10 @@ pub struct Grid<'a> {
     pub waves_per_group: u32,
     /// Registers of a wave.
     pub registers: RegisterCounts,
-    /// Bytes of LDS of a workgroup.
+    /// Bytes of LDS that a workgroup asks for.
     pub lds_size: u32,
+    /// It gets a multiple of so many bytes; 0 and 1: what it asks for.
+    pub lds_granule: u32,
     /// Bytes of private memory of a lane.
     pub scratch_size: u32,
     /// Guest address of the first instruction.
@@ -116,6 +119,8 @@ pub struct RunStats {
     pub tier: Tier,
     /// Blocks compiled by the thread that compiled most.
     pub blocks: usize,
+    /// Accesses that left LDS or the range of a buffer resource.
+    pub out_of_range: OutOfRange,
     /// How often each block was entered, sorted by address; empty unless the options asked for it.
     pub block_counts: Vec<BlockCount>,
 }

@@ -24,6 +24,9 @@ fn fill(regs: &mut Registers, word: u32) {
 
 pub(super) struct Lds {
     pub ptr: *mut u8,
+    /// Bytes that the workgroup asked for.
+    pub asked: u32,
+    /// Bytes that it has.
     pub size: usize,
 }
 
@@ -35,14 +38,14 @@ impl Lds {
         Layout::from_size_align(size + 64, 64).expect("LDS is small")
     }
 
-    fn new(size: u32) -> Self {
-        let size = size as usize;
+    fn new(asked: u32, granule: u32) -> Self {
+        let size = asked.checked_next_multiple_of(granule.max(1)).unwrap_or(asked) as usize;
         // SAFETY: the layout is not empty.
         let ptr = unsafe { alloc_zeroed(Self::layout(size)) };
         if ptr.is_null() {
             handle_alloc_error(Self::layout(size));
         }
-        Lds { ptr, size }
+        Lds { ptr, asked, size }
     }
 
     /// Fills it with a word; zeros without one.
@@ -127,7 +130,7 @@ fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let resources = WaveResources {
         trapsts: wave.trapsts,
         hw_id: wave.hw_id,
-        lds: group.lds.size as u32,
+        lds: group.lds.asked,
         private: group.private,
         waves: group.waves.len() as u32,
     };
@@ -143,7 +146,7 @@ impl Group {
             waves: Vec::new(),
             states: Vec::new(),
             watched: Vec::new(),
-            lds: Lds::new(grid.lds_size),
+            lds: Lds::new(grid.lds_size, grid.lds_granule),
             private: grid.scratch_size,
             grace: None,
             quanta: 0,

@@ -102,6 +102,7 @@ impl Run<'_> {
         }
         let ran = shared.queue.iter().map(Group::retired).sum::<u64>() - before;
         shared.stats.instructions += ran;
+        shared.stats.out_of_range += attempt.out_of_range();
         let over = self.is_over(ran);
         match moved {
             None => {

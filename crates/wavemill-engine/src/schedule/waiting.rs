@@ -7,6 +7,7 @@ use super::stuck::LOOK;
 use super::{Outcome, QUANTUM, Run, SLICE, Watch};
 use crate::interp::Interpreter;
 use crate::observe::SingleSteps;
+use crate::out_of_range::OutOfRange;
 use crate::stall::{Attempt, Verdict};
 
 /// What looking whether a wave spins may cost.
@@ -21,6 +22,11 @@ pub(super) struct Looker<'a> {
 impl<'a> Looker<'a> {
     pub(super) fn new(steps: &'a SingleSteps<'a>) -> Self {
         Looker { steps, attempt: None }
+    }
+
+    /// Accesses out of range of the waves that it has moved on.
+    pub(super) fn out_of_range(&self) -> OutOfRange {
+        self.attempt.as_ref().map(Attempt::out_of_range).unwrap_or_default()
     }
 
     /// An attempt that may cost [`BUDGET`].

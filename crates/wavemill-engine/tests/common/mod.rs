@@ -6,15 +6,16 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wavemill_engine::{
-    BlockSource, Fault, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions,
-    Strict, Tier, WaveInit, WaveSnapshot, run,
+    BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
+    RunOptions, RunStats, Strict, Tier, WaveInit, WaveSnapshot, run,
 };
 use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni};
 
 /// Address of the only block.
 const START: u64 = 0x1000;
 /// Registers of the wave.
-pub(crate) const COUNTS: RegisterCounts = RegisterCounts { vgprs: 256, accs: 0 };
+pub(crate) const COUNTS: RegisterCounts =
+    RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 0 };
 
 /// The state that a wave starts with, and what surrounds it.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,7 @@ pub(crate) struct Setup {
     pub(crate) exec: u64,
     /// Bytes of LDS.
     pub(crate) lds_size: u32,
+    pub(crate) lds_granule: u32,
     /// Bytes of private memory of a lane.
     pub(crate) scratch_size: u32,
     /// Address of the private memory of all waves, and bytes of that of each.
@@ -85,7 +87,7 @@ pub(crate) fn run_block(
     setup: &Setup,
     memory: &GuestMemory,
     tier: Tier,
-) -> Result<(), RunError> {
+) -> Result<RunStats, RunError> {
     let block = Block { start: START, size: 4, insts: insts.to_vec(), guest: vec![0], terminator };
     wavemill_ir::verify(&block).expect("the block is well formed");
     let map = memory.snapshot();
@@ -97,6 +99,7 @@ pub(crate) fn run_block(
         waves_per_group: setup.waves,
         registers: COUNTS,
         lds_size: setup.lds_size,
+        lds_granule: setup.lds_granule,
         scratch_size: setup.scratch_size,
         entry: START,
         mode: 0,
@@ -110,7 +113,7 @@ pub(crate) fn run_block(
     };
     let stats = run(&grid, &options)?;
     assert_eq!(stats.tier, tier);
-    Ok(())
+    Ok(stats)
 }
 
 /// Runs the operations on one wave and returns its registers.
@@ -133,6 +136,11 @@ pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("expected the trap, got {other:?}"),
     }
+}
+
+/// Runs the operations on one wave that ends, and returns how many accesses were out of range.
+pub(crate) fn out_of_range(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> OutOfRange {
+    run_block(insts, Terminator::End, setup, memory, tier).expect("nothing faults").out_of_range
 }
 
 /// The tiers of this host. Those that it has not are named, so that nobody takes them for tested.

@@ -98,7 +98,12 @@ pub enum Op {
     /// Varying atomic: address as [`Op::Load`], `src2` data, `src3` second datum (comparand of compare-and-swap);
     /// `dst[0]` the old value. Width of the datum beside it.
     Atomic(AtomicOp, Space, Width),
-    /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset, `imm` = offset.
+    /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset, `imm` = offset. `src0` has
+    /// the lane's index and offset, as far as the address form has them. The lane's offset plus `imm` wraps at 32 bits; the
+    /// uniform offset is added behind that. A dword (a narrow value, the whole datum of an atomic) is out of range if it
+    /// ends behind the number of records in bytes, counted from the base; with an index and a stride, if the index is not
+    /// below the number of records; never if the resource adds the lane number to the index. Out of range, a load gives 0,
+    /// a store does nothing, an atomic neither, and its old value is 0.
     BufferLoad(MemType, BufferAddr),
     /// The same for a store, data `src3`.
     BufferStore(MemType, BufferAddr),

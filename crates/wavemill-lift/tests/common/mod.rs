@@ -80,6 +80,8 @@ pub(crate) struct Machine {
     pub(crate) registers: RegisterCounts,
     /// Bytes of LDS.
     pub(crate) lds_size: u32,
+    /// Bytes that LDS is allocated in; 0: no more than there are.
+    pub(crate) lds_granule: u32,
     /// Bytes of private memory of a lane. The wave's scratch allocation is the last buffer, and FLAT_SCRATCH points to
     /// it.
     pub(crate) scratch_size: u32,
@@ -138,8 +140,9 @@ impl Machine {
             target,
             mode: MODE,
             sramecc: false,
-            registers: RegisterCounts { vgprs: 32, accs: 8 },
+            registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 32, accs: 8 },
             lds_size: 0,
+            lds_granule: 0,
             scratch_size: 0,
             buffers: Vec::new(),
         }
@@ -199,6 +202,7 @@ impl Machine {
             waves_per_group: 1,
             registers: self.registers,
             lds_size: self.lds_size,
+            lds_granule: self.lds_granule,
             scratch_size: self.scratch_size,
             entry: CODE,
             mode: self.mode,

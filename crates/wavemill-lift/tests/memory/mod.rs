@@ -2,9 +2,11 @@
 
 mod atomic;
 mod buffer;
+mod buffer_range;
 mod denormals;
 mod direct;
 mod ecc;
+mod evidence;
 mod flat;
 mod lds;
 mod reference;

@@ -101,7 +101,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
                 (true, _) => {
                     // What does not fit into LDS as a whole is dropped.
                     let end = offset.checked_add(u64::from(size));
-                    if end.is_some_and(|end| end <= u64::from((*ctx).lds_size)) {
+                    if end.is_some_and(|end| end <= u64::from((*ctx).lds_allocated)) {
                         add(&mut events.pieces, lane, size, Place::Lds(offset as u32));
                     }
                 }
@@ -166,7 +166,7 @@ unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let (size, events) = begin(ctx, op);
         let active = lane_mask(ctx, op);
         let at = atomic::counter(ctx, op);
-        let fits = at.checked_add(u64::from(size)).is_some_and(|end| end <= u64::from((*ctx).lds_size));
+        let fits = at.checked_add(u64::from(size)).is_some_and(|end| end <= u64::from((*ctx).lds_allocated));
         if active != 0 && fits {
             add(&mut events.pieces, active.trailing_zeros() as usize, size, Place::Lds(at as u32));
         }
@@ -180,7 +180,7 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (_, events) = begin(ctx, op);
         let (at, _, bytes) = atomic::element(ctx);
-        if bytes > 0 && at + bytes <= (*ctx).lds_size {
+        if bytes > 0 && at + bytes <= (*ctx).lds_allocated {
             add(&mut events.pieces, 0, bytes, Place::Lds(at));
         }
         tell(ctx, op, MemoryKind::Lds, bytes, 1)
