@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the committed code objects of the kernels that go wrong: ../bin/<target>/faults/<name>.co, of assembler (*.s) and
-# of OpenCL C with debug info (*.cl, -O2 -g).
+# of OpenCL C (*.cl): source.co with debug info, offset.cl in three ways.
 #
 #   kernels/faults/build.sh            rebuild all of them in place
 #   kernels/faults/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
@@ -41,6 +41,16 @@ trap 'rm -rf "$temporary"' EXIT
 out=$here/../bin
 [[ ${1-} != --check ]] || out=$temporary/bin
 
+compile() { # target source object flags...
+    local object=$out/$1/faults/$3.co
+    "$clang" -x cl -cl-std=CL2.0 -Wall -Werror -Wno-infinite-recursion -cl-kernel-arg-info \
+        -Xclang -finclude-default-header -target amdgcn-amd-amdhsa -mcpu="$1" -nogpulib \
+        -Xclang -mlink-builtin-bitcode -Xclang "$libclc" -fno-ident -mllvm -amdgpu-internalize-symbols \
+        "${@:4}" "$2.cl" -o "$object"
+    "$objcopy" --remove-section=.comment "$object"
+    chmod 644 "$object"
+}
+
 for target in "${targets[@]}"; do
     mkdir -p "$out/$target/faults"
     for source in *.s; do
@@ -50,15 +60,10 @@ for target in "${targets[@]}"; do
         "$objcopy" --remove-section=.comment "$object"
         chmod 644 "$object"
     done
-    for source in *.cl; do
-        object=$out/$target/faults/${source%.cl}.co
-        "$clang" -x cl -cl-std=CL2.0 -Wall -Werror -Wno-infinite-recursion -cl-kernel-arg-info \
-            -Xclang -finclude-default-header -target amdgcn-amd-amdhsa -mcpu="$target" -nogpulib \
-            -Xclang -mlink-builtin-bitcode -Xclang "$libclc" -fno-ident -mllvm -amdgpu-internalize-symbols \
-            -O2 -g -fdebug-compilation-dir=kernels/faults "-fdebug-prefix-map=$resources=clang" "$source" -o "$object"
-        "$objcopy" --remove-section=.comment "$object"
-        chmod 644 "$object"
-    done
+    compile "$target" source source -O2 -g -fdebug-compilation-dir=kernels/faults "-fdebug-prefix-map=$resources=clang"
+    compile "$target" offset offset -O2
+    compile "$target" offset offset_O0 -O0
+    compile "$target" offset offset_v4 -O2 -mcode-object-version=4
 done
 
 if [[ ${1-} != --check ]]; then

@@ -648,7 +648,7 @@ impl<'a> Launch<'a> {
 }
 
 /// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.
-fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
+pub(crate) fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
     u32::from(d.initial_float_mode())
         | u32::from(d.rsrc1.dx10_clamp()) << 8
         | u32::from(d.rsrc1.ieee_mode()) << 9

@@ -33,7 +33,7 @@ impl InitialState {
     }
 
     /// Work-item ids are packed into V0 (gfx90a and later).
-    fn packed_ids(&self) -> bool {
+    pub(crate) fn packed_ids(&self) -> bool {
         matches!(self.target, Target::Gfx90a | Target::Gfx942 | Target::Gfx950)
     }
 

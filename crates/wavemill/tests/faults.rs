@@ -114,3 +114,98 @@ fn damaged_debug_information_is_no_reason_to_fail() {
     }
     assert!(different > 20, "only {different} were damaged enough to be noticed");
 }
+
+/// The kernels of `kernels/faults/offset.cl`, and whether each of its objects takes a wrong offset: at `-O2` and `-O0` in
+/// code object version 6, at `-O2` in version 4 with an offset.
+const OFFSETS: [(&str, [bool; 3]); 8] = [
+    ("offset_x", [true, true, true]),
+    // Up to version 4 the offset of Y is where libclc looks for it.
+    ("offset_y", [true, true, false]),
+    ("offset_z", [true, true, true]),
+    ("offset_plane", [true, true, true]),
+    ("offset_loop", [true, true, true]),
+    // An id that is only compared with 0.
+    ("offset_compared", [true, true, true]),
+    ("offset_called", [true, true, true]),
+    ("offset_none", [false, false, false]),
+];
+
+fn module(path: &std::path::Path) -> wavemill::Module {
+    let object = std::fs::read(path).unwrap();
+    let device = wavemill::Device::for_object(&object).unwrap();
+    wavemill::Module::load(&device, &object).unwrap()
+}
+
+#[test]
+fn offsets_out_of_wrong_arguments_are_found() {
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin").join(target);
+        for (column, name) in ["offset", "offset_O0", "offset_v4"].into_iter().enumerate() {
+            let module = module(&path.join(format!("faults/{name}.co")));
+            for (kernel, wrong) in OFFSETS {
+                let kernel = module.kernel(kernel).unwrap();
+                let found = kernel.misread_global_offset([5, 0, 0]);
+                assert_eq!(found.is_some(), wrong[column], "{target} {name} {}", kernel.name());
+                assert!(found.is_none_or(|found| found.block_count == (name != "offset_v4")), "{name}");
+                // Without an offset, version 4 is right.
+                let found = kernel.misread_global_offset([0; 3]);
+                assert_eq!(found.is_some(), wrong[column] && name != "offset_v4", "{target} {name}");
+            }
+        }
+    }
+}
+
+/// What begins at the wrong number does so in the results, too: the warning says what happens.
+#[test]
+fn global_ids_begin_at_the_number_of_workgroups() {
+    use wavemill::{Arg, Launch};
+    for (name, first) in [("offset", 1), ("offset_O0", 1), ("offset_v4", 0)] {
+        let path = format!("{}/../../kernels/bin/gfx942/faults/{name}.co", env!("CARGO_MANIFEST_DIR"));
+        let object = std::fs::read(path).unwrap();
+        let device = wavemill::Device::for_object(&object).unwrap();
+        let module = wavemill::Module::load(&device, &object).unwrap();
+        let kernel = module.kernel("offset_x").unwrap();
+        let a = device.buffer_from("a", &[100u32; 64]).unwrap();
+        let launch = Launch::new(&kernel).workgroups([1, 1, 1]).workgroup_size([64, 1, 1]);
+        launch.args([Arg::from(&a), Arg::from(64u32)]).run().unwrap();
+        let expected: Vec<u32> = (0..64).map(|i| if i < first { 100 } else { i }).collect();
+        assert_eq!(a.to_vec::<u32>().unwrap(), expected, "{name}");
+    }
+}
+
+/// No kernel of the project is suspected, whatever made it: those with work-item functions of their own for version 6, HIP
+/// kernels with ROCm's device library, and assembly.
+#[test]
+fn right_offsets_are_left_alone() {
+    let mut kernels = 0;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin");
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".co") && !name.starts_with("offset") && name != "absurd.co" {
+                for kernel in module(&path).kernels() {
+                    assert_eq!(
+                        kernel.misread_global_offset([0; 3]),
+                        None,
+                        "{} {}",
+                        path.display(),
+                        kernel.name()
+                    );
+                    assert_eq!(
+                        kernel.misread_global_offset([1; 3]),
+                        None,
+                        "{} {}",
+                        path.display(),
+                        kernel.name()
+                    );
+                    kernels += 1;
+                }
+            }
+        }
+    }
+    assert!(kernels > 900, "{kernels}");
+}

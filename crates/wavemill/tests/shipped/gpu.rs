@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::Mmap;
 use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, Plain, TargetId};
+use wavemill_object::{Container, Limits};
 use wavemill_oracle::Failed;
 
 /// A library, mapped as users map it.
@@ -34,6 +35,27 @@ impl Library {
     pub(crate) fn name(&self) -> String {
         self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
+}
+
+/// Kernels of a library that are looked at for wrong offsets.
+const MOST_OFFSETS: usize = 2000;
+
+/// No kernel of a library is suspected of taking its global offset from a wrong argument.
+pub(crate) fn right_offsets(library: &Library, target: &TargetId) -> Result<(), Failed> {
+    let limits = Limits::default();
+    let container = Container::parse(&library.bytes)?;
+    let mut looked_at = 0;
+    for selected in container.select(target, &limits)? {
+        let object = container.read(&selected, &limits)?;
+        let module = Module::load(&Device::new(target)?, &object)?;
+        for kernel in module.kernels().take(MOST_OFFSETS - looked_at) {
+            if let Some(found) = kernel.misread_global_offset([1; 3]) {
+                return Err(format!("{}: {found:?}", kernel.name()).into());
+            }
+            looked_at += 1;
+        }
+    }
+    Ok(())
 }
 
 /// A library on a device of its own.

@@ -160,6 +160,12 @@ fn main() -> ExitCode {
             missing.push(case.library);
         }
     }
+    for library in &opened {
+        for target in library.targets.clone() {
+            let (name, library) = (format!("offsets::{}::{target}", library.name()), library.clone());
+            trials.push(Trial::test(name, move || gpu::right_offsets(&library, &target)));
+        }
+    }
     let everything = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list;
     let conclusion = libtest_mimic::run(&arguments, trials);
     let ran = gpu::ran();

@@ -1,0 +1,606 @@
+//! Kernels that take their global offset from the wrong hidden argument.
+//!
+//! libclc (as of LLVM 22) reads the global offset of dimension `d` as the dword `1 + d` of the hidden arguments. Up to code
+//! object version 4 these begin with the offsets, 64 bits each, so that it reads the upper half of that of X: 0 for all
+//! offsets that occur. From version 5 on they begin with the number of workgroups in X, Y and Z, so that global ids begin at
+//! the number of workgroups in Y, most often 1 (AMDGPUUsage, "Code Object V4 Metadata" and "V5 Metadata"). The kernel is what
+//! its compiler made of it, so it runs as it is; but whoever runs it wants to know.
+//!
+//! Optimised code is followed as far as sums go: each register holds a sum of known values, with coefficients, modulo 2³². A
+//! global id made in this way is one of the wrong dword, the id of the work-item in the workgroup, and the product of the
+//! workgroup's number and its size out of the dispatch packet, all with the same coefficient. Code that is not optimised calls
+//! libclc's functions by their names.
+
+use std::collections::{HashMap, VecDeque};
+
+use wavemill_engine::{RegisterCounts, Registers, WaveInit as _};
+use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width};
+use wavemill_object::ValueKind;
+
+use crate::Kernel;
+use crate::launch::initial_mode;
+use crate::state::InitialState;
+
+/// A kernel takes a global offset from the wrong hidden argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MisreadOffset {
+    /// The dimension, 0 to 2.
+    pub dimension: usize,
+    /// Whether it reads the number of workgroups (code object version 5 and later), so that all global ids are wrong. Up to
+    /// version 4 it reads the upper half of the offset, and is wrong if there is one.
+    pub block_count: bool,
+}
+
+/// Functions of libclc that read the offset, as unoptimised code has them.
+const FUNCTIONS: [&str; 2] = ["_Z13get_global_idj", "_Z17get_global_offsetj"];
+
+/// IR operations that are looked at, so that no kernel takes longer than a few milliseconds.
+const MOST_OPERATIONS: usize = 1 << 17;
+
+/// Terms of a sum that are kept.
+const MOST_TERMS: usize = 12;
+
+/// Bytes of the dispatch packet in front of the sizes of a workgroup, 16 bits each (HSA Runtime 2.9.6,
+/// `hsa_kernel_dispatch_packet_t`).
+const PACKET_SIZES: u32 = 4;
+
+/// A value that is known by where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Atom {
+    /// The dword at this offset of the kernel's arguments.
+    Argument(u32),
+    /// Address of the kernel's arguments, and of the dispatch packet: their lower halves.
+    Arguments,
+    Packet,
+    /// The dword at this offset of the dispatch packet.
+    PacketDword(u32),
+    /// Size of a workgroup in a dimension.
+    Size(u8),
+    /// Number of the workgroup in a dimension.
+    Workgroup(u8),
+    /// Number of the workgroup times its size.
+    Span(u8),
+    /// Id of the work-item in its workgroup.
+    Item(u8),
+    /// All three ids in one register, 10 bits each, shifted to the right by so many bits.
+    PackedItems(i8),
+    /// What the operation of that number of the block at that address computes.
+    Value(u64, u32),
+}
+
+/// A sum of atoms with coefficients, and a constant, modulo 2³².
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    terms: Vec<(Atom, u32)>,
+    constant: u32,
+}
+
+impl Sum {
+    fn constant(constant: u32) -> Sum {
+        Sum { terms: Vec::new(), constant }
+    }
+
+    fn atom(atom: Atom) -> Sum {
+        Sum { terms: vec![(atom, 1)], constant: 0 }
+    }
+
+    fn coefficient(&self, atom: Atom) -> u32 {
+        self.terms.iter().find(|(own, _)| *own == atom).map_or(0, |(_, factor)| *factor)
+    }
+
+    fn as_constant(&self) -> Option<u32> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The atom and its coefficient, if there is nothing else.
+    fn single(&self) -> Option<(Atom, u32)> {
+        match self.terms[..] {
+            [term] if self.constant == 0 => Some(term),
+            _ => None,
+        }
+    }
+
+    /// The offset from an address.
+    fn offset_from(&self, base: Atom) -> Option<u32> {
+        (self.terms == [(base, 1)]).then_some(self.constant)
+    }
+
+    /// `self + factor * other`; nothing if it has too many terms.
+    fn plus(mut self, other: &Sum, factor: u32) -> Option<Sum> {
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
+        for (atom, own) in &other.terms {
+            let more = own.wrapping_mul(factor);
+            match self.terms.iter_mut().find(|(known, _)| known == atom) {
+                Some((_, coefficient)) => *coefficient = coefficient.wrapping_add(more),
+                None => self.terms.push((*atom, more)),
+            }
+        }
+        self.terms.retain(|(_, coefficient)| *coefficient != 0);
+        self.terms.sort_unstable();
+        (self.terms.len() <= MOST_TERMS).then_some(self)
+    }
+
+    fn times(&self, factor: u32) -> Option<Sum> {
+        Sum::default().plus(self, factor)
+    }
+
+    /// The product, as far as it is a sum or the size of all workgroups in front of this one.
+    fn product(&self, other: &Sum) -> Option<Sum> {
+        if let Some(factor) = self.as_constant() {
+            return other.times(factor);
+        }
+        if let Some(factor) = other.as_constant() {
+            return self.times(factor);
+        }
+        let ((one, a), (two, b)) = (self.single()?, other.single()?);
+        match (one, two) {
+            (Atom::Workgroup(d), Atom::Size(size)) | (Atom::Size(size), Atom::Workgroup(d)) if d == size => {
+                Sum::atom(Atom::Span(d)).times(a.wrapping_mul(b))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value shifted to the right.
+    fn shifted_right(&self, by: u32) -> Option<Sum> {
+        if let Some(constant) = self.as_constant() {
+            return Some(Sum::constant(constant >> by));
+        }
+        match self.single()? {
+            (Atom::PackedItems(already), 1) => {
+                Some(Sum::atom(Atom::PackedItems(already.checked_add(by as i8)?)))
+            }
+            // The sizes in X and Y share a dword.
+            (Atom::PacketDword(PACKET_SIZES), 1) if by == 16 => Some(Sum::atom(Atom::Size(1))),
+            _ => None,
+        }
+    }
+
+    /// The bits of the value that a mask leaves.
+    fn masked(&self, mask: u32) -> Option<Sum> {
+        if let Some(constant) = self.as_constant() {
+            return Some(Sum::constant(constant & mask));
+        }
+        let (low, width) = (mask.trailing_zeros(), mask.count_ones());
+        match self.single()? {
+            (Atom::PacketDword(at), 1)
+                if mask == 0xffff && (at == PACKET_SIZES || at == PACKET_SIZES + 4) =>
+            {
+                Some(Sum::atom(Atom::Size(if at == PACKET_SIZES { 0 } else { 2 })))
+            }
+            // A field of ten bits, and nothing else.
+            (Atom::PackedItems(shift), 1) if width == 10 && mask.checked_shr(low) == Some(0x3ff) => {
+                item(i32::from(shift) + low as i32)?.times(1 << low)
+            }
+            // An id on its own has no other bits.
+            (Atom::Item(_), factor) if factor.is_power_of_two() => {
+                (mask & (0x3ff * factor) == 0x3ff * factor).then(|| self.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The id of the work-item that begins at this bit of the packed ids.
+fn item(bit: i32) -> Option<Sum> {
+    matches!(bit, 0 | 10 | 20).then(|| Sum::atom(Atom::Item((bit / 10) as u8)))
+}
+
+/// What is known of registers: those of the wave, and rows from [`FIRST_ROW`] on.
+type State = HashMap<u16, Sum>;
+
+const FIRST_ROW: u16 = 1 << 10;
+
+fn cell(operand: Operand) -> Option<u16> {
+    match operand {
+        Operand::Uni(cell) => Some(cell.0),
+        Operand::Row(row) => Some(FIRST_ROW + row.0),
+        _ => None,
+    }
+}
+
+/// Follows the operations of one block.
+struct Follow<'a> {
+    state: State,
+    /// Address of the block, and which operation it is, for names of values.
+    at: (u64, u32),
+    /// Called with every sum that is computed.
+    seen: &'a mut dyn FnMut(&Sum),
+}
+
+impl Follow<'_> {
+    /// The value of an operand, with a name of its own if nothing is known.
+    fn get(&self, inst: &Inst, source: usize) -> Sum {
+        match inst.src[source] {
+            Operand::Const(value) => Sum::constant(value as u32),
+            operand => {
+                let known = cell(operand).and_then(|cell| self.state.get(&cell)).cloned();
+                // Which operand it is goes into the name.
+                known.unwrap_or_else(|| Sum::atom(Atom::Value(self.at.0, self.at.1 * 8 + 1 + source as u32)))
+            }
+        }
+    }
+
+    /// A constant operand.
+    fn number(&self, inst: &Inst, source: usize) -> Option<u32> {
+        self.get(inst, source).as_constant()
+    }
+
+    /// Sets the cells of a result; nothing is known of those that have no value.
+    fn set(&mut self, result: Operand, cells: u16, values: &[Option<Sum>]) {
+        let Some(first) = cell(result) else { return };
+        for n in 0..cells {
+            match values.get(usize::from(n)).cloned().flatten() {
+                Some(sum) => {
+                    (self.seen)(&sum);
+                    self.state.insert(first + n, sum);
+                }
+                None => _ = self.state.remove(&(first + n)),
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let named = Some(Sum::atom(Atom::Value(self.at.0, self.at.1 * 8)));
+        let plain = inst.attrs.is_plain();
+        match inst.op {
+            Op::Scalar(op, width) => {
+                let low = self.scalar(op, width, inst).or(named);
+                let high = self.high_of_move(inst, op == ScalarOp::Mov && width == Width::W64);
+                self.set(inst.dst[0], width.dwords(), &[low, high]);
+            }
+            Op::Int(op) => {
+                let low = if plain { self.int(op, inst) } else { None };
+                let high = self.high_of_move(inst, plain && op == IntOp::Mov64);
+                self.set(inst.dst[0], op.result_dwords(), &[low.or(named), high]);
+            }
+            Op::Lane(wavemill_ir::LaneOp::ReadFirstLane) => {
+                let value = self.get(inst, 0);
+                self.set(inst.dst[0], 1, &[Some(value)]);
+            }
+            Op::ScalarLoad(dwords) => {
+                let address = self.scalar_address(inst);
+                self.load(inst, u16::from(dwords), address);
+            }
+            Op::Load(space, ty) => {
+                let address = match (space, ty) {
+                    (Space::Global | Space::Flat, MemType::Dwords(_)) => self.address(inst),
+                    _ => None,
+                };
+                self.load(inst, ty.dwords(), address);
+            }
+            Op::ScalarBufferLoad(dwords) => self.load(inst, u16::from(dwords), None),
+            Op::BufferLoad(ty, _) => self.load(inst, ty.dwords(), None),
+            Op::IntCmp(..) if plain => {
+                // Compilers compare an id with a number by the difference of both.
+                if let Some(difference) = self.get(inst, 0).plus(&self.get(inst, 1), u32::MAX) {
+                    (self.seen)(&difference);
+                }
+                self.set(inst.dst[0], 2, &[]);
+            }
+            Op::FormatCvt(cvt) => self.set(inst.dst[0], cvt.result_dwords(), &[]),
+            Op::IndexedWrite(_) | Op::MoveRelDest(_) => self.state.clear(),
+            // Results of 64 bits at most, or two.
+            _ => self.set(inst.dst[0], 2, &[named]),
+        }
+        // Masks, SCC and second results.
+        self.set(inst.dst[1], 2, &[]);
+    }
+
+    /// The upper half of what a move of 64 bits moves.
+    fn high_of_move(&self, inst: &Inst, moves: bool) -> Option<Sum> {
+        if !moves {
+            return None;
+        }
+        match inst.src[0] {
+            Operand::Const(value) => Some(Sum::constant((value >> 32) as u32)),
+            operand => self.state.get(&(cell(operand)? + 1)).cloned(),
+        }
+    }
+
+    /// The lower half of a scalar result.
+    fn scalar(&mut self, op: ScalarOp, width: Width, inst: &Inst) -> Option<Sum> {
+        use ScalarOp as S;
+        let (a, b) = (self.get(inst, 0), self.get(inst, 1));
+        let narrow = width == Width::W32;
+        match op {
+            S::Mov => Some(a),
+            S::AddCarryOut | S::AddOverflow => a.plus(&b, 1),
+            S::SubBorrowOut | S::SubOverflow => a.plus(&b, u32::MAX),
+            S::Mul => a.product(&b),
+            S::Shl => shifted_left(&a, b.as_constant()?, width),
+            S::ShlAdd => shifted_left(&a, inst.attrs.imm as u32, width)?.plus(&b, 1),
+            S::And => masked(&a, &b),
+            S::Or => self.alternative(&a, &b),
+            S::Shr if narrow => a.shifted_right(b.as_constant()? % 32),
+            // Offset in the lower bits of the second source, width in 22:16.
+            S::BfeU if narrow => {
+                let field = b.as_constant()?;
+                a.shifted_right(field % 32)?.masked(1u32.checked_shl(field >> 16 & 0x7f)?.wrapping_sub(1))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a sum without negative terms is zero is also found by OR. What it gives otherwise is not known.
+    fn alternative(&mut self, a: &Sum, b: &Sum) -> Option<Sum> {
+        (self.seen)(&a.clone().plus(b, 1)?);
+        None
+    }
+
+    /// The lower half of a result of lanes.
+    fn int(&mut self, op: IntOp, inst: &Inst) -> Option<Sum> {
+        use IntOp as I;
+        let [a, b, c] = [0, 1, 2].map(|source| self.get(inst, source));
+        let shift = |source: usize| self.number(inst, source);
+        match op {
+            I::Mov | I::Mov64 => Some(a),
+            I::Add | I::AddI | I::AddCo => a.plus(&b, 1),
+            I::Sub | I::SubI | I::SubCo => a.plus(&b, u32::MAX),
+            I::Add3 => a.plus(&b, 1)?.plus(&c, 1),
+            I::MulLo | I::MulU24 => a.product(&b),
+            I::MadU24 | I::MadU64U32 => {
+                let named = || Sum::atom(Atom::Value(self.at.0, self.at.1 * 8));
+                a.product(&b).unwrap_or_else(named).plus(&c, 1)
+            }
+            I::Shl => shifted_left(&a, shift(1)?, Width::W32),
+            I::Shl64 => shifted_left(&a, shift(1)?, Width::W64),
+            I::ShlAdd => shifted_left(&a, shift(1)?, Width::W32)?.plus(&c, 1),
+            I::ShlAdd64 => shifted_left(&a, shift(1)?, Width::W64)?.plus(&c, 1),
+            I::AddShl => shifted_left(&a.plus(&b, 1)?, shift(2)?, Width::W32),
+            I::And => masked(&a, &b),
+            I::Or => self.alternative(&a, &b),
+            I::Shr => a.shifted_right(shift(1)? % 32),
+            I::BfeU => {
+                let mask = 1u32.checked_shl(shift(2)? % 32)?.wrapping_sub(1);
+                a.shifted_right(shift(1)? % 32)?.masked(mask)
+            }
+            _ => None,
+        }
+    }
+
+    /// Base and offset of a scalar load.
+    fn scalar_address(&self, inst: &Inst) -> Option<Sum> {
+        let base = self.get(inst, 0);
+        let base = if inst.src[1].is_none() { base } else { base.plus(&self.get(inst, 1), 1)? };
+        base.plus(&Sum::constant(inst.attrs.imm as u32), 1)
+    }
+
+    /// Base and offset of a load of lanes.
+    fn address(&self, inst: &Inst) -> Option<Sum> {
+        let own = if inst.src[0].is_none() { Sum::default() } else { self.get(inst, 0) };
+        let base = if inst.src[1].is_none() { own } else { own.plus(&self.get(inst, 1), 1)? };
+        base.plus(&Sum::constant(inst.attrs.imm as u32), 1)
+    }
+
+    /// A load of dwords from an address, if that is known.
+    fn load(&mut self, inst: &Inst, cells: u16, address: Option<Sum>) {
+        let word = |n: u32| {
+            let address = address.as_ref()?;
+            let at = |offset: u32| offset.wrapping_add(4 * n);
+            let argument = address.offset_from(Atom::Arguments).map(|offset| Atom::Argument(at(offset)));
+            let packet = address.offset_from(Atom::Packet).map(|offset| Atom::PacketDword(at(offset)));
+            argument.or(packet).map(Sum::atom)
+        };
+        let words: Vec<_> = (0..u32::from(cells)).map(word).collect();
+        self.set(inst.dst[0], cells, &words);
+    }
+}
+
+/// The lower half of a value shifted to the left.
+fn shifted_left(value: &Sum, by: u32, width: Width) -> Option<Sum> {
+    let by = by % (32 * u32::from(width.dwords()));
+    if let (Some((Atom::PackedItems(already), 1)), 1..32) = (value.single(), by) {
+        return Some(Sum::atom(Atom::PackedItems(already.checked_sub(by as i8)?)));
+    }
+    value.times(1u32.checked_shl(by).unwrap_or(0))
+}
+
+fn masked(a: &Sum, b: &Sum) -> Option<Sum> {
+    match (a.as_constant(), b.as_constant()) {
+        (_, Some(mask)) => a.masked(mask),
+        (Some(mask), _) => b.masked(mask),
+        _ => None,
+    }
+}
+
+/// Where a block goes on: addresses, and what is known there. Of a call whose target is known this is the function, and the
+/// code behind the call with nothing known.
+fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
+    let end = block.start + u64::from(block.size);
+    let targets = match block.terminator {
+        Terminator::Jump(to)
+        | Terminator::Barrier(to)
+        | Terminator::Yield(to)
+        | Terminator::InvalidateCode(to)
+        | Terminator::Trap { next: to, .. }
+        | Terminator::SetMode { next: to, .. } => vec![to],
+        Terminator::Branch { taken, next, .. } => vec![taken, next],
+        Terminator::Indirect(target) => {
+            let Some(low) = after.get(&target.0).and_then(Sum::as_constant) else { return Vec::new() };
+            // Code is loaded as one, well below 4 GiB in size.
+            let target = block.start & !u64::from(u32::MAX) | u64::from(low);
+            // A call leaves the address behind it in a register; other jumps do not come back.
+            let is_call = after.values().any(|sum| sum.as_constant() == Some(end as u32));
+            let behind = is_call.then(|| (end, State::new()));
+            return [(target, after)].into_iter().chain(behind).collect();
+        }
+        Terminator::End | Terminator::Fault(_) => Vec::new(),
+    };
+    targets.into_iter().map(|target| (target, after.clone())).collect()
+}
+
+/// Follows a block from a state, and calls `seen` with all sums that it computes.
+fn follow(block: &Block, state: State, seen: &mut dyn FnMut(&Sum)) -> State {
+    let mut follow = Follow { state, at: (block.start, 0), seen };
+    for (number, inst) in block.insts.iter().enumerate() {
+        follow.at.1 = number as u32;
+        follow.inst(inst);
+    }
+    follow.state
+}
+
+impl Kernel {
+    /// Whether the kernel's global ids, as OpenCL has them, begin at a wrong hidden argument in a launch with this global
+    /// offset: it was linked with libclc, which does not know its version of code objects, or reads offsets in part. `None`
+    /// if nothing of the kind is found, which is no proof.
+    #[must_use]
+    pub fn misread_global_offset(&self, offset: [u64; 3]) -> Option<MisreadOffset> {
+        let arguments = &self.object().metadata.as_ref()?.args;
+        let find = |kind: ValueKind| arguments.iter().find(|argument| argument.value_kind == kind);
+        let counts = find(ValueKind::HiddenBlockCountX);
+        if counts.is_none() && offset == [0; 3] {
+            return None;
+        }
+        let hidden = counts.or_else(|| find(ValueKind::HiddenGlobalOffsetX))?.offset;
+        // libclc takes the size of a workgroup from the dispatch packet, which newer code does not look at.
+        if !self.object().descriptor.properties.dispatch_ptr() {
+            return None;
+        }
+        let block_count = counts.is_some();
+        let dimension = self.misread_dimension(hidden, block_count)?;
+        Some(MisreadOffset { dimension, block_count })
+    }
+
+    fn misread_dimension(&self, hidden: u32, block_count: bool) -> Option<usize> {
+        let states = self.states()?;
+        if self.calls_libclc(|at| states.contains_key(&at)) {
+            return Some(0);
+        }
+        let map = self.module.device.memory.snapshot();
+        let mode = initial_mode(&self.object().descriptor);
+        let mut found = None;
+        for (at, state) in states {
+            let block = self.module.device.code.block(&map, at, mode);
+            follow(&block, state, &mut |sum| {
+                found = found.or_else(|| misread(sum, hidden, block_count));
+            });
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// What is known at the start of each block that is reached; `None` if there are too many.
+    fn states(&self) -> Option<HashMap<u64, State>> {
+        let descriptor = &self.object().descriptor;
+        let map = self.module.device.memory.snapshot();
+        let mode = initial_mode(descriptor);
+        let entry = self.entry() + if descriptor.kernarg_preload.length() > 0 { 256 } else { 0 };
+        let mut states = HashMap::from([(entry, self.first_state())]);
+        let mut open = VecDeque::from([entry]);
+        let mut operations = 0;
+        while let Some(at) = open.pop_front() {
+            let block = self.module.device.code.block(&map, at, mode);
+            operations += block.insts.len() + 1;
+            if operations > MOST_OPERATIONS {
+                return None;
+            }
+            let after = follow(&block, states.get(&at).cloned().unwrap_or_default(), &mut |_| {});
+            for (next, after) in successors(&block, after) {
+                match states.get_mut(&next) {
+                    None => _ = states.insert(next, after),
+                    // What holds on all ways that lead there.
+                    Some(known) => {
+                        let before = known.len();
+                        known.retain(|cell, sum| after.get(cell) == Some(sum));
+                        if known.len() == before {
+                            continue;
+                        }
+                    }
+                }
+                open.push_back(next);
+            }
+        }
+        Some(states)
+    }
+
+    /// What registers hold at the start: found by starting a wave with numbers that occur nowhere else.
+    fn first_state(&self) -> State {
+        const ARGUMENTS: u64 = 0x0a11_5eed_0000_1000;
+        const PACKET: u64 = 0x0b22_5eed_0000_2000;
+        const WORDS: u32 = 0x0c33_0000;
+        const WORKGROUP: [u32; 3] = [0x0d44_0001, 0x0d44_0002, 0x0d44_0003];
+        let descriptor = self.object().descriptor;
+        let init = InitialState {
+            target: self.module.device.target,
+            descriptor,
+            workgroup_size: [1; 3],
+            global_size: [u64::from(u32::MAX); 3],
+            kernarg: ARGUMENTS,
+            kernarg_words: (0..0x1000).map(|n| WORDS + n).collect(),
+            packet: PACKET,
+            queue: 0,
+            scratch: 0,
+            scratch_per_wave: 0,
+            scratch_size: 0,
+            dispatch_id: 0,
+        };
+        let mut registers = Registers::new(RegisterCounts { vgprs: 4, accs: 0 });
+        init.init(WORKGROUP, 0, 0, &mut registers);
+        let mut state = State::new();
+        for number in 0..Uni::FLAT_SCRATCH.0 {
+            let value = registers.uni(Uni(number));
+            let atom = match value {
+                _ if value == ARGUMENTS as u32 => Atom::Arguments,
+                _ if value == PACKET as u32 => Atom::Packet,
+                _ if (WORDS..WORDS + 0x1000).contains(&value) => Atom::Argument(4 * (value - WORDS)),
+                _ => match WORKGROUP.iter().position(|workgroup| *workgroup == value) {
+                    Some(dimension) => Atom::Workgroup(dimension as u8),
+                    None => continue,
+                },
+            };
+            state.insert(number, Sum::atom(atom));
+        }
+        let dimensions = descriptor.rsrc2.workitem_id().min(2) as u8 + 1;
+        let row = |n: u8| FIRST_ROW + Row::vgpr(u16::from(n)).0;
+        if init.packed_ids() && dimensions > 1 {
+            state.insert(row(0), Sum::atom(Atom::PackedItems(0)));
+        } else {
+            state.extend((0..dimensions).map(|d| (row(d), Sum::atom(Atom::Item(d)))));
+        }
+        state
+    }
+
+    /// Whether code that is not optimised reaches libclc's functions: their loads of a dword from behind the first one are
+    /// those of the offset, which all other libraries load as 64 bits.
+    fn calls_libclc(&self, is_reached: impl Fn(u64) -> bool) -> bool {
+        let device = &self.module.device;
+        let map = device.memory.snapshot();
+        let mode = initial_mode(&self.object().descriptor);
+        let functions = self.functions();
+        let mut named = functions.iter().filter(|(name, _)| FUNCTIONS.contains(&name.as_str()));
+        named.any(|(_, range)| {
+            if !is_reached(range.start) {
+                return false;
+            }
+            let mut loads = Vec::new();
+            let mut at = range.start;
+            while at < range.end {
+                let block = device.code.block(&map, at, mode);
+                loads.extend(block.insts.iter().filter_map(|inst| match inst.op {
+                    Op::Load(Space::Global | Space::Flat, ty) => Some((ty, inst.attrs.imm)),
+                    _ => None,
+                }));
+                at += u64::from(block.size.max(4));
+            }
+            loads.contains(&(MemType::Dwords(1), 4)) && loads.iter().all(|(ty, _)| *ty == MemType::Dwords(1))
+        })
+    }
+}
+
+/// The dimension in which a sum is a global id with the wrong offset.
+fn misread(sum: &Sum, hidden: u32, block_count: bool) -> Option<usize> {
+    (0..3u8)
+        .find(|d| {
+            let wrong = sum.coefficient(Atom::Argument(hidden + 4 + 4 * u32::from(*d)));
+            // Up to version 4 the offset of Y is where libclc looks for it.
+            let is_wrong = block_count || *d != 1;
+            is_wrong
+                && wrong != 0
+                && [Atom::Item(*d), Atom::Span(*d)].iter().all(|atom| sum.coefficient(*atom) == wrong)
+        })
+        .map(usize::from)
+}
