@@ -7,6 +7,7 @@ use wavemill_object::name::near_names;
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{Limits, TargetId};
 
+use crate::compile;
 use crate::failure::Failure;
 use crate::input;
 use crate::names;
@@ -27,6 +28,7 @@ pub(crate) struct InfoArgs {
 
 /// Prints the report.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
+    compile::refuse(&args.file, "info")?;
     let bytes = input::open(&args.file)?;
     let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
     let report = FileReport::new(&bytes, &filter, &Limits::default())

@@ -3,6 +3,7 @@
 mod asm;
 mod bench;
 mod command;
+mod compile;
 mod dis;
 mod explain;
 mod failure;

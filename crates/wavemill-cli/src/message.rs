@@ -46,6 +46,12 @@ pub(crate) enum Kind {
     Output,
     /// What a launch did.
     Stats,
+    /// A source is compiled: the command.
+    Compile,
+    /// What the compiler says about a source.
+    Compiler,
+    /// Results may be wrong.
+    Warning,
     /// Something to know.
     Note,
     /// An assertion of a kernel that failed.
@@ -58,6 +64,9 @@ impl Kind {
             Kind::Launch => "launch",
             Kind::Output => "output",
             Kind::Stats => "stats",
+            Kind::Compile => "compile",
+            Kind::Compiler => "compiler",
+            Kind::Warning => "warning",
             Kind::Note => "note",
             Kind::Assertion => "assertion",
         }
@@ -100,9 +109,10 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
             merge(&mut fields, parts);
             json_line(kind.name(), fields);
         }
-        (_, Kind::Note) => {
-            let style = Style::new().bold();
-            let _ = writeln!(anstream::stderr().lock(), "{style}note:{style:#} {}", Printable(text));
+        (_, Kind::Note | Kind::Warning) => {
+            let color = (kind == Kind::Warning).then_some(AnsiColor::Yellow.into());
+            let (style, name) = (Style::new().bold().fg_color(color), kind.name());
+            let _ = writeln!(anstream::stderr().lock(), "{style}{name}:{style:#} {}", Printable(text));
         }
         _ => {
             let _ = writeln!(std::io::stderr().lock(), "{}", Printable(text));

@@ -2,6 +2,9 @@
 //! `wavemill dis` writes to the same code objects. The texts that `wavemill asm` and `wavemill mc` write assemble to the bytes
 //! of their sources.
 
+mod common;
+mod compiled;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
             text_has_the_bytes_of(&compile(name, target, level)?, target, Path::new("."))
         });
     }
+    compiled::add(&mut suite);
     suite.run()
 }
 

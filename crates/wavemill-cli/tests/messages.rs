@@ -63,7 +63,7 @@ fn wrong_input() {
         ("no_such_file", vec!["run", "vectoradd.co"]),
         ("directory", vec!["info", "somewhere"]),
         ("text", vec!["info", "notes.txt"]),
-        ("source", vec!["run", "kernel.cl"]),
+        ("source", vec!["run", "kernel.cl", "--clang", "nowhere/clang"]),
         ("empty", vec!["dis", "empty.co"]),
         ("truncated", vec!["run", "truncated.co"]),
         ("host_without_gpu_code", vec!["info", "host"]),

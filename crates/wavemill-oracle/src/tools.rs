@@ -23,6 +23,8 @@ pub enum Tool {
     Program(&'static str),
     /// A library, by the name under which the system loads it.
     Library(&'static str),
+    /// A file, by its path, and the Debian package that has it.
+    File(&'static str, &'static str),
 }
 
 impl Tool {
@@ -38,6 +40,10 @@ impl Tool {
                 Ok(_) => Ok(()),
                 Err(error) => Err(OracleMissing::new(format!("{name} is not installed ({error})"))),
             },
+            Self::File(path, _) if Path::new(path).is_file() => Ok(()),
+            Self::File(path, package) => {
+                Err(OracleMissing::new(format!("{path} is not there (package {package})")))
+            }
             _ => self.path().map(drop),
         }
     }
@@ -48,7 +54,7 @@ impl Tool {
             Self::LlvmMc => "llvm-mc-22",
             Self::LlvmObjdump => "llvm-objdump-22",
             Self::Clang => "clang-22",
-            Self::Program(name) | Self::Library(name) => name,
+            Self::Program(name) | Self::Library(name) | Self::File(name, _) => name,
         }
     }
 

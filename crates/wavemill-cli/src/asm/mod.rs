@@ -123,6 +123,39 @@ pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Resu
     Ok(IncludedFile { path: path.display().to_string(), bytes })
 }
 
+/// Makes a code object of a source with that path and contents, for a target unless the source names one.
+///
+/// # Errors
+/// The source has errors, which have been reported.
+pub(crate) fn assemble_file(
+    path: &Path,
+    source: &[u8],
+    target: Option<&TargetId>,
+) -> Result<Vec<u8>, Failure> {
+    let name = path.display().to_string();
+    let folders: Vec<PathBuf> = path.parent().map(Path::to_path_buf).into_iter().collect();
+    let include = |file: &str| {
+        included(&folders, file, format!("there is no file `{file}` in the folder of the source"))
+    };
+    let options = Options {
+        target: target.cloned(),
+        version: CodeObjectVersion::V6,
+        include: &include,
+        ..Options::default()
+    };
+    let assembled = assemble_with(source, &options, &mut |event| {
+        if let Event::Print { line, inclusion, text } = event {
+            render::printed(&name, line, inclusion, text);
+        }
+    });
+    render::reports(&name, render::Level::Warning, &assembled.warnings);
+    let told = render::reports(&name, render::Level::Error, &assembled.reports);
+    match &assembled.module {
+        Some(module) if assembled.reports.is_empty() => linked(&name, &assembled, module, None),
+        _ => Err(mistakes(&name, told)),
+    }
+}
+
 /// Assembles.
 pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let (name, source) = read(&args.file)?;

@@ -16,6 +16,7 @@ use wavemill_object::container::ContainerKind;
 use wavemill_object::name::{Match, Search, near_names};
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
+use crate::compile;
 use crate::failure::Failure;
 use crate::input;
 use crate::message::{self, Kind};
@@ -99,6 +100,9 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     }
     if let (true, Some(target)) = (args.json, &args.target) {
         return stream::answer(&args.file, InstructionSet::of(target).ok_or_else(|| unknown_target(target))?);
+    }
+    if !args.raw {
+        compile::refuse(&args.file, "dis")?;
     }
     let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);

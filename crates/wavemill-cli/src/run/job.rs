@@ -17,6 +17,7 @@ use super::options::{POISON, RunArgs, STRICT, address_mode, poison, strict, tier
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
 use super::trace::{PcRange, TraceJob};
+use crate::compile::{self, CompileArgs};
 use crate::failure::{Failure, escaped};
 use crate::input;
 
@@ -42,6 +43,8 @@ pub(crate) struct Job {
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
     pub address_mode: Option<AddressMode>,
+    /// How sources are compiled.
+    pub compile: CompileArgs,
     pub options: RunOptions,
 }
 
@@ -167,6 +170,7 @@ impl Job {
             printf_buffer: args.printf_buffer,
             heap: args.heap,
             address_mode: args.address_mode,
+            compile: args.compile.clone(),
             options: RunOptions {
                 threads: args.threads,
                 tier: tier(args.tier.as_ref())?,
@@ -203,6 +207,10 @@ impl Job {
             None => job.launches.push(own),
             Some(file) => {
                 job.add_options(file).map_err(in_file)?;
+                let clang_args =
+                    compile::arguments_of_launch_file(&file.clang_args, base).map_err(in_file)?;
+                // Those of the command line come last, and win.
+                job.compile.clang_arg.splice(0..0, clang_args);
                 job.several = file.launch.is_some();
                 if job.several {
                     refuse_ambiguous(args, file)?;

@@ -16,8 +16,10 @@ use crate::input;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct LaunchFile {
-    /// The code object; `{target}` in it stands for the target.
+    /// The code object, or a source; `{target}` in it stands for the target.
     pub object: String,
+    /// Arguments for clang, which compiles sources in OpenCL C and HIP.
+    pub clang_args: Vec<String>,
     /// The target, unless the command line has another one.
     pub target: Option<String>,
     pub kernel: Option<String>,
@@ -258,6 +260,7 @@ mod tests {
     fn every_field() {
         let text = r#"
             object = "{target}/k.co"
+            clang-args = ["-DN=3"]
             target = "gfx942"
             kernel = "k"
             grid = [4, 2]

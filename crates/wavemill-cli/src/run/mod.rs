@@ -15,6 +15,7 @@ mod help;
 mod job;
 mod launch_file;
 mod npy;
+mod offsets;
 pub(crate) mod options;
 mod output;
 mod plan;
@@ -42,6 +43,7 @@ use wavemill_object::{CodeObject, Container, Limits, Processor};
 pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
 
+use crate::compile::{self, Language};
 use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
@@ -111,7 +113,7 @@ fn prepare(
     watch: Option<&Watch>,
     then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut loader = Loader { job, files: Vec::new(), device: None, modules: Vec::new() };
+    let mut loader = Loader { job, watch, files: Vec::new(), device: None, modules: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
     for (index, launch) in job.launches.iter().enumerate() {
         let named = |failure| name_launch(job, index, launch.kernel.as_deref(), failure);
@@ -121,6 +123,9 @@ fn prepare(
         kernels.push(loader.load(launch).map_err(named)?);
     }
     let Some(device) = loader.device.take() else { return Ok(()) };
+    if watch.is_some() && init_file.is_none() {
+        offsets::warn(job, &kernels);
+    }
     let mut buffers = Buffers::new(&job.shared);
     let mut launches = Vec::with_capacity(kernels.len());
     let mut names: Vec<String> = Vec::new();
@@ -159,6 +164,8 @@ fn name_launch(job: &Job, index: usize, kernel: Option<&str>, failure: Failure) 
 /// Files, and the modules made of them.
 struct Loader<'a> {
     job: &'a Job,
+    /// Whether there is still time; `None` if nothing runs, so that no compiler does.
+    watch: Option<&'a Watch>,
     files: Vec<(PathBuf, FileBytes)>,
     /// The first code object decides, unless the user has.
     device: Option<Device>,
@@ -167,12 +174,29 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
+    /// The bytes of a file; a source becomes a code object.
+    fn read(&self, path: &Path) -> Result<FileBytes, Failure> {
+        let Some(language) = Language::of(path) else { return input::open(path) };
+        let target = match &self.device {
+            Some(device) => Some(device.target()),
+            None => self.job.target.as_ref().map(TargetChoice::target),
+        };
+        let Some(watch) = self.watch else {
+            return Err(Failure::input(format!(
+                "`{}` is a source, and is not compiled here",
+                path.display()
+            )));
+        };
+        let going_on = || watch.check(|| format!("compiled `{}`", path.display()));
+        compile::compile(language, path, target, &self.job.compile, &going_on).map(FileBytes::Read)
+    }
+
     /// The kernel of a launch, on the device of all.
     fn load(&mut self, launch: &LaunchJob) -> Result<Kernel, Failure> {
         let file = match self.files.iter().position(|(path, _)| *path == launch.object) {
             Some(file) => file,
             None => {
-                self.files.push((launch.object.clone(), input::open(&launch.object)?));
+                self.files.push((launch.object.clone(), self.read(&launch.object)?));
                 self.files.len() - 1
             }
         };
@@ -185,9 +209,12 @@ impl Loader<'_> {
         let decided = self.device.is_some() && self.job.target.is_none();
         let found = find(bytes, launch, choice.as_ref(), self.job.several, decided).map_err(|failure| {
             let failure = within(failure);
-            match !self.job.from_launch_file && is_launch_file(bytes) {
-                true => failure.help("This looks like a launch file; their names end in .toml."),
-                false => failure,
+            match compile::advice(&launch.object) {
+                Some(advice) => failure.help(advice),
+                None if !self.job.from_launch_file && is_launch_file(bytes) => {
+                    failure.help("This looks like a launch file; their names end in .toml.")
+                }
+                None => failure,
             }
         })?;
         let device = match &self.device {
@@ -474,6 +501,9 @@ fn incomplete(
     let mut options = geometry_options(launch, kernel);
     if let Some(choice) = &job.target {
         options = format!("--target {} {options}", signature::target(choice));
+    }
+    for argument in job.compile.clang_arg.iter().rev() {
+        options = format!("{} {options}", text::quoted(&format!("--clang-arg={argument}")));
     }
     let line = signature::line(&launch.object, kernel.name(), &options, &arguments);
     let hint = signature::placeholders(&arguments);

@@ -9,6 +9,7 @@ use wavemill::{AddressMode, Strict, TargetChoice, Tier};
 use super::amount;
 use super::launch_file::StatsLevel;
 use super::trace;
+use crate::compile::CompileArgs;
 use crate::failure::Failure;
 use crate::input;
 
@@ -26,7 +27,10 @@ const ENGINE: &str = "Engine";
 /// Options of `wavemill run`.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RunArgs {
-    /// Launch file (.toml), code object, or bundle, program or library with GPU code in it
+    /// Launch file (.toml), source (.cl, .hip, .s), code object, or program or library with GPU code
+    ///
+    /// OpenCL C (.cl) and HIP (.hip) are compiled by clang first, assembly (.s) by Wavemill itself. An offload bundle will do,
+    /// too.
     pub file: PathBuf,
     /// Arguments of the kernel: name:type[count]=contents (see --help)
     #[arg(value_name = "ARGUMENT", allow_negative_numbers = true)]
@@ -65,7 +69,7 @@ pub(crate) struct RunArgs {
     /// Target or product to run on, such as gfx942 or mi210
     ///
     /// Target features may follow: gfx90a:xnack-. `wavemill targets` lists the names. Not needed if the file has code
-    /// for one target only.
+    /// for one target only. OpenCL C and HIP are compiled for gfx942 without it.
     #[arg(long, value_name = "TARGET", value_parser = input::parse_choice_to_run, help_heading = LAUNCH)]
     pub target: Option<TargetChoice>,
     /// Write a launch file for the kernel instead of running it
@@ -73,6 +77,9 @@ pub(crate) struct RunArgs {
     /// Without a name, it goes to the standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "trace", help_heading = LAUNCH)]
     pub init: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub compile: CompileArgs,
 
     /// Print a buffer or a part of it: y, 'y[:4]', 'y[0,:4]'
     ///

@@ -129,6 +129,10 @@ pub(crate) fn launch_file(
     if let Some(target) = &job.target {
         let _ = writeln!(out, "target = {}", quote(&self::target(target)));
     }
+    if !job.compile.clang_arg.is_empty() {
+        let arguments: Vec<String> = job.compile.clang_arg.iter().map(|argument| quote(argument)).collect();
+        let _ = writeln!(out, "clang-args = [{}]", arguments.join(", "));
+    }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
         let _ = writeln!(out, "# {}", escaped(&name));

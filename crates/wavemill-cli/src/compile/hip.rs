@@ -1,0 +1,68 @@
+//! HIP.
+
+use std::path::PathBuf;
+
+use wavemill_object::TargetId;
+
+use super::clang::Clang;
+use super::{CompileArgs, Own, libraries};
+use crate::failure::Failure;
+
+/// What to do without HIP's headers.
+pub(super) const HEADERS: &str = "Debian and Ubuntu: apt install --no-install-recommends libamdhip64-dev. --rocm-path \
+     names the folder of another ROCm.";
+
+/// The folder with `include/hip/hip_runtime.h`.
+fn headers(args: &CompileArgs) -> Option<PathBuf> {
+    let has = |folder: &PathBuf| folder.join("include/hip/hip_runtime.h").is_file();
+    libraries::rocm_folders(args).into_iter().find(has)
+}
+
+/// What clang needs for the kernels of a source in HIP.
+///
+/// # Errors
+/// There are no headers or device libraries.
+pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) -> Result<Own, Failure> {
+    let Some(folder) = libraries::device_libraries(clang, args) else {
+        return Err(Failure::input(
+            "HIP needs ROCm's device libraries (amdgcn/bitcode/ockl.bc), and they are neither in a folder of ROCm nor where \
+             distributions have them",
+        )
+        .help(
+            "Debian 12 and Ubuntu: apt install rocm-device-libs. Newer Debian: rocm-device-libs-21 or amd-device-libs-21. AMD's \
+             ROCm: rocm-device-libs. --rocm-path names the folder of another ROCm.",
+        ));
+    };
+    let Some(headers) = headers(args) else {
+        let folders = libraries::rocm_folders(args).into_iter();
+        let folders: Vec<String> = folders.map(|folder| format!("{}/include", folder.display())).collect();
+        let message =
+            format!("HIP needs the header hip/hip_runtime.h, which is not in {}", folders.join(", "));
+        return Err(Failure::input(message).help(HEADERS));
+    };
+    let arch = format!("--offload-arch={target}");
+    let rocm = format!("--rocm-path={}", headers.display());
+    let mut own = Own::new(&[
+        "-x",
+        "hip",
+        &arch,
+        "--offload-device-only",
+        "--no-gpu-bundle-output",
+        &rocm,
+        "-nogpulib",
+        "-fuse-cuid=none",
+        "-mcode-object-version=5",
+        "-O2",
+        "-g",
+        // Headers older than clang 20 expect it of the compiler.
+        "-D__AMDGCN_WAVEFRONT_SIZE=64",
+        "-Wno-linker-warnings",
+    ]);
+    // What older headers call and newer ones have themselves: fences.
+    let fences = folder.join("hip.bc");
+    if fences.is_file() {
+        own.link(&fences);
+    }
+    libraries::link_device_libraries(&mut own, &folder, &[], target)?;
+    Ok(own)
+}

@@ -1,0 +1,143 @@
+//! Where packages put the libraries in bitcode that kernels are linked with.
+
+use std::path::{Path, PathBuf};
+
+use wavemill_object::TargetId;
+
+use super::clang::Clang;
+use super::{CompileArgs, Own};
+use crate::failure::Failure;
+
+/// The folders of libclc: Debian and Ubuntu, Fedora, Arch and builds by hand.
+const LIBCLC_FOLDERS: &[&str] = &["/usr/lib/clc", "/usr/share/clc", "/usr/lib64/clc", "/usr/local/share/clc"];
+
+/// The names of its library for code objects, the newest first.
+const LIBCLC_NAMES: &[&str] = &["amdgcn-amd-amdhsa.bc", "amdgcn--amdhsa.bc"];
+
+/// The folders of ROCm's device libraries in a folder of ROCm, and in one of the system.
+const DEVICE_FOLDERS: &[&str] = &[
+    "amdgcn/bitcode",
+    "lib/llvm/amdgcn/bitcode",
+    "lib/x86_64-linux-gnu/amdgcn/bitcode",
+    "lib/aarch64-linux-gnu/amdgcn/bitcode",
+    "lib64/amdgcn/bitcode",
+    "lib/amdgcn/bitcode",
+    "share/amdgcn/bitcode",
+];
+
+/// The library that every set of device libraries has.
+const DEVICE_LIBRARY: &str = "ockl.bc";
+
+/// libclc for code objects: that of the command line, of the compiler, or of the system.
+///
+/// # Errors
+/// The command line names something that is no file.
+pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf>, Failure> {
+    if let Some(path) = &args.libclc {
+        return match path.is_file() {
+            true => Ok(Some(path.clone())),
+            false => Err(Failure::input(format!("--libclc: there is no file `{}`", path.display()))),
+        };
+    }
+    let own = clang.resources.join("lib/amdgcn-amd-amdhsa/libclc.bc");
+    let system = LIBCLC_FOLDERS
+        .iter()
+        .flat_map(|folder| LIBCLC_NAMES.iter().map(move |name| Path::new(folder).join(name)));
+    Ok([own].into_iter().chain(system).find(|path| path.is_file()))
+}
+
+/// The folders that ROCm may be in, the user's first.
+pub(super) fn rocm_folders(args: &CompileArgs) -> Vec<PathBuf> {
+    let variable = std::env::var_os("ROCM_PATH").filter(|path| !path.is_empty());
+    let named = args.rocm_path.iter().cloned().chain(variable.map(PathBuf::from));
+    named.chain(["/opt/rocm", "/usr"].map(PathBuf::from)).collect()
+}
+
+/// The folder of ROCm's device libraries.
+pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Option<PathBuf> {
+    let rocm = rocm_folders(args).into_iter();
+    let rocm = rocm.flat_map(|root| DEVICE_FOLDERS.iter().map(move |folder| root.join(folder)));
+    // That of ROCm's own clang, and of distributions that have a set for each release.
+    let own = clang.resources.join("lib/amdgcn/bitcode");
+    rocm.chain([own]).find(|folder| folder.join(DEVICE_LIBRARY).is_file())
+}
+
+/// What says to the device libraries what they are compiled for: the newest processor that the set knows, of those with the
+/// same first digits that are not newer than the target.
+fn isa_library(folder: &Path, target: &TargetId) -> Option<PathBuf> {
+    let number = |name: &str| u32::from_str_radix(name, 16).ok();
+    let wanted = target.processor.name();
+    let wanted = number(wanted.strip_prefix("gfx")?)?;
+    let known = std::fs::read_dir(folder).ok()?.filter_map(|entry| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        number(name.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?)
+    });
+    // The last two digits are the minor version and the stepping.
+    let nearest = known.filter(|known| known >> 8 == wanted >> 8 && *known <= wanted).max()?;
+    Some(folder.join(format!("oclc_isa_version_{nearest:x}.bc")))
+}
+
+/// Links ROCm's device libraries, and what tells them how they are used: all numbers as IEEE 754 has them.
+///
+/// # Errors
+/// The set in the folder is not complete.
+pub(super) fn link_device_libraries(
+    own: &mut Own,
+    folder: &Path,
+    first: &[&str],
+    target: &TargetId,
+) -> Result<(), Failure> {
+    let settings = [
+        "oclc_abi_version_500.bc",
+        "oclc_wavefrontsize64_on.bc",
+        "oclc_finite_only_off.bc",
+        "oclc_unsafe_math_off.bc",
+        "oclc_daz_opt_off.bc",
+        "oclc_correctly_rounded_sqrt_on.bc",
+    ];
+    let incomplete = |what: &str| {
+        Failure::input(format!("the device libraries in `{}` have no {what}", folder.display()))
+            .help("They are too old; those of ROCm 5.2 and later will do. --rocm-path names another folder of ROCm.")
+    };
+    for name in first.iter().chain(&["ocml.bc", DEVICE_LIBRARY]) {
+        let path = folder.join(name);
+        if !path.is_file() {
+            return Err(incomplete(name));
+        }
+        own.link(&path);
+    }
+    let isa = isa_library(folder, target);
+    own.link(&isa.ok_or_else(|| incomplete(&format!("oclc_isa_version_*.bc that fits {target}")))?);
+    for name in settings {
+        let path = folder.join(name);
+        match path.is_file() {
+            true => own.link(&path),
+            // Newer sets have lost settings that clang decides by now.
+            false if name != "oclc_abi_version_500.bc" => {}
+            false => return Err(incomplete(name)),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_older_processor_stands_for_a_newer_one() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["906", "908", "90a", "940", "1030"] {
+            std::fs::write(folder.path().join(format!("oclc_isa_version_{name}.bc")), "").unwrap();
+        }
+        let found = |target: &str| {
+            let path = isa_library(folder.path(), &target.parse().unwrap())?;
+            Some(path.file_name()?.to_str()?.to_owned())
+        };
+        assert_eq!(found("gfx906").as_deref(), Some("oclc_isa_version_906.bc"));
+        assert_eq!(found("gfx90a:xnack-").as_deref(), Some("oclc_isa_version_90a.bc"));
+        assert_eq!(found("gfx942").as_deref(), Some("oclc_isa_version_940.bc"));
+        assert_eq!(found("gfx950").as_deref(), Some("oclc_isa_version_940.bc"));
+        assert_eq!(found("gfx900"), None);
+    }
+}

@@ -1,0 +1,292 @@
+//! Sources of kernels, made into code objects: assembly by Wavemill's own assembler, OpenCL C and HIP by the clang of the
+//! machine.
+
+mod clang;
+mod hip;
+mod libraries;
+mod opencl;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use wavemill_object::TargetId;
+
+use crate::failure::{Exit, Failure};
+use crate::message::{self, Kind};
+use crate::run::text::quoted;
+use crate::{asm, input};
+use clang::Clang;
+
+/// What code is compiled for if nobody says it.
+pub(crate) const DEFAULT_TARGET: &str = "gfx942";
+
+/// The page of the handbook that a message refers to.
+const HANDBOOK: &str = "docs/compiling.md";
+
+/// A language that kernels are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Assembly,
+    OpenCl,
+    Hip,
+}
+
+impl Language {
+    /// The language of a file, by the end of its name; `None` if it is no source.
+    pub(crate) fn of(path: &Path) -> Option<Language> {
+        let name = path.file_name()?.to_str()?;
+        // hipify and some projects write HIP as C++ with a second ending.
+        if name.ends_with(".hip.cpp") {
+            return Some(Language::Hip);
+        }
+        match path.extension()?.to_str()? {
+            "s" | "S" | "asm" | "amdgcn" => Some(Language::Assembly),
+            "cl" => Some(Language::OpenCl),
+            "hip" => Some(Language::Hip),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Language::Assembly => "assembly",
+            Language::OpenCl => "OpenCL C",
+            Language::Hip => "HIP",
+        }
+    }
+}
+
+/// What to do with a file that holds no code object, but is a source by its name.
+pub(crate) fn advice(path: &Path) -> Option<String> {
+    let shown = quoted(&path.display().to_string());
+    match path.extension()?.to_str()? {
+        "cpp" | "cc" | "cxx" | "c++" | "cu" => Some(format!(
+            "A HIP source has a name that ends in .hip or .hip.cpp: rename {shown}, and `wavemill run` compiles it."
+        )),
+        "py" => Some(format!("{HANDBOOK} says how a Triton kernel becomes a code object (.hsaco).")),
+        "c" => Some("An OpenCL C source has a name that ends in .cl.".to_owned()),
+        _ => None,
+    }
+}
+
+/// Refuses a source where a code object is expected.
+///
+/// # Errors
+/// The name of the file is that of a source.
+pub(crate) fn refuse(path: &Path, command: &str) -> Result<(), Failure> {
+    let Some(language) = Language::of(path) else { return Ok(()) };
+    let shown = quoted(&path.display().to_string());
+    let object = object_name(path);
+    let object = quoted(&object.display().to_string());
+    let message = format!("`{}` is a source ({}), expected a code object", path.display(), language.name());
+    Err(Failure::input(message).help(match language {
+        Language::Assembly => {
+            format!("Assemble it first: wavemill asm {shown} -o {object} && wavemill {command} {object}")
+        }
+        _ => format!(
+            "`wavemill run {shown}` prints the line that compiles it; run that line, then: wavemill {command} {object}"
+        ),
+    }))
+}
+
+/// The heading of the options on help pages.
+const HEADING: &str = "Compiler";
+
+/// How sources are compiled, as the command line says it.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct CompileArgs {
+    /// The clang that compiles OpenCL C and HIP
+    ///
+    /// Without it, the environment variable CLANG names it. Otherwise it is that of ROCm, or the newest one on the PATH.
+    #[arg(long, value_name = "PATH", hide_short_help = true, help_heading = HEADING)]
+    pub clang: Option<PathBuf>,
+    /// An argument for clang, behind Wavemill's own, such as --clang-arg=-DN=3
+    ///
+    /// Several take an option each: --clang-arg=-O0 --clang-arg=-Iinclude.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, hide_short_help = true, help_heading = HEADING)]
+    pub clang_arg: Vec<String>,
+    /// The OpenCL library in bitcode, amdgcn-amd-amdhsa.bc of libclc
+    ///
+    /// It is found by itself where packages put it.
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = HEADING)]
+    pub libclc: Option<PathBuf>,
+    /// The folder of ROCm, with its device libraries and HIP's headers
+    ///
+    /// Without it, ROCM_PATH, /opt/rocm and /usr are looked into.
+    #[arg(long, value_name = "FOLDER", hide_short_help = true, help_heading = HEADING)]
+    pub rocm_path: Option<PathBuf>,
+}
+
+/// What a launch file may hand to clang: what changes the kernel. Other arguments can make clang run other programs.
+const HARMLESS: &[&str] = &[
+    "-D",
+    "-U",
+    "-I",
+    "-O",
+    "-g",
+    "-cl-",
+    "-std=",
+    "-mcode-object-version=",
+    "-ffast-math",
+    "-ffp-contract=",
+    "-fno-",
+    "-W",
+];
+
+/// Arguments for clang out of a launch file in a folder: folders of headers are relative to it.
+///
+/// # Errors
+/// An argument that could make clang run something.
+pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> Result<Vec<String>, Failure> {
+    let checked = |argument: &String| {
+        let passes_on = ["-Wl,", "-Wa,", "-Wp,"].iter().any(|prefix| argument.starts_with(prefix));
+        if passes_on || !HARMLESS.iter().any(|prefix| argument.starts_with(prefix)) {
+            let message =
+                format!("clang-args: `{argument}` is refused; expected one of {}", HARMLESS.join(", "));
+            return Err(Failure::usage(message).help(
+                "A launch file cannot make clang run other programs; the command line can: --clang-arg=ARGUMENT.",
+            ));
+        }
+        Ok(match argument.strip_prefix("-I").filter(|path| !path.is_empty()) {
+            Some(path) => format!("-I{}", folder.join(path).display()),
+            None => argument.clone(),
+        })
+    };
+    arguments.iter().map(checked).collect()
+}
+
+/// The code object that the line to copy writes.
+fn object_name(source: &Path) -> PathBuf {
+    let name = source.file_name().unwrap_or_default();
+    let name = Path::new(name);
+    let name = if Language::of(source) == Some(Language::Hip) && name.extension().is_some_and(|e| e == "cpp")
+    {
+        name.with_extension("")
+    } else {
+        name.to_path_buf()
+    };
+    name.with_extension("co")
+}
+
+/// Makes a code object of a source, for a target or else for [`DEFAULT_TARGET`]. `going_on` says whether there is still
+/// time.
+///
+/// # Errors
+/// What the source has wrong, what is missing on the machine, or that there is no more time.
+pub(crate) fn compile(
+    language: Language,
+    source: &Path,
+    target: Option<&TargetId>,
+    args: &CompileArgs,
+    going_on: &dyn Fn() -> Result<(), Failure>,
+) -> Result<Vec<u8>, Failure> {
+    // clang would say the same in other words.
+    let bytes = input::open(source)?;
+    if language == Language::Assembly {
+        return asm::assemble_file(source, &bytes, target);
+    }
+    drop(bytes);
+    let default = DEFAULT_TARGET.parse().map_err(|_| Failure::input("the default target is not known"))?;
+    let clang = Clang::find(args, language)?;
+    let own = match language {
+        Language::OpenCl => opencl::arguments(&clang, target.unwrap_or(&default), args)?,
+        _ => hip::arguments(&clang, target.unwrap_or(&default), args)?,
+    };
+    if target.is_none() {
+        let note =
+            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.display());
+        message::say(Kind::Note, &note);
+    }
+    let folder = tempfile::Builder::new().prefix("wavemill-").tempdir();
+    let folder = folder.map_err(|error| {
+        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().display()))
+    })?;
+    let object = folder.path().join("kernel.co");
+    let mut line = own.arguments;
+    line.extend(args.clang_arg.iter().map(Into::into));
+    say(&clang, &line, source);
+    let result = clang.run(&line, source, &object, going_on)?;
+    if !result.success {
+        let failure =
+            Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.display(), result.end));
+        return Err(match clang.explain(&result.said, language) {
+            Some(help) => failure.help(help),
+            None => failure,
+        });
+    }
+    std::fs::read(&object)
+        .map_err(|error| Failure::input(format!("clang wrote no code object that can be read: {error}")))
+}
+
+/// Prints the line that is run, with an output for those who copy it.
+fn say(clang: &Clang, arguments: &[std::ffi::OsString], source: &Path) {
+    let object = object_name(source);
+    let words = [clang.path.as_os_str()].into_iter().chain(arguments.iter().map(AsRef::as_ref));
+    let words = words.chain(["-o".as_ref(), object.as_os_str(), source.as_os_str()]);
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    message::say_with(Kind::Compile, &quoted.join(" "), &json!({ "command": words }));
+}
+
+/// Arguments for clang that a language needs.
+struct Own {
+    arguments: Vec<std::ffi::OsString>,
+}
+
+impl Own {
+    fn new(arguments: &[&str]) -> Own {
+        Own { arguments: arguments.iter().map(Into::into).collect() }
+    }
+
+    /// Links a library in bitcode, of which only what is used stays.
+    fn link(&mut self, library: &Path) {
+        self.arguments.extend(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"].map(Into::into));
+        self.arguments.push(library.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_the_language() {
+        for (name, language) in [
+            ("a/k.s", Some(Language::Assembly)),
+            ("k.amdgcn", Some(Language::Assembly)),
+            ("k.cl", Some(Language::OpenCl)),
+            ("k.hip", Some(Language::Hip)),
+            ("k.hip.cpp", Some(Language::Hip)),
+            ("k.cpp", None),
+            ("k.co", None),
+            ("cl", None),
+            ("k.toml", None),
+        ] {
+            assert_eq!(Language::of(Path::new(name)), language, "{name}");
+        }
+        assert_eq!(object_name(Path::new("a/k.hip.cpp")), Path::new("k.co"));
+        assert_eq!(object_name(Path::new("a/k.cl")), Path::new("k.co"));
+    }
+
+    #[test]
+    fn launch_files_cannot_make_clang_run_programs() {
+        let read = |argument: &str| arguments_of_launch_file(&[argument.to_owned()], Path::new("here"));
+        for bad in [
+            "-fplugin=x.so",
+            "-Xclang",
+            "-load",
+            "-B.",
+            "@file",
+            "-Wl,-x",
+            "-fuse-ld=x",
+            "--config=x",
+            "-mllvm",
+        ] {
+            assert_eq!(read(bad).unwrap_err().exit, Exit::Usage, "{bad}");
+        }
+        for good in ["-DN=3", "-O0", "-cl-fast-relaxed-math", "-Werror", "-fno-inline"] {
+            assert_eq!(read(good).unwrap(), [good]);
+        }
+        assert_eq!(read("-Iinclude").unwrap(), ["-Ihere/include"]);
+    }
+}

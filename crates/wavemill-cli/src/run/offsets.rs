@@ -1,0 +1,35 @@
+//! A warning about kernels whose global ids begin at a wrong hidden argument.
+
+use serde_json::json;
+use wavemill::Kernel;
+
+use super::job::Job;
+use crate::failure::escaped;
+use crate::message::{self, Kind};
+
+/// Warns about each such kernel once.
+pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
+    let mut names: Vec<&str> = Vec::new();
+    for (launch, kernel) in job.launches.iter().zip(kernels) {
+        if names.contains(&kernel.name()) {
+            continue;
+        }
+        let Some(misread) = kernel.misread_global_offset(launch.offset) else { continue };
+        let name = escaped(kernel.name());
+        let text = if misread.block_count {
+            format!(
+                "`{name}` reads the number of workgroups in place of the global offset: get_global_id begins at 1, not at 0, in \
+                 most grids\n  It was linked with libclc, which reads the offset where code objects before version 5 have it.\n  \
+                 Compile it with -mcode-object-version=4, or run its source: `wavemill run kernel.cl` does that."
+            )
+        } else {
+            format!(
+                "`{name}` reads a wrong part of the global offset: get_global_id begins at 0, whatever --offset is\n  It was \
+                 linked with libclc, which reads the offset as numbers of 32 bits.\n  Link it with ROCm's device libraries \
+                 (opencl.bc) instead, or add the offset in the kernel."
+            )
+        };
+        message::say_with(Kind::Warning, &text, &json!({ "kernel": kernel.name() }));
+        names.push(kernel.name());
+    }
+}
