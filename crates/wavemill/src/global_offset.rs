@@ -538,7 +538,8 @@ impl Kernel {
             scratch_size: 0,
             dispatch_id: 0,
         };
-        let mut registers = Registers::new(RegisterCounts { vgprs: 4, accs: 0 });
+        let mut registers =
+            Registers::new(RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 4, accs: 0 });
         init.init(WORKGROUP, 0, 0, &mut registers);
         let mut state = State::new();
         for number in 0..Uni::FLAT_SCRATCH.0 {
