@@ -104,6 +104,23 @@ kernel trap
     s_trap 2
     finish trap
 
+// Nothing ends it, and what is behind it is no code.
+kernel falls_into_data
+    s_nop 0
+    .size falls_into_data, . - falls_into_data
+    .long 0xbfff0000
+
+// A load past the end of the kernel arguments, and a store to them.
+kernel loads_past_the_arguments
+    s_load_dwordx2 s[4:5], s[0:1], 0x38
+    s_waitcnt lgkmcnt(0)
+    finish loads_past_the_arguments
+
+kernel stores_to_the_arguments
+    v_mov_b32_e32 v1, 0
+    global_store_dword v1, v0, s[0:1] offset:8
+    finish stores_to_the_arguments
+
 // Nothing ends it.
 kernel falls_off
     s_nop 0

@@ -40,13 +40,13 @@ fn the_example_runs_on_every_target() {
     let output = expect(&folder, 1, &line);
     assert!(out(&output).ends_with("y[-1] = 1000000\ny[-1] = 1000000\n"), "{}", out(&output));
     let message = err(&output);
-    let failed = "error: launch 1 (`scan_groups`): y: 1 of 1 element is wrong\n  \
-                  y[1023]: expected 1048576, found 1024\nlaunch 1 (`scan_groups`): totals: 2 of 2 elements are wrong\n";
+    let failed = "error: launch 1 (`scan_groups`): y[1023]: 1 of 1 element is wrong\n  \
+                  y[1023]: expected 1048576, found 1024\nlaunch 1 (`scan_groups`): totals[:2]: 2 of 2 elements are wrong\n";
     assert!(message.contains(failed), "{message}");
-    // Every expectation that failed is told of, those at the end without a launch.
+    // Every expectation that failed is reported, those at the end without a launch.
     assert!(message.contains("\nlaunch 2 (`scan_groups`): total: 1 of 1 element is wrong\n"), "{message}");
     assert!(
-        message.contains("\ny: 1 of 1 element is wrong\n  y[999]: expected 1000000, found 1000\n"),
+        message.contains("\ny[999]: 1 of 1 element is wrong\n  y[999]: expected 1000000, found 1000\n"),
         "{message}"
     );
 }
@@ -283,7 +283,7 @@ fn files_are_checked_without_running_them() {
     assert_eq!(add(large, "print = ['a', 'c[:,7]']\nexpect = ['c=ones', 'b[::3]=0.5']"), Ok(()));
     for (args, rest, wanted) in [
         ("['a:f32[5000000000000000000]', 'b[4]', 'c[4]', 'n=7']", "", "do not fit into memory"),
-        ("['a:f32[4294967296,4294967296]', 'b[4]', 'c[4]', 'n=7']", "", "is no size"),
+        ("['a:f32[4294967296,4294967296]', 'b[4]', 'c[4]', 'n=7']", "", "do not fit into memory"),
         ("['a[4]', 'b[4]', 'c[4]', 'n=--170141183460469231731687303715884105728']", "", "out of range"),
         ("['a[4]', 'b[4]', 'c[4]', 'n=7']", "print = ['d']", "there is no buffer `d`"),
         ("['a[4]', 'b[4]', 'c[4]', 'n=7']", "dynamic-lds = 70000", "of LDS"),

@@ -98,6 +98,16 @@ fn wrong_input() {
         ("same_as_nothing", with(1, "b=&x")),
         ("no_argument_at_all", with(0, "?")),
         ("local_for_a_buffer", with(0, "a=local:64")),
+        ("negative_count", with(0, "a[-1]=zeros")),
+        ("count_as_a_float", with(0, "a:f32[1e9]=zeros")),
+        ("count_with_a_gap", with(0, "a[4,]=zeros")),
+        ("count_beyond_memory", with(0, "a[4294967296,4294967296]=zeros")),
+        ("word_for_a_value", with(3, "n=two")),
+        ("word_for_a_typed_value", with(3, "n:u32=two")),
+        ("index_as_a_float", good(&["--print", "c[1e9]"])),
+        ("index_before_the_start", good(&["--print", "c[-65]"])),
+        ("index_outside", good(&["--out", "c[64]=c.npy"])),
+        ("index_of_an_expectation", good(&["--expect", "c[64]=1"])),
         ("bad_slice", good(&["--print", "c[1:2:3:4]"])),
         ("slice_outside", good(&["--print", "c[:100]"])),
         ("too_many_indices", good(&["--print", "c[0,0]"])),
@@ -167,6 +177,126 @@ fn wrong_input() {
         all += &format!("[exit code {}]\n\n", code.unwrap_or(-1));
     }
     insta::assert_snapshot!("wrong_input", all);
+}
+
+/// Two kernels with metadata: one that loads behind its arguments, and one that wants an image.
+const METADATA: &str = r#"
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl past
+.p2align 8
+.type past,@function
+past:
+    s_load_dword s4, s[0:1], 0x20
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+.Lend:
+    .size past, .Lend - past
+.globl picture
+.p2align 8
+.type picture,@function
+picture:
+    s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel past
+    .amdhsa_next_free_vgpr 1
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_accum_offset 4
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_kernarg_size 16
+.end_amdhsa_kernel
+.p2align 6
+.amdhsa_kernel picture
+    .amdhsa_next_free_vgpr 1
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_accum_offset 4
+    .amdhsa_kernarg_size 16
+.end_amdhsa_kernel
+.amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--gfx942
+amdhsa.kernels:
+  - .name: past
+    .symbol: past.kd
+    .kernarg_segment_size: 16
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 8
+    .vgpr_count: 1
+    .max_flat_workgroup_size: 256
+    .args:
+      - { .name: a, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global, .type_name: 'float*' }
+      - { .name: n, .offset: 8, .size: 4, .value_kind: by_value, .type_name: int }
+  - .name: picture
+    .symbol: picture.kd
+    .kernarg_segment_size: 16
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 8
+    .vgpr_count: 1
+    .max_flat_workgroup_size: 256
+    .args:
+      - { .name: source, .offset: 0, .size: 8, .value_kind: image, .address_space: constant, .type_name: image2d_t }
+      - { .name: out, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global, .type_name: 'float*' }
+.end_amdgpu_metadata
+"#;
+
+/// What users see most often when a kernel goes wrong: what happened, with what was there, and what to do.
+#[test]
+fn wrong_kernels() {
+    let folder = Folder::new("wrong_kernels");
+    folder.object("gfx942", "vector_add");
+    for object in ["control", "source"] {
+        let from = common::repository().join(format!("kernels/bin/gfx942/faults/{object}.co"));
+        folder.file(&format!("{object}.co"), std::fs::read(from).unwrap());
+    }
+    folder.file("metadata.s", METADATA);
+    common::expect(&folder, 0, &["asm", "metadata.s", "-o", "metadata.co"]);
+    folder.file(
+        "shipped.toml",
+        "object = \"package/library.so\"\ndownload = [\"pip download package==1.0\", \"unzip package-*.whl -d {folder}\"]\n",
+    );
+    let around = |more: &[&'static str]| {
+        [&["--grid", "1", "--block", "64", "u8[8]=0"][..], more, &["u8[8]=0"]].concat()
+    };
+    let kernel = |object: &'static str, kernel: &'static str, more: &[&'static str]| {
+        [&["run", object, "--kernel", kernel][..], &around(more)].concat()
+    };
+    let launch = |object: &'static str, kernel: &'static str, more: &[&'static str]| {
+        [&["run", object, "--kernel", kernel][..], &LAUNCH, more].concat()
+    };
+    let ones = ["a:f32[64]=ones", "b:f32[64]=iota", "c:f32[64]", "n=64", "--expect"];
+    let expect = |more: &[&'static str]| launch("vector_add.co", "vector_add", &[&ones[..], more].concat());
+    let cases: Vec<(&str, i32, Vec<&str>)> = vec![
+        ("load_past_the_arguments", 4, launch("metadata.co", "past", &["a[4]=0", "n=4"])),
+        ("stack_overflow", 4, kernel("source.co", "recursion", &["out:i32[64]", "depth=37"])),
+        ("branch_to_itself", 4, kernel("control.co", "endless", &["u64=0"])),
+        ("no_end", 4, kernel("control.co", "falls_off", &["u64=0"])),
+        ("no_end_with_data_behind_it", 4, kernel("control.co", "falls_into_data", &["u64=0"])),
+        ("call_that_is_inlined", 4, kernel("source.co", "one_lane", &["out:i32[64]=1", "lane=37"])),
+        ("image", 2, vec!["run", "metadata.co", "--kernel", "picture"]),
+        ("image_argument", 2, launch("metadata.co", "picture", &["source:f32[4]=0", "out[4]"])),
+        ("launch_file_with_an_image", 2, vec!["run", "metadata.co", "--kernel", "picture", "--init"]),
+        ("download", 3, vec!["run", "shipped.toml"]),
+        ("slice_that_is_wrong", 1, expect(&["c[:4]=[1,2.0000005,3,5]"])),
+        ("slice_of_zeros", 1, expect(&["c[2:4]=0"])),
+    ];
+    let mut all = String::new();
+    for (name, code, args) in &cases {
+        let said = common::said(&folder, *code, args);
+        let shown: Vec<_> = args
+            .iter()
+            .map(|arg| if arg.contains('[') { format!("'{arg}'") } else { (*arg).to_owned() })
+            .collect();
+        all +=
+            &format!("# {name}\n$ wavemill {}\n{}\n[exit code {code}]\n\n", shown.join(" "), said.trim_end());
+    }
+    insta::assert_snapshot!("wrong_kernels", all);
 }
 
 #[test]

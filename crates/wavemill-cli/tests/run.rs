@@ -144,7 +144,7 @@ fn failed_expectations_exit_with_1() {
     assert_eq!(out(&output), "c: 64 elements as expected\n");
     let message = err(&output);
     assert!(
-        message.contains("error: c: 2 of 3 elements are wrong\n  c[1]: expected 1.0, found 1.25 ("),
+        message.contains("error: c[:3]: 2 of 3 elements are wrong\n  c[1]: expected 1.0, found 1.25 (abs 2.50e-1, rel 2.50e-1 off)\n"),
         "{message}"
     );
     expect(&folder, 0, &[&line[..], &["--expect", "c=iota", "--tolerance", "abs=0.25"]].concat());
@@ -376,7 +376,7 @@ fn grids_that_can_never_finish_exit_with_4() {
             // The partner of the third workgroup is not there, and nobody will ever come.
             let message = err(&expect(&folder, 4, &litmus("3", &["--threads", threads])));
             assert!(message.contains("error: the grid can never finish"), "{message}");
-            assert!(message.contains("kernel       litmus_message_passing\n  waiting      1\n"), "{message}");
+            assert!(message.contains("kernel       litmus_message_passing\n  waves        1\n"), "{message}");
             let wave = message
                 .lines()
                 .find(|line| line.contains("workgroup (2, 0, 0), wave 0: spins in a loop of "));

@@ -1,5 +1,7 @@
 //! Readable names for mangled symbols.
 
+use std::borrow::Cow;
+
 /// How deeply nested a name may be before it is left mangled.
 const RECURSION_LIMIT: u32 = 192;
 
@@ -27,6 +29,29 @@ pub fn demangle(name: &str) -> Option<String> {
     let mut text = Bounded(String::new());
     symbol.structured_demangle(&mut text, &print).ok()?;
     Some(text.0)
+}
+
+/// What Clang (21 and later) puts in front of an OpenCL kernel's name to call the function that holds its body; the kernel
+/// itself only calls it.
+const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
+
+/// The OpenCL kernel whose body a function is, if Clang made the function for that.
+#[must_use]
+pub fn kernel_of_body(symbol: &str) -> Option<&str> {
+    symbol.strip_prefix(KERNEL_BODY).filter(|kernel| !kernel.is_empty())
+}
+
+/// A symbol as messages spell it: `NAME.body` for the function that Clang makes of the body of an OpenCL kernel, and else
+/// as it is. [`Wanted`](crate::Wanted) knows this name, too.
+#[must_use]
+pub fn short(symbol: &str) -> Cow<'_, str> {
+    kernel_of_body(symbol).map_or(Cow::Borrowed(symbol), |kernel| Cow::Owned(format!("{kernel}.body")))
+}
+
+/// What messages call a function: its readable name if it is mangled, and else its [`short`] one.
+#[must_use]
+pub fn readable(symbol: &str) -> Cow<'_, str> {
+    demangle(symbol).map_or_else(|| short(symbol), Cow::Owned)
 }
 
 /// The parameter types in a demangled C++ function: `f<g(h)>(int*, a<b, c>)`
@@ -79,7 +104,7 @@ impl cpp_demangle::DemangleWrite for Bounded {
 
 #[cfg(test)]
 mod tests {
-    use super::demangle;
+    use super::{demangle, kernel_of_body, readable};
 
     #[test]
     fn names_of_every_kind() {
@@ -92,6 +117,16 @@ mod tests {
         assert_eq!(demangle("_RNvC5crate4main").as_deref(), Some("crate::main"));
         assert_eq!(demangle("vadd"), None);
         assert_eq!(demangle("_Z!"), None);
+    }
+
+    #[test]
+    fn bodies_of_kernels_are_called_after_the_kernel() {
+        assert_eq!(kernel_of_body("__clang_ocl_kern_imp_scale"), Some("scale"));
+        assert_eq!(kernel_of_body("__clang_ocl_kern_imp_"), None);
+        assert_eq!(kernel_of_body("scale"), None);
+        assert_eq!(readable("__clang_ocl_kern_imp_scale"), "scale.body");
+        assert_eq!(readable("_Z5scalePfi"), "scale(float*, int)");
+        assert_eq!(readable("scale"), "scale");
     }
 
     #[test]

@@ -52,7 +52,7 @@ mod unlink;
 pub mod write;
 
 pub use container::Container;
-pub use demangle::demangle;
+pub use demangle::{demangle, kernel_of_body, readable, short};
 pub use descriptor::{
     DescriptorBuilder, Directive, DirectiveDefault, DirectiveError, DirectiveSupport, Field, Inexpressible,
     KernargPreload, KernelCodeProperties, KernelDescriptor, RegisterAllocation, Rsrc1, Rsrc2, Rsrc3Gfx10,

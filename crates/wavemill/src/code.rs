@@ -24,11 +24,20 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The function that holds an address, and the address's offset in it.
+    /// The function that holds an address, and the address's offset in it. One whose size the source does not say goes on
+    /// to the next function.
     pub(crate) fn function(&self, pc: u64) -> Option<(&str, u64)> {
         let index = self.functions.partition_point(|(start, _, _)| *start <= pc).checked_sub(1)?;
         let (start, end, name) = &self.functions[index];
-        (pc < *end).then(|| (name.as_str(), pc - start))
+        (pc < *end || end == start).then(|| (name.as_str(), pc - start))
+    }
+
+    /// The function that an address in no function lies behind, at most so far that only padding is between: where it
+    /// begins and ends, and its name.
+    pub(crate) fn in_front_of(&self, pc: u64) -> Option<&(u64, u64, String)> {
+        let index = self.functions.partition_point(|(start, _, _)| *start <= pc).checked_sub(1)?;
+        let function = &self.functions[index];
+        (function.1 <= pc && pc - function.1 < PADDING).then_some(function)
     }
 
     /// Where instructions begin that lead up to an address in no function: behind the last function in front of it, or
@@ -40,6 +49,8 @@ impl Region {
     }
 }
 
+/// Bytes behind a function that fill up to the next one, or to where the chip looks ahead; fewer than this.
+const PADDING: u64 = 512;
 /// Guest memory that is compared as a whole with what blocks were lifted from.
 const PAGE: u64 = 4096;
 /// IR operations that are kept (some 60 MiB); with more than that lifting starts anew.

@@ -3,7 +3,7 @@
 use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
 
-use crate::live::{List, LiveWave};
+use crate::live::{LISTED, LISTED_IN_FULL, List, LiveWave};
 use crate::report::{FaultReport, OnOneLine};
 use crate::stall::StallReport;
 
@@ -91,10 +91,7 @@ pub enum Error {
     #[error("{0}")]
     Stalled(Box<StallReport>),
     /// The kernel ran longer than allowed.
-    #[error(
-        "`{}` was stopped after {ran} instructions: the limit is {limit}; {}",
-        OnOneLine(kernel), Unfinished(live, *.not_started)
-    )]
+    #[error("{}", Ended::new(kernel, *.ran, Some(*.limit), live, *.not_started))]
     InstructionLimit {
         /// The kernel.
         kernel: String,
@@ -108,10 +105,7 @@ pub enum Error {
         not_started: u64,
     },
     /// [`RunControl::stop`](crate::RunControl::stop) was called.
-    #[error(
-        "`{}` was stopped after {ran} instructions; {}",
-        OnOneLine(kernel), Unfinished(live, *.not_started)
-    )]
+    #[error("{}", Ended::new(kernel, *.ran, None, live, *.not_started))]
     Stopped {
         /// The kernel.
         kernel: String,
@@ -122,6 +116,26 @@ pub enum Error {
         /// Workgroups that had not started.
         not_started: u64,
     },
+}
+
+impl Error {
+    /// The text with all that is known: of a fault the state of the wave and its registers, of a grid that did not finish
+    /// more of its waves. Of other errors there is no more to say.
+    #[must_use]
+    pub fn full(&self) -> String {
+        let full = |ended: Ended<'_>| Ended { lines: LISTED_IN_FULL, ..ended }.to_string();
+        match self {
+            Error::Fault(report) => report.full().to_string(),
+            Error::Stalled(report) => report.full().to_string(),
+            Error::InstructionLimit { kernel, limit, ran, live, not_started } => {
+                full(Ended::new(kernel, *ran, Some(*limit), live, *not_started))
+            }
+            Error::Stopped { kernel, ran, live, not_started } => {
+                full(Ended::new(kernel, *ran, None, live, *not_started))
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Why an argument was refused.
@@ -184,20 +198,41 @@ impl std::fmt::Display for DidYouMean<'_> {
     }
 }
 
-/// What a grid that was stopped still had to do.
-struct Unfinished<'a>(&'a [LiveWave], u64);
+/// A grid that was stopped, and what it still had to do.
+struct Ended<'a> {
+    kernel: &'a str,
+    /// Instructions that ran.
+    ran: u64,
+    /// The limit that stopped it.
+    limit: Option<u64>,
+    waves: &'a [LiveWave],
+    /// Workgroups that had not started.
+    groups: u64,
+    /// Lines of waves, at most.
+    lines: usize,
+}
 
-impl std::fmt::Display for Unfinished<'_> {
+impl<'a> Ended<'a> {
+    fn new(kernel: &'a str, ran: u64, limit: Option<u64>, waves: &'a [LiveWave], groups: u64) -> Self {
+        Ended { kernel, ran, limit, waves, groups, lines: LISTED }
+    }
+}
+
+impl std::fmt::Display for Ended<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Unfinished(waves, groups) = self;
+        let Ended { kernel, ran, waves, groups, lines, .. } = *self;
+        write!(f, "`{}` was stopped after {ran} instructions", OnOneLine(kernel))?;
+        if let Some(limit) = self.limit {
+            write!(f, ": the limit is {limit}")?;
+        }
         let s = |n: bool| if n { "" } else { "s" };
         write!(
             f,
-            "{} wave{} still running, {groups} workgroup{} not started{}",
+            "; {} wave{} still running, {groups} workgroup{} not started{}",
             waves.len(),
             s(waves.len() == 1),
-            s(*groups == 1),
-            List { waves, indent: "  " }
+            s(groups == 1),
+            List { waves, indent: "  ", lines }
         )
     }
 }

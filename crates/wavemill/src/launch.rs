@@ -18,7 +18,7 @@ use crate::observe::mix::{Executed, FidelityCounts, InstructionMix, OperationCou
 use crate::observe::rows::RowCounts;
 use crate::observe::trace::{Names, Tracer};
 use crate::observe::traffic::{Traffic, TrafficCounter};
-use crate::report::FaultReport;
+use crate::report::{ARGUMENTS, FaultReport, Segment};
 use crate::services::{Output, PRINTF_BUFFER, Services, Sink};
 use crate::stall::StallReport;
 use crate::state::InitialState;
@@ -490,7 +490,7 @@ impl<'a> Launch<'a> {
         // LLVM loads three dwords at the end as four (AMDGPUTargetLowering::WidenOrSplitVectorLoad), and the segment as
         // it is allocated ends at a multiple of its alignment, which is 16 at least (AMDGPUUsage, "Kernel Dispatch").
         let segment = (kernarg.len() as u64).next_multiple_of(KERNARG_ALIGN);
-        let kernarg_buffer = Buffer::internal(device, "kernel arguments", segment, 64)?;
+        let kernarg_buffer = Buffer::internal(device, ARGUMENTS, segment, 64)?;
         kernarg_buffer.protect("the runtime's own")?;
 
         let scratch_size = scratch_per_wave * u64::from(waves) * u64::from(resident);
@@ -589,7 +589,8 @@ impl<'a> Launch<'a> {
                 })
             }
             Err(RunError::Fault(fault)) => {
-                let report = FaultReport::new(self.kernel, *fault, &map);
+                let segment = Segment { address: kernarg_buffer.address(), bytes: kernarg.len() as u64 };
+                let report = FaultReport::new(self.kernel, *fault, &map, segment);
                 Err(Error::Fault(Box::new(report)))
             }
             Err(RunError::Stalled { waves, not_started }) => {

@@ -58,9 +58,9 @@ pub use observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use observe::trace::{TraceAccess, TraceStep, Tracer};
 pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
 pub use product::{PRODUCTS, Product, TargetChoice};
-pub use report::{FaultReport, InlinedCall, SourceLocation};
+pub use report::{ArgumentSegment, FaultReport, FullReport, InlinedCall, SourceLocation, StackOverflow};
 pub use services::{Output, PRINTF_BUFFER_SIZES};
-pub use stall::StallReport;
+pub use stall::{FullStallReport, StallReport};
 pub use wavemill_engine::{
     Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
     FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MAX_THREADS, MemoryAccess, MemoryKind,

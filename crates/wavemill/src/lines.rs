@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use addr2line::{Context, Location};
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _};
+use wavemill_object::kernel_of_body;
 
 use crate::report::{InlinedCall, SourceLocation};
 
@@ -86,6 +87,12 @@ fn place(context: &Context<Reader>, pc: u64, first: u64) -> gimli::Result<Place>
         }
         callee = frame.function.and_then(|name| name.raw_name().ok().map(|name| name.into_owned()));
         innermost = false;
+    }
+    // A kernel that Clang has split is one function in the source.
+    let split =
+        |call: &InlinedCall| kernel_of_body(&call.function).is_some_and(|k| callee.as_deref() == Some(k));
+    if place.inlined.last().is_some_and(split) {
+        place.inlined.pop();
     }
     if place.source.is_none() {
         // Line 0 says that the code comes from nowhere in particular: the line before it goes on.

@@ -10,7 +10,9 @@ use crate::module::Kernel;
 use crate::report::{OnOneLine, SourceLocation, text};
 
 /// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
-const LISTED: usize = 20;
+pub(crate) const LISTED: usize = 4;
+/// The same of a report with everything.
+pub(crate) const LISTED_IN_FULL: usize = 20;
 
 /// A wave that had started and not ended when its grid was stopped, or found to be stuck.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct LiveWave {
     pub instruction: Option<String>,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
+    /// Text of the line of that position, if somebody has read the source: reports show it.
+    pub source_text: Option<String>,
 }
 
 impl LiveWave {
@@ -73,18 +77,28 @@ impl LiveWave {
                 function: function.map(|(name, offset)| (name.to_owned(), offset)),
                 instruction: inst_at(pc).map(|inst| text(&inst)),
                 source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(pc, start).source),
+                source_text: None,
             }
         };
         waves.into_iter().map(report).collect()
     }
 
-    /// What it does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was not found out, or
-    /// ``spins in a loop of 3 instructions on 0x1000004000 (byte 0 of `flag`)``.
+    /// Whether it is in a loop that no other wave can end: it looks at no memory.
+    #[must_use]
+    pub fn is_in_infinite_loop(&self) -> bool {
+        self.spins.as_ref().is_some_and(|spin| spin.polls.is_none())
+    }
+
+    /// What it does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was not found out, `is in an
+    /// infinite loop of 2 instructions`, or ``spins in a loop of 3 instructions on 0x1000004000 (byte 0 of `flag`)``.
     #[must_use]
     pub fn state(&self) -> String {
         match &self.spins {
             Some(spin) => {
                 let s = if spin.instructions == 1 { "" } else { "s" };
+                if self.is_in_infinite_loop() {
+                    return format!("is in an infinite loop of {} instruction{s}", spin.instructions);
+                }
                 let mut text = format!("spins in a loop of {} instruction{s}", spin.instructions);
                 if let Some(address) = spin.address {
                     text += &format!(" on {address:#x}");
@@ -105,9 +119,8 @@ impl LiveWave {
         let mut text = format!("{} at ", self.state());
         match &self.function {
             Some((name, offset)) => {
-                let full = wavemill_object::demangle(name);
-                let name = OnOneLine(full.as_ref().unwrap_or(name));
-                text += &format!("{name} + {offset:#x} ({:#x})", self.pc);
+                let name = wavemill_object::readable(name);
+                text += &format!("{} + {offset:#x} ({:#x})", OnOneLine(&name), self.pc);
             }
             None => text += &format!("{:#x}", self.pc),
         }
@@ -116,6 +129,9 @@ impl LiveWave {
         }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");
+        }
+        if let Some(line) = &self.source_text {
+            text += &format!("\n        {}", OnOneLine(line));
         }
         text
     }
@@ -138,12 +154,21 @@ pub(crate) struct List<'a> {
     pub waves: &'a [LiveWave],
     /// What each line begins with.
     pub indent: &'static str,
+    /// Lines, at most.
+    pub lines: usize,
+}
+
+impl<'a> List<'a> {
+    /// A list of the usual length.
+    pub(crate) fn short(waves: &'a [LiveWave], indent: &'static str) -> Self {
+        List { waves, indent, lines: LISTED }
+    }
 }
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let indent = self.indent;
-        if self.waves.len() <= LISTED {
+        let (indent, lines_at_most) = (self.indent, self.lines);
+        if self.waves.len() <= lines_at_most {
             return self.waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"));
         }
         // In the order of their first waves.
@@ -157,7 +182,7 @@ impl fmt::Display for List<'_> {
                 None => alike.push((doing, vec![wave])),
             }
         }
-        for (doing, waves) in alike.iter().take(LISTED) {
+        for (doing, waves) in alike.iter().take(lines_at_most) {
             match &waves[..] {
                 [first, .., last] => {
                     let (n, first, last) = (waves.len(), first.name(), last.name());
@@ -166,10 +191,10 @@ impl fmt::Display for List<'_> {
                 waves => waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"))?,
             }
         }
-        match alike.iter().skip(LISTED).map(|(_, waves)| waves.len()).sum::<usize>() {
+        match alike.iter().skip(lines_at_most).map(|(_, waves)| waves.len()).sum::<usize>() {
             0 => Ok(()),
             more => {
-                let places = alike.len() - LISTED;
+                let places = alike.len() - lines_at_most;
                 write!(f, "\n{indent}and {more} more, which do {places} other things")
             }
         }
@@ -193,6 +218,7 @@ mod tests {
             function: None,
             instruction: None,
             source: None,
+            source_text: None,
         };
         assert_eq!(wave.to_string(), "workgroup (3, 0, 0), wave 1: runs at 0x1234");
         let spin =
@@ -210,7 +236,11 @@ mod tests {
             "workgroup (3, 0, 0), wave 1: spins in a loop of 3 instructions at k + 0x34 (0x1234), k.cl:7:3: s_nop 0"
         );
         assert_eq!(LiveWave { spins: spin(1), ..wave.clone() }.state(), "spins in a loop of 1 instruction");
-        let at = Some(Spin { first: 0, last: 4, instructions: 2, polls: None, address: Some(0x5010) });
+        let endless = Some(Spin { first: 0, last: 4, instructions: 2, polls: None, address: None });
+        let endless = LiveWave { spins: endless, ..wave.clone() };
+        assert_eq!(endless.state(), "is in an infinite loop of 2 instructions");
+        let at =
+            Some(Spin { first: 0, last: 4, instructions: 2, polls: Some(0x1234), address: Some(0x5010) });
         let place = Some(("flag".to_owned(), 16));
         let looking = LiveWave { spins: at, looks_at: place, ..wave.clone() };
         assert_eq!(looking.state(), "spins in a loop of 2 instructions on 0x5010 (byte 16 of `flag`)");
@@ -242,17 +272,18 @@ mod tests {
             function: None,
             instruction: None,
             source: None,
+            source_text: None,
         };
-        let list = |waves: &[LiveWave]| List { waves, indent: " " }.to_string();
+        let list = |waves: &[LiveWave]| List::short(waves, " ").to_string();
         let mut waves: Vec<_> = (0..LISTED as u32).map(|n| wave(n, 0x10)).collect();
         assert_eq!(list(&waves).lines().count(), 1 + LISTED);
-        waves.insert(7, wave(99, 0x20));
+        waves.insert(3, wave(99, 0x20));
         assert_eq!(
             list(&waves),
-            "\n 20 waves, from workgroup (0, 0, 0), wave 1 to workgroup (19, 0, 0), wave 1: each waits at s_barrier at \
+            "\n 4 waves, from workgroup (0, 0, 0), wave 1 to workgroup (3, 0, 0), wave 1: each waits at s_barrier at \
              0x10\n workgroup (99, 0, 0), wave 1: waits at s_barrier at 0x20"
         );
-        let all_different: Vec<_> = (0..27).map(|n| wave(n, n.into())).collect();
+        let all_different: Vec<_> = (0..11).map(|n| wave(n, n.into())).collect();
         assert_eq!(list(&all_different).lines().last(), Some(" and 7 more, which do 7 other things"));
     }
 }

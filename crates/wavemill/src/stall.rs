@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::live::{List, LiveWave};
+use crate::live::{LISTED_IN_FULL, List, LiveWave};
 use crate::report::OnOneLine;
 
 /// A grid that can never finish: every wave waits at a barrier, or in a loop that looks at memory which no wave will
@@ -17,11 +17,25 @@ pub struct StallReport {
     pub not_started: u64,
 }
 
-impl fmt::Display for StallReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the grid can never finish: its waves wait for what none of them will do")?;
-        writeln!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
-        writeln!(f, "  waiting      {}{}", self.waves.len(), List { waves: &self.waves, indent: "    " })?;
+impl StallReport {
+    /// The report with a line for more of the waves.
+    #[must_use]
+    pub fn full(&self) -> FullStallReport<'_> {
+        FullStallReport(self)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, waves: &List<'_>) -> fmt::Result {
+        f.write_str("the grid can never finish: ")?;
+        let endless = self.waves.iter().filter(|wave| wave.is_in_infinite_loop()).count();
+        match (endless, self.waves.len()) {
+            (0, _) => f.write_str("its waves wait for what none of them will do")?,
+            (1, 1) => f.write_str("its wave is in an infinite loop")?,
+            (n, all) if n == all => f.write_str("its waves are in infinite loops")?,
+            (1, _) => f.write_str("a wave is in an infinite loop, and the others wait")?,
+            (n, _) => write!(f, "{n} waves are in infinite loops, and the others wait")?,
+        }
+        writeln!(f, "\n  kernel       {}", OnOneLine(&self.kernel))?;
+        writeln!(f, "  waves        {}{waves}", self.waves.len())?;
         if self.not_started > 0 {
             let s = if self.not_started == 1 { "" } else { "s" };
             writeln!(
@@ -34,3 +48,23 @@ impl fmt::Display for StallReport {
         Ok(())
     }
 }
+
+impl fmt::Display for StallReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &List::short(&self.waves, INDENT))
+    }
+}
+
+/// A report of a grid that can never finish, with a line for more of its waves.
+#[derive(Clone, Copy, Debug)]
+pub struct FullStallReport<'a>(&'a StallReport);
+
+impl fmt::Display for FullStallReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FullStallReport(report) = self;
+        report.write(f, &List { waves: &report.waves, indent: INDENT, lines: LISTED_IN_FULL })
+    }
+}
+
+/// What the lines of waves begin with.
+const INDENT: &str = "    ";

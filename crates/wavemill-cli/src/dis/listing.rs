@@ -8,7 +8,7 @@ use wavemill_asm::InstructionSet;
 use wavemill_asm::gcn::print_with;
 
 use wavemill_isa::gcn::{Elem, Inst, Operand};
-use wavemill_object::{CodeObject, demangle, is_called};
+use wavemill_object::{CodeObject, is_called, readable};
 
 use super::objdump::branch_target;
 use super::sections::{Part, STT_LEGACY_KERNEL, STT_NOTYPE, STT_OBJECT, Section, Sections};
@@ -180,7 +180,8 @@ impl<'a> Function<'a> {
         if self.part.symbol.size != 0 {
             push(line, format_args!(", {} bytes", self.part.symbol.size));
         }
-        if let Some(full) = demangle(&symbol) {
+        let full = readable(&symbol);
+        if full != symbol {
             push(line, format_args!(", {}", escaped(&full)));
         }
         line.push('\n');

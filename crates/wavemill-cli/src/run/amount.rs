@@ -78,6 +78,13 @@ fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
     }
 }
 
+/// A number of bytes as options take it, with the largest unit that keeps it whole.
+pub(crate) fn bytes_text(size: u64) -> String {
+    let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+    let unit = units.into_iter().find(|(unit, _)| size != 0 && size.is_multiple_of(*unit));
+    unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{}{name}", size / unit))
+}
+
 /// Reads the bytes of `--printf-buffer`.
 pub(crate) fn printf_buffer(text: &str) -> Result<u64, String> {
     bytes(text, &PRINTF_BUFFER_SIZES)
@@ -160,6 +167,9 @@ mod tests {
         let wrong = |text| instructions(text).unwrap_err();
         for text in ["18446744073709551616", "-1", "", "1e6"] {
             assert_eq!(wrong(text), format!("expected a whole number, of 64 bits at most, found `{text}`"));
+        }
+        for (size, text) in [(0, "0"), (1000, "1000"), (65_536, "64K"), (3 << 30, "3G"), (1 << 20, "1M")] {
+            assert_eq!(bytes_text(size), text);
         }
         assert_eq!((lds("64K"), lds("0"), lds("4G").is_err()), (Ok(65_536), Ok(0), true));
         assert!(printf_buffer("4G").is_err() && heap("4G").is_ok() && heap("4095").is_err());

@@ -146,7 +146,7 @@ impl Element {
                 fail(format!("{text} does not fit into any type; {}", self.holds()))
             }
             Err(_) if clean.parse::<f64>().is_ok() => {
-                fail(format!("{text} is a float, and `{}` is an integer type", self.name()))
+                fail(format!("{text} is a float, but an integer was expected: {}", self.holds()))
             }
             Err(_) => fail(format!("`{text}` is no number; expected an integer such as 42, -7 or 0xff")),
         }
@@ -196,9 +196,10 @@ impl Element {
                 out.extend(&value.to_le_bytes()[..self.bytes()]);
                 Ok(())
             }
-            (false, Number::Float(value)) => {
-                Err(Failure::usage(format!("{value} is a float, and `{}` is an integer type", self.name())))
-            }
+            (false, Number::Float(value)) => Err(Failure::usage(format!(
+                "{value} is a float, but an integer was expected: {}",
+                self.holds()
+            ))),
         }
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Expectation {
     pub tolerance: Tolerance,
 }
 
+/// Units in the last place above which their number says nothing.
+const MOST_ULPS: u64 = 1000;
 /// Wrong elements that a message shows.
 const SHOWN: usize = 10;
 
@@ -167,7 +169,8 @@ impl Prepared {
             return Ok(Ok(format!("{}: {} as expected", self.what, Plural(all, "element"))));
         }
         let verb = if count == 1 { "is" } else { "are" };
-        let mut message = format!("{name}: {} of {} {verb} wrong", Grouped(count), Plural(all, "element"));
+        let mut message =
+            format!("{}: {} of {} {verb} wrong", self.what, Grouped(count), Plural(all, "element"));
         for (index, expected, found) in &wrong {
             let place = view::place(*index, &self.shape.dims);
             message += &format!(
@@ -175,15 +178,31 @@ impl Prepared {
                 element.text(expected),
                 element.text(found)
             );
-            if let (true, Some(ulps)) = (element.is_float(), element.ulps(expected, found)) {
-                message += &format!(" ({} ulp off)", Grouped(ulps));
-            }
+            message += &distance(element, expected, found);
         }
         match count - wrong.len() as u64 {
             0 => {}
             more => message += &format!("\n  and {} more", Grouped(more)),
         }
         Ok(Err(message))
+    }
+}
+
+/// How far a float is off, with a blank in front: in units in the last place where that says something, and else as the
+/// bounds of `--tolerance` count. Empty where there is no distance.
+fn distance(element: Element, expected: &[u8], found: &[u8]) -> String {
+    let (Number::Float(wanted), Number::Float(value)) = (element.get(expected), element.get(found)) else {
+        return String::new();
+    };
+    if let Some(ulps) = element.ulps(expected, found).filter(|ulps| *ulps <= MOST_ULPS) {
+        return format!(" ({} ulp off)", Grouped(ulps));
+    }
+    let off = (wanted - value).abs();
+    let relative = off / wanted.abs();
+    match (off.is_finite(), relative.is_finite()) {
+        (false, _) => String::new(),
+        (true, false) => format!(" (abs {off:.2e} off)"),
+        (true, true) => format!(" (abs {off:.2e}, rel {relative:.2e} off)"),
     }
 }
 
@@ -229,9 +248,36 @@ mod tests {
     fn only_the_slice_counts() {
         assert_eq!(check("y[:2]=iota", "", &[0.0, 1.0, 7.0]), Ok("y[:2]: 2 elements as expected".to_owned()));
         let message = check("y=iota", "", &[0.0, 2.0, 7.0]).unwrap_err();
-        assert!(
-            message.starts_with("y: 2 of 3 elements are wrong\n  y[1]: expected 1.0, found 2.0 ("),
-            "{message}"
+        assert_eq!(
+            message,
+            "y: 2 of 3 elements are wrong\n  y[1]: expected 1.0, found 2.0 (abs 1.00e0, rel 1.00e0 off)\n  \
+             y[2]: expected 2.0, found 7.0 (abs 5.00e0, rel 2.50e0 off)"
         );
+    }
+
+    #[test]
+    fn a_message_names_the_slice_and_a_distance_that_says_something() {
+        let off = f32::from_bits(1.0f32.to_bits() + 1000);
+        for (text, values, wanted) in [
+            (
+                "y[1:3]=1",
+                [0.0, 1.0, off],
+                "y[1:3]: 1 of 2 elements is wrong\n  y[2]: expected 1.0, found 1.0001192 (1,000 ulp off)",
+            ),
+            (
+                "y[:1]=1",
+                [off.next_up(), 0.0, 0.0],
+                "y[:1]: 1 of 1 element is wrong\n  y[0]: expected 1.0, found 1.0001193 (abs 1.19e-4, rel 1.19e-4 off)",
+            ),
+            (
+                "y[:1]=0",
+                [2.0, 0.0, 0.0],
+                "y[:1]: 1 of 1 element is wrong\n  y[0]: expected 0.0, found 2.0 (abs 2.00e0 off)",
+            ),
+            ("y[0]=nan", [2.0, 0.0, 0.0], "y[0]: 1 of 1 element is wrong\n  y[0]: expected NaN, found 2.0"),
+            ("y[0]=inf", [2.0, 0.0, 0.0], "y[0]: 1 of 1 element is wrong\n  y[0]: expected inf, found 2.0"),
+        ] {
+            assert_eq!(check(text, "", &values).unwrap_err(), wanted);
+        }
     }
 }

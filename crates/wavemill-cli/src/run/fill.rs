@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::element::{Element, Number};
 use super::elements::Elements;
 use super::npy;
-use super::text::Plural;
+use super::text::{Plural, closest};
 use crate::failure::Failure;
 use crate::input;
 
@@ -27,12 +27,20 @@ pub(crate) enum Fill {
 /// What is accepted, for messages.
 pub(crate) const EXPECTED: &str = "zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH), a number, [1,2,3], or @file.npy";
 
+/// The word for contents that the user most likely meant.
+pub(crate) fn close_to_a_word(text: &str) -> Option<&'static str> {
+    closest(text, ["zeros", "ones", "iota"])
+}
+
 impl Fill {
     /// Reads a description; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Fill, Failure> {
         let text = text.trim();
-        let bad =
-            || Failure::usage(format!("`{text}` does not say what the contents are; expected {EXPECTED}"));
+        let bad = || {
+            let near = close_to_a_word(text);
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            Failure::usage(format!("`{text}` does not say what the contents are; expected {EXPECTED}{hint}"))
+        };
         if let Some(path) = text.strip_prefix('@') {
             return match path.is_empty() {
                 true => Err(bad()),

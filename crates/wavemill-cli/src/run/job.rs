@@ -16,6 +16,7 @@ use super::launch_file::{
 use super::options::{POISON, RunArgs, STRICT, address_mode, poison, strict, tier};
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
+use super::text::quoted;
 use super::trace::{PcRange, TraceJob};
 use crate::compile::{self, CompileArgs};
 use crate::failure::{Failure, escaped};
@@ -26,6 +27,8 @@ use crate::input;
 pub(crate) struct Job {
     /// Whether a launch file named the code objects.
     pub from_launch_file: bool,
+    /// Commands that get code objects which are not there.
+    pub download: Vec<String>,
     /// Whether there may be more than one launch, so that messages say which one they are about.
     pub several: bool,
     pub target: Option<TargetChoice>,
@@ -39,6 +42,8 @@ pub(crate) struct Job {
     pub coverage: Option<PathBuf>,
     pub trace: Option<TraceJob>,
     pub timeout: Option<Duration>,
+    /// Whether reports say all that is known.
+    pub registers: bool,
     /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
@@ -158,6 +163,7 @@ impl Job {
         }
         let mut job = Job {
             from_launch_file: file.is_some(),
+            download: file.as_ref().map_or_else(Vec::new, |file| downloads(file, base)),
             several: false,
             target: args.target.clone(),
             shared: Vec::new(),
@@ -167,6 +173,7 @@ impl Job {
             coverage: args.isa_coverage.clone(),
             trace: None,
             timeout: args.timeout,
+            registers: args.registers,
             printf_buffer: args.printf_buffer,
             heap: args.heap,
             address_mode: args.address_mode,
@@ -245,6 +252,14 @@ impl Job {
         }
         job.check_files(&args.file)?;
         Ok(job)
+    }
+
+    /// Says how to get a code object that is not there.
+    pub(crate) fn say_how_to_get(&self, object: &Path, failure: Failure) -> Failure {
+        match !self.download.is_empty() && !object.exists() {
+            true => failure.help(format!("These commands get it:\n  {}", self.download.join("\n  "))),
+            false => failure,
+        }
     }
 
     /// Whether launches count what they execute.
@@ -344,6 +359,12 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// The commands of a launch file in the folder `base` that get its code objects.
+fn downloads(file: &LaunchFile, base: &Path) -> Vec<String> {
+    let folder = if base.as_os_str().is_empty() { ".".to_owned() } else { base.display().to_string() };
+    file.download.iter().map(|command| command.replace("{folder}", &quoted(&folder))).collect()
 }
 
 /// Options that are about one launch have no meaning for a file with several.

@@ -20,6 +20,9 @@ pub(crate) struct LaunchFile {
     pub object: String,
     /// Arguments for clang, which compiles sources in OpenCL C and HIP.
     pub clang_args: Vec<String>,
+    /// Commands that get the code objects if they are not there, to be printed; `{folder}` in them stands for the folder
+    /// of this file.
+    pub download: Vec<String>,
     /// The target, unless the command line has another one.
     pub target: Option<String>,
     pub kernel: Option<String>,

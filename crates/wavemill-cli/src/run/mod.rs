@@ -7,6 +7,7 @@ mod coverage;
 mod details;
 mod element;
 mod elements;
+mod ended;
 mod expect;
 mod files;
 mod fill;
@@ -23,6 +24,7 @@ mod progress;
 mod session;
 mod shared_file;
 mod signature;
+mod source;
 mod spec;
 mod stats;
 pub(crate) mod text;
@@ -196,7 +198,9 @@ impl Loader<'_> {
         let file = match self.files.iter().position(|(path, _)| *path == launch.object) {
             Some(file) => file,
             None => {
-                self.files.push((launch.object.clone(), self.read(&launch.object)?));
+                let opened = self.read(&launch.object);
+                let opened = opened.map_err(|failure| self.job.say_how_to_get(&launch.object, failure))?;
+                self.files.push((launch.object.clone(), opened));
                 self.files.len() - 1
             }
         };
@@ -494,6 +498,9 @@ fn incomplete(
         missing.join(", ")
     );
     let table = signature::table(kernel, parameters);
+    if let Some(why) = signature::cannot_run(kernel, parameters) {
+        return Failure::usage(why).help(table.trim_end());
+    }
     if job.from_launch_file {
         return Failure::usage(message).help(table.trim_end());
     }
@@ -519,6 +526,9 @@ fn init(
     parameters: &[Known],
     places: &[Option<&ArgSpec>],
 ) -> Result<(), Failure> {
+    if let Some(why) = signature::cannot_run(kernel, parameters) {
+        return Err(Failure::usage(why));
+    }
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
         let text = signature::launch_file(&launch.object, job, launch, kernel, parameters, &arguments);

@@ -125,6 +125,11 @@ pub(crate) struct RunArgs {
     /// A few more may run: waves stop between blocks of code.
     #[arg(long, value_name = "N", value_parser = amount::instructions, hide_short_help = true, help_heading = CHECKS)]
     pub max_instructions: Option<u64>,
+    /// Report registers and more of the code at a fault
+    ///
+    /// Of a grid that does not finish, the report lists more of the waves.
+    #[arg(long, help_heading = CHECKS)]
+    pub registers: bool,
 
     /// Report how many instructions ran, of which kinds and how fast
     ///

@@ -165,7 +165,7 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
             value(parameter, argument)
         }
         (ParameterKind::Other(what), _) => Err(Failure::usage(format!(
-            "parameter `{}` is a `{what}`, which Wavemill does not set up",
+            "parameter `{}` is of the kind `{what}`, which Wavemill does not set up: it cannot run this kernel yet",
             parameter.name
         ))),
         _ => Err(Failure::usage(format!("parameter `{}` is of a kind that is not known", parameter.name))),

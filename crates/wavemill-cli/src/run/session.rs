@@ -20,7 +20,7 @@ use super::text::{Extent, Grouped, Plural};
 use super::trace::{self, LaunchTrace};
 use super::view::{self, Shape, View};
 use super::watch::Watch;
-use super::{failure, name_launch, stats};
+use super::{ended, failure, name_launch, stats};
 use crate::failure::{Exit, Failure};
 use crate::message::{self, Kind};
 
@@ -379,16 +379,20 @@ impl Session<'_> {
                 ..self.job.options.clone()
             };
             let launch = launch.clone().options(options);
-            let ((result, time), ended) = watch.during(&control, workgroups, || {
+            let ((result, time), stopped) = watch.during(&control, workgroups, || {
                 let start = Instant::now();
                 (launch.run(), start.elapsed())
             });
-            let stats = result.map_err(|error| match (&error, ended) {
-                (Error::Stopped { .. }, Some(why)) => match prepared.repeat() {
-                    1 => failure(&error).within(why),
-                    rounds => failure(&error).within(format!("{why}, in round {} of {rounds}", round + 1)),
-                },
-                _ => failure(&error),
+            let stats = result.map_err(|error| {
+                let why = stopped.filter(|_| matches!(error, Error::Stopped { .. }));
+                let failure = ended::failure(error, &prepared.launch.object, self.job.registers);
+                match (why, prepared.repeat()) {
+                    (None, _) => failure,
+                    (Some(why), 1) => failure.within(why),
+                    (Some(why), rounds) => {
+                        failure.within(format!("{why}, in round {} of {rounds}", round + 1))
+                    }
+                }
             })?;
             log::info!("{} instructions in {:.3} ms", stats.run.instructions, time.as_secs_f64() * 1e3);
             if let (Some(coverage), Some(rows)) = (&mut coverage, &stats.rows) {

@@ -40,12 +40,23 @@ pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
             ParameterKind::Buffer => "buffer".to_owned(),
             ParameterKind::Local => "dynamic LDS".to_owned(),
             ParameterKind::Value => format!("value of {} bytes", parameter.size),
-            ParameterKind::Other(what) => format!("{what} (not supported)"),
+            ParameterKind::Other(what) => format!("{what}, which Wavemill cannot set up yet"),
             _ => "?".to_owned(),
         };
         let _ = writeln!(out, "  {:names$}  {ty:types$}  {what}", parameter.name);
     }
     out
+}
+
+/// Why no arguments would do, if a parameter wants what there is no argument for.
+pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String> {
+    let wants = |parameter: &Known| match &parameter.kind {
+        ParameterKind::Other(what) => Some(format!("parameter `{}` is of the kind `{what}`", parameter.name)),
+        _ => None,
+    };
+    let all: Vec<String> = parameters.iter().filter_map(wants).collect();
+    let why = "cannot run yet: Wavemill sets up no images, samplers, queues and pipes";
+    (!all.is_empty()).then(|| format!("`{}` {why}, and {}", escaped(kernel.name()), all.join(", ")))
 }
 
 /// An argument to fill in for a parameter: complete where its type is known.

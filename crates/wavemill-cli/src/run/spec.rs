@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::amount;
 use super::element::Element;
-use super::fill::Fill;
+use super::fill::{self, Fill};
+use super::text::whole_number;
 use crate::failure::Failure;
 
 /// The form of an argument, for messages.
@@ -46,20 +47,24 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// Numbers between brackets: `[64,32]`, without the brackets.
 fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
+    let expected = "expected the number of elements, such as [1024] or [64,64]";
     let one = |part: &str| {
-        let part = part.trim().replace('_', "");
-        match part.strip_prefix("0x") {
+        let part = part.trim();
+        let digits = part.replace('_', "");
+        let number = match digits.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
-            None => part.parse().ok(),
-        }
+            None => digits.parse().ok(),
+        };
+        number.ok_or_else(|| match part {
+            "" => Failure::usage(format!("there is a number missing between the brackets; {expected}")),
+            _ => Failure::usage(format!("`{part}` is no size; {expected}{}", whole_number(part))),
+        })
     };
-    let dims: Option<Vec<u64>> = text.split(',').map(one).collect();
-    let dims = dims.filter(|dims| dims.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).is_some());
-    dims.ok_or_else(|| {
-        Failure::usage(format!(
-            "[{text}] is no size, or one that no memory could hold; expected [1024] or [64,64]"
-        ))
-    })
+    let dims: Vec<u64> = text.split(',').map(one).collect::<Result<_, _>>()?;
+    match dims.iter().try_fold(1u64, |all, n| all.checked_mul(*n)) {
+        Some(_) => Ok(dims),
+        None => Err(Failure::usage(format!("the elements of [{text}] do not fit into memory"))),
+    }
 }
 
 impl Init {
@@ -94,6 +99,20 @@ impl Init {
     }
 }
 
+/// A word that is no number, given to what seems to be a value; other failures are as they were.
+fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
+    let word = text.starts_with(char::is_alphabetic) && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !word || declared.ends_with([']', '*']) || fill::close_to_a_word(text).is_some() {
+        return failure;
+    }
+    match declared.split_once(':').and_then(|(_, ty)| Element::from_name(ty.trim())) {
+        Some(element) => element.number(text).err().unwrap_or(failure),
+        None => Failure::usage(format!(
+            "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {declared}[COUNT]=CONTENTS"
+        )),
+    }
+}
+
 impl ArgSpec {
     /// Reads an argument; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
@@ -112,7 +131,8 @@ impl ArgSpec {
         };
         let declared = match text.split_once('=') {
             Some((declared, init)) => {
-                spec.init = Init::parse(init, base)?;
+                let value = Init::parse(init, base);
+                spec.init = value.map_err(|failure| no_number(declared.trim(), init.trim(), failure))?;
                 declared.trim()
             }
             None => text,

@@ -76,6 +76,13 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// What to write for a whole number that was written as a float, for the end of a message; empty if it is none.
+pub(crate) fn whole_number(text: &str) -> String {
+    let number = text.trim().parse::<f64>().ok();
+    let whole = number.filter(|n| n.fract() == 0.0 && n.abs() < 1e15 && text.contains(['e', 'E', '.']));
+    whole.map_or_else(String::new, |n| format!("; write {} for {}", n as i64, text.trim()))
+}
+
 /// Quotes a word for a shell, if it needs quotes.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
@@ -105,6 +112,8 @@ mod tests {
         assert_eq!(closest("x", ["y", "z"]), None);
         assert_eq!(nearest("v_ad", ["v_and", "v_add", "s_nop", "v_add"], 3), ["v_add", "v_and"]);
         assert_eq!(nearest("v_ad", ["v_and", "v_add"], 1), ["v_add"]);
+        assert_eq!(whole_number("1e9"), "; write 1000000000 for 1e9");
+        assert_eq!(["1.5", "1e99", "nan", "x", "7"].map(whole_number), [""; 5]);
         assert_eq!(quoted("y:f32[4]=zeros"), "'y:f32[4]=zeros'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("a:f32=2"), "a:f32=2");

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::element::Element;
 use super::elements::PIECE;
-use super::text::{Extent, Plural};
+use super::text::{Extent, Plural, whole_number};
 use crate::failure::Failure;
 
 /// A part of which one element in so many is picked is copied whole; of others the elements are, one by one.
@@ -175,12 +175,18 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
     let name = &shape.name;
     let bad = || {
         Failure::usage(format!(
-            "`{part}` is no index into `{name}`; expected a number or a slice such as :4, 10:20 or 0:100:10"
+            "`{part}` is no index into `{name}`; expected a number such as 7 or -1, or a slice such as :4, 10:20 or 0:100:10{}",
+            whole_number(part)
         ))
     };
     let outside = |index: i64| {
+        let there = if shape.dims.len() == 1 { "" } else { " there" };
+        let range = match size {
+            0 => String::new(),
+            size => format!(": 0 to {}, or -{size} to -1 from the end", size - 1),
+        };
         Failure::usage(format!(
-            "index {index} is outside of `{name}`, which has {} there",
+            "index {index} is outside of `{name}`, which has {}{there}{range}",
             Plural(size, "element")
         ))
     };

@@ -26,9 +26,15 @@ fn jumps() -> Vec<Case> {
         at("jump_into_an_instruction", "jump_into_instruction", 0),
         Case { far: true, ..at("branch_beyond_the_code", "branch_away", 0) },
         at("no_end", "falls_off", 0),
+        at("no_end_with_data_behind_it", "falls_into_data", 0),
         at("illegal_instruction", "illegal", 0),
         at("trap", "trap", 0),
     ]
+}
+
+/// Accesses of the segment of 24 bytes that holds the arguments.
+fn arguments() -> Vec<Case> {
+    vec![at("load_past_the_end", "loads_past_the_arguments", 0), at("store", "stores_to_the_arguments", 0)]
 }
 
 fn waits() -> Vec<Case> {
@@ -53,6 +59,11 @@ fn on_flag(name: &'static str, kernel: &'static str) -> Case {
 #[test]
 fn jumps_to_where_no_code_is() {
     TARGETS.iter().for_each(|target| check("jumps", target, &jumps()));
+}
+
+#[test]
+fn accesses_to_kernel_arguments() {
+    TARGETS.iter().for_each(|target| check("arguments", target, &arguments()));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use wavemill::{AddressMode, Strict};
 
-use crate::faults::case::Value::{Buffer, I32, I64, U32, U64};
+use crate::common::repository;
+use crate::faults::case::Value::{Buffer, I32, I64, U32, U64, Zeros};
 use crate::faults::case::{Case, DATA, folder, without_addresses};
 use crate::faults::{TARGETS, check};
 
@@ -335,6 +336,47 @@ fn strict_launch_files() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("strict: there is no rule `lsd`; expected any of lds, buffers"), "{said}");
+}
+
+/// Twelve lines with what to do about it, unless somebody asks for the rest.
+#[test]
+fn long_reports() {
+    let cases: Vec<Case> =
+        [global().remove(3), scalar("gfx942").remove(0), private().remove(1), lds().remove(4)].into();
+    for target in TARGETS {
+        let folder = folder("long", target);
+        let mut all = String::new();
+        for case in &cases {
+            let short = case.command(&folder, AddressMode::Sandbox, &[]);
+            let report = short.split_once("error: ").map_or("", |(_, report)| report);
+            assert!(report.lines().count() <= 12, "{short}");
+            let long = case.command(&folder, AddressMode::Sandbox, &["--registers"]);
+            all += &format!("# {} {}\n{}\n\n", case.kernel, case.name, long.trim_end());
+        }
+        insta::assert_snapshot!(format!("long_{target}"), all);
+    }
+}
+
+/// The text of the source line is shown where the file is there.
+#[test]
+fn lines_of_sources() {
+    let folder = folder("lines", "gfx942");
+    let text = std::fs::read_to_string(repository().join("kernels/faults/source.cl")).unwrap();
+    std::fs::create_dir_all(folder.0.join("kernels/faults")).unwrap();
+    folder.file("kernels/faults/source.cl", &text);
+    // Code that is older than its source may be another one.
+    let object = std::fs::File::options().append(true).open(folder.0.join("source.co")).unwrap();
+    object.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
+    let mut all = String::new();
+    let waiting = Case::new("spin", "source", "wait_for_flag", &[("flag", Zeros(64))]);
+    for case in [private().remove(1), private().remove(3), source().remove(0), waiting] {
+        let said = case.command(&folder, AddressMode::Sandbox, &[]);
+        all += &format!("# {} {}\n{}\n\n", case.kernel, case.name, said.trim_end());
+    }
+    object.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let said = source().remove(0).command(&folder, AddressMode::Sandbox, &[]);
+    assert!(said.contains("(the file is newer than the code object)"), "{said}");
+    insta::assert_snapshot!("lines", all);
 }
 
 /// The same reports as JSON.

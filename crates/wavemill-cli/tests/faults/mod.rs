@@ -14,9 +14,10 @@ use case::{Case, folder, without_addresses};
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
 
-/// The error of the message that the command printed.
+/// The error of the message that the command printed, without what to do about it.
 fn error_of(said: &str) -> &str {
-    said.split_once("error: ").map_or("", |(_, error)| error).trim_end()
+    let error = said.split_once("error: ").map_or("", |(_, error)| error);
+    error.split_once("\n\n").map_or(error, |(error, _)| error).trim_end()
 }
 
 /// Runs cases of one kind on a target through the command and the library in both address modes, and compares what was said

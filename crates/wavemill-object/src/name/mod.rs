@@ -11,7 +11,7 @@ mod tokens;
 
 pub use near::near_names;
 
-use crate::demangle::demangle;
+use crate::demangle::{demangle, kernel_of_body};
 use parts::{Fit, Parts};
 
 /// Longest name that is compared in parts; longer ones are compared as they are.
@@ -60,6 +60,10 @@ impl<'n> Wanted<'n> {
         let symbol = plain(symbol);
         if symbol == self.name {
             return Some(Fit::Symbol);
+        }
+        // A name that messages have.
+        if kernel_of_body(symbol).is_some_and(|kernel| self.name.strip_suffix(".body") == Some(kernel)) {
+            return Some(Fit::Complete);
         }
         // Most symbols need not be demangled to see that they are something else.
         if self.identifier.is_some_and(|identifier| !symbol.contains(identifier)) {
@@ -354,6 +358,8 @@ mod tests {
         }
         let hidden = "_ZN3jax12_GLOBAL__N_16KernelEPi";
         assert!(is_called(hidden, "jax::(anonymous namespace)::Kernel") && !is_called(hidden, "jax::"));
+        let body = "__clang_ocl_kern_imp_scale";
+        assert!(is_called(body, "scale.body") && is_called(body, body) && !is_called(body, "scale"));
         assert!(is_called("vadd", "vadd") && !is_called("vadd", "vad") && is_called("vadd.kd", "vadd"));
     }
 

@@ -1,16 +1,22 @@
 //! Fault reports for people.
 
+mod headline;
+mod segments;
 mod text;
 mod wave;
 
+pub(crate) use segments::{ARGUMENTS, Segment};
+pub use segments::{ArgumentSegment, StackOverflow};
+pub use text::FullReport;
 pub(crate) use text::OnOneLine;
 
 use std::fmt;
+use std::ops::Range;
 
 use wavemill_engine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
 use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Format, Inst, Operand, decode};
+use wavemill_isa::gcn::{Format, Inst, Op, Operand, decode};
 
 use crate::lines::Place;
 use crate::module::Kernel;
@@ -65,6 +71,8 @@ pub struct FaultReport {
     pub scalar: bool,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
+    /// Text of the line of that position, if somebody has read the source: reports show it.
+    pub source_text: Option<String>,
     /// Calls that were inlined at the PC, the innermost one first.
     pub inlined: Vec<InlinedCall>,
     /// Disassembly around the PC: address, text, whether it is the PC.
@@ -76,6 +84,12 @@ pub struct FaultReport {
     /// Allocations around the address in global memory that was accessed (the first one, if there are several) or branched
     /// to, unless it is null or in an aperture.
     pub neighbours: Option<Neighbours>,
+    /// The kernel argument segment, if the access went past its end or tried to write it.
+    pub arguments: Option<ArgumentSegment>,
+    /// The stack, if it is what private memory was too small for.
+    pub stack: Option<StackOverflow>,
+    /// The function that execution went on behind the end of, as nothing at its end keeps it there.
+    pub fell_out_of: Option<String>,
 }
 
 /// Text of an instruction.
@@ -115,7 +129,13 @@ impl FaultReport {
         matches!(self.fault.cause, FaultCause::Instruction(FaultKind::Unsupported))
     }
 
-    pub(crate) fn new(kernel: &Kernel, fault: Fault, map: &MemoryMap) -> Self {
+    /// The report with the state of the wave, its registers, and more of the code.
+    #[must_use]
+    pub fn full(&self) -> FullReport<'_> {
+        FullReport(self)
+    }
+
+    pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, segment: Segment) -> Self {
         let device = &kernel.module.device;
         // Where the code ends, what is in front of it tells more.
         let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
@@ -128,12 +148,19 @@ impl FaultReport {
             bytes[..n].to_vec()
         };
         let decoded = decode(device.target, &bytes(fault.pc)).ok();
+        let arguments = ArgumentSegment::of(kernel, segment, &mut fault);
+        let name = function.as_ref().map(|(name, _)| name.as_str());
+        let stack =
+            decoded.as_ref().and_then(|inst| StackOverflow::of(kernel, device.target, &fault, name, inst));
         let instruction = decoded.as_ref().map(text);
         let operands = decoded.as_ref().map(rows).unwrap_or_default();
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
+        let behind = region.as_ref().filter(|_| function.is_none()).and_then(|r| r.in_front_of(at));
+        let fell_out_of = behind.filter(|(start, end, _)| goes_on(device.target, *start..*end, bytes));
+        let fell_out_of = fell_out_of.map(|(.., name)| name.clone());
         let from = |start: u64| window(device.target, start, fault.pc, bytes);
         let Window { lines, within } = match (start, &region) {
             (Some(start), _) => from(start),
@@ -176,12 +203,16 @@ impl FaultReport {
             inlined,
             window: lines,
             within,
-            // Of a jump it is the code that it left.
-            neighbours: address.map(|address| match target {
+            source_text: None,
+            // Of a jump it is the code that it left; buffers have nothing to do with arguments.
+            neighbours: address.filter(|_| arguments.is_none()).map(|address| match target {
                 Some(_) => map.all_neighbours(address),
                 None => map.neighbours(address),
             }),
             target,
+            arguments,
+            stack,
+            fell_out_of,
         }
     }
 
@@ -200,6 +231,26 @@ impl FaultReport {
 /// Whether allocations around an address can tell something about it.
 fn is_somewhere(nearest: &Nearest) -> bool {
     !matches!(nearest, Nearest::Null | Nearest::Far | Nearest::Lds { .. } | Nearest::Private { .. })
+}
+
+/// Whether the last instruction of a function lets execution go on behind it.
+fn goes_on(target: Target, function: Range<u64>, bytes: impl Fn(u64) -> Vec<u8>) -> bool {
+    let mut at = function.start;
+    let mut last = None;
+    // A function of a million instructions is no reason to wait.
+    for _ in 0..1 << 20 {
+        if at >= function.end {
+            break;
+        }
+        match decode(target, &bytes(at)) {
+            Ok(inst) => {
+                at += inst.size() as u64;
+                last = Some(inst.op());
+            }
+            Err(_) => return false,
+        }
+    }
+    !matches!(last, None | Some(Op::SEndpgm | Op::SBranch | Op::SSetpcB64 | Op::STrap))
 }
 
 /// Code around a PC.

@@ -2,15 +2,35 @@
 
 use std::fmt::{self, Write as _};
 
-use wavemill_engine::{Access, BufferRange, FaultCause, FaultSpace, Nearest, Neighbour};
-use wavemill_ir::{FaultKind, Row};
+use wavemill_engine::{FaultCause, FaultSpace, Neighbour};
+use wavemill_ir::Row;
 
 use super::wave::Wave;
 use super::{FaultReport, SourceLocation};
 
-/// Addresses of lanes that a report lists, and lanes of which it shows registers.
-const ADDRESSES: usize = 8;
+/// Lines of a short report, so that with what to do about it a terminal shows it whole.
+const LINES: usize = 10;
+/// Instructions that a short report shows, at most, and calls that were inlined.
+const CODE: usize = 5;
+const CALLS: usize = 2;
+/// Lanes of which a full report shows registers.
 const LANES: usize = 4;
+
+/// How much a report says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// What most often is enough to find the error.
+    Short,
+    /// Everything.
+    Full,
+}
+
+impl Length {
+    /// Addresses of lanes that are listed.
+    fn addresses(self) -> usize {
+        if self == Length::Short { 4 } else { 8 }
+    }
+}
 
 /// Numbers of lanes, with runs drawn together: `0, 3..7`.
 fn lanes_text(lanes: &[u8]) -> String {
@@ -35,11 +55,23 @@ fn lanes_text(lanes: &[u8]) -> String {
 }
 
 /// A number of things.
-struct Count(u64, &'static str);
+pub(super) struct Count(pub u64, pub &'static str);
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+/// Bytes between an address and an allocation; of many nobody wants to know all digits.
+struct Distance(u64);
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 >> 30 {
+            0 => Count(self.0, "byte").fmt(f),
+            _ => write!(f, "{:.1} GiB", self.0 as f64 / f64::from(1 << 30)),
+        }
     }
 }
 
@@ -55,129 +87,95 @@ impl fmt::Display for OnOneLine<'_> {
     }
 }
 
+/// The report in at most ten lines; [`FaultReport::full`] says the rest.
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fault = &self.fault;
-        self.what(f)?;
-        write!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
-        if let Some((name, offset)) = &self.function {
-            if *name != self.kernel {
-                let full = wavemill_object::demangle(name);
-                write!(f, ", in {}", OnOneLine(full.as_ref().unwrap_or(name)))?;
-            }
-            write!(f, " + {offset:#x}")?;
-        }
-        writeln!(f)?;
-        self.source(f)?;
-        write!(f, "  pc           {:#x}", fault.pc)?;
-        if let Some(start) = self.within {
-            write!(f, ", in the middle of the instruction at {start:#x}")?;
-        }
-        writeln!(f)?;
-        if let Some(text) = &self.instruction {
-            writeln!(f, "  instruction  {text}")?;
-        }
-        let [x, y, z] = fault.workgroup;
-        writeln!(f, "  workgroup    ({x}, {y}, {z}), wave {} of {}", fault.wave, fault.resources.waves)?;
-        self.lanes(f)?;
-        self.memory(f)?;
-        if self.window.len() > 1 {
-            writeln!(f, "  code")?;
-            for (pc, text, here) in &self.window {
-                writeln!(f, "  {} {pc:#x}  {text}", if *here { '*' } else { ' ' })?;
-            }
-        }
-        write!(f, "{}", Wave(fault))?;
-        self.lane_registers(f)
+        let mut text = String::new();
+        self.rows(&mut text, Length::Short)?;
+        let left = LINES.saturating_sub(text.lines().count()).clamp(1, CODE);
+        self.code(&mut text, left)?;
+        f.write_str(&text)
+    }
+}
+
+/// A fault report with all that is known: more of the code, the state of the wave, and its registers.
+#[derive(Clone, Copy, Debug)]
+pub struct FullReport<'a>(pub(super) &'a FaultReport);
+
+impl fmt::Display for FullReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FullReport(report) = self;
+        report.rows(f, Length::Full)?;
+        report.code(f, usize::MAX)?;
+        write!(f, "{}", Wave(&report.fault))?;
+        report.lane_registers(f)
     }
 }
 
 impl FaultReport {
-    /// The first line.
-    fn what(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.fault.cause {
-            FaultCause::Memory { access, space, size, lanes, nearest } => {
-                let what = match access {
-                    Access::Load => "load",
-                    Access::Store => "store",
-                    Access::Atomic => "atomic access",
-                };
-                write!(f, "illegal {what} of {}", Count((*size).into(), "byte"))?;
-                let first = lanes.first().map_or(0, |lane| lane.address);
-                let silence = match access {
-                    Access::Load => "the chip reads 0",
-                    Access::Store => "the chip drops it",
-                    Access::Atomic => "the chip drops it and returns 0",
-                };
-                match space {
-                    FaultSpace::Global => write!(f, " at {first:#x}")?,
-                    FaultSpace::Scratch => write!(f, " at byte {} of private memory", first as i64)?,
-                    FaultSpace::Lds => {
-                        let have = Count(self.fault.resources.lds.into(), "byte");
-                        return writeln!(
-                            f,
-                            " at byte {} of LDS, of which the workgroup has {have}: {silence}",
-                            first as i64
-                        );
-                    }
-                    FaultSpace::Buffer(range) => {
-                        let (unit, have) = match range {
-                            BufferRange::Bytes(n) => ("byte", *n),
-                            BufferRange::Records(n) => ("record", *n),
-                        };
-                        let have = Count(have, unit);
-                        return writeln!(f, " at {unit} {first} of a buffer of {have}: {silence}");
-                    }
-                }
-                match nearest {
-                    Nearest::Inside { name, offset, size: have } => {
-                        writeln!(f, ": it begins at byte {offset} of `{name}`, which ends at {have}")
-                    }
-                    other => writeln!(f, ": {other}"),
-                }
+    /// What all reports have in front of the code.
+    fn rows(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
+        writeln!(f, "{}", Headline(self))?;
+        write!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
+        if let Some((name, offset)) = &self.function {
+            if *name != self.kernel {
+                write!(f, ", in {}", OnOneLine(&wavemill_object::readable(name)))?;
             }
-            FaultCause::MisalignedAtomic { size, lanes } => {
-                let address = lanes.first().map_or(0, |l| l.address);
-                writeln!(
-                    f,
-                    "misaligned atomic of {size} bytes at {address:#x}: the address must be a multiple of {size}"
-                )
-            }
-            FaultCause::Instruction(FaultKind::IllegalInstruction) => writeln!(f, "illegal instruction"),
-            FaultCause::Instruction(FaultKind::Unsupported) => {
-                writeln!(f, "unsupported instruction: Wavemill does not implement it yet")
-            }
-            FaultCause::Instruction(FaultKind::NoCode) => {
-                writeln!(f, "the code ends here, and the program does not")
-            }
-            FaultCause::Trap(2) => {
-                writeln!(f, "trap 2: the program aborted (assertion, abort or unreachable code)")
-            }
-            FaultCause::Trap(id) => writeln!(f, "trap {id}"),
-            FaultCause::BadJump { target } => match &self.target {
-                Some(nearest) => writeln!(f, "jump to {target:#x}, which holds no code: {nearest}"),
-                None => writeln!(f, "the code ends behind this instruction, and the program does not"),
-            },
+            write!(f, " + {offset:#x}")?;
         }
+        let fault = &self.fault;
+        let [x, y, z] = fault.workgroup;
+        let wave = format!("({x}, {y}, {z}), wave {} of {}", fault.wave, fault.resources.waves);
+        match length {
+            Length::Short => writeln!(f, ", workgroup {wave}")?,
+            Length::Full => writeln!(f)?,
+        }
+        self.source(f, length)?;
+        // The code marks both otherwise.
+        if length == Length::Full || self.within.is_some() || self.window.is_empty() {
+            write!(f, "  pc           {:#x}", fault.pc)?;
+            if let Some(start) = self.within {
+                write!(f, ", in the middle of the instruction at {start:#x}")?;
+            }
+            writeln!(f)?;
+        }
+        if length == Length::Full {
+            if let Some(text) = &self.instruction {
+                writeln!(f, "  instruction  {text}")?;
+            }
+            writeln!(f, "  workgroup    {wave}")?;
+        }
+        self.lanes(f, length)?;
+        self.memory(f, length)?;
+        self.arguments(f)?;
+        self.stack(f)
     }
 
     /// Where in the source it is, and what was inlined there.
-    fn source(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn source(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let unknown = || "?".to_owned();
         let place = |at: &Option<SourceLocation>| at.as_ref().map_or_else(unknown, ToString::to_string);
         if self.source.is_none() && self.inlined.is_empty() {
             return Ok(());
         }
         write!(f, "  source       {}", OnOneLine(&place(&self.source)))?;
-        for call in &self.inlined {
-            let name = wavemill_object::demangle(&call.function).unwrap_or_else(|| call.function.clone());
-            let name = if name.is_empty() { unknown() } else { name };
-            write!(f, ", in {}\n    inlined at {}", OnOneLine(&name), OnOneLine(&place(&call.at)))?;
+        let calls = if length == Length::Short { CALLS } else { usize::MAX };
+        let mut text = self.source_text.as_deref();
+        for call in self.inlined.iter().take(calls) {
+            let name = wavemill_object::readable(&call.function);
+            let name = if name.is_empty() { "?" } else { &name };
+            write!(f, ", in {}", OnOneLine(name))?;
+            source_text(f, text.take())?;
+            write!(f, "\n    inlined at {}", OnOneLine(&place(&call.at)))?;
         }
+        if let more @ 1.. = self.inlined.len().saturating_sub(calls) {
+            write!(f, ", in {}", Count(more as u64, "more inlined call"))?;
+        }
+        source_text(f, text)?;
         writeln!(f)
     }
 
-    fn lanes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn lanes(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let lanes = self.refused();
         if lanes.is_empty() {
             return Ok(());
@@ -194,22 +192,23 @@ impl FaultReport {
             );
             // Often they are all the same.
             let same = lanes.iter().all(|lane| lane.address == lanes[0].address);
-            let shown = if same { &lanes[..1] } else { &lanes[..lanes.len().min(ADDRESSES)] };
+            let listed = length.addresses();
+            let shown = if same { &lanes[..1] } else { &lanes[..lanes.len().min(listed)] };
             for lane in shown {
                 match hexadecimal {
                     true => write!(f, " {:#x}", lane.address)?,
                     false => write!(f, " {}", lane.address as i64)?,
                 }
             }
-            if !same && lanes.len() > ADDRESSES {
-                write!(f, " and {} more", lanes.len() - ADDRESSES)?;
+            if !same && lanes.len() > listed {
+                write!(f, " and {} more", lanes.len() - listed)?;
             }
         }
         writeln!(f)
     }
 
-    /// The allocations around the address.
-    fn memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The allocations around the address; of a short report only the one that holds it, if there is one.
+    fn memory(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let Some(neighbours) = &self.neighbours else { return Ok(()) };
         let address = match &self.fault.cause {
             FaultCause::BadJump { target } => *target,
@@ -220,12 +219,14 @@ impl FaultReport {
         };
         let bytes = |n| Count(n, "byte");
         let relation = |one: &Neighbour| match address {
-            at if at < one.start => format!("begins {} above", bytes(one.start - at)),
+            at if at < one.start => format!("begins {} above", Distance(one.start - at)),
             at if at < one.end() => format!("holds it as byte {}", at - one.start),
-            at => format!("ends {} below", bytes(at - one.end())),
+            at => format!("ends {} below", Distance(at - one.end())),
         };
-        let all = [&neighbours.below, &neighbours.holds, &neighbours.above];
-        for (n, one) in all.into_iter().flatten().enumerate() {
+        let alone = length == Length::Short && neighbours.holds.is_some();
+        let around = |one| Some(one).filter(|_| !alone);
+        let all = [around(&neighbours.below), Some(&neighbours.holds), around(&neighbours.above)];
+        for (n, one) in all.into_iter().flatten().flatten().enumerate() {
             let title = if n == 0 { "memory" } else { "" };
             let freed = if one.freed { ", freed" } else { "" };
             writeln!(
@@ -241,9 +242,59 @@ impl FaultReport {
         Ok(())
     }
 
+    /// The kernel argument segment, and what the kernel may have expected in it.
+    fn arguments(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let Some(segment) = &self.arguments else { return Ok(()) };
+        write!(f, "  arguments    {}", Count(segment.bytes, "byte"))?;
+        match segment.explicit.as_deref() {
+            None => f.write_str(" (the code object does not describe the arguments)")?,
+            Some([]) => f.write_str(", no argument")?,
+            Some([only]) => write!(f, ", `{}` is the only argument", OnOneLine(only))?,
+            Some([.., last]) => write!(f, ", `{}` is the last argument", OnOneLine(last))?,
+        }
+        match segment.hidden {
+            0 if segment.explicit.is_some() => f.write_str(", no hidden ones")?,
+            0 => {}
+            n => write!(f, ", {} behind it", Count(n as u64, "hidden one"))?,
+        }
+        writeln!(
+            f,
+            "{}",
+            if segment.past { "; does the code expect more?" } else { "; kernels only read them" }
+        )
+    }
+
+    /// How large the stack is, and who has said so.
+    fn stack(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let Some(stack) = &self.stack else { return Ok(()) };
+        let why = match stack.dynamic {
+            true => "the code object does not say how much the kernel needs",
+            false => "as the code object says",
+        };
+        let used = Count(stack.used.into(), "byte");
+        writeln!(
+            f,
+            "  stack        {} for each work-item ({why}), {used} in use",
+            Count(stack.bytes.into(), "byte")
+        )
+    }
+
+    /// So many lines of the code around the PC, most of them in front of it.
+    fn code(&self, f: &mut dyn fmt::Write, lines: usize) -> fmt::Result {
+        let here = self.window.iter().position(|(_, _, here)| *here).unwrap_or(self.window.len());
+        let behind = self.window.len().saturating_sub(here + 1).min(lines.saturating_sub(1) / 2);
+        let end = (here + 1 + behind).min(self.window.len());
+        let first = end.saturating_sub(lines);
+        for (n, (pc, text, here)) in self.window[first..end].iter().enumerate() {
+            let title = if n == 0 { "code" } else { "" };
+            writeln!(f, "  {title:10} {} {pc:#x}  {text}", if *here { '*' } else { ' ' })?;
+        }
+        Ok(())
+    }
+
     /// Lane registers of the first lanes that were refused, or else of the first active ones: those that the instruction
     /// names, marked, and all others that are not zero in the whole wave.
-    fn lane_registers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn lane_registers(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let s = &self.fault.snapshot;
         let mut lanes: Vec<usize> = self.refused().iter().map(|l| usize::from(l.lane)).collect();
         if lanes.is_empty() {
@@ -268,4 +319,18 @@ impl FaultReport {
         }
         Ok(())
     }
+}
+
+/// The first line of a report.
+struct Headline<'a>(&'a FaultReport);
+
+impl fmt::Display for Headline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.headline(f)
+    }
+}
+
+/// The text of a source line on a line of its own, below the position.
+fn source_text(f: &mut dyn fmt::Write, text: Option<&str>) -> fmt::Result {
+    text.map_or(Ok(()), |text| write!(f, "\n{:15}  {}", "", OnOneLine(text)))
 }

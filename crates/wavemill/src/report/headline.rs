@@ -1,0 +1,109 @@
+//! The first line of a fault report.
+
+use std::fmt;
+
+use wavemill_engine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Nearest};
+use wavemill_ir::FaultKind;
+
+use super::FaultReport;
+use super::text::{Count, OnOneLine};
+
+/// An access to memory that was refused.
+struct Refused<'a> {
+    access: Access,
+    space: FaultSpace,
+    size: u32,
+    lanes: &'a [FaultLane],
+    nearest: &'a Nearest,
+}
+
+impl FaultReport {
+    /// What happened, on one line.
+    pub(super) fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.fault.cause {
+            FaultCause::Memory { access, space, size, lanes, nearest } => {
+                let (access, space, size) = (*access, *space, *size);
+                self.refused_access(f, &Refused { access, space, size, lanes, nearest })
+            }
+            FaultCause::MisalignedAtomic { size, lanes } => {
+                let address = lanes.first().map_or(0, |l| l.address);
+                write!(
+                    f,
+                    "misaligned atomic of {size} bytes at {address:#x}: the address must be a multiple of {size}"
+                )
+            }
+            FaultCause::Instruction(FaultKind::IllegalInstruction) => match &self.fell_out_of {
+                Some(name) => {
+                    let name = wavemill_object::readable(name);
+                    write!(
+                        f,
+                        "illegal instruction behind the end of `{}`: `s_endpgm` missing?",
+                        OnOneLine(&name)
+                    )
+                }
+                None => f.write_str("illegal instruction"),
+            },
+            FaultCause::Instruction(FaultKind::Unsupported) => {
+                f.write_str("unsupported instruction: Wavemill does not implement it yet")
+            }
+            FaultCause::Instruction(FaultKind::NoCode) => f.write_str(NO_END),
+            FaultCause::Trap(2) => {
+                f.write_str("trap 2: the program aborted (assertion, abort or unreachable code)")
+            }
+            FaultCause::Trap(id) => write!(f, "trap {id}"),
+            FaultCause::BadJump { target } => match &self.target {
+                Some(nearest) => write!(f, "jump to {target:#x}, which holds no code: {nearest}"),
+                None => f.write_str(NO_END),
+            },
+        }
+    }
+
+    fn refused_access(&self, f: &mut fmt::Formatter<'_>, refused: &Refused<'_>) -> fmt::Result {
+        let what = match refused.access {
+            Access::Load => "load",
+            Access::Store => "store",
+            Access::Atomic => "atomic access",
+        };
+        let silence = match refused.access {
+            Access::Load => "the chip reads 0",
+            Access::Store => "the chip drops it",
+            Access::Atomic => "the chip drops it and returns 0",
+        };
+        let size = Count(refused.size.into(), "byte");
+        let first = refused.lanes.first().map_or(0, |lane| lane.address);
+        let signed = first as i64;
+        if let Some(stack) = &self.stack {
+            let have = Count(stack.bytes.into(), "byte");
+            return write!(
+                f,
+                "stack overflow: {what} of {size} at byte {signed} of private memory, of which a work-item has {have}"
+            );
+        }
+        write!(f, "illegal {what} of {size}")?;
+        match refused.space {
+            FaultSpace::Global => write!(f, " at {first:#x}")?,
+            FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,
+            FaultSpace::Lds => {
+                let have = Count(self.fault.resources.lds.into(), "byte");
+                return write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: {silence}");
+            }
+            FaultSpace::Buffer(range) => {
+                let (unit, have) = match range {
+                    BufferRange::Bytes(n) => ("byte", n),
+                    BufferRange::Records(n) => ("record", n),
+                };
+                let have = Count(have, unit);
+                return write!(f, " at {unit} {first} of a buffer of {have}: {silence}");
+            }
+        }
+        match refused.nearest {
+            Nearest::Inside { name, offset, size: have } => {
+                write!(f, ": it begins at byte {offset} of `{name}`, which ends at {have}")
+            }
+            other => write!(f, ": {other}"),
+        }
+    }
+}
+
+/// Code that goes on where there is none.
+const NO_END: &str = "execution runs past the end of the code: `s_endpgm` missing?";

@@ -1,0 +1,117 @@
+//! Segments of a launch that an access went past: kernel arguments and the stack.
+
+use wavemill_engine::{Fault, FaultCause, FaultSpace, Nearest};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Format, Inst, Operand, Role};
+
+use crate::module::Kernel;
+
+/// The stack pointer and the frame pointer (AMDGPUUsage, "Non-Kernel Functions").
+const STACK_POINTER: usize = 32;
+const FRAME_POINTER: usize = 33;
+/// Lanes of a wave: where private memory is swizzled, the stack pointer counts the bytes of all of them.
+const LANES: u32 = 64;
+/// Bytes behind the kernel argument segment that are nobody's, in every address mode.
+const GUARD: u64 = 4096;
+
+/// The name of the kernel argument segment in guest memory.
+pub(crate) const ARGUMENTS: &str = "kernel arguments";
+
+/// Where the kernel argument segment of a launch is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// First guest address.
+    pub address: u64,
+    /// Bytes that the code object declares.
+    pub bytes: u64,
+}
+
+/// A kernel argument segment that the kernel went past, or wrote to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgumentSegment {
+    /// Bytes that the code object declares for it.
+    pub bytes: u64,
+    /// Names of the explicit arguments, as far as the code object says them; `None` if it does not describe them.
+    pub explicit: Option<Vec<String>>,
+    /// Arguments behind them that the launcher fills in.
+    pub hidden: usize,
+    /// Whether the access went past its end; else it tried to write it.
+    pub past: bool,
+}
+
+impl ArgumentSegment {
+    /// The segment, if the fault is an access to it; then it is also what the access is near to.
+    pub(super) fn of(kernel: &Kernel, segment: Segment, fault: &mut Fault) -> Option<ArgumentSegment> {
+        let FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } = &mut fault.cause else {
+            return None;
+        };
+        let offset = lanes.first()?.address.checked_sub(segment.address)?;
+        if offset >= segment.bytes.saturating_add(GUARD) {
+            return None;
+        }
+        if let Some(distance) = offset.checked_sub(segment.bytes) {
+            *nearest = Nearest::After { name: ARGUMENTS.to_owned(), distance, freed: false };
+        }
+        let name = |(index, name): (usize, Option<String>)| name.unwrap_or_else(|| format!("arg{index}"));
+        let names = kernel.parameters().into_iter().map(|parameter| parameter.name).enumerate();
+        let metadata = kernel.object().metadata.as_ref();
+        Some(ArgumentSegment {
+            bytes: segment.bytes,
+            explicit: metadata.map(|_| names.map(name).collect()),
+            past: offset >= segment.bytes || matches!(nearest, Nearest::Inside { .. }),
+            hidden: metadata.map_or(0, |m| m.args.iter().filter(|a| a.is_hidden()).count()),
+        })
+    }
+}
+
+/// A stack for which private memory was too small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackOverflow {
+    /// Bytes of private memory of a work-item.
+    pub bytes: u32,
+    /// Bytes that are in use, by the stack pointer.
+    pub used: u32,
+    /// Whether the code object does not say how much the kernel needs: it calls itself or what it does not know, or
+    /// allocates by a size that it computes.
+    pub dynamic: bool,
+}
+
+impl StackOverflow {
+    /// The stack, if it is what the access at `inst` ran out of. An index that is too large for an array on the stack is
+    /// something else: then the frame itself fits.
+    pub(super) fn of(
+        kernel: &Kernel,
+        target: Target,
+        fault: &Fault,
+        function: Option<&str>,
+        inst: &Inst,
+    ) -> Option<StackOverflow> {
+        let FaultCause::Memory { space: FaultSpace::Scratch, lanes, .. } = &fault.cause else { return None };
+        let dynamic = kernel.object().uses_dynamic_stack();
+        // By itself, a kernel may use the two registers for anything.
+        if function == Some(kernel.name()) && !dynamic {
+            return None;
+        }
+        let bytes = fault.resources.private;
+        let swizzled = !matches!(target, Target::Gfx942 | Target::Gfx950)
+            && !matches!(inst.row().format, Format::Scratch);
+        let unit = if swizzled { LANES } else { 1 };
+        let used = fault.snapshot.scalars[STACK_POINTER] / unit;
+        // A negative offset is in front of the stack.
+        let past = lanes.iter().all(|lane| (lane.address as i64) >= 0);
+        let overflows = used > bytes || is_frame_slot(inst);
+        (past && overflows).then_some(StackOverflow { bytes, used, dynamic })
+    }
+}
+
+/// Whether an access goes to a fixed offset from the stack or the frame pointer.
+fn is_frame_slot(inst: &Inst) -> bool {
+    let base = match inst.row().format {
+        Format::Scratch => inst.operand(Role::Saddr),
+        Format::Mubuf => inst.operand(Role::Soffset),
+        _ => None,
+    };
+    let pointer = |first: u8| [STACK_POINTER, FRAME_POINTER].contains(&usize::from(first));
+    matches!(base, Some(Operand::Sgpr { first, .. }) if pointer(first))
+        && !matches!(inst.operand(Role::Vaddr), Some(Operand::Vgpr { .. }))
+}
