@@ -263,7 +263,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         (None, Fill::List(values)) => vec![values.len() as u64],
         (None, _) => {
             return Err(Failure::usage(format!(
-                "parameter `{}` is a buffer; how many elements has it? expected {}:{}[COUNT]=...",
+                "parameter `{}` is a buffer, and its number of elements is missing; expected {}:{}[COUNT]=...",
                 parameter.name,
                 parameter.name,
                 element.name()

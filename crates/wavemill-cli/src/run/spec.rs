@@ -155,6 +155,9 @@ impl ArgSpec {
                 };
                 (head.trim(), Some(parse_dims(dims)?))
             }
+            None if declared.contains('[') => {
+                return Err(Failure::usage(format!("there is no `]` behind the `[`; expected {FORM}")));
+            }
             None => (declared, None),
         };
         spec.dims = dims;
