@@ -252,11 +252,11 @@ fn wrong_kernels() {
     let folder = Folder::new("wrong_kernels");
     folder.object("gfx942", "vector_add");
     for object in ["control", "source"] {
-        let from = common::repository().join(format!("kernels/bin/gfx942/faults/{object}.co"));
+        let from = crate::common::repository().join(format!("kernels/bin/gfx942/faults/{object}.co"));
         folder.file(&format!("{object}.co"), std::fs::read(from).unwrap());
     }
     folder.file("metadata.s", METADATA);
-    common::expect(&folder, 0, &["asm", "metadata.s", "-o", "metadata.co"]);
+    crate::common::expect(&folder, 0, &["asm", "metadata.s", "-o", "metadata.co"]);
     folder.file(
         "shipped.toml",
         "object = \"package/library.so\"\ndownload = [\"pip download package==1.0\", \"unzip package-*.whl -d {folder}\"]\n",
@@ -288,7 +288,7 @@ fn wrong_kernels() {
     ];
     let mut all = String::new();
     for (name, code, args) in &cases {
-        let said = common::said(&folder, *code, args);
+        let said = crate::common::said(&folder, *code, args);
         let shown: Vec<_> = args
             .iter()
             .map(|arg| if arg.contains('[') { format!("'{arg}'") } else { (*arg).to_owned() })
