@@ -87,7 +87,8 @@ enum Command {
     #[command(after_help = "\
 Examples:
   wavemill info vector_add.co
-  wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson")]
+  wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson
+  wavemill info --json - < vector_add.co")]
     Info(InfoArgs),
     /// Explain an instruction: fields, operands, modifiers, targets; or where a matrix instruction has its elements
     #[command(after_help = crate::explain::HELP)]
@@ -102,7 +103,7 @@ Examples:
     #[command(after_help = crate::bench::help())]
     Bench(BenchArgs),
     /// List the targets and products that kernels can run on
-    Targets,
+    Targets(crate::targets::TargetsArgs),
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:
@@ -216,7 +217,7 @@ pub fn main() -> ExitCode {
         Command::Info(args) => crate::info::info(args),
         Command::Explain(args) => crate::explain::explain_instruction(args),
         Command::Isa(args) => crate::isa::isa(args),
-        Command::Targets => crate::targets::targets(),
+        Command::Targets(args) => crate::targets::targets(args),
         Command::Completions(args) => crate::shell::completions(args, Cli::command()),
         Command::Man(args) => crate::shell::man(args, Cli::command()),
         Command::Bench(args) => crate::bench::bench(args),

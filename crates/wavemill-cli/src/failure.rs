@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::files::WriteError;
+
 /// Defines the exit codes from one table: name, code, and what help pages say of it, in lines that fit into 80 columns.
 macro_rules! exit_codes {
     ($($(#[doc = $more:literal])* $variant:ident = $code:literal, $meaning:literal;)*) => {
@@ -135,9 +137,10 @@ impl fmt::Display for Printable<'_> {
 
 impl std::error::Error for Failure {}
 
-/// Errors while writing to the standard output.
+/// Errors while writing to the standard output, or to a [`NamedFile`](crate::files::NamedFile).
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Failure::output("the standard output", &error)
+        let named = error.get_ref().and_then(|error| error.downcast_ref::<WriteError>());
+        named.map_or_else(|| Failure::output("the standard output", &error), WriteError::failure)
     }
 }

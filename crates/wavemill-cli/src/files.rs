@@ -1,5 +1,6 @@
 //! Files that commands write: none is the log, and which path is which file, however it is spelt.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,59 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
     };
     Some(Identity::Path(path.canonicalize().ok().or_else(absent).unwrap_or_else(|| path.to_owned())))
 }
+
+/// A file for results whose errors name it.
+#[derive(Debug)]
+pub(crate) struct NamedFile {
+    file: File,
+    path: PathBuf,
+}
+
+/// Why a [`NamedFile`] could not be written.
+#[derive(Debug)]
+pub(crate) struct WriteError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl NamedFile {
+    /// Creates the file, or empties the one that is there.
+    ///
+    /// # Errors
+    /// As [`create`].
+    pub(crate) fn create(path: &Path) -> Result<NamedFile, Failure> {
+        Ok(NamedFile { file: create(path)?, path: path.to_owned() })
+    }
+
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), WriteError { path: self.path.clone(), error })
+    }
+}
+
+impl io::Write for NamedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.named(error))
+    }
+}
+
+impl WriteError {
+    /// What the command says of it.
+    pub(crate) fn failure(&self) -> Failure {
+        Failure::output(&format!("`{}`", self.path.display()), &self.error)
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for WriteError {}
 
 /// Creates a file for results, or empties the one that is there.
 ///

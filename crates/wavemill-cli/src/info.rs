@@ -10,13 +10,14 @@ use wavemill_object::{Limits, TargetId};
 use crate::compile;
 use crate::failure::Failure;
 use crate::input;
+use crate::message::with_kind;
 use crate::names;
 use crate::run::text::Plural;
 
 /// Options of `wavemill info`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct InfoArgs {
-    /// Code object, offload bundle, or host program or library with GPU code in it
+    /// Code object, offload bundle, or host program or library with GPU code in it; `-` for the standard input
     file: PathBuf,
     /// Only kernels whose name, mangled or not, contains this text, or that have it in another spelling
     #[arg(long, value_name = "TEXT")]
@@ -24,20 +25,23 @@ pub(crate) struct InfoArgs {
     /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
+    /// Write one JSON object instead of text (docs/json.md)
+    #[arg(long)]
+    json: bool,
 }
 
 /// Prints the report.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     compile::refuse(&args.file, "info")?;
-    let bytes = input::open(&args.file)?;
+    let bytes = input::open_or_stdin(&args.file)?;
+    let file = input::shown(&args.file);
     let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
     let report = FileReport::new(&bytes, &filter, &Limits::default())
-        .map_err(|error| Failure::input(error.to_string()).within(args.file.display()))?;
+        .map_err(|error| Failure::input(error.to_string()).within(&file))?;
     if let Some(text) = &args.kernel
         && !report.has_kernels()
         && !report.has_errors()
     {
-        let file = args.file.display();
         let all = Filter { kernel: None, ..filter };
         let all = FileReport::new(&bytes, &all, &Limits::default()).ok();
         let kernels = all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str());
@@ -46,7 +50,13 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
             .help(format!("`wavemill info {file}` lists them all.")));
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    write!(out, "{report}")?;
+    match args.json {
+        true => {
+            let report = serde_json::to_value(&report).map_err(|error| Failure::input(error.to_string()))?;
+            writeln!(out, "{:#}", with_kind("info", report))?;
+        }
+        false => write!(out, "{report}")?,
+    }
     out.flush()?;
     let unreadable = report.bundles.iter().flat_map(|bundle| {
         bundle.error.iter().chain(bundle.entries.iter().filter_map(|entry| entry.error.as_ref()))
@@ -57,7 +67,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         Some(first) => {
             let parts = Plural(unreadable.len() as u64, "part");
             let message = format!("{parts} of it cannot be read: {first}");
-            Err(Failure::input(message).within(args.file.display()))
+            Err(Failure::input(message).within(&file))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use memmap2::Mmap;
 use wavemill::{PRODUCTS, TargetChoice, TargetId};
@@ -10,7 +11,8 @@ use wavemill_isa::Target;
 
 use crate::failure::Failure;
 use crate::logging;
-use crate::run::text::closest;
+use crate::names;
+use crate::run::text::all_closest;
 
 /// The bytes of a file: mapped, so that only what is used is read.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) enum FileBytes {
     Mapped(Mmap),
     /// What cannot be mapped (pipes) or is empty.
     Read(Vec<u8>),
+    /// The standard input, which is read once.
+    Stdin(&'static [u8]),
 }
 
 impl std::ops::Deref for FileBytes {
@@ -27,6 +31,7 @@ impl std::ops::Deref for FileBytes {
         match self {
             FileBytes::Mapped(map) => map,
             FileBytes::Read(bytes) => bytes,
+            FileBytes::Stdin(bytes) => bytes,
         }
     }
 }
@@ -75,9 +80,23 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
 /// # Errors
 /// Those of [`open`].
 pub(crate) fn open_or_stdin(path: &Path) -> Result<FileBytes, Failure> {
-    if path.as_os_str() != "-" {
+    if !is_stdin(path) {
         return open(path);
     }
+    static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
+    if STDIN.get().is_none() {
+        // Nobody else sets it: commands read their input on one thread.
+        let _ = STDIN.set(read_stdin()?);
+    }
+    Ok(FileBytes::Stdin(STDIN.get().map_or(&[], Vec::as_slice)))
+}
+
+/// Whether a path stands for the standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn read_stdin() -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::input(format!("cannot read the standard input: {error}"));
     let mut bytes = Vec::new();
     let limited = std::io::Read::take(std::io::stdin().lock(), MAX_READ + 1);
@@ -85,12 +104,12 @@ pub(crate) fn open_or_stdin(path: &Path) -> Result<FileBytes, Failure> {
     if bytes.len() as u64 > MAX_READ {
         return Err(Failure::input(format!("the standard input goes on behind {MAX_READ} bytes")));
     }
-    Ok(FileBytes::Read(bytes))
+    Ok(bytes)
 }
 
 /// What messages call a file.
 pub(crate) fn shown(path: &Path) -> String {
-    if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
+    if is_stdin(path) { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 
 /// Bytes of what cannot be mapped.
@@ -155,6 +174,29 @@ pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     }
 }
 
+/// Names of targets and products that a text may mean: those that begin with it or end with it, or else those that are
+/// spelled alike.
+fn near_targets(text: &str) -> Vec<String> {
+    /// Letters of a text that names begin or end with.
+    const LEAST: usize = 3;
+    // Words are joined in many ways.
+    let joined = |name: &str| name.to_ascii_lowercase().replace(['-', '_', ' '], "");
+    let text = joined(text);
+    let known = || {
+        let targets = Target::ALL.iter().map(|target| target.name());
+        targets.chain(PRODUCTS.iter().map(|product| product.name))
+    };
+    let holds = |name: &&str| {
+        let name = joined(name);
+        text.len() >= LEAST && (name.starts_with(&text) || name.ends_with(&text))
+    };
+    let mut near: Vec<&str> = known().filter(holds).collect();
+    if near.is_empty() {
+        near = all_closest(&text, known());
+    }
+    near.into_iter().map(str::to_owned).collect()
+}
+
 /// What is wrong with a text that names no target.
 fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
@@ -163,10 +205,7 @@ fn unknown_target(text: &str) -> String {
             "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once"
         );
     }
-    let lower = name.to_ascii_lowercase();
-    let targets = Target::ALL.iter().map(|target| target.name());
-    let near = closest(&lower, targets.chain(PRODUCTS.iter().map(|product| product.name)));
-    let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let hint = names::did_you_mean(&near_targets(name));
     format!(
         "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210{hint} (`wavemill targets` lists them)"
     )

@@ -1,7 +1,8 @@
 //! What the command tells beside its results: on the standard error, for people or as JSON.
 
+use std::borrow::Cow;
 use std::io::Write as _;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
@@ -25,6 +26,26 @@ pub(crate) enum Format {
 }
 
 static FORMAT: OnceLock<Format> = OnceLock::new();
+
+/// The launch file that messages are about, of several.
+static LAUNCH_FILE: Mutex<Option<String>> = Mutex::new(None);
+
+/// Sets the launch file that messages are about, if there are several.
+pub(crate) fn set_launch_file(name: Option<&str>) {
+    *LAUNCH_FILE.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
+}
+
+fn launch_file() -> Option<String> {
+    LAUNCH_FILE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The text with the launch file in front that it is about, unless it names it.
+fn about(text: &str) -> Cow<'_, str> {
+    match launch_file().map(|name| format!("{name}: ")) {
+        Some(name) if !text.starts_with(&name) => Cow::Owned(name + text),
+        _ => Cow::Borrowed(text),
+    }
+}
 
 /// Sets the format of all messages, once.
 pub(crate) fn set_format(format: Format) {
@@ -92,8 +113,12 @@ fn merge(fields: &mut Value, more: &Value) {
 }
 
 fn json_line(kind: &str, fields: Value) {
+    let mut all = with_kind(kind, fields);
+    if let Some(name) = launch_file() {
+        all["launch_file"] = json!(name);
+    }
     // If nobody can read it, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{}", with_kind(kind, fields));
+    let _ = writeln!(std::io::stderr().lock(), "{all}");
 }
 
 /// Tells something that is no error.
@@ -112,10 +137,11 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
         (_, Kind::Note | Kind::Warning) => {
             let color = (kind == Kind::Warning).then_some(AnsiColor::Yellow.into());
             let (style, name) = (Style::new().bold().fg_color(color), kind.name());
-            let _ = writeln!(anstream::stderr().lock(), "{style}{name}:{style:#} {}", Printable(text));
+            let _ =
+                writeln!(anstream::stderr().lock(), "{style}{name}:{style:#} {}", Printable(&about(text)));
         }
         _ => {
-            let _ = writeln!(std::io::stderr().lock(), "{}", Printable(text));
+            let _ = writeln!(std::io::stderr().lock(), "{}", Printable(&about(text)));
         }
     }
 }
@@ -134,6 +160,7 @@ pub(crate) fn error(failure: &Failure) {
         }
         Format::Human | Format::Short => {
             let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+            let failure = Failure { message: about(&failure.message).into_owned(), ..failure.clone() };
             let _ = writeln!(anstream::stderr().lock(), "{style}error:{style:#} {failure}");
         }
     }

@@ -3,10 +3,19 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use serde_json::{Value, json};
 use wavemill::{PRODUCTS, Product};
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
+use crate::message::with_kind;
+
+/// The names of the features that can be set for a target.
+fn features(target: Target) -> Vec<&'static str> {
+    let Some(info) = Product::of(target).target_id().processor.info() else { return Vec::new() };
+    let all = [("sramecc", info.sramecc), ("xnack", info.xnack)];
+    all.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
+}
 
 /// The table of targets and products.
 fn table() -> String {
@@ -16,11 +25,10 @@ fn table() -> String {
         "Targets, and the products that have them. A target alone stands for the first of its products.\n",
     );
     for target in Target::ALL {
-        let features = Product::of(target).target_id().processor.info().map_or(String::new(), |info| {
-            let names = [("sramecc", info.sramecc), ("xnack", info.xnack)];
-            let names: Vec<&str> = names.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
-            if names.is_empty() { String::new() } else { format!("  features: {}", names.join(", ")) }
-        });
+        let features = match &features(target)[..] {
+            [] => String::new(),
+            names => format!("  features: {}", names.join(", ")),
+        };
         // Writing to a string does not fail.
         let _ = writeln!(out, "\n{target}{features}");
         for product in PRODUCTS.iter().filter(|product| product.target == target) {
@@ -39,8 +47,38 @@ fn table() -> String {
     out
 }
 
+/// The same as JSON.
+fn list() -> Value {
+    let product = |product: &Product| {
+        json!({
+            "name": product.name,
+            "title": product.title,
+            "compute_units": product.compute_units,
+            "lds_bytes": product.lds(),
+        })
+    };
+    let target = |target: Target| {
+        let products = PRODUCTS.iter().filter(|product| product.target == target);
+        json!({
+            "name": target.name(),
+            "features": features(target),
+            "products": products.map(product).collect::<Vec<_>>(),
+        })
+    };
+    with_kind("targets", json!({ "targets": Target::ALL.map(target) }))
+}
+
+/// Options of `wavemill targets`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TargetsArgs {
+    /// Write one JSON object instead of text (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
 /// Prints the table.
-pub(crate) fn targets() -> Result<(), Failure> {
-    std::io::stdout().lock().write_all(table().as_bytes())?;
+pub(crate) fn targets(args: &TargetsArgs) -> Result<(), Failure> {
+    let text = if args.json { format!("{:#}\n", list()) } else { table() };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{Folder, ends, err, out, repository};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The command in a folder, without what the environment may say.
 fn command(folder: &Folder, args: &[&str]) -> Command {
@@ -108,7 +108,20 @@ fn messages_are_json_when_asked_for() {
         assert_eq!((&last["kind"], &last["exit_code"]), (&"error".into(), &code.into()));
         last
     };
+    let last = error(1, &[&ADD[..], &["--expect", "c[:3]=[0,0.5,inf]"]].concat());
+    let parts = &last["expectations"][0];
+    assert_eq!(
+        (&parts["buffer"], &parts["slice"], &parts["type"]),
+        (&"c".into(), &":3".into(), &"f32".into())
+    );
+    assert_eq!((&parts["elements"], &parts["wrong"], &parts["launch"]), (&3.into(), &2.into(), &1.into()));
+    // 1.0 is 2^23 steps from 0.5.
+    let half = json!({ "index": [1], "expected": 0.5, "found": 1.0, "ulps": 1 << 23 });
+    assert_eq!(parts["first"][0], half);
+    assert_eq!((&parts["first"][1]["expected"], &parts["first"][1]["found"]), (&"inf".into(), &json!(2.0)));
+    assert_eq!(parts["largest"], json!({ "difference": 0.5, "index": [1], "ulps": 1 << 23 }));
     let last = error(1, &[&ADD[..], &["--expect", "c=zeros"]].concat());
+    assert_eq!(last["expectations"][0]["largest"]["index"], json!([63]));
     assert!(last["message"].as_str().unwrap().starts_with("c: 63 of 64 elements are wrong\n"), "{last}");
     assert_eq!(error(3, &["info", "none.co"])["message"], "there is no file `none.co`");
     let last = error(2, &["run", "vector_add.co", "--grid", "1", "--block", "64"]);
@@ -138,6 +151,27 @@ fn messages_are_json_when_asked_for() {
     assert!(all.is_empty() && help.contains("Usage: wavemill"));
     let message = err(&ends(2, &mut command(&folder, &["targets", "--message-format", "xml"])));
     assert!(message.contains("invalid value 'xml' for '--message-format <FORMAT>'"), "{message}");
+}
+
+#[test]
+fn reports_of_files_are_json_when_asked_for() {
+    let folder = folder("info_json");
+    let report = out(&ends(0, &mut command(&folder, &["info", "--json", "vector_add.co"])));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["schema"], &report["kind"]), (&1.into(), &"info".into()));
+    let object = &report["bundles"][0]["entries"][0]["object"];
+    assert_eq!((&object["target"], &object["kernel_count"]), (&"gfx942".into(), &1.into()));
+    let kernel = &object["kernels"][0];
+    assert_eq!((&kernel["name"], &kernel["wavefront_size"]), (&"vector_add".into(), &64.into()));
+    let argument = |at: usize| {
+        let argument = &kernel["arguments"][at];
+        (argument["name"].clone(), argument["type_name"].clone(), argument["offset"].clone())
+    };
+    assert_eq!(argument(0), (json!("a"), json!("float*"), json!(0)));
+    assert_eq!(argument(3), (json!("n"), json!("uint"), json!(24)));
+    let message =
+        err(&ends(2, &mut command(&folder, &["info", "--json", "vector_add.co", "--kernel", "none"])));
+    assert!(message.contains("no kernel's name contains `none`"), "{message}");
 }
 
 #[test]
@@ -210,11 +244,31 @@ fn products_are_targets() {
     let message = run(3, "mi210", "1", &[]);
     assert!(message.contains("the code object is for gfx942, which does not run on gfx90a"), "{message}");
     assert!(message.contains("It runs on gfx942 (mi300x, mi300a, mi325x)."), "{message}");
-    assert!(run(2, "mi3000x", "1", &[]).contains("did you mean `mi300x`?"));
+    for (wrong, hint) in [
+        ("mi3000x", "did you mean `mi300x`?"),
+        ("mi300", "did you mean `mi300x` or `mi300a`?"),
+        ("MI 300", "did you mean `mi300x` or `mi300a`?"),
+        ("mi35", "did you mean `mi355x` or `mi350x`?"),
+        ("mi200", "did you mean `mi100`, `mi210` or `mi250`?"),
+        ("gfx94", "did you mean `gfx942`?"),
+        ("vega", "did you mean `vega64` or `vega56`?"),
+    ] {
+        let message = run(2, wrong, "1", &[]);
+        assert!(message.contains(hint), "{wrong}: {message}");
+    }
     assert!(run(2, "gfx942:tea+", "1", &[]).contains("`:tea+` is no setting of its target features"));
     assert!(run(2, "", "1", &[]).contains("expected a target such as gfx942"));
     let listed = out(&ends(0, &mut command(&folder, &["targets"])));
     insta::assert_snapshot!("targets", listed);
+    let listed = out(&ends(0, &mut command(&folder, &["targets", "--json"])));
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((&listed["schema"], &listed["kind"]), (&1.into(), &"targets".into()));
+    let target =
+        listed["targets"].as_array().unwrap().iter().find(|target| target["name"] == "gfx942").unwrap();
+    assert_eq!(target["features"], json!(["sramecc", "xnack"]));
+    let first =
+        json!({ "name": "mi300x", "title": "Instinct MI300X", "compute_units": 304, "lds_bytes": 65_536 });
+    assert_eq!(target["products"][0], first);
     // A launch file keeps the product.
     let line = [&ADD[..2], &["--target", "mi300a:xnack-", "--init"]].concat();
     let written = out(&ends(0, &mut command(&folder, &line)));

@@ -1,6 +1,8 @@
 //! `wavemill run` from the command line to the results.
 
+mod arguments;
 mod names;
+mod several;
 
 use std::process::Output;
 

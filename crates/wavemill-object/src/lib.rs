@@ -38,6 +38,7 @@
 
 mod bytes;
 pub mod container;
+mod debug;
 mod demangle;
 mod descriptor;
 mod elf;
@@ -52,6 +53,7 @@ mod unlink;
 pub mod write;
 
 pub use container::Container;
+pub use debug::{DebugInfo, DebugParameter};
 pub use demangle::{demangle, kernel_of_body, readable, short};
 pub use descriptor::{
     DescriptorBuilder, Directive, DirectiveDefault, DirectiveError, DirectiveSupport, Field, Inexpressible,

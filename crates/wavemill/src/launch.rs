@@ -11,7 +11,7 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
 use crate::device::DeviceInner;
 use crate::hidden::Geometry;
-use crate::limits::MAX_KERNARG;
+use crate::limits::{MAX_KERNARG, MAX_PRIVATE};
 use crate::live::LiveWave;
 use crate::module::{Kernel, Parameter, ParameterKind};
 use crate::observe::mix::{Executed, FidelityCounts, InstructionMix, OperationCounts};
@@ -85,6 +85,7 @@ pub struct Launch<'a> {
     offset: [u64; 3],
     dims: Option<u16>,
     dynamic_lds: u32,
+    stack: Option<u32>,
     args: Vec<Arg>,
     kernarg: Option<Vec<u8>>,
     cooperative: bool,
@@ -124,7 +125,7 @@ enum GridSize {
 const MAX_SCRATCH: u64 = 1 << 30;
 /// Least alignment of the kernel argument segment, and of its end.
 const KERNARG_ALIGN: u64 = 16;
-/// Private memory per lane of kernels whose stack has no known size.
+/// Private memory per lane of kernels whose stack has no known size, unless the launch says another one.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
 impl<'a> Launch<'a> {
@@ -138,6 +139,7 @@ impl<'a> Launch<'a> {
             offset: [0; 3],
             dims: None,
             dynamic_lds: 0,
+            stack: None,
             args: Vec::new(),
             kernarg: None,
             cooperative: false,
@@ -189,6 +191,16 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn dynamic_lds(mut self, bytes: u32) -> Self {
         self.dynamic_lds = bytes;
+        self
+    }
+
+    /// Bytes of private memory of a work-item where the code object does not say how much the kernel needs
+    /// ([`Kernel::uses_dynamic_stack`]: recursion, calls of unknown functions, arrays of variable size): what HIP's
+    /// `hipLimitStackSize` is. The default is 16 KiB; what the code object asks for is the least. Other kernels have what
+    /// their code object asks for.
+    #[must_use]
+    pub fn stack(mut self, bytes: u32) -> Self {
+        self.stack = Some(bytes);
         self
     }
 
@@ -402,7 +414,7 @@ impl<'a> Launch<'a> {
         if let Some(raw) = &self.kernarg {
             kernarg[..raw.len()].copy_from_slice(raw);
         } else if self.kernel.has_metadata() {
-            let parameters = self.kernel.parameters();
+            let parameters = self.kernel.declared_parameters();
             if parameters.len() != self.args.len() {
                 let problem = ArgumentError::Count { expected: parameters.len(), found: self.args.len() };
                 return Err(self.argument_error(problem));
@@ -425,10 +437,15 @@ impl<'a> Launch<'a> {
         let registers = self.registers(device)?;
         let waves = geometry.workgroup_size.iter().product::<u32>().div_ceil(64);
         let private = if object.uses_dynamic_stack() {
-            d.private_segment_fixed_size.max(DYNAMIC_STACK)
+            d.private_segment_fixed_size.max(self.stack.unwrap_or(DYNAMIC_STACK))
         } else {
             d.private_segment_fixed_size
         };
+        if private > MAX_PRIVATE {
+            return Err(self.refuse(format!(
+                "{private} bytes of private memory for a work-item; {MAX_PRIVATE} are possible at most"
+            )));
+        }
         let scratch_per_wave = u64::from(private).div_ceil(4) * 256;
         let on_chip = on_chip(device, registers, waves, lds);
         let by_scratch = MAX_SCRATCH.checked_div(scratch_per_wave * u64::from(waves)).unwrap_or(u64::MAX);

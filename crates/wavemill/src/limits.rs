@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub(crate) const MAX_KERNARG: u32 = 1 << 20;
 /// Bytes of private memory that the chip has for a lane: 13 bits of kilobytes for a wave (LLVM,
 /// `GCNSubtarget::getMaxWaveScratchSize`).
-const MAX_PRIVATE: u32 = ((1 << 13) - 1) * 1024 / 64;
+pub(crate) const MAX_PRIVATE: u32 = ((1 << 13) - 1) * 1024 / 64;
 /// User SGPRs that the chip sets (AMDGPUUsage, "Initial Kernel Execution State").
 const USER_SGPRS: u32 = 16;
 
@@ -50,7 +50,7 @@ impl Kernel {
         if let Some((n, have, what)) = wants.into_iter().find(|(n, have, _)| n > have) {
             return Err(self.unusable(format!("it wants {n} {what}; on {target} there are {have} at most")));
         }
-        let arguments = self.parameters();
+        let arguments = self.declared_parameters();
         let size = self.kernarg_size();
         let beyond = |p: &&Parameter| u64::from(p.offset) + u64::from(p.size) > u64::from(size);
         if let Some(p) = arguments.iter().find(beyond) {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use wavemill_isa::gcn::decode;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
-    AddressSpace, Argument, CodeObject, Container, Kernel as ObjectKernel, Limits, SymbolPlace, TargetId,
-    ValueKind,
+    AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as ObjectKernel, Limits, SymbolPlace,
+    TargetId, ValueKind,
     container::ContainerKind,
     name::{Match, Search, near_names},
 };
@@ -31,6 +31,8 @@ pub(crate) struct ModuleInner {
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
     target: TargetId,
+    /// Names of parameters that the metadata has not.
+    debug: Option<DebugInfo>,
     /// Formats of its kernels' printf.
     pub printf: Arc<Formats>,
     /// Guest addresses are file addresses plus this.
@@ -162,6 +164,12 @@ impl Module {
                 .collect(),
             target: object.target().clone(),
             printf: Arc::new(object.metadata().map_or_else(Formats::default, |m| Formats::parse(&m.printf))),
+            debug: object
+                .kernels()
+                .iter()
+                .any(ObjectKernel::lacks_names)
+                .then(|| DebugInfo::of(&object))
+                .flatten(),
             bias,
             image: buffer,
         };
@@ -314,9 +322,26 @@ impl Kernel {
         self.object().metadata.is_some()
     }
 
-    /// The explicit parameters in order; empty without metadata.
+    /// The explicit parameters in order; empty without metadata. Names and types that the metadata has not are those of
+    /// the debug information, types also those of a mangled name.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
+        let mut parameters = self.declared_parameters();
+        let types = self.parameter_types().unwrap_or_default();
+        for (parameter, type_name) in parameters.iter_mut().zip(types) {
+            parameter.type_name.get_or_insert(type_name);
+        }
+        let (entry, count) = (self.object().entry_address, parameters.len());
+        let debug = self.module.debug.as_ref().and_then(|debug| debug.parameters(entry, count));
+        for (parameter, known) in parameters.iter_mut().zip(debug.unwrap_or_default()) {
+            parameter.name = parameter.name.take().or_else(|| known.name.clone());
+            parameter.type_name = parameter.type_name.take().or_else(|| known.type_name.clone());
+        }
+        parameters
+    }
+
+    /// The explicit parameters as the metadata describes them.
+    pub(crate) fn declared_parameters(&self) -> Vec<Parameter> {
         self.object()
             .metadata
             .iter()
@@ -330,6 +355,24 @@ impl Kernel {
     #[must_use]
     pub fn parameter_types(&self) -> Option<Vec<String>> {
         self.object().parameter_types()
+    }
+
+    /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.
+    #[must_use]
+    pub fn uses_dynamic_stack(&self) -> bool {
+        self.object().uses_dynamic_stack()
+    }
+
+    /// Bytes of private memory of a work-item that the code object asks for.
+    #[must_use]
+    pub fn private_size(&self) -> u32 {
+        self.object().descriptor.private_segment_fixed_size
+    }
+
+    /// Language of the source (`OpenCL C`), if the code object says it.
+    #[must_use]
+    pub fn language(&self) -> Option<&str> {
+        self.object().metadata.as_ref().and_then(|m| m.language.as_deref())
     }
 
     /// Bytes of the kernel argument segment.

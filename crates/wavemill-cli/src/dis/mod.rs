@@ -18,6 +18,7 @@ use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define
 
 use crate::compile;
 use crate::failure::Failure;
+use crate::files::NamedFile;
 use crate::input;
 use crate::message::{self, Kind};
 use crate::names;
@@ -29,7 +30,7 @@ descriptors, metadata and data of it again. Code objects of a bundle follow one 
 --target chooses one.
 
 Examples:
-  wavemill dis vector_add.co > vector_add.s && wavemill asm vector_add.s -o again.co
+  wavemill dis vector_add.co -o vector_add.s && wavemill asm vector_add.s -o again.co
   wavemill dis vector_add.co --kernel vector_add --no-show-raw-insn
   wavemill dis librocrand.so.1.1 --target gfx90a
   wavemill dis vector_add.co --format objdump | diff - <(llvm-objdump-22 -d vector_add.co)
@@ -48,6 +49,9 @@ pub(crate) struct DisArgs {
     /// Only the code that fits this target or product best, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
     target: Option<TargetId>,
+    /// Where to write it; the standard output if left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "asm", hide_default_value = true)]
     format: ListingFormat,
@@ -61,7 +65,7 @@ pub(crate) struct DisArgs {
     #[arg(long)]
     symbolize_operands: bool,
     /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it
-    #[arg(long, requires = "target", conflicts_with_all = ["kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
+    #[arg(long, requires = "target", conflicts_with_all = ["out", "kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
     json: bool,
 }
 
@@ -106,7 +110,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     }
     let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut out = args.output()?;
     let failed = |failure: Failure| if failure.quiet { failure } else { failure.within(&file) };
     if let Some(target) = &args.target
         && (args.raw || raw::is_raw(&bytes))
@@ -162,6 +166,18 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
 }
 
 impl DisArgs {
+    /// Where the text goes.
+    fn output(&self) -> Result<BufWriter<Box<dyn Write>>, Failure> {
+        let out: Box<dyn Write> = match self.out.as_deref().filter(|out| !input::is_stdin(out)) {
+            None => Box::new(std::io::stdout().lock()),
+            Some(out) if same_file::is_same_file(out, &self.file).unwrap_or(false) => {
+                return Err(Failure::usage(format!("--out: `{}` is the file to read, too", out.display())));
+            }
+            Some(out) => Box::new(NamedFile::create(out)?),
+        };
+        Ok(BufWriter::with_capacity(1 << 16, out))
+    }
+
     fn source_options(&self) -> SourceOptions<'_> {
         SourceOptions { addresses: !self.no_show_raw_insn, ..SourceOptions::default() }
     }

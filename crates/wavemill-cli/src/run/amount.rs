@@ -95,6 +95,11 @@ pub(crate) fn heap(text: &str) -> Result<u64, String> {
     bytes(text, &HEAP_SIZES)
 }
 
+/// Reads the bytes of `--stack`.
+pub(crate) fn stack(text: &str) -> Result<u32, String> {
+    lds(text)
+}
+
 /// Reads the bytes of `--dynamic-lds` and of dynamic LDS as an argument.
 pub(crate) fn lds(text: &str) -> Result<u32, String> {
     let size = bytes(text, &(0..=u64::from(u32::MAX)))?;

@@ -206,6 +206,7 @@ mod tests {
                 kind,
                 size,
                 read_only: false,
+                triton_scratch: false,
             }
         };
         let parameters: Vec<Known> = names.iter().map(known).collect();

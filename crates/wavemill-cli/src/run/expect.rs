@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::element::{Element, Number};
 use super::elements::Elements;
 use super::fill::Fill;
@@ -117,13 +119,27 @@ impl Expectation {
         let expected = self.contents.elements(shape.element, view.count())?;
         let slice = self.slice.as_ref().map_or(String::new(), |slice| format!("[{slice}]"));
         let what = format!("{}{slice}", self.buffer);
-        Ok(Prepared { what, shape: shape.clone(), view, expected, tolerance: self.tolerance })
+        let (text, slice) = (self.text.clone(), self.slice.clone());
+        Ok(Prepared { text, slice, what, shape: shape.clone(), view, expected, tolerance: self.tolerance })
     }
+}
+
+/// An expectation that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Difference {
+    /// For people.
+    pub message: String,
+    /// The same for `--message-format json`.
+    pub parts: Value,
 }
 
 /// An expectation with its numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
+    /// As it was given.
+    text: String,
+    /// What is between the brackets.
+    slice: Option<String>,
     /// What is compared, as it was asked for: `y`, `y[:4]`.
     what: String,
     shape: Shape,
@@ -141,10 +157,11 @@ impl Prepared {
     pub(crate) fn check(
         &self,
         mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
-    ) -> Result<Result<String, String>, Failure> {
+    ) -> Result<Result<String, Difference>, Failure> {
         let (element, size) = (self.shape.element, self.shape.element.bytes());
         let mut wrong: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
         let mut count = 0u64;
+        let mut largest = Largest::default();
         let mut number = 0;
         let mut piece = Vec::new();
         self.expected.each_piece(|expected| {
@@ -156,6 +173,7 @@ impl Prepared {
             {
                 if !self.tolerance.allows(element, expected, found) {
                     count += 1;
+                    largest.add(element, self.view.index(number), expected, found);
                     if wrong.len() < SHOWN {
                         wrong.push((self.view.index(number), expected.to_vec(), found.to_vec()));
                     }
@@ -184,7 +202,84 @@ impl Prepared {
             0 => {}
             more => message += &format!("\n  and {} more", Grouped(more)),
         }
-        Ok(Err(message))
+        let parts = self.parts(count, &wrong, &largest);
+        Ok(Err(Difference { message, parts }))
+    }
+
+    /// What differs, in parts: so many elements, the first of them, and the largest difference.
+    fn parts(&self, count: u64, wrong: &[(u64, Vec<u8>, Vec<u8>)], largest: &Largest) -> Value {
+        let (element, dims) = (self.shape.element, &self.shape.dims);
+        let one = |(index, expected, found): &(u64, Vec<u8>, Vec<u8>)| {
+            json!({
+                "index": view::indices(*index, dims),
+                "expected": number(element.get(expected)),
+                "found": number(element.get(found)),
+                "ulps": element.ulps(expected, found),
+            })
+        };
+        json!({
+            "expectation": self.text,
+            "buffer": self.shape.name,
+            "slice": self.slice,
+            "type": element.name(),
+            "tolerance": self.tolerance.text(),
+            "elements": self.view.count(),
+            "wrong": count,
+            "first": wrong.iter().map(one).collect::<Vec<_>>(),
+            "largest": largest.parts(dims),
+        })
+    }
+}
+
+/// The largest difference of all that are numbers, and where it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Largest {
+    /// Difference and number of the element.
+    difference: Option<(Number, u64)>,
+    ulps: Option<u64>,
+}
+
+impl Largest {
+    fn add(&mut self, element: Element, index: u64, expected: &[u8], found: &[u8]) {
+        let off = match (element.get(expected), element.get(found)) {
+            (Number::Int(a), Number::Int(b)) => Number::Int((a - b).abs()),
+            (Number::Float(a), Number::Float(b)) if (a - b).is_finite() => Number::Float((a - b).abs()),
+            _ => return,
+        };
+        let is_larger = match (off, self.difference) {
+            (Number::Int(off), Some((Number::Int(known), _))) => off > known,
+            (Number::Float(off), Some((Number::Float(known), _))) => off > known,
+            _ => true,
+        };
+        if is_larger {
+            self.difference = Some((off, index));
+        }
+        self.ulps = self.ulps.max(element.is_float().then(|| element.ulps(expected, found)).flatten());
+    }
+
+    fn parts(&self, dims: &[u64]) -> Value {
+        match self.difference {
+            None => Value::Null,
+            Some((off, index)) => json!({
+                "difference": number(off),
+                "index": view::indices(index, dims),
+                "ulps": self.ulps,
+            }),
+        }
+    }
+}
+
+/// A number in JSON; what JSON has no number for is a text: `nan`, `inf`, `-inf`.
+fn number(number: Number) -> Value {
+    match number {
+        Number::Int(value) => match (i64::try_from(value), u64::try_from(value)) {
+            (Ok(value), _) => json!(value),
+            (_, Ok(value)) => json!(value),
+            _ => json!(value.to_string()),
+        },
+        Number::Float(value) if value.is_finite() => json!(value),
+        Number::Float(value) if value.is_nan() => json!("nan"),
+        Number::Float(value) => json!(if value > 0.0 { "inf" } else { "-inf" }),
     }
 }
 
@@ -219,7 +314,7 @@ mod tests {
             into.copy_from_slice(&bytes[offset as usize..][..into.len()]);
             Ok(())
         };
-        expectation.prepare(&shape).unwrap().check(read).unwrap()
+        expectation.prepare(&shape).unwrap().check(read).unwrap().map_err(|difference| difference.message)
     }
 
     #[test]

@@ -8,6 +8,7 @@ Arguments of the kernel:
   name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
   name=local:4096             a __local pointer (dynamic LDS) of that many bytes; also local:4K
   name=&other                 the same buffer once more, or that of an earlier launch
+  name=null                   a null pointer
   name=bytes:00ff             a structure by value; also name=@file.bin
 
   Types: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64

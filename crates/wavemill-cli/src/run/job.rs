@@ -15,6 +15,7 @@ use super::launch_file::{
 };
 use super::options::{POISON, RunArgs, STRICT, address_mode, poison, strict, tier};
 use super::output::Output;
+use super::several;
 use super::spec::{ArgSpec, Init};
 use super::text::quoted;
 use super::trace::{PcRange, TraceJob};
@@ -64,6 +65,8 @@ pub(crate) struct LaunchJob {
     pub block: Option<Size>,
     pub offset: [u64; 3],
     pub dynamic_lds: u32,
+    /// Private memory of a work-item whose stack has no known size.
+    pub stack: Option<u32>,
     pub cooperative: bool,
     pub args: Vec<ArgSpec>,
     pub wanted: Wanted,
@@ -124,18 +127,20 @@ fn parse<T: FromStr<Err = Failure>>(option: &str, text: Option<&String>) -> Resu
 impl Job {
     /// Reads the command line, and the launch file if it names one. What the command line says wins.
     pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
-        let is_launch_file =
-            args.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+        let is_launch_file = match input::is_stdin(&args.file) {
+            // It has no name to tell by.
+            true => super::is_launch_file(&input::open_or_stdin(&args.file)?),
+            false => several::is_launch_file(&args.file),
+        };
         let file = is_launch_file.then(|| LaunchFile::read(&args.file)).transpose()?;
         Job::with(args, file)
     }
 
     /// The same, with a launch file that has been read.
     pub(crate) fn with(args: &RunArgs, file: Option<LaunchFile>) -> Result<Job, Failure> {
-        args.check_names()?;
         let here = Path::new("");
         let base = file.as_ref().and_then(|_| args.file.parent()).unwrap_or(here);
-        let in_file = |failure: Failure| failure.within(args.file.display());
+        let in_file = |failure: Failure| failure.within(input::shown(&args.file));
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
         let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
         for text in &args.out {
@@ -153,6 +158,7 @@ impl Job {
             block: parse("--block", args.block.as_ref())?,
             offset: [0; 3],
             dynamic_lds: args.dynamic_lds.unwrap_or(0),
+            stack: args.stack,
             cooperative: args.cooperative,
             args: args.args.iter().map(|text| ArgSpec::parse(text, here)).collect::<Result<_, _>>()?,
             wanted,
@@ -376,6 +382,7 @@ fn refuse_ambiguous(args: &RunArgs, file: &LaunchFile) -> Result<(), Failure> {
         ("--block", args.block.is_some()),
         ("--offset", args.offset.is_some()),
         ("--dynamic-lds", args.dynamic_lds.is_some()),
+        ("--stack", args.stack.is_some()),
         ("--cooperative", args.cooperative),
         ("--repeat", args.repeat.is_some()),
         ("--init", args.init.is_some()),
@@ -412,7 +419,7 @@ impl LaunchJob {
             })?;
             object = object.replace("{target}", &target.target().processor.name());
         }
-        self.object = base.join(object);
+        self.object = if object == "-" { object.into() } else { base.join(object) };
         self.kernel = self.kernel.or_else(|| table.kernel.clone());
         let size = |key: &str, text: &Option<SizeText>| {
             text.as_ref().map(SizeText::size).transpose().map_err(|failure| failure.within(key))
@@ -438,6 +445,8 @@ impl LaunchJob {
             self.dynamic_lds =
                 bytes.map_err(|why| Failure::usage(format!("dynamic-lds: {why}")))?.unwrap_or(0);
         }
+        let stack = table.stack.as_ref().map(|bytes| amount::stack(&bytes.text())).transpose();
+        self.stack = self.stack.or(stack.map_err(|why| Failure::usage(format!("stack: {why}")))?);
         self.cooperative |= table.cooperative.unwrap_or(false);
         let repeat = table.repeat.map(|n| amount::times(&n.get().to_string())).transpose();
         let repeat = repeat.map_err(|why| Failure::usage(format!("repeat: {why}")))?;

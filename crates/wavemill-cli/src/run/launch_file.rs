@@ -31,6 +31,7 @@ pub(crate) struct LaunchFile {
     pub block: Option<SizeText>,
     pub offset: Option<SizeText>,
     pub dynamic_lds: Option<BytesText>,
+    pub stack: Option<BytesText>,
     pub args: Vec<String>,
     pub print: Vec<String>,
     pub out: Vec<String>,
@@ -63,6 +64,7 @@ pub(crate) struct LaunchTable {
     pub block: Option<SizeText>,
     pub offset: Option<SizeText>,
     pub dynamic_lds: Option<BytesText>,
+    pub stack: Option<BytesText>,
     pub cooperative: Option<bool>,
     pub args: Vec<String>,
     pub print: Vec<String>,
@@ -156,7 +158,7 @@ impl LaunchFile {
     /// # Errors
     /// A message with line, column and the line itself.
     pub(crate) fn read(path: &Path) -> Result<LaunchFile, Failure> {
-        LaunchFile::parse(&input::open(path)?, path)
+        LaunchFile::parse(&input::open_or_stdin(path)?, Path::new(&input::shown(path)))
     }
 
     /// Reads the contents of a launch file; `path` is its name in messages.
@@ -220,6 +222,7 @@ impl LaunchFile {
             block: self.block.clone(),
             offset: self.offset.clone(),
             dynamic_lds: self.dynamic_lds.clone(),
+            stack: self.stack.clone(),
             cooperative: Some(self.cooperative),
             tolerance: self.tolerance.clone(),
             ..LaunchTable::default()
@@ -246,6 +249,7 @@ impl LaunchFile {
                 block: own.block.or_else(|| base.block.clone()),
                 offset: own.offset.or_else(|| base.offset.clone()),
                 dynamic_lds: own.dynamic_lds.or_else(|| base.dynamic_lds.clone()),
+                stack: own.stack.or_else(|| base.stack.clone()),
                 cooperative: own.cooperative.or(base.cooperative),
                 tolerance: own.tolerance.or_else(|| base.tolerance.clone()),
                 ..own

@@ -22,6 +22,7 @@ mod output;
 mod plan;
 mod progress;
 mod session;
+mod several;
 mod shared_file;
 mod signature;
 mod source;
@@ -46,7 +47,7 @@ pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
 
 use crate::compile::{self, Language};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, escaped};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
 use crate::names;
@@ -90,10 +91,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             "this build does not check what kernels access, and is for `wavemill bench` only",
         ));
     }
-    let job = Job::of(args)?;
-    // Loading and filling take time, too.
-    let watch = Watch::start(&job)?;
-    prepare(&job, args.init.as_deref(), Some(&watch), |session, buffers| session.run(buffers, &watch))
+    args.check_names()?;
+    match several::split(args)? {
+        None => run_one(args).0,
+        Some(files) => several::run(files),
+    }
+}
+
+/// Runs one launch file or kernel; also whether Ctrl-\ has ended it.
+fn run_one(args: &RunArgs) -> (Result<(), Failure>, bool) {
+    let started = Job::of(args).and_then(|job| {
+        // Loading and filling take time, too.
+        let watch = Watch::start(&job)?;
+        Ok((job, watch))
+    });
+    let (job, watch) = match started {
+        Ok(started) => started,
+        Err(failure) => return (Err(failure), false),
+    };
+    let result =
+        prepare(&job, args.init.as_deref(), Some(&watch), |session, buffers| session.run(buffers, &watch));
+    (result, watch.was_quit())
 }
 
 /// Finds out whether a launch file makes sense: reads it, loads its code objects, and plans all of its launches, but
@@ -148,6 +166,7 @@ fn prepare(
             return Err(named(incomplete(job, launch, kernel, &parameters, &places, &buffers)));
         }
         let geometry = Geometry::of(kernel, launch, job.several).map_err(named)?;
+        check_stack(job, launch, kernel).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         let checks = Checks::of(&launch.wanted, &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
@@ -178,7 +197,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     /// The bytes of a file; a source becomes a code object.
     fn read(&self, path: &Path) -> Result<FileBytes, Failure> {
-        let Some(language) = Language::of(path) else { return input::open(path) };
+        let Some(language) = Language::of(path) else { return input::open_or_stdin(path) };
         let target = match &self.device {
             Some(device) => Some(device.target()),
             None => self.job.target.as_ref().map(TargetChoice::target),
@@ -205,7 +224,7 @@ impl Loader<'_> {
             }
         };
         let bytes: &[u8] = &self.files[file].1;
-        let within = |failure: Failure| failure.within(launch.object.display());
+        let within = |failure: Failure| failure.within(input::shown(&launch.object));
         let choice = match &self.device {
             Some(device) => Some(TargetChoice::from(device.target().clone())),
             None => self.job.target.clone(),
@@ -292,8 +311,11 @@ struct Found<'a> {
 /// Whether the file is a launch file, whatever it is called.
 fn is_launch_file(bytes: &[u8]) -> bool {
     let text = bytes.get(..1 << 20).unwrap_or(bytes);
-    std::str::from_utf8(text)
-        .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("object =")))
+    let names_object = |line: &str| {
+        let value = line.trim_start().strip_prefix("object");
+        value.is_some_and(|value| value.trim_start().starts_with('='))
+    };
+    std::str::from_utf8(text).is_ok_and(|text| text.lines().any(names_object))
 }
 
 /// The code object with the kernel. `several` and `decided` are for messages: whether there may be more than one launch,
@@ -517,6 +539,22 @@ fn incomplete(
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
 
+/// Refuses a size of a stack that would change nothing; of several launches, it is for those that it changes.
+fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Failure> {
+    match launch.stack {
+        Some(_) if !kernel.uses_dynamic_stack() && !job.several => Err(Failure::usage(format!(
+            "the stack of `{}` has a known size: {} bytes of private memory for a work-item",
+            escaped(kernel.name()),
+            kernel.private_size()
+        ))
+        .help(
+            "Leave the size of the stack out. Compilers leave it to the launch since code object v5, for kernels \
+             with recursion or calls of unknown functions.",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a launch file.
 fn init(
     file: &Path,
@@ -536,7 +574,7 @@ fn init(
         return Ok(());
     }
     // The path of the object is relative to the launch file, and absolute where that cannot be said simply.
-    let same_folder = file.parent() == launch.object.parent();
+    let same_folder = file.parent() == launch.object.parent() || input::is_stdin(&launch.object);
     let object = match (same_folder, launch.object.file_name()) {
         (true, Some(name)) => Path::new(name).to_path_buf(),
         _ => std::path::absolute(&launch.object).unwrap_or_else(|_| launch.object.clone()),

@@ -25,12 +25,16 @@ const ENGINE: &str = "Engine";
 
 // The first paragraph of each comment is what `-h` shows, on one line. `-h` leaves out what few people need.
 /// Options of `wavemill run`.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunArgs {
     /// Launch file (.toml), source (.cl, .hip, .s), code object, or program or library with GPU code
     ///
     /// OpenCL C (.cl) and HIP (.hip) are compiled by clang first, assembly (.s) by Wavemill itself. An offload bundle will do,
     /// too.
+    ///
+    /// `-` is the standard input: a code object or a launch file, whose paths are relative to the current folder. More
+    /// launch files may follow. They run one after the other, also behind one that fails; the exit code is that of the
+    /// first one that fails.
     pub file: PathBuf,
     /// Arguments of the kernel: name:type[count]=contents (see --help)
     #[arg(value_name = "ARGUMENT", allow_negative_numbers = true)]
@@ -58,6 +62,12 @@ pub(crate) struct RunArgs {
     /// This is HIP's third launch parameter, the size of `extern __shared__` arrays.
     #[arg(long, value_name = "BYTES", value_parser = amount::lds, help_heading = LAUNCH)]
     pub dynamic_lds: Option<u32>,
+    /// Bytes of private memory of a work-item for a stack of no known size, such as 64K
+    ///
+    /// Recursion, calls of unknown functions and arrays of variable size make such stacks: `wavemill info` says which
+    /// kernels have one. It is what HIP's hipLimitStackSize is; 16K by default.
+    #[arg(long, value_name = "BYTES", value_parser = amount::stack, hide_short_help = true, help_heading = LAUNCH)]
+    pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once
     ///
     /// hipLaunchCooperativeKernel does the same.

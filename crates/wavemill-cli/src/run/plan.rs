@@ -56,6 +56,9 @@ pub(crate) struct Known {
     pub kind: ParameterKind,
     pub size: u32,
     pub read_only: bool,
+    /// Whether it is one of the pointers that Triton adds behind the arguments of the source, which are null where the
+    /// kernel asks for no such memory.
+    pub triton_scratch: bool,
 }
 
 /// What the code object says about the parameters of a kernel; `None` if it says nothing.
@@ -74,9 +77,28 @@ pub(crate) fn parameters(kernel: &Kernel) -> Option<Vec<Known>> {
             kind: parameter.kind,
             size: parameter.size,
             read_only: parameter.read_only,
+            triton_scratch: false,
         }
     };
-    Some(kernel.parameters().into_iter().enumerate().map(known).collect())
+    let mut parameters: Vec<Known> = kernel.parameters().into_iter().enumerate().map(known).collect();
+    if kernel.language().is_none() && kernel.demangled_name().is_none() {
+        mark_triton_scratch(&mut parameters);
+    }
+    Some(parameters)
+}
+
+/// Triton's names of the pointers that it adds to every kernel.
+const TRITON_SCRATCH: [&str; 2] = ["global_scratch", "profile_scratch"];
+
+/// Marks Triton's two scratch pointers in a kernel whose code object names no language, as Triton's do not: the last two
+/// parameters, all of which have neither names nor types.
+fn mark_triton_scratch(parameters: &mut [Known]) {
+    let bare = parameters.iter().all(|parameter| !parameter.named && parameter.source.is_none());
+    let Some(at) = parameters.len().checked_sub(TRITON_SCRATCH.len()).filter(|_| bare) else { return };
+    let last = &mut parameters[at..];
+    if last.iter().all(|parameter| parameter.kind == ParameterKind::Buffer) {
+        last.iter_mut().for_each(|parameter| parameter.triton_scratch = true);
+    }
 }
 
 /// Sorts the arguments to the parameters: those with a parameter's name go there, the others to the places left, in
@@ -144,6 +166,7 @@ pub(super) fn may_be_buffer(parameter: &Known) -> bool {
 
 pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     match (&parameter.kind, &argument.init) {
+        (ParameterKind::Buffer | ParameterKind::Value, Init::Null) => null(parameter, argument),
         (ParameterKind::Local, Init::Local(size)) => Ok(Single::Local(*size)),
         (ParameterKind::Local, _) => Err(Failure::usage(format!(
             "parameter `{}` is dynamic LDS; expected its size in bytes: {}=local:4096",
@@ -169,6 +192,27 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
             parameter.name
         ))),
         _ => Err(Failure::usage(format!("parameter `{}` is of a kind that is not known", parameter.name))),
+    }
+}
+
+/// A null pointer.
+fn null(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
+    if !may_be_buffer(parameter) {
+        return Err(Failure::usage(format!(
+            "parameter `{}` is no pointer ({}), so it cannot be null",
+            parameter.name,
+            match &parameter.type_name {
+                Some(name) => format!("`{name}`"),
+                None => Plural(u64::from(parameter.size), "byte").to_string(),
+            }
+        )));
+    }
+    match &argument.dims {
+        None => sized(parameter, vec![0; 8]),
+        Some(_) => Err(Failure::usage(format!(
+            "a null pointer has no elements; write {}=null, or zeros for a buffer",
+            parameter.name
+        ))),
     }
 }
 
@@ -336,7 +380,7 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
     let one = |(index, argument): (usize, &ArgSpec)| {
         let (kind, size) = match (&argument.init, argument.element, &argument.dims) {
             (Init::Local(_), ..) => (ParameterKind::Local, 4),
-            (Init::Same(_), ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
+            (Init::Same(_) | Init::Null, ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
             (Init::Bytes(bytes), ..) => (ParameterKind::Value, bytes.len() as u32),
             (_, _, Some(_)) => (ParameterKind::Buffer, 8),
             (_, Some(_), None) if argument.pointer => (ParameterKind::Buffer, 8),
@@ -349,7 +393,16 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
             }
         };
         let name = argument.name.clone().unwrap_or_else(|| format!("arg{index}"));
-        Ok(Known { named: false, name, source: None, type_name: None, kind, size, read_only: false })
+        Ok(Known {
+            named: false,
+            name,
+            source: None,
+            type_name: None,
+            kind,
+            size,
+            read_only: false,
+            triton_scratch: false,
+        })
     };
     arguments.iter().enumerate().map(one).collect()
 }
@@ -369,6 +422,7 @@ mod tests {
             kind,
             size,
             read_only: false,
+            triton_scratch: false,
         }
     }
 
@@ -405,6 +459,27 @@ mod tests {
         assert!(planned(&unknown, "x:f32[2]=ones").unwrap_err().contains("write f32*[2] for a buffer"));
         let pointer = parameter(ParameterKind::Value, 8, Some("float*"));
         assert!(matches!(planned(&pointer, "x[2]=ones"), Ok(Single::Buffer { .. })));
+    }
+
+    #[test]
+    fn pointers_can_be_null() {
+        let null = Ok(Single::Value(vec![0; 8]));
+        for (kind, type_name) in [
+            (ParameterKind::Buffer, None),
+            (ParameterKind::Buffer, Some("float*")),
+            (ParameterKind::Value, None),
+            (ParameterKind::Value, Some("void*")),
+        ] {
+            assert_eq!(planned(&parameter(kind, 8, type_name), "p=null"), null, "{type_name:?}");
+        }
+        let refused =
+            |kind, size, type_name, text| planned(&parameter(kind, size, type_name), text).unwrap_err();
+        let message = refused(ParameterKind::Value, 4, None, "p=null");
+        assert_eq!(message, "parameter `p` is no pointer (4 bytes), so it cannot be null");
+        let message = refused(ParameterKind::Value, 8, Some("long"), "p=null");
+        assert_eq!(message, "parameter `p` is no pointer (`long`), so it cannot be null");
+        assert!(refused(ParameterKind::Buffer, 8, None, "p:f32[4]=null").contains("has no elements"));
+        assert!(refused(ParameterKind::Local, 4, None, "p=null").contains("is dynamic LDS"));
     }
 
     #[test]

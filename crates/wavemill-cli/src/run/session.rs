@@ -4,13 +4,13 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
 
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
 use super::coverage::Coverage;
-use super::expect::Prepared as PreparedExpectation;
+use super::expect::{Difference, Prepared as PreparedExpectation};
 use super::geometry::Geometry;
 use super::job::{Job, LaunchJob, Wanted};
 use super::launch_file::StatsLevel;
@@ -108,14 +108,14 @@ impl<'a> Checks<'a> {
         Ok(checks)
     }
 
-    /// Prints, writes and compares. What is wrong goes into `wrong`, each with `label` in front.
+    /// Prints, writes and compares. What is wrong goes into `wrong`, each as `label` makes it.
     fn apply(
         &self,
         buffers: &[(Shape, Buffer)],
         watch: &Watch,
         out: &mut Results,
-        wrong: &mut Vec<String>,
-        label: impl Fn(String) -> String,
+        wrong: &mut Vec<Difference>,
+        label: impl Fn(Difference) -> Difference,
     ) -> Result<(), Failure> {
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
@@ -133,7 +133,7 @@ impl<'a> Checks<'a> {
             let read = reader(buffer, watch, || format!("compared `{}`", shape.name));
             match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
-                Err(message) => wrong.push(label(message)),
+                Err(difference) => wrong.push(label(difference)),
             }
         }
         out.flush();
@@ -203,6 +203,10 @@ impl Prepared<'_> {
             .dynamic_lds(self.launch.dynamic_lds)
             .cooperative(self.launch.cooperative)
             .options(RunOptions { count_blocks: job.counts(), ..job.options.clone() });
+        let launch = match self.launch.stack {
+            Some(bytes) => launch.stack(bytes),
+            None => launch,
+        };
         let arguments = self.arguments(buffers);
         // Without metadata the code object does not say what the parameters are.
         match self.kernel.has_metadata() {
@@ -268,7 +272,13 @@ impl Session<'_> {
                 None => launch,
             };
             let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
-            let label = |message: String| named(index, Failure::new(Exit::Expectation, message)).message;
+            let label = |mut difference: Difference| {
+                difference.message =
+                    named(index, Failure::new(Exit::Expectation, difference.message)).message;
+                difference.parts["launch"] = json!(index + 1);
+                difference.parts["kernel"] = json!(prepared.kernel.name());
+                difference
+            };
             ran = self
                 .launch(index, prepared, launch, watch, coverage.as_mut(), traces[index].as_ref())
                 .map_err(|failure| named(index, failure))
@@ -284,17 +294,21 @@ impl Session<'_> {
             ran = Ok(());
         }
         if let (Err(_), Err(lost)) = (&ran, &traced) {
-            wrong.push(lost.message.clone());
+            wrong.push(Difference { message: lost.message.clone(), parts: Value::Null });
         }
         ran.and(traced).map_err(|failure| also(failure, &wrong))?;
         if let Some(coverage) = &coverage {
             coverage.tell();
         }
-        let done = self.end.apply(&buffers, watch, &mut out, &mut wrong, |message| message);
+        let done = self.end.apply(&buffers, watch, &mut out, &mut wrong, |difference| difference);
         done.map_err(|failure| also(failure, &wrong))?;
         match wrong.is_empty() {
             true => out.result.map_err(Failure::from).and_then(|()| console.check()),
-            false => Err(Failure::new(Exit::Expectation, wrong.join("\n"))),
+            false => {
+                let mut failure = Failure::new(Exit::Expectation, messages(&wrong));
+                failure.data = Some(Box::new(json!({ "expectations": expectations(&wrong) })));
+                Err(failure)
+            }
         }
     }
 
@@ -467,11 +481,22 @@ fn size_of(shape: &Shape) -> Result<u64, Failure> {
 }
 
 /// Adds expectations that did not hold before something worse happened.
-fn also(mut failure: Failure, wrong: &[String]) -> Failure {
+fn also(mut failure: Failure, wrong: &[Difference]) -> Failure {
     if !wrong.is_empty() {
-        failure.message = format!("{}\n\nbefore that:\n{}", failure.message, wrong.join("\n"));
+        failure.message = format!("{}\n\nbefore that:\n{}", failure.message, messages(wrong));
+        let data = failure.data.get_or_insert_with(|| Box::new(json!({})));
+        data["expectations"] = json!(expectations(wrong));
     }
     failure
+}
+
+fn messages(wrong: &[Difference]) -> String {
+    wrong.iter().map(|difference| difference.message.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The parts of what is wrong, for `--message-format json`.
+fn expectations(wrong: &[Difference]) -> Vec<&Value> {
+    wrong.iter().map(|difference| &difference.parts).filter(|parts| !parts.is_null()).collect()
 }
 
 /// The kernel arguments of a kernel without metadata: one after the other, each aligned to its size.

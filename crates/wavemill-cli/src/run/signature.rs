@@ -36,6 +36,9 @@ pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
     for parameter in parameters {
         let ty = parameter.type_name.as_deref().unwrap_or("?");
         let what = match &parameter.kind {
+            ParameterKind::Buffer if parameter.triton_scratch => {
+                "buffer; if Triton added it, null".to_owned()
+            }
             ParameterKind::Buffer if parameter.read_only => "buffer, only read".to_owned(),
             ParameterKind::Buffer => "buffer".to_owned(),
             ParameterKind::Local => "dynamic LDS".to_owned(),
@@ -65,6 +68,7 @@ fn template(parameter: &Known) -> String {
     let element = parameter.source.and_then(|source| source.element);
     let pointer = parameter.kind == ParameterKind::Buffer || parameter.source.is_some_and(|s| s.pointer);
     match (&parameter.kind, element) {
+        _ if parameter.triton_scratch => format!("{name}=null"),
         (ParameterKind::Local, _) => format!("{name}=local:4096"),
         (_, Some(element)) if pointer => format!("{name}:{}[1024]=zeros", element.name()),
         (_, None) if pointer => format!("{name}:TYPE[1024]=zeros"),
@@ -159,6 +163,9 @@ pub(crate) fn launch_file(
     }
     if launch.dynamic_lds > 0 {
         let _ = writeln!(out, "dynamic-lds = {}", launch.dynamic_lds);
+    }
+    if let Some(stack) = launch.stack {
+        let _ = writeln!(out, "stack = {stack}");
     }
     let options = &job.options;
     for (name, set) in [("cooperative", launch.cooperative), ("deterministic", options.deterministic)] {

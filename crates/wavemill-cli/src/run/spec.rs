@@ -37,6 +37,8 @@ pub(crate) enum Init {
     Same(String),
     /// `bytes:00ff`: the bytes of a structure.
     Bytes(Vec<u8>),
+    /// `null`: a null pointer.
+    Null,
 }
 
 /// Whether a text can be a name.
@@ -72,6 +74,9 @@ impl Init {
         let text = text.trim();
         if let Some(size) = text.strip_prefix("local:") {
             return amount::lds(size.trim()).map(Init::Local).map_err(Failure::usage);
+        }
+        if text == "null" {
+            return Ok(Init::Null);
         }
         if let Some(name) = text.strip_prefix('&') {
             return Ok(Init::Same(name.trim().to_owned()));
@@ -209,6 +214,7 @@ mod tests {
         assert_eq!(parse("local:64").init, Init::Local(64));
         assert_eq!(parse("local:16K").init, Init::Local(16 << 10));
         assert_eq!(parse("b=&a").init, Init::Same("a".to_owned()));
+        assert_eq!((parse("p=null").init, parse("null").init), (Init::Null, Init::Null));
         assert_eq!(parse("s=bytes:00_ff").init, Init::Bytes(vec![0, 255]));
     }
 

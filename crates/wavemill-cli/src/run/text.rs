@@ -45,6 +45,12 @@ pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
     nearest(name, names, 1).into_iter().next()
 }
 
+/// The names that the user may have meant, if several are as likely as one another; in their order.
+pub(crate) fn all_closest<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    let Some(best) = closest(name, names.clone()).map(|best| distance(name, best)) else { return Vec::new() };
+    names.filter(|other| distance(name, other) == best).collect()
+}
+
 /// The names that the user may have meant, the likeliest first: at most `count`.
 pub(crate) fn nearest<'a>(
     name: &str,
@@ -110,6 +116,11 @@ mod tests {
         assert_eq!(closest("vectoradd", ["vector_add", "mandelbrot"]), Some("vector_add"));
         assert_eq!(closest("x", ["vector_add", "mandelbrot"]), None);
         assert_eq!(closest("x", ["y", "z"]), None);
+        assert_eq!(
+            all_closest("mi200", ["mi25", "mi100", "mi300x", "mi210"].into_iter()),
+            ["mi100", "mi210"]
+        );
+        assert!(all_closest("x", ["vector_add"].into_iter()).is_empty());
         assert_eq!(nearest("v_ad", ["v_and", "v_add", "s_nop", "v_add"], 3), ["v_add", "v_and"]);
         assert_eq!(nearest("v_ad", ["v_and", "v_add"], 1), ["v_add"]);
         assert_eq!(whole_number("1e9"), "; write 1000000000 for 1e9");

@@ -288,14 +288,20 @@ pub(crate) fn print(
 
 /// The indices of an element in every dimension: `[3]`, `[0,3]`.
 pub(crate) fn place(index: u64, dims: &[u64]) -> String {
+    let parts: Vec<String> = indices(index, dims).iter().map(u64::to_string).collect();
+    format!("[{}]", parts.join(","))
+}
+
+/// The indices of an element in every dimension.
+pub(crate) fn indices(index: u64, dims: &[u64]) -> Vec<u64> {
     let mut rest = index;
-    let mut parts: Vec<String> = Vec::with_capacity(dims.len());
+    let mut parts = Vec::with_capacity(dims.len());
     for size in dims.iter().rev() {
-        parts.push((rest % size.max(&1)).to_string());
+        parts.push(rest % size.max(&1));
         rest /= size.max(&1);
     }
     parts.reverse();
-    format!("[{}]", parts.join(","))
+    parts
 }
 
 #[cfg(test)]

@@ -87,6 +87,11 @@ impl Watch {
         self.lost.clone()
     }
 
+    /// Whether Ctrl-\ came.
+    pub(super) fn was_quit(&self) -> bool {
+        self.quit.load(Relaxed)
+    }
+
     /// Why the run has to end now, if it has.
     fn verdict(&self) -> Option<String> {
         if self.lost.load(Relaxed) {

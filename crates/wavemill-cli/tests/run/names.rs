@@ -32,7 +32,7 @@ const LAUNCH: [&str; 4] = ["--grid", "1", "--block", "1"];
 
 #[test]
 fn every_command_takes_names_as_people_write_them() {
-    let folder = folder("names");
+    let folder = folder("kernel_names");
     for (name, symbol) in [
         ("addk<float>", SYMBOLS[0]),
         ("void addk<double>(double *, const double *, int)", SYMBOLS[1]),

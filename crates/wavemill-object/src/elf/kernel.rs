@@ -43,6 +43,13 @@ impl Kernel {
         (types.len() == explicit).then_some(types)
     }
 
+    /// Whether the metadata leaves the name of an argument that the caller passes open: debug information may have it
+    /// ([`DebugInfo`](crate::DebugInfo)).
+    pub fn lacks_names(&self) -> bool {
+        let args = self.metadata.iter().flat_map(|metadata| &metadata.args);
+        args.filter(|arg| !arg.is_hidden()).any(|arg| arg.name.is_none())
+    }
+
     /// Bytes of kernel arguments: the descriptor's word, or else the metadata's.
     pub fn kernarg_size(&self) -> u32 {
         match self.descriptor.kernarg_size {

@@ -6,6 +6,7 @@
 mod text;
 
 use crate::container::{Bundle, BundleFormat, Container, ContainerKind, Entry, OpenBundle};
+use crate::debug::DebugInfo;
 use crate::elf::{CodeObject, Kernel, Symbol, SymbolPlace};
 use crate::error::{Error, Result};
 use crate::metadata::Argument;
@@ -305,8 +306,12 @@ impl ObjectReport {
             }
             _ => true,
         };
-        let kernels: Vec<_> =
-            object.kernels().iter().map(|kernel| KernelReport::new(object, kernel)).filter(wanted).collect();
+        let kernels: Vec<_> = {
+            let lacks_names = object.kernels().iter().any(Kernel::lacks_names);
+            let debug = lacks_names.then(|| DebugInfo::of(object)).flatten();
+            let report = |kernel| KernelReport::with_debug_info(object, kernel, debug.as_ref());
+            object.kernels().iter().map(report).filter(wanted).collect()
+        };
         let entries: std::collections::HashSet<_> =
             object.kernels().iter().map(|kernel| kernel.entry_address).collect();
         let metadata = object.metadata();
@@ -330,6 +335,11 @@ impl ObjectReport {
 impl KernelReport {
     /// Reports a kernel of `object`.
     pub fn new(object: &CodeObject<'_>, kernel: &Kernel) -> Self {
+        Self::with_debug_info(object, kernel, DebugInfo::of(object).as_ref())
+    }
+
+    /// Reports a kernel of `object`, whose debug information has names and types that its metadata has not.
+    fn with_debug_info(object: &CodeObject<'_>, kernel: &Kernel, debug: Option<&DebugInfo>) -> Self {
         let metadata = kernel.metadata.as_deref();
         let descriptor = &kernel.descriptor;
         let registers = descriptor.registers(&object.target().processor);
@@ -342,6 +352,12 @@ impl KernelReport {
             for (argument, type_name) in arguments.iter_mut().zip(types) {
                 argument.type_name.get_or_insert(type_name);
             }
+        }
+        let count = arguments.len();
+        let named = debug.and_then(|debug| debug.parameters(kernel.entry_address, count)).unwrap_or_default();
+        for (argument, known) in arguments.iter_mut().zip(named) {
+            argument.name = argument.name.take().or_else(|| known.name.clone());
+            argument.type_name = argument.type_name.take().or_else(|| known.type_name.clone());
         }
         KernelReport {
             name: kernel.name.clone(),

@@ -1,0 +1,74 @@
+//! Several launch files in one run: one after the other, each by itself.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::options::RunArgs;
+use super::run_one;
+use super::text::Plural;
+use crate::failure::{Failure, escaped};
+use crate::message;
+
+/// Whether a path is that of a launch file.
+pub(super) fn is_launch_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
+/// What is to be run of each launch file, if there are several: those among the arguments are files, too.
+///
+/// # Errors
+/// Options that would have every launch file write one file.
+pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
+    let names_file =
+        |text: &&String| !text.contains('=') && !text.starts_with('@') && is_launch_file(Path::new(text));
+    let others: Vec<PathBuf> = args.args.iter().filter(names_file).map(PathBuf::from).collect();
+    if !is_launch_file(&args.file) || others.is_empty() {
+        return Ok(None);
+    }
+    let written = [
+        ("--out", !args.out.is_empty()),
+        ("--trace-file", args.trace_file.is_some()),
+        ("--init", args.init.is_some()),
+    ];
+    if let Some((option, _)) = written.iter().find(|(_, given)| *given) {
+        let count = Plural(1 + others.len() as u64, "launch file");
+        return Err(Failure::usage(format!("{option}: {count} would write the same file"))
+            .help("Run them one by one, or write it into the launch files."));
+    }
+    let rest: Vec<String> = args.args.iter().filter(|text| !names_file(text)).cloned().collect();
+    let one = |file: &PathBuf| RunArgs { file: file.clone(), args: rest.clone(), ..args.clone() };
+    Ok(Some(std::iter::once(&args.file).chain(&others).map(one).collect()))
+}
+
+/// Runs launch files, those behind one that fails, too; only Ctrl-\\ ends them all.
+///
+/// # Errors
+/// That some have failed, with the exit code of the first of these. Why each of them did is reported when it does.
+pub(super) fn run(files: Vec<RunArgs>) -> Result<(), Failure> {
+    let count = files.len() as u64;
+    let mut failed: Vec<(String, Failure)> = Vec::new();
+    for args in files {
+        let name = args.file.display().to_string();
+        writeln!(std::io::stdout().lock(), "==> {} <==", escaped(&name))?;
+        message::set_launch_file(Some(&name));
+        let (result, quit) = run_one(&args);
+        if let Err(failure) = result {
+            message::error(&failure);
+            failed.push((name, failure));
+        }
+        message::set_launch_file(None);
+        if quit {
+            break;
+        }
+    }
+    let Some((_, first)) = failed.first() else { return Ok(()) };
+    let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
+    let all = Plural(count, "launch file");
+    let mut failure =
+        Failure::new(first.exit, format!("{} of {all} failed: {}", failed.len(), names.join(", ")));
+    failure.quiet = failed.iter().all(|(_, failure)| failure.quiet);
+    failure.data = Some(Box::new(json!({ "failed": names })));
+    Err(failure)
+}

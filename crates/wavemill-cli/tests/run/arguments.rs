@@ -1,0 +1,115 @@
+//! Arguments and options of launches that few kernels need: null pointers, stacks of no known size, names out of debug
+//! information.
+
+use crate::common::{Folder, expect, out, repository, said};
+
+/// A source of one kernel for gfx942, with directives of its descriptor and its metadata.
+fn source(code: &str, directives: &str, metadata: &str) -> String {
+    format!(
+        ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n{code}\n\
+         .size k, .-k\n.section .rodata,\"a\",@progbits\n.p2align 6\n.amdhsa_kernel k\n\
+         .amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 4\n.amdhsa_next_free_sgpr 8\n\
+         .amdhsa_accum_offset 4\n{directives}\n.end_amdhsa_kernel\n.amdgpu_metadata\namdhsa.version: [1, 2]\n\
+         amdhsa.kernels:\n  - .name: k\n    .symbol: k.kd\n    .wavefront_size: 64\n    .sgpr_count: 8\n    .vgpr_count: 4\n\
+         \x20   .max_flat_workgroup_size: 256\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 0\n{metadata}\
+         .end_amdgpu_metadata\n"
+    )
+}
+
+const LAUNCH: [&str; 6] = ["run", "k.co", "--grid", "1", "--block", "64"];
+
+fn launch<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&LAUNCH[..], more].concat()
+}
+
+/// As Triton's kernels: no names, no types, no language, and two pointers behind the arguments of the source.
+fn triton_like(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    // It traps unless both of the last pointers are null.
+    let code = "s_load_dwordx4 s[4:7], s[0:1], 0x8\ns_waitcnt lgkmcnt(0)\ns_or_b64 s[4:5], s[4:5], s[6:7]\n\
+                s_cmp_eq_u64 s[4:5], 0\ns_cbranch_scc1 right\ns_trap 2\nright:\ns_endpgm";
+    let argument = |at: u32| {
+        format!("      - {{ .address_space: global, .offset: {at}, .size: 8, .value_kind: global_buffer }}\n")
+    };
+    let arguments: String = [0, 8, 16].map(argument).concat();
+    let metadata =
+        format!("    .private_segment_fixed_size: 0\n    .kernarg_segment_size: 24\n    .args:\n{arguments}");
+    folder.file("k.s", source(code, ".amdhsa_kernarg_size 24", &metadata));
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    folder
+}
+
+#[test]
+fn pointers_can_be_null() {
+    let folder = triton_like("null");
+    let proposal = said(&folder, 2, &launch(&[]));
+    assert!(proposal.contains("\n  arg1  ?  buffer; if Triton added it, null\n"), "{proposal}");
+    assert!(proposal.trim_end().ends_with("'arg0:TYPE[1024]=zeros' arg1=null arg2=null"), "{proposal}");
+    expect(&folder, 0, &launch(&["x:f32[4]", "null", "profile=null"]));
+    expect(&folder, 4, &launch(&["x:f32[4]", "y:f32[4]", "null"]));
+    folder.file("k.toml", "object = 'k.co'\ngrid = 1\nblock = 64\nargs = ['x:f32[4]', 'a=null', 'b=null']\n");
+    expect(&folder, 0, &["run", "k.toml"]);
+    let message = said(&folder, 2, &launch(&["x:f32[4]", "y:f32[4]=null", "null"]));
+    assert!(message.contains("argument `y:f32[4]=null`: a null pointer has no elements"), "{message}");
+    let message = said(&folder, 2, &launch(&["x:f32[4]", "a=null", "b=null", "--print", "a"]));
+    assert!(message.contains("there is no buffer `a` among the arguments; the buffers are x"), "{message}");
+}
+
+#[test]
+fn stacks_of_no_known_size_are_set_by_the_launch() {
+    let folder = Folder::new("stack");
+    // It stores 20,000 bytes above the beginning of its private memory.
+    let code = "s_movk_i32 s2, 0x4e20\nv_mov_b32 v0, 7\nscratch_store_dword off, v0, s2\ns_waitcnt vmcnt(0)\ns_endpgm";
+    let object = |file: &str, dynamic: bool| {
+        let directives = format!(
+            ".amdhsa_private_segment_fixed_size 16\n.amdhsa_enable_private_segment 1\n.amdhsa_uses_dynamic_stack {}",
+            u8::from(dynamic)
+        );
+        let metadata = format!(
+            "    .private_segment_fixed_size: 16\n    .kernarg_segment_size: 0\n    .uses_dynamic_stack: {dynamic}\n"
+        );
+        folder.file("k.s", source(code, &directives, &metadata));
+        expect(&folder, 0, &["asm", "k.s", "-o", file]);
+    };
+    object("k.co", true);
+    object("fixed.co", false);
+    for size in ["20004", "32K", "64_000"] {
+        expect(&folder, 0, &launch(&["--stack", size]));
+    }
+    for size in [&["--stack", "20000"][..], &["--stack=4K"], &["--stack", "0"], &[]] {
+        expect(&folder, 4, &launch(size));
+    }
+    let message = said(&folder, 2, &launch(&["--stack", "1M"]));
+    let wanted = "1048576 bytes of private memory for a work-item; 131056 are possible at most";
+    assert!(message.contains(wanted), "{message}");
+    let fixed = ["run", "fixed.co", "--grid", "1", "--block", "64", "--stack", "32K"];
+    let message = said(&folder, 2, &fixed);
+    let wanted = "error: the stack of `k` has a known size: 16 bytes of private memory for a work-item\n";
+    assert!(message.starts_with(wanted), "{message}");
+    folder.file("k.toml", "object = 'k.co'\ngrid = 1\nblock = 64\nstack = '32K'\n");
+    expect(&folder, 0, &["run", "k.toml"]);
+    let written = out(&expect(&folder, 0, &launch(&["--stack", "32K", "--init"])));
+    assert!(written.contains("\nstack = 32768\n"), "{written}");
+}
+
+#[test]
+fn debug_information_names_what_metadata_does_not() {
+    let folder = Folder::new("debug_names");
+    let object = repository().join("kernels/bin/gfx942/O0/hip/hip_malloc.co");
+    std::fs::copy(object, folder.0.join("k.co")).unwrap();
+    let proposal = said(&folder, 2, &["run", "k.co", "--kernel", "hip_malloc_free"]);
+    // uint **blocks, ulong bytes, uint *found, uint n
+    let table = "\n  blocks  unsigned int**  buffer\n  bytes   unsigned long   value of 8 bytes\n  \
+                 found   unsigned int*   buffer\n  n       unsigned int    value of 4 bytes\n";
+    assert!(proposal.contains(table), "{proposal}");
+    assert!(proposal.contains(" bytes:u64=1 'found:u32[1024]=zeros' n:u32=1"), "{proposal}");
+    let line = ["run", "k.co", "--kernel", "hip_malloc_list", "--grid", "1", "--block", "64", "n=40"];
+    let result = expect(&folder, 0, &[&line[..], &["sums[64]", "--print", "sums[30:34]"]].concat());
+    // The sums below 30 and 31; those of 32 and 33 are of 0 and 1 numbers.
+    assert_eq!(out(&result), "sums[30:34] = [435, 465, 0, 0]\n");
+    let message = said(&folder, 2, &[&line[..], &["total[64]"]].concat());
+    assert!(message.contains("the kernel has no parameter `total`; it has sums, n"), "{message}");
+    let report = out(&expect(&folder, 0, &["info", "k.co", "--kernel", "hip_malloc_list"]));
+    assert!(report.contains("global_buffer  unsigned int*  sums  global"), "{report}");
+    assert!(report.contains("by_value       unsigned int   n"), "{report}");
+}
