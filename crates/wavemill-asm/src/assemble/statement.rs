@@ -6,7 +6,7 @@ use super::expand::Frame;
 use super::symbols::Meaning;
 use super::{Assembler, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, expression, quoted_name, source_text};
+use crate::syntax::{Cursor, Expression, expression, quoted_name, source_text};
 
 /// What observers are told of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,8 +221,21 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut value);
+        let number = self.number(&value, span);
+        if number.is_err() {
+            self.awaited = value
+                .names()
+                .into_iter()
+                .find(|name| self.symbols.get(name).is_none_or(|symbol| symbol.meaning.is_none()))
+                .map(str::to_owned);
+        }
+        number
+    }
+
+    /// The number that an expression comes to here.
+    fn number(&mut self, value: &Expression, span: Span) -> Result<i64, Fail> {
         let here = (self.current, self.offset());
-        let value = self.symbols.evaluate(&value, here, &span)?;
+        let value = self.symbols.evaluate(value, here, &span)?;
         match (self.symbols.number_of(&value), value.plus.or(value.minus)) {
             (Some(number), _) => Ok(number),
             (None, Some(reference)) => {
