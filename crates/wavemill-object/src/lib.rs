@@ -45,6 +45,7 @@ mod error;
 mod limits;
 mod metadata;
 pub mod name;
+pub mod printable;
 pub mod report;
 mod sniff;
 mod target;

@@ -2,9 +2,10 @@
 
 use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
+use wavemill_object::printable::Printable;
 
 use crate::live::{List, LiveWave};
-use crate::report::{FaultReport, OnOneLine};
+use crate::report::FaultReport;
 use crate::stall::StallReport;
 
 /// Result of this crate.
@@ -43,7 +44,12 @@ pub enum Error {
         available: String,
     },
     /// There is no kernel of that name.
-    #[error("no kernel `{name}` in the code object{}; it has {available}", DidYouMean(near))]
+    #[error(
+        "no kernel `{}` in the code object{}; it has {}",
+        Printable(name),
+        DidYouMean(near),
+        Printable(available)
+    )]
     NoKernel {
         /// The name that was asked for.
         name: String,
@@ -61,7 +67,7 @@ pub enum Error {
         size: u64,
     },
     /// An argument does not fit its parameter.
-    #[error("kernel `{}`: {problem}", OnOneLine(kernel))]
+    #[error("kernel `{}`: {problem}", Printable(kernel))]
     Argument {
         /// The kernel.
         kernel: String,
@@ -69,7 +75,7 @@ pub enum Error {
         problem: ArgumentError,
     },
     /// The launch is impossible on the device.
-    #[error("cannot launch `{}`: {problem}", OnOneLine(kernel))]
+    #[error("cannot launch `{}`: {problem}", Printable(kernel))]
     Launch {
         /// The kernel.
         kernel: String,
@@ -77,7 +83,7 @@ pub enum Error {
         problem: String,
     },
     /// The code object wants for the kernel what no launch can give it.
-    #[error("the code object is not usable for `{}`: {problem}", OnOneLine(kernel))]
+    #[error("the code object is not usable for `{}`: {problem}", Printable(kernel))]
     Unusable {
         /// The kernel.
         kernel: String,
@@ -93,7 +99,7 @@ pub enum Error {
     /// The kernel ran longer than allowed.
     #[error(
         "`{}` was stopped after {ran} instructions: the limit is {limit}; {}",
-        OnOneLine(kernel), Unfinished(live, *.not_started)
+        Printable(kernel), Unfinished(live, *.not_started)
     )]
     InstructionLimit {
         /// The kernel.
@@ -110,7 +116,7 @@ pub enum Error {
     /// [`RunControl::stop`](crate::RunControl::stop) was called.
     #[error(
         "`{}` was stopped after {ran} instructions; {}",
-        OnOneLine(kernel), Unfinished(live, *.not_started)
+        Printable(kernel), Unfinished(live, *.not_started)
     )]
     Stopped {
         /// The kernel.
@@ -179,7 +185,7 @@ impl std::fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             [] => Ok(()),
-            names => write!(f, " (did you mean `{}`?)", names.join("`, `")),
+            names => write!(f, " (did you mean `{}`?)", Printable(&names.join("`, `"))),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use wavemill_object::printable::Printable;
 
 use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
 
 use crate::module::Kernel;
-use crate::report::{OnOneLine, SourceLocation, text};
+use crate::report::{SourceLocation, text};
 
 /// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
 const LISTED: usize = 20;
@@ -90,7 +91,7 @@ impl LiveWave {
                     text += &format!(" on {address:#x}");
                 }
                 if let Some((name, byte)) = &self.looks_at {
-                    text += &format!(" (byte {byte} of `{}`)", OnOneLine(name));
+                    text += &format!(" (byte {byte} of `{}`)", Printable(name));
                 }
                 text
             }
@@ -106,13 +107,13 @@ impl LiveWave {
         match &self.function {
             Some((name, offset)) => {
                 let full = wavemill_object::demangle(name);
-                let name = OnOneLine(full.as_ref().unwrap_or(name));
+                let name = Printable(full.as_ref().unwrap_or(name));
                 text += &format!("{name} + {offset:#x} ({:#x})", self.pc);
             }
             None => text += &format!("{:#x}", self.pc),
         }
         if let Some(source) = &self.source {
-            text += &format!(", {}", OnOneLine(&source.to_string()));
+            text += &format!(", {}", Printable(&source.to_string()));
         }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");

@@ -1,9 +1,9 @@
 //! Reports of grids that can never finish, for people.
 
 use std::fmt;
+use wavemill_object::printable::Printable;
 
 use crate::live::{List, LiveWave};
-use crate::report::OnOneLine;
 
 /// A grid that can never finish: every wave waits at a barrier, or in a loop that looks at memory which no wave will
 /// change.
@@ -20,7 +20,7 @@ pub struct StallReport {
 impl fmt::Display for StallReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "the grid can never finish: its waves wait for what none of them will do")?;
-        writeln!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
+        writeln!(f, "  kernel       {}", Printable(&self.kernel))?;
         writeln!(f, "  waiting      {}{}", self.waves.len(), List { waves: &self.waves, indent: "    " })?;
         if self.not_started > 0 {
             let s = if self.not_started == 1 { "" } else { "s" };

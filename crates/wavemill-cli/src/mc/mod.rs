@@ -7,6 +7,7 @@ mod llvm_options;
 mod system;
 mod text;
 
+use crate::input::Shown as _;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -16,8 +17,10 @@ use wavemill_asm::{Event, InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
+use wavemill_object::printable::{Printable, PrintableLines};
+
 use crate::asm::render::{self, Level};
-use crate::failure::{Exit, Failure, Printable};
+use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format};
 
@@ -322,8 +325,9 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
 /// Writes the result.
 fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
     match &args.out {
-        Some(out) if out.as_os_str() != "-" => std::fs::write(out, bytes)
-            .map_err(|error| Failure::output(&format!("`{}`", out.display()), &error)),
+        Some(out) if out.as_os_str() != "-" => {
+            std::fs::write(out, bytes).map_err(|error| Failure::output(&format!("`{}`", out.shown()), &error))
+        }
         _ if args.filetype == FileType::Obj && std::io::stdout().is_terminal() => {
             Err(Failure::usage("machine code is not for the terminal: name a file with -o"))
         }
@@ -339,7 +343,7 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
         "{}:{line}:{}: {kind}: {}\n{}\n{}^",
         Printable(file),
         cut + column + 1,
-        Printable(text),
+        PrintableLines(text),
         Printable(source),
         source.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>()
     );

@@ -1,11 +1,13 @@
 //! What the command line of `wavemill run` and a launch file ask for together.
 
+use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
+use wavemill_object::printable::Printable;
 
-use wavemill::{AddressMode, RunOptions, Strict, TargetChoice};
+use wavemill::{AddressMode, Limits, RunOptions, Strict, TargetChoice};
 
 use super::amount::{self, BytesText, Whole};
 use super::expect::{Expectation, Tolerance};
@@ -17,7 +19,7 @@ use super::options::{POISON, RunArgs, STRICT, address_mode, poison, strict, tier
 use super::output::Output;
 use super::spec::{ArgSpec, Init};
 use super::trace::{PcRange, TraceJob};
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 use crate::input;
 
 /// Everything that a run was told.
@@ -41,6 +43,8 @@ pub(crate) struct Job {
     /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
+    /// For reading code objects.
+    pub limits: Limits,
     pub address_mode: Option<AddressMode>,
     pub options: RunOptions,
 }
@@ -104,7 +108,7 @@ impl Wanted {
 /// How messages call a launch of several: ``launch 2 (`scale`)``.
 pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => format!("launch {} (`{}`)", index + 1, escaped(kernel)),
+        Some(kernel) => format!("launch {} (`{}`)", index + 1, Printable(kernel)),
         None => format!("launch {}", index + 1),
     }
 }
@@ -127,7 +131,7 @@ impl Job {
         args.check_names()?;
         let here = Path::new("");
         let base = file.as_ref().and_then(|_| args.file.parent()).unwrap_or(here);
-        let in_file = |failure: Failure| failure.within(args.file.display());
+        let in_file = |failure: Failure| failure.within(args.file.shown());
         let tolerance: Option<Tolerance> = parse("--tolerance", args.tolerance.as_ref())?;
         let mut wanted = Wanted { print: args.print.clone(), ..Wanted::default() };
         for text in &args.out {
@@ -166,6 +170,7 @@ impl Job {
             timeout: args.timeout,
             printf_buffer: args.printf_buffer,
             heap: args.heap,
+            limits: args.limits.limits(),
             address_mode: args.address_mode,
             options: RunOptions {
                 threads: args.threads,
@@ -355,7 +360,7 @@ fn refuse_ambiguous(args: &RunArgs, file: &LaunchFile) -> Result<(), Failure> {
         None => Ok(()),
         Some((option, _)) => Err(Failure::usage(format!(
             "{option}: `{}` has {}, and which one is meant is not clear",
-            args.file.display(),
+            args.file.shown(),
             match file.launch.as_ref().map_or(0, Vec::len) {
                 1 => "a [[launch]] table".to_owned(),
                 n => format!("{n} launches"),

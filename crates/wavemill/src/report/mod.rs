@@ -3,8 +3,6 @@
 mod text;
 mod wave;
 
-pub(crate) use text::OnOneLine;
-
 use std::fmt;
 
 use wavemill_engine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};

@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use wavemill_engine::{Access, BufferRange, FaultCause, FaultSpace, Nearest, Neighbour};
 use wavemill_ir::{FaultKind, Row};
+use wavemill_object::printable::Printable;
 
 use super::wave::Wave;
 use super::{FaultReport, SourceLocation};
@@ -43,27 +44,15 @@ impl fmt::Display for Count {
     }
 }
 
-/// A name out of a file, which must not break the layout: control characters are escaped.
-pub(crate) struct OnOneLine<'a>(pub &'a str);
-
-impl fmt::Display for OnOneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c.is_control() {
-            true => write!(f, "{}", c.escape_default()),
-            false => f.write_char(c),
-        })
-    }
-}
-
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = &self.fault;
         self.what(f)?;
-        write!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
+        write!(f, "  kernel       {}", Printable(&self.kernel))?;
         if let Some((name, offset)) = &self.function {
             if *name != self.kernel {
                 let full = wavemill_object::demangle(name);
-                write!(f, ", in {}", OnOneLine(full.as_ref().unwrap_or(name)))?;
+                write!(f, ", in {}", Printable(full.as_ref().unwrap_or(name)))?;
             }
             write!(f, " + {offset:#x}")?;
         }
@@ -168,11 +157,11 @@ impl FaultReport {
         if self.source.is_none() && self.inlined.is_empty() {
             return Ok(());
         }
-        write!(f, "  source       {}", OnOneLine(&place(&self.source)))?;
+        write!(f, "  source       {}", Printable(&place(&self.source)))?;
         for call in &self.inlined {
             let name = wavemill_object::demangle(&call.function).unwrap_or_else(|| call.function.clone());
             let name = if name.is_empty() { unknown() } else { name };
-            write!(f, ", in {}\n    inlined at {}", OnOneLine(&name), OnOneLine(&place(&call.at)))?;
+            write!(f, ", in {}\n    inlined at {}", Printable(&name), Printable(&place(&call.at)))?;
         }
         writeln!(f)
     }
@@ -233,7 +222,7 @@ impl FaultReport {
                 "  {title:12} {:#x}..{:#x} `{}`, {}{freed}, {}",
                 one.start,
                 one.end(),
-                OnOneLine(&one.name),
+                Printable(&one.name),
                 bytes(one.size),
                 relation(one)
             )?;
