@@ -2,6 +2,9 @@
 //! `wavemill dis` writes to the same code objects. The texts that `wavemill asm` and `wavemill mc` write assemble to the bytes
 //! of their sources.
 
+#[path = "mc/distances.rs"]
+mod distances;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     suite.oracle_test("directives", &[Tool::LlvmMc], directives);
     suite.oracle_test("kernel descriptors", &[Tool::LlvmMc], kernel_descriptors);
     suite.oracle_test("literals written as such", &[Tool::LlvmMc], written_literals);
+    suite.oracle_test("distances between labels", &[Tool::LlvmMc], distances::agree);
     suite.oracle_test("operands that are refused", &[Tool::LlvmMc], refused_operands);
     suite.oracle_test("printed texts", &[Tool::LlvmMc], printed_texts);
     suite.oracle_test("options that change nothing", &[Tool::LlvmMc], idle_options);

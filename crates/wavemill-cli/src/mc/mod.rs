@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use wavemill_asm::{Event, InstructionSet, Options, Report, assemble_with};
+use wavemill_asm::{Distances, Event, InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
@@ -275,6 +275,10 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         version,
         include: &include,
         symbols: &symbols,
+        distances: match args.filetype {
+            FileType::Obj => Distances::Fixed,
+            FileType::Asm | FileType::Null => Distances::Unknown,
+        },
         ..Options::default()
     };
     let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
