@@ -1,8 +1,9 @@
 //! The command line.
 
+use crate::input::Shown as _;
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ErrorKind};
@@ -177,7 +178,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
             let foreign = given.iter().filter(|arg| arg.to_str().is_none());
-            let foreign: Vec<String> = foreign.map(|arg| format!("`{}`", arg.display())).collect();
+            let foreign: Vec<String> = foreign.map(|arg| format!("`{}`", Path::new(arg).shown())).collect();
             let failure = Failure::usage(format!("expected text in UTF-8, found {}", foreign.join(", ")));
             return end(Err(
                 failure.help("Only paths that are arguments of their own may be something else.")
@@ -189,7 +190,7 @@ pub fn main() -> ExitCode {
             error.remove(ContextKind::Suggested);
             match format {
                 Format::Json => message::usage_error(&error),
-                _ => drop(error.print()),
+                _ => message::usage_error_as_text(&error, &given),
             }
             return ExitCode::from(Exit::Usage as u8);
         }
@@ -197,7 +198,10 @@ pub fn main() -> ExitCode {
             message::usage_error(&error);
             return ExitCode::from(Exit::Usage as u8);
         }
-        Err(error) if error.use_stderr() => error.exit(),
+        Err(error) if error.use_stderr() => {
+            message::usage_error_as_text(&error, &given);
+            return ExitCode::from(Exit::Usage as u8);
+        }
         Err(help) => {
             let shown = help.print().and_then(|()| std::io::stdout().flush());
             return end(shown.map_err(Failure::from));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::files::WriteError;
+use wavemill_object::printable::PrintableLines;
 
 /// Defines the exit codes from one table: name, code, and what help pages say of it, in lines that fit into 80 columns.
 macro_rules! exit_codes {
@@ -104,34 +105,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Printable(&self.message))?;
+        write!(f, "{}", PrintableLines(&self.message))?;
         match &self.help {
-            Some(help) => write!(f, "\n\n{}", Printable(help)),
+            Some(help) => write!(f, "\n\n{}", PrintableLines(help)),
             None => Ok(()),
         }
-    }
-}
-
-/// A name out of a file on one line: all control characters are escaped.
-pub(crate) fn escaped(name: &str) -> String {
-    let one = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(one).collect()
-}
-
-/// Text in which names out of files may be: control characters, which a terminal would obey, are escaped.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Printable<'a>(pub &'a str);
-
-impl fmt::Display for Printable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '\n' | '\t' => fmt::Write::write_char(f, c)?,
-                c if c.is_control() => write!(f, "{}", c.escape_default())?,
-                c => fmt::Write::write_char(f, c)?,
-            }
-        }
-        Ok(())
     }
 }
 

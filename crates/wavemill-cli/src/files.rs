@@ -1,5 +1,6 @@
 //! Files that commands write: none is the log, and which path is which file, however it is spelt.
 
+use crate::input::Shown as _;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -117,7 +118,7 @@ impl std::error::Error for WriteError {}
 /// The file is the log, or cannot be written.
 pub(crate) fn create(path: &Path) -> Result<File, Failure> {
     logging::refuse(path)?;
-    File::create(path).map_err(|error| Failure::output(&format!("`{}`", path.display()), &error))
+    File::create(path).map_err(|error| Failure::output(&format!("`{}`", path.shown()), &error))
 }
 
 /// Writes a file of results.
@@ -125,6 +126,6 @@ pub(crate) fn create(path: &Path) -> Result<File, Failure> {
 /// # Errors
 /// As [`create`].
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let failed = |error| Failure::output(&format!("`{}`", path.display()), &error);
+    let failed = |error| Failure::output(&format!("`{}`", path.shown()), &error);
     create(path)?.write_all(contents.as_ref()).map_err(failed)
 }

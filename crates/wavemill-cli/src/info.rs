@@ -3,9 +3,10 @@
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use wavemill_object::TargetId;
 use wavemill_object::name::near_names;
+use wavemill_object::printable::Printable;
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{Limits, TargetId};
 
 use crate::compile;
 use crate::failure::Failure;
@@ -28,6 +29,8 @@ pub(crate) struct InfoArgs {
     /// Write one JSON object instead of text (docs/json.md)
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    limits: input::LimitArgs,
 }
 
 /// Prints the report.
@@ -36,17 +39,17 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);
     let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
-    let report = FileReport::new(&bytes, &filter, &Limits::default())
-        .map_err(|error| Failure::input(error.to_string()).within(&file))?;
+    let report = FileReport::new(&bytes, &filter, &args.limits.limits())
+        .map_err(|error| input::unreadable(&error).within(&file))?;
     if let Some(text) = &args.kernel
         && !report.has_kernels()
         && !report.has_errors()
     {
         let all = Filter { kernel: None, ..filter };
-        let all = FileReport::new(&bytes, &all, &Limits::default()).ok();
+        let all = FileReport::new(&bytes, &all, &args.limits.limits()).ok();
         let kernels = all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str());
         let hint = names::did_you_mean(&near_names(text, kernels, 3));
-        return Err(Failure::usage(format!("{file}: no kernel's name contains `{text}`{hint}"))
+        return Err(Failure::usage(format!("{file}: no kernel's name contains `{}`{hint}", Printable(text)))
             .help(format!("`wavemill info {file}` lists them all.")));
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -66,8 +69,10 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         None => Ok(()),
         Some(first) => {
             let parts = Plural(unreadable.len() as u64, "part");
-            let message = format!("{parts} of it cannot be read: {first}");
-            Err(Failure::input(message).within(&file))
+            let message = format!("{parts} of it cannot be read: {}", Printable(first));
+            let mut failure = Failure::input(message).within(&file);
+            failure.help = report.bundles.iter().find_map(|bundle| input::how_to_raise(bundle.over_limit));
+            Err(failure)
         }
     }
 }

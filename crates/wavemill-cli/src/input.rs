@@ -8,11 +8,44 @@ use memmap2::Mmap;
 use wavemill::{PRODUCTS, TargetChoice, TargetId};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
+use wavemill_object::Limits;
+use wavemill_object::printable::Printable;
 
 use crate::failure::Failure;
 use crate::logging;
 use crate::names;
+use crate::run::amount;
 use crate::run::text::all_closest;
+
+/// Options of the commands that read files with code objects.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct LimitArgs {
+    /// Bytes that an offload bundle may decompress to, such as 4G; 16M and 128 times its size by default, 2G at most
+    #[arg(long, value_name = "BYTES", value_parser = amount::decompressed, hide_short_help = true)]
+    max_decompressed: Option<u64>,
+}
+
+impl LimitArgs {
+    /// The limits for reading files.
+    pub(crate) fn limits(self) -> Limits {
+        self.max_decompressed.map_or_else(Limits::default, Limits::with_decompressed)
+    }
+}
+
+/// What to do about a limit that is in the way, if there is something.
+pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String> {
+    let (_, size) = limit.filter(|(parameter, _)| *parameter == "max_decompressed")?;
+    Some(format!("If the file is right, pass `--max-decompressed {size}`."))
+}
+
+/// A file with code objects that cannot be read.
+pub(crate) fn unreadable(error: &wavemill_object::Error) -> Failure {
+    let failure = Failure::input(Printable(&error.to_string()).to_string());
+    match how_to_raise(error.over_limit()) {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}
 
 /// The bytes of a file: mapped, so that only what is used is read.
 #[derive(Debug)]
@@ -42,14 +75,14 @@ impl std::ops::Deref for FileBytes {
 /// A message that names the file.
 pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
     let fail = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::input(format!("there is no file `{}`", path.display())),
-        _ => Failure::input(format!("cannot read `{}`: {error}", path.display())),
+        std::io::ErrorKind::NotFound => Failure::input(format!("there is no file `{}`", path.shown())),
+        _ => Failure::input(format!("cannot read `{}`: {error}", path.shown())),
     };
     logging::refuse(path)?;
     let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     if metadata.is_dir() {
-        return Err(Failure::input(format!("`{}` is a directory, not a file", path.display())));
+        return Err(Failure::input(format!("`{}` is a directory, not a file", path.shown())));
     }
     if metadata.is_file() && metadata.len() > 0 {
         // SAFETY: if another process shortens the file while we read it, the access ends this process with a signal, as
@@ -60,7 +93,7 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
         }
     }
     if is_device(&metadata) {
-        return Err(Failure::input(format!("`{}` is a device, not a file", path.display())));
+        return Err(Failure::input(format!("`{}` is a device, not a file", path.shown())));
     }
     // Nobody knows how long a pipe goes on.
     let mut bytes = Vec::new();
@@ -68,7 +101,7 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
     if bytes.len() as u64 > MAX_READ {
         return Err(Failure::input(format!(
             "`{}` goes on behind {MAX_READ} bytes, and is no file that could be mapped",
-            path.display()
+            path.shown()
         ))
         .help("Save it as a file first."));
     }
@@ -107,9 +140,21 @@ fn read_stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// What messages call a path: on one line, without what a terminal would obey.
+pub(crate) trait Shown {
+    /// The path, for people.
+    fn shown(&self) -> String;
+}
+
+impl Shown for Path {
+    fn shown(&self) -> String {
+        Printable(&self.to_string_lossy()).to_string()
+    }
+}
+
 /// What messages call a file.
 pub(crate) fn shown(path: &Path) -> String {
-    if is_stdin(path) { "<stdin>".to_owned() } else { path.display().to_string() }
+    if is_stdin(path) { "<stdin>".to_owned() } else { path.shown() }
 }
 
 /// Bytes of what cannot be mapped.
@@ -117,13 +162,13 @@ const MAX_READ: u64 = 4 << 30;
 
 /// Whether it is a device, such as `/dev/zero`, which never ends.
 #[cfg(unix)]
-fn is_device(metadata: &Metadata) -> bool {
+pub(crate) fn is_device(metadata: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
 }
 
 #[cfg(not(unix))]
-fn is_device(_: &Metadata) -> bool {
+pub(crate) fn is_device(_: &Metadata) -> bool {
     false
 }
 

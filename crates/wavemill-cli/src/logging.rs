@@ -2,6 +2,9 @@
 
 mod file;
 
+use wavemill_object::printable::PrintableLines;
+
+use crate::input::Shown as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -11,7 +14,7 @@ use env_logger::{Builder, Target, WriteStyle};
 use log::LevelFilter;
 use serde_json::json;
 
-use crate::failure::{Exit, Failure, Printable};
+use crate::failure::{Exit, Failure};
 use crate::files::identity;
 use crate::message::{self, Format};
 use file::{LogFile, Shared};
@@ -60,7 +63,7 @@ pub(crate) fn start(path: Option<&Path>) -> Result<(), Failure> {
                 let fields = json!({ "level": level, "seconds": seconds, "message": text });
                 writeln!(out, "{}", message::with_kind("log", fields))
             }
-            false => writeln!(out, "[{seconds:9.3} {level:5}] {}", Printable(&text)),
+            false => writeln!(out, "[{seconds:9.3} {level:5}] {}", PrintableLines(&text)),
         }
     });
     // Only `main` starts a log.
@@ -81,7 +84,7 @@ pub(crate) fn refuse(other: &Path) -> Result<(), Failure> {
     let Some(log) = path() else { return Ok(()) };
     match identity(log).filter(|log| identity(other).as_ref() == Some(log)) {
         None => Ok(()),
-        Some(_) => Err(Failure::usage(format!("--log-file: `{}` is used otherwise, too", log.display()))
+        Some(_) => Err(Failure::usage(format!("--log-file: `{}` is used otherwise, too", log.shown()))
             .help("Give the log a file of its own.")),
     }
 }

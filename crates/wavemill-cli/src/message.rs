@@ -1,13 +1,15 @@
 //! What the command tells beside its results: on the standard error, for people or as JSON.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
+use wavemill_object::printable::{Printable, PrintableLines, is_hidden};
 
-use crate::failure::{Failure, Printable};
+use crate::failure::Failure;
 
 /// Number of the layout of JSON messages. It changes when a field goes or changes its meaning, not when one comes.
 pub(crate) const SCHEMA: u32 = 1;
@@ -130,18 +132,21 @@ pub(crate) fn say(kind: Kind, text: &str) {
 pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
     match (format(), kind) {
         (Format::Json, _) => {
-            let mut fields = json!({ "message": text });
+            let mut fields = json!({ "message": bounded(text) });
             merge(&mut fields, parts);
             json_line(kind.name(), fields);
         }
         (_, Kind::Note | Kind::Warning) => {
             let color = (kind == Kind::Warning).then_some(AnsiColor::Yellow.into());
             let (style, name) = (Style::new().bold().fg_color(color), kind.name());
-            let _ =
-                writeln!(anstream::stderr().lock(), "{style}{name}:{style:#} {}", Printable(&about(text)));
+            let _ = writeln!(
+                anstream::stderr().lock(),
+                "{style}{name}:{style:#} {}",
+                PrintableLines(&about(text))
+            );
         }
         _ => {
-            let _ = writeln!(std::io::stderr().lock(), "{}", Printable(&about(text)));
+            let _ = writeln!(std::io::stderr().lock(), "{}", PrintableLines(&about(text)));
         }
     }
 }
@@ -153,8 +158,8 @@ pub(crate) fn error(failure: &Failure) {
     }
     match format() {
         Format::Json => {
-            let mut fields =
-                json!({ "exit_code": failure.exit as u8, "message": failure.message, "help": failure.help });
+            let (message, help) = (bounded(&failure.message), failure.help.as_deref().map(bounded));
+            let mut fields = json!({ "exit_code": failure.exit as u8, "message": message, "help": help });
             merge(&mut fields, failure.data.as_deref().unwrap_or(&Value::Null));
             json_line("error", fields);
         }
@@ -166,10 +171,34 @@ pub(crate) fn error(failure: &Failure) {
     }
 }
 
-/// Tells what is wrong with the command line.
+/// As much of a message as people get, too. JSON has escapes of its own.
+fn bounded(text: &str) -> Cow<'_, str> {
+    let short = text.len() <= PrintableLines::LONGEST
+        && text.lines().all(|line| line.len() <= PrintableLines::LONGEST_LINE);
+    if short { Cow::Borrowed(text) } else { Cow::Owned(PrintableLines(text).to_string()) }
+}
+
+/// Tells what is wrong with the command line `given`, for people. What they wrote may be of any length, and have anything
+/// in it.
+pub(crate) fn usage_error_as_text(error: &clap::Error, given: &[OsString]) {
+    let text = error.to_string();
+    // Of an argument, clap shows all or what is behind the `=`.
+    let given = given.iter().filter_map(|arg| arg.to_str());
+    let shown = given.flat_map(|arg| [Some(arg), arg.split_once('=').map(|(_, value)| value)]);
+    let hidden = shown.flatten().filter(|arg| arg.contains(is_hidden));
+    let one_line = hidden.fold(text.clone(), |text, arg| text.replace(arg, &Printable(arg).to_string()));
+    let printable = PrintableLines(&one_line).to_string();
+    // If nobody can read it, there is nobody to tell.
+    let _ = match printable == text {
+        true => error.print(),
+        false => std::io::stderr().lock().write_all(printable.as_bytes()),
+    };
+}
+
+/// Tells what is wrong with the command line, as JSON.
 pub(crate) fn usage_error(error: &clap::Error) {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let exit = error.exit_code();
-    json_line("error", json!({ "exit_code": exit, "message": text, "help": null }));
+    json_line("error", json!({ "exit_code": exit, "message": bounded(text), "help": null }));
 }

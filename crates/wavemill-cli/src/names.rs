@@ -1,15 +1,16 @@
 //! What is said of names of kernels and functions that stand for none, or for several.
 
 use wavemill_object::demangle;
+use wavemill_object::printable::Printable;
 
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 
 /// Names that a message lists.
 const LISTED: usize = 20;
 
 /// `; did you mean ...?`, if there is something that may have been meant.
 pub(crate) fn did_you_mean(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", escaped(name))).collect();
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", Printable(name))).collect();
     match &quoted[..] {
         [] => String::new(),
         [one] => format!("; did you mean {one}?"),
@@ -20,8 +21,8 @@ pub(crate) fn did_you_mean(names: &[String]) -> String {
 /// A symbol, with its readable name behind it if that is another one.
 pub(crate) fn entry(symbol: &str) -> String {
     match demangle(symbol) {
-        Some(full) => format!("\n  {symbol}  {full}"),
-        None => format!("\n  {symbol}"),
+        Some(full) => format!("\n  {}  {}", Printable(symbol), Printable(&full)),
+        None => format!("\n  {}", Printable(symbol)),
     }
 }
 
@@ -36,6 +37,6 @@ pub(crate) fn ambiguous<'a>(
     if count > LISTED {
         list += &format!("\n  and {} more", count - LISTED);
     }
-    Failure::usage(format!("`{}` can be any of {count} {what}", escaped(name)))
+    Failure::usage(format!("`{}` can be any of {count} {what}", Printable(name)))
         .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
 }

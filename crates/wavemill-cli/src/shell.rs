@@ -1,5 +1,6 @@
 //! `wavemill completions` and `wavemill man`: made from the definition of the command line.
 
+use crate::input::Shown as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +82,7 @@ pub(crate) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
 }
 
 fn write(folder: &Path, pages: &[(Option<String>, Page)]) -> Result<(), Failure> {
-    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.display()), &error);
+    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.shown()), &error);
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (_, page) in pages {
         let path = folder.join(&page.file);

@@ -4,6 +4,8 @@
 
 mod common;
 mod compiled;
+#[path = "mc/distances.rs"]
+mod distances;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
     suite.oracle_test("directives", &[Tool::LlvmMc], directives);
     suite.oracle_test("kernel descriptors", &[Tool::LlvmMc], kernel_descriptors);
     suite.oracle_test("literals written as such", &[Tool::LlvmMc], written_literals);
+    suite.oracle_test("distances between labels", &[Tool::LlvmMc], distances::agree);
     suite.oracle_test("operands that are refused", &[Tool::LlvmMc], refused_operands);
     suite.oracle_test("printed texts", &[Tool::LlvmMc], printed_texts);
     suite.oracle_test("options that change nothing", &[Tool::LlvmMc], idle_options);

@@ -5,6 +5,7 @@ mod common;
 mod dis;
 mod explain;
 mod faults;
+mod foreign;
 mod interface;
 mod launch_files;
 mod lost_files;

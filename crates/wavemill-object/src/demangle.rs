@@ -8,6 +8,11 @@ const RECURSION_LIMIT: u32 = 192;
 /// A mangled name is a few hundred bytes; the longest in shipped libraries are some kilobytes.
 const LONGEST: usize = 64 << 10;
 
+/// Bytes of the readable form of a name: in shipped libraries up to ten times those of the name.
+fn longest(name: &str) -> usize {
+    LONGEST.min(4096 + 16 * name.len())
+}
+
 /// The readable form of a C++ (Itanium ABI) or Rust name, or `None` when `name`
 /// is not mangled or is malformed.
 ///
@@ -26,9 +31,9 @@ pub fn demangle(name: &str) -> Option<String> {
     let parse = cpp_demangle::ParseOptions::default().recursion_limit(RECURSION_LIMIT);
     let print = cpp_demangle::DemangleOptions::default().recursion_limit(RECURSION_LIMIT);
     let symbol = cpp_demangle::Symbol::new_with_options(name, &parse).ok()?;
-    let mut text = Bounded(String::new());
+    let mut text = Bounded { text: String::new(), longest: longest(name) };
     symbol.structured_demangle(&mut text, &print).ok()?;
-    Some(text.0)
+    Some(text.text)
 }
 
 /// What Clang (21 and later) puts in front of an OpenCL kernel's name to call the function that holds its body; the kernel
@@ -90,14 +95,17 @@ pub(crate) fn parameter_types(demangled: &str) -> Option<Vec<String>> {
 }
 
 /// Stops a name whose substitutions unfold without bound.
-struct Bounded(String);
+struct Bounded {
+    text: String,
+    longest: usize,
+}
 
 impl cpp_demangle::DemangleWrite for Bounded {
     fn write_string(&mut self, s: &str) -> std::fmt::Result {
-        if self.0.len() + s.len() > LONGEST {
+        if self.text.len() + s.len() > self.longest {
             return Err(std::fmt::Error);
         }
-        self.0.push_str(s);
+        self.text.push_str(s);
         Ok(())
     }
 }

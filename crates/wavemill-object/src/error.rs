@@ -55,15 +55,29 @@ pub enum Error {
         /// What was found and what to do about it.
         detail: String,
     },
-    /// Reading on would use more memory than the limits allow.
+    /// Reading on would use more memory than any file needs.
     #[error("{what} of {size} bytes is over the limit of {limit} bytes, as only a damaged file should be")]
     TooLarge {
         /// What would be too large.
         what: &'static str,
         /// The size that the input states or reaches.
         size: u64,
-        /// The limit, see [`Limits`](crate::Limits).
+        /// The limit.
         limit: u64,
+    },
+    /// Reading on would use more memory than [`Limits`](crate::Limits) allow.
+    #[error(
+        "{what} needs {size} bytes, and the limit is {limit} bytes; raise `{parameter}` if the file is right"
+    )]
+    OverLimit {
+        /// What would be too large.
+        what: &'static str,
+        /// The size that the input states.
+        size: u64,
+        /// The limit that follows from [`Limits`](crate::Limits).
+        limit: u64,
+        /// The field of [`Limits`](crate::Limits) that raises it.
+        parameter: &'static str,
     },
     /// No code object of the container fits the target.
     #[error("no code for {wanted}; the file has code for {}", Listing(.available))]
@@ -95,6 +109,16 @@ impl Error {
     /// A [`Error::Malformed`].
     pub(crate) fn malformed(what: &'static str, offset: u64, detail: impl Into<String>) -> Self {
         Error::Malformed { what, offset, detail: detail.into() }
+    }
+
+    /// The field of [`Limits`](crate::Limits) to raise, and the size that it needs, if that is what is wrong.
+    #[must_use]
+    pub fn over_limit(&self) -> Option<(&'static str, u64)> {
+        match self {
+            Error::OverLimit { parameter, size, .. } => Some((parameter, *size)),
+            Error::Within { source, .. } => source.over_limit(),
+            _ => None,
+        }
     }
 
     /// Says where in the file the error happened.

@@ -46,6 +46,7 @@ mod error;
 mod limits;
 mod metadata;
 pub mod name;
+pub mod printable;
 pub mod report;
 mod sniff;
 mod target;

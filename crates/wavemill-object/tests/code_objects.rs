@@ -226,7 +226,7 @@ fn a_large_image_needs_leave() {
     let data = fixture("gfx906-v4.co");
     let limits = Limits { max_image: 1 << 10, ..Limits::default() };
     let object = CodeObject::parse(&data).unwrap();
-    assert!(matches!(object.image(&limits), Err(Error::TooLarge { limit: 1024, .. })));
+    assert!(matches!(object.image(&limits), Err(Error::OverLimit { limit: 1024, .. })));
 }
 
 #[test]

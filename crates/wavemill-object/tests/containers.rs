@@ -162,7 +162,7 @@ fn a_bundle_may_not_unfold_beyond_its_header_or_the_limit() {
     let container = Container::parse(&data).unwrap();
     let error = container.bundles()[0].open(&strict).unwrap_err();
     assert!(
-        matches!(&error, Error::Within { source, .. } if matches!(**source, Error::TooLarge { limit: 1000, .. }))
+        matches!(&error, Error::Within { source, .. } if matches!(**source, Error::OverLimit { limit: 1000, .. }))
     );
 
     // The header tells less, or more, than there is.

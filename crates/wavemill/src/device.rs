@@ -1,5 +1,6 @@
 //! Devices: a modelled chip with guest memory.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
@@ -102,8 +103,14 @@ impl Device {
         match targets.as_slice() {
             [one] => Device::new(one),
             several => {
-                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
-                Err(Error::AmbiguousTarget { available: names.join(", ") })
+                /// Targets to name.
+                const NAMED: usize = 12;
+                let names: Vec<String> = several.iter().take(NAMED).map(ToString::to_string).collect();
+                let mut available = names.join(", ");
+                if several.len() > NAMED {
+                    available.push_str(&format!(" and {} more", several.len() - NAMED));
+                }
+                Err(Error::AmbiguousTarget { available })
             }
         }
     }
@@ -113,17 +120,25 @@ impl Device {
     /// # Errors
     /// [`Error::Object`] if the file is not usable.
     pub fn targets_in(file: &[u8]) -> Result<Vec<TargetId>> {
-        let limits = Limits::default();
+        Self::targets_within(file, &Limits::default())
+    }
+
+    /// The same with other limits for reading the file.
+    ///
+    /// # Errors
+    /// As [`Device::targets_in`].
+    pub fn targets_within(file: &[u8], limits: &Limits) -> Result<Vec<TargetId>> {
         let container = Container::parse(file)?;
         if let ContainerKind::CodeObject = container.kind() {
             return Ok(vec![CodeObject::parse(file)?.target().clone()]);
         }
         let mut targets: Vec<TargetId> = Vec::new();
+        let mut seen = HashSet::new();
         for bundle in container.bundles() {
-            for entry in bundle.entries(&limits)? {
+            for entry in bundle.entries(limits)? {
                 if let Some(target) = entry.id.target
                     && entry.size > 0
-                    && !targets.contains(&target)
+                    && seen.insert(target.clone())
                 {
                     targets.push(target);
                 }

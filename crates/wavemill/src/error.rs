@@ -2,9 +2,10 @@
 
 use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
+use wavemill_object::printable::Printable;
 
 use crate::live::{LISTED, LISTED_IN_FULL, List, LiveWave};
-use crate::report::{FaultReport, OnOneLine};
+use crate::report::FaultReport;
 use crate::stall::StallReport;
 
 /// Result of this crate.
@@ -43,7 +44,12 @@ pub enum Error {
         available: String,
     },
     /// There is no kernel of that name.
-    #[error("no kernel `{name}` in the code object{}; it has {available}", DidYouMean(near))]
+    #[error(
+        "no kernel `{}` in the code object{}; it has {}",
+        Printable(name),
+        DidYouMean(near),
+        Printable(available)
+    )]
     NoKernel {
         /// The name that was asked for.
         name: String,
@@ -61,7 +67,7 @@ pub enum Error {
         size: u64,
     },
     /// An argument does not fit its parameter.
-    #[error("kernel `{}`: {problem}", OnOneLine(kernel))]
+    #[error("kernel `{}`: {problem}", Printable(kernel))]
     Argument {
         /// The kernel.
         kernel: String,
@@ -69,7 +75,7 @@ pub enum Error {
         problem: ArgumentError,
     },
     /// The launch is impossible on the device.
-    #[error("cannot launch `{}`: {problem}", OnOneLine(kernel))]
+    #[error("cannot launch `{}`: {problem}", Printable(kernel))]
     Launch {
         /// The kernel.
         kernel: String,
@@ -77,7 +83,7 @@ pub enum Error {
         problem: String,
     },
     /// The code object wants for the kernel what no launch can give it.
-    #[error("the code object is not usable for `{}`: {problem}", OnOneLine(kernel))]
+    #[error("the code object is not usable for `{}`: {problem}", Printable(kernel))]
     Unusable {
         /// The kernel.
         kernel: String,
@@ -193,7 +199,7 @@ impl std::fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             [] => Ok(()),
-            names => write!(f, " (did you mean `{}`?)", names.join("`, `")),
+            names => write!(f, " (did you mean `{}`?)", Printable(&names.join("`, `"))),
         }
     }
 }
@@ -221,7 +227,7 @@ impl<'a> Ended<'a> {
 impl std::fmt::Display for Ended<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ended { kernel, ran, waves, groups, lines, .. } = *self;
-        write!(f, "`{}` was stopped after {ran} instructions", OnOneLine(kernel))?;
+        write!(f, "`{}` was stopped after {ran} instructions", Printable(kernel))?;
         if let Some(limit) = self.limit {
             write!(f, ": the limit is {limit}")?;
         }

@@ -69,4 +69,4 @@ pub use wavemill_engine::{
 };
 pub use wavemill_ir as ir;
 pub use wavemill_isa::gcn::{Fidelity, Format};
-pub use wavemill_object::TargetId;
+pub use wavemill_object::{Limits, TargetId};

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use wavemill_object::printable::Printable;
 
 use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
 
 use crate::module::Kernel;
-use crate::report::{OnOneLine, SourceLocation, text};
+use crate::report::{SourceLocation, text};
 
 /// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
 pub(crate) const LISTED: usize = 4;
@@ -104,7 +105,7 @@ impl LiveWave {
                     text += &format!(" on {address:#x}");
                 }
                 if let Some((name, byte)) = &self.looks_at {
-                    text += &format!(" (byte {byte} of `{}`)", OnOneLine(name));
+                    text += &format!(" (byte {byte} of `{}`)", Printable(name));
                 }
                 text
             }
@@ -120,18 +121,18 @@ impl LiveWave {
         match &self.function {
             Some((name, offset)) => {
                 let name = wavemill_object::readable(name);
-                text += &format!("{} + {offset:#x} ({:#x})", OnOneLine(&name), self.pc);
+                text += &format!("{} + {offset:#x} ({:#x})", Printable(&name), self.pc);
             }
             None => text += &format!("{:#x}", self.pc),
         }
         if let Some(source) = &self.source {
-            text += &format!(", {}", OnOneLine(&source.to_string()));
+            text += &format!(", {}", Printable(&source.to_string()));
         }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");
         }
         if let Some(line) = &self.source_text {
-            text += &format!("\n        {}", OnOneLine(line));
+            text += &format!("\n        {}", Printable(line));
         }
         text
     }

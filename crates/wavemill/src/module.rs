@@ -20,6 +20,9 @@ use crate::lines::Lines;
 use crate::services::Formats;
 use crate::{Error, Result};
 
+/// Bytes of a code object that are copied at once.
+const PIECE: usize = 64 << 10;
+
 /// A code object in the guest memory of a device.
 #[derive(Clone, Debug)]
 pub struct Module(Arc<ModuleInner>);
@@ -94,9 +97,16 @@ impl Module {
     /// [`Error::Object`] if the file is not usable or nothing in it fits, [`Error::TargetMismatch`] if the code object
     /// is for another target, [`Error::Memory`] if there is no memory for it.
     pub fn load(device: &Device, file: &[u8]) -> Result<Module> {
-        let limits = Limits::default();
-        let bytes = select(file, device.target(), &limits)?;
-        Module::load_object(device, &bytes, &limits)
+        Module::load_within(device, file, &Limits::default())
+    }
+
+    /// The same with other limits for reading the file.
+    ///
+    /// # Errors
+    /// As [`Module::load`].
+    pub fn load_within(device: &Device, file: &[u8], limits: &Limits) -> Result<Module> {
+        let bytes = select(file, device.target(), limits)?;
+        Module::load_object(device, &bytes, limits)
     }
 
     /// Loads the code object of a file that fits the device and has the kernel of that name, which may be written as for
@@ -107,18 +117,25 @@ impl Module {
     /// As [`Module::load`], [`Error::NoKernel`] if no code object that fits has the kernel, and an [`Error::Object`] if the
     /// name fits several kernels alike.
     pub fn with_kernel(device: &Device, file: &[u8], name: &str) -> Result<Module> {
-        let limits = Limits::default();
+        Module::with_kernel_within(device, file, name, &Limits::default())
+    }
+
+    /// The same with other limits for reading the file.
+    ///
+    /// # Errors
+    /// As [`Module::with_kernel`].
+    pub fn with_kernel_within(device: &Device, file: &[u8], name: &str, limits: &Limits) -> Result<Module> {
         let container = Container::parse(file)?;
         if let ContainerKind::CodeObject = container.kind() {
-            let module = Module::load_object(device, file, &limits)?;
+            let module = Module::load_object(device, file, limits)?;
             return module.kernel(name).map(|_| module);
         }
-        match container.find_kernel(device.target(), name, &limits)? {
-            Some(found) => Module::load_object(device, &found.bytes, &limits),
+        match container.find_kernel(device.target(), name, limits)? {
+            Some(found) => Module::load_object(device, &found.bytes, limits),
             None => {
                 let mut names: Vec<String> = Vec::new();
-                for selected in container.select(device.target(), &limits)? {
-                    let object = container.read(&selected, &limits)?;
+                for selected in container.select(device.target(), limits)? {
+                    let object = container.read(&selected, limits)?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
                 // Those that are instances of the same function come first.
@@ -143,7 +160,12 @@ impl Module {
         let buffer = Buffer::allocate(&device.0, "code object", image.bytes.len() as u64, align)?;
         buffer.set_internal();
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
-        buffer.write_bytes(0, &image.bytes)?;
+        // Fresh memory is zero: what nobody touches of large uninitialised variables takes none of the host's.
+        for (at, piece) in (0..).step_by(PIECE).zip(image.bytes.chunks(PIECE)) {
+            if piece.iter().any(|byte| *byte != 0) {
+                buffer.write_bytes(at, piece)?;
+            }
+        }
         let bias = buffer.address().wrapping_sub(image.start);
         for segment in object.segments().iter().filter(|s| !s.writable) {
             let what = if segment.executable { "code" } else { "constants" };

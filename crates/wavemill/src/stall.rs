@@ -1,9 +1,9 @@
 //! Reports of grids that can never finish, for people.
 
 use std::fmt;
+use wavemill_object::printable::Printable;
 
 use crate::live::{LISTED_IN_FULL, List, LiveWave};
-use crate::report::OnOneLine;
 
 /// A grid that can never finish: every wave waits at a barrier, or in a loop that looks at memory which no wave will
 /// change.
@@ -34,7 +34,7 @@ impl StallReport {
             (1, _) => f.write_str("a wave is in an infinite loop, and the others wait")?,
             (n, _) => write!(f, "{n} waves are in infinite loops, and the others wait")?,
         }
-        writeln!(f, "\n  kernel       {}", OnOneLine(&self.kernel))?;
+        writeln!(f, "\n  kernel       {}", Printable(&self.kernel))?;
         writeln!(f, "  waves        {}{waves}", self.waves.len())?;
         if self.not_started > 0 {
             let s = if self.not_started == 1 { "" } else { "s" };

@@ -197,6 +197,10 @@ struct Assembler<'a> {
     commented: bool,
     origin: Option<String>,
     inclusion: Option<Arc<Inclusion>>,
+    /// The symbol that the statement being read needs the value of, which it has not yet.
+    awaited: Option<String>,
+    /// Reports of such statements, by their numbers, and the symbols.
+    awaiting: Vec<(usize, String)>,
     ended: bool,
     /// Whether it has been told that there is no target.
     targetless: bool,
@@ -258,6 +262,8 @@ impl<'a> Assembler<'a> {
             commented: false,
             origin: None,
             inclusion: None,
+            awaited: None,
+            awaiting: Vec::new(),
             ended: false,
             targetless: false,
             next_free: [0; 2],
@@ -318,6 +324,10 @@ impl<'a> Assembler<'a> {
             }
             if let Err(fail) = self.statement(text, &mut frame) {
                 self.report(text, *fail);
+                let awaited = self.awaited.take().zip(self.reports.len().checked_sub(1));
+                self.awaiting.extend(awaited.map(|(symbol, report)| (report, symbol)));
+            } else if !self.awaiting.is_empty() {
+                self.tell_of_definitions();
             }
         }
     }

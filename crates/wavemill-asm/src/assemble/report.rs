@@ -125,6 +125,21 @@ impl Assembler<'_> {
         }
     }
 
+    /// Says in the reports of statements that needed the value of a symbol too early that this line defines it.
+    pub(super) fn tell_of_definitions(&mut self) {
+        let (line, path) = (self.line, self.inclusion.as_ref().map(|inclusion| &inclusion.path));
+        let file = path.map_or(String::new(), |path| format!(" of `{path}`"));
+        let (symbols, reports) = (&self.symbols, &mut self.reports);
+        self.awaiting.retain(|(report, name)| {
+            let defined = symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some());
+            if let Some(report) = reports.get_mut(*report).filter(|_| defined) {
+                let note = format!("`{name}` gets its value in line {line}{file}; it is needed before");
+                report.diagnostic.notes.push(note);
+            }
+            !defined
+        });
+    }
+
     /// Says something that is no mistake, of a line or, with 0, of the whole source.
     pub(super) fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
         let (text, cut, diagnostic) = quote::around(text, diagnostic);

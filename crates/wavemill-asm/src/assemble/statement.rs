@@ -7,7 +7,7 @@ use super::symbols::{Linear, Reference};
 use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
-use crate::syntax::{Cursor, expression, quoted_name, source_text};
+use crate::syntax::{Cursor, Expression, expression, quoted_name, source_text};
 
 /// What observers are told of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,8 +225,21 @@ impl Assembler<'_> {
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut value);
+        let number = self.number(&value, span);
+        if number.is_err() {
+            self.awaited = value
+                .names()
+                .into_iter()
+                .find(|name| self.symbols.get(name).is_none_or(|symbol| symbol.meaning.is_none()))
+                .map(str::to_owned);
+        }
+        number
+    }
+
+    /// The number that an expression comes to here.
+    fn number(&mut self, value: &Expression, span: Span) -> Result<i64, Fail> {
         let here = (self.current, self.offset());
-        match self.symbols.number_while_reading(&value, here, &span)? {
+        match self.symbols.number_while_reading(value, here, &span)? {
             Ok(number) => Ok(number),
             Err(value) => Err(self.not_known(&value, span)),
         }

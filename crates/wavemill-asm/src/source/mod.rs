@@ -13,6 +13,7 @@ mod symbols;
 
 use std::collections::HashSet;
 use std::fmt::{self, Write};
+use wavemill_object::printable::Printable;
 
 use wavemill_isa::Target;
 use wavemill_object::write::{Contents, Module, Section, SectionFlags, SectionId, SectionType, SymbolId};
@@ -174,9 +175,7 @@ impl Writer<'_> {
         self.line.write_fmt(text)?;
         self.out.write_str("// ")?;
         // Names out of files may have anything in them.
-        let plain: String =
-            self.line.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
-        self.out.write_str(&plain)?;
+        write!(self.out, "{}", Printable(&self.line))?;
         self.out.write_char('\n')
     }
 

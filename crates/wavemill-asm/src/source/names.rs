@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use wavemill_object::printable::is_hidden;
 
 use wavemill_object::Unlinked;
 use wavemill_object::write::{Definition, SymbolId, SymbolType};
@@ -46,6 +47,12 @@ pub(super) fn quoted(text: &str) -> String {
                 // A String takes any text.
                 let _ = write!(out, "\\{:03o}", c as u32);
             }
+            // What an editor hides, byte by byte.
+            c if is_hidden(c) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(out, "\\{byte:03o}");
+                }
+            }
             c => out.push(c),
         }
     }
@@ -80,7 +87,7 @@ impl Names {
                 continue;
             }
             // Names in expressions have no escapes.
-            let usable = |c: char| !c.is_control() && c != '"' && c != '\\';
+            let usable = |c: char| !is_hidden(c) && c != '"' && c != '\\';
             let base: String = symbol.name.chars().map(|c| if usable(c) { c } else { '_' }).collect();
             let mut name = base.clone();
             while !taken.insert(name.clone()) {

@@ -1,6 +1,7 @@
 //! What a source says of symbols.
 
 use std::fmt;
+use wavemill_object::printable::Printable;
 
 use wavemill_object::Binding;
 use wavemill_object::write::{Definition, SectionId, Symbol, SymbolId, SymbolType, Visibility};
@@ -110,9 +111,7 @@ impl Writer<'_> {
             && symbol.kind != SymbolType::None
             && let Some(full) = wavemill_object::demangle(&symbol.name)
         {
-            let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-            let full: String = full.chars().map(plain).collect();
-            write!(self.out, "  // {full}")?;
+            write!(self.out, "  // {}", Printable(&full))?;
         }
         self.out.write_char('\n')
     }

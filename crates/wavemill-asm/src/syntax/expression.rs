@@ -196,6 +196,17 @@ impl Expression {
         }
     }
 
+    /// The symbols in it.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        match self {
+            Expression::Value(_) | Expression::Here => Vec::new(),
+            Expression::Symbol { name, .. } => vec![name],
+            Expression::Unary(_, of) => of.names(),
+            Expression::Binary(_, pair) => [pair.0.names(), pair.1.names()].concat(),
+            Expression::Call(_, arguments) => arguments.iter().flat_map(Expression::names).collect(),
+        }
+    }
+
     /// The number, if the expression is one.
     pub(crate) fn value(&self) -> Option<i64> {
         if let Expression::Value(value) = self { Some(*value) } else { None }

@@ -4,8 +4,11 @@ mod json;
 mod listing;
 pub(crate) mod render;
 
-use std::io::{IsTerminal, Read, Write};
+use crate::input::Shown as _;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use wavemill_object::container::ContainerKind;
+use wavemill_object::printable::Printable;
 
 use wavemill_asm::{Assembled, Event, IncludedFile, Options, assemble_with, integer};
 use wavemill_object::write::{
@@ -100,12 +103,7 @@ fn parse_definition_or_name(text: &str) -> Result<(String, i64), String> {
 /// A source, with its name.
 fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::input(format!("cannot read the standard input: {error}")))?;
-        Ok(("<stdin>".to_owned(), bytes))
+        Ok(("<stdin>".to_owned(), input::open_or_stdin(path)?.to_vec()))
     } else {
         Ok((path.display().to_string(), input::open(path)?.to_vec()))
     }
@@ -114,12 +112,19 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 /// A file that a source includes, from the first of the folders that has it; `missing` is the message if none does.
 pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Result<IncludedFile, String> {
     let paths = || folders.iter().map(|folder| folder.join(file));
-    let path =
-        paths().find(|path| path.is_file()).ok_or_else(|| match paths().find(|path| path.is_dir()) {
-            Some(folder) => format!("`{}` is a folder; expected a file", folder.display()),
+    let path = paths().find(|path| path.is_file()).ok_or_else(|| {
+        match paths().find_map(|path| Some((path.shown(), path.metadata().ok()?))) {
+            Some((path, found)) if found.is_dir() => format!("`{path}` is a folder; expected a file"),
+            Some((path, found)) if input::is_device(&found) => {
+                format!("`{path}` is a device; expected a file, which has an end")
+            }
+            Some((path, _)) => {
+                format!("`{path}` is a pipe or a socket; expected a file: save it as one first")
+            }
             None => missing,
-        })?;
-    let bytes = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+        }
+    })?;
+    let bytes = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.shown()))?;
     Ok(IncludedFile { path: path.display().to_string(), bytes })
 }
 
@@ -162,7 +167,10 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out
         && same_file::is_same_file(out, &args.file).unwrap_or(false)
     {
-        return Err(Failure::usage(format!("--out: `{}` is the source, too", out.display())));
+        return Err(Failure::usage(format!("--out: `{}` is the source, too", out.shown())));
+    }
+    if let Some(failure) = no_source(&name, &source) {
+        return Err(failure);
     }
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
     let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
@@ -221,10 +229,37 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
 }
 
+/// That a file is what others are assembled to, and not a source.
+fn no_source(name: &str, bytes: &[u8]) -> Option<Failure> {
+    let (what, help) = match wavemill_object::Container::parse(bytes) {
+        Ok(container) if *container.kind() == ContainerKind::CodeObject => (
+            "an ELF object with GPU code",
+            format!(
+                "`wavemill dis {name}` prints its source, `wavemill run {name}` runs a kernel of it, `wavemill info \
+                 {name}` says what it holds."
+            ),
+        ),
+        Ok(container) if bytes.contains(&0) => (
+            match container.kind() {
+                ContainerKind::Bundle => "an offload bundle",
+                _ => "a host program or library with GPU code",
+            },
+            format!(
+                "`wavemill info {name}` says what it holds, `wavemill dis {name}` prints the source of its GPU code."
+            ),
+        ),
+        _ if bytes.starts_with(b"\x7fELF") => {
+            ("an ELF file without GPU code", "Name a source, whose lines are assembly.".to_owned())
+        }
+        _ => return None,
+    };
+    Some(Failure::input(format!("`{}` is {what}, and no source", Printable(name))).help(help))
+}
+
 /// The source has so many different ones, which have been told.
 fn mistakes(name: &str, count: usize) -> Failure {
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
-    Failure::input(format!("`{name}` has {mistakes}"))
+    Failure::input(format!("`{}` has {mistakes}", Printable(name)))
 }
 
 /// The code object of the module of the source called `name`.

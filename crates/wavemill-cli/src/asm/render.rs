@@ -9,7 +9,8 @@ use serde_json::json;
 use wavemill_asm::{Inclusion, Report};
 
 use super::json::mistake;
-use crate::failure::Printable;
+use wavemill_object::printable::{Printable, PrintableLines};
+
 use crate::message::{self, Format};
 
 /// How bad it is.
@@ -111,7 +112,8 @@ pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>
         Format::Short | Format::Human => {
             let (style, mut out) = (Style::new().bold(), anstream::stderr().lock());
             // If nobody can read it, there is nobody to tell.
-            let _ = writeln!(out, "{file}:{line}: {style}note:{style:#} {}", Printable(text));
+            let _ =
+                writeln!(out, "{}:{line}: {style}note:{style:#} {}", Printable(file), PrintableLines(text));
         }
     }
 }
@@ -144,14 +146,20 @@ impl std::fmt::Display for Short<'_> {
         let (name, level) = (file(self.name, self.report), self.level.name());
         let text = self.report.diagnostic.to_string();
         match self.report.line {
-            0 => write!(f, "{name}: {level}: {}", Printable(&text))?,
-            line => write!(f, "{name}:{line}:{}: {level}: {}", self.report.column(), Printable(&text))?,
+            0 => write!(f, "{}: {level}: {}", Printable(name), PrintableLines(&text))?,
+            line => write!(
+                f,
+                "{}:{line}:{}: {level}: {}",
+                Printable(name),
+                self.report.column(),
+                PrintableLines(&text)
+            )?,
         }
         if let Some(origin) = &self.report.origin {
             write!(f, " [{}]", Printable(origin))?;
         }
         includers(self.name, self.report)
-            .try_for_each(|(file, line)| write!(f, " [included at {file}:{line}]"))
+            .try_for_each(|(file, line)| write!(f, " [included at {}:{line}]", Printable(file)))
     }
 }
 
@@ -191,10 +199,11 @@ impl std::fmt::Display for Shown<'_> {
             Level::Error => (red, self.level.name()),
             Level::Warning => (bold.fg_color(Some(AnsiColor::Yellow.into())), self.level.name()),
         };
-        let origin = report.origin.as_deref().map_or(String::new(), |origin| format!(" ({origin})"));
-        writeln!(f, "{red}{level}{red:#}{bold}: {}{bold:#}", Printable(&diagnostic.message))?;
+        let origin =
+            report.origin.as_deref().map_or(String::new(), |origin| format!(" ({})", Printable(origin)));
+        writeln!(f, "{red}{level}{red:#}{bold}: {}{bold:#}", PrintableLines(&diagnostic.message))?;
         let gutter = report.line.to_string().len();
-        let name = file(self.name, report);
+        let name = Printable(file(self.name, report));
         match report.line {
             0 => writeln!(f, "{blue}-->{blue:#} {name}")?,
             line => writeln!(f, "{:gutter$}{blue}-->{blue:#} {name}:{line}:{column}{origin}", "")?,
@@ -209,7 +218,7 @@ impl std::fmt::Display for Shown<'_> {
         }
         for ((file, line), times) in included {
             let times = if times > 1 { format!(", {times} times") } else { String::new() };
-            writeln!(f, "{:gutter$}    included at {file}:{line}{times}", "")?;
+            writeln!(f, "{:gutter$}    included at {}:{line}{times}", "", Printable(file))?;
         }
         if !report.text.trim().is_empty() {
             let (text, marks) = marked(&report.text, diagnostic.span.clone());
@@ -218,10 +227,15 @@ impl std::fmt::Display for Shown<'_> {
             writeln!(f, "{:gutter$} {blue}|{blue:#} {red}{marks}{red:#}", "")?;
         }
         for note in diagnostic.notes.iter().chain(&again(report, self.others)) {
-            writeln!(f, "{:gutter$} {blue}={blue:#} {bold}note{bold:#}: {}", "", Printable(note))?;
+            writeln!(f, "{:gutter$} {blue}={blue:#} {bold}note{bold:#}: {}", "", PrintableLines(note))?;
         }
         if let Some(fixed) = diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)) {
-            writeln!(f, "{:gutter$} {blue}={blue:#} {green}try{green:#}: {}", "", Printable(fixed.trim()))?;
+            writeln!(
+                f,
+                "{:gutter$} {blue}={blue:#} {green}try{green:#}: {}",
+                "",
+                PrintableLines(fixed.trim())
+            )?;
         }
         writeln!(f)
     }

@@ -13,7 +13,10 @@ use wavemill_object::{CodeObject, is_called, readable};
 use super::objdump::branch_target;
 use super::sections::{Part, STT_LEGACY_KERNEL, STT_NOTYPE, STT_OBJECT, Section, Sections};
 use super::target_of;
-use crate::failure::{Failure, escaped};
+use wavemill_object::printable::Printable;
+
+use crate::failure::Failure;
+use crate::input::unreadable;
 
 /// Bytes of the `amd_kernel_code_t` in front of the code of a kernel in a code object v2.
 const LEGACY_DESCRIPTOR: usize = 256;
@@ -29,7 +32,7 @@ pub(super) fn write_object(
     wanted: Option<&str>,
 ) -> Result<bool, Failure> {
     let (set, code_object) = target_of(object)?;
-    let sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
+    let sections = Sections::read(object).map_err(|error| unreadable(&error))?;
     let mut found = false;
     for section in sections.list.iter().filter(|section| section.code && section.size != 0) {
         let parts = functions(section);
@@ -175,14 +178,14 @@ impl<'a> Function<'a> {
     fn heading(&self, line: &mut String, object: &CodeObject<'_>) {
         let symbol = String::from_utf8_lossy(self.part.symbol.name);
         let kernel = object.kernels().iter().any(|kernel| kernel.entry_address == self.address(self.start));
-        push(line, format_args!("\n{}:", escaped(&symbol)));
+        push(line, format_args!("\n{}:", Printable(&symbol)));
         push(line, format_args!("  ; {}", if kernel { "kernel" } else { "function" }));
         if self.part.symbol.size != 0 {
             push(line, format_args!(", {} bytes", self.part.symbol.size));
         }
         let full = readable(&symbol);
         if full != symbol {
-            push(line, format_args!(", {}", escaped(&full)));
+            push(line, format_args!(", {}", Printable(&full)));
         }
         line.push('\n');
     }
@@ -204,7 +207,7 @@ impl<'a> Function<'a> {
 
 /// A symbol's name as text that a terminal can show.
 fn shown(name: &[u8]) -> String {
-    escaped(&String::from_utf8_lossy(name))
+    Printable(&String::from_utf8_lossy(name)).to_string()
 }
 
 fn push(line: &mut String, text: fmt::Arguments<'_>) {

@@ -8,12 +8,14 @@ mod sections;
 mod source;
 mod stream;
 
+use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::ContainerKind;
 use wavemill_object::name::{Match, Search, near_names};
+use wavemill_object::printable::Printable;
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
 use crate::compile;
@@ -67,7 +69,12 @@ pub(crate) struct DisArgs {
     /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it
     #[arg(long, requires = "target", conflicts_with_all = ["out", "kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
     json: bool,
+    #[command(flatten)]
+    limits: input::LimitArgs,
 }
+
+/// Targets that a message names.
+const NAMED: usize = 12;
 
 /// Formats of listings.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +89,7 @@ enum ListingFormat {
 
 /// The instruction set of a code object.
 fn target_of(object: &[u8]) -> Result<(InstructionSet, CodeObject<'_>), Failure> {
-    let object = CodeObject::parse(object).map_err(|error| Failure::input(error.to_string()))?;
+    let object = CodeObject::parse(object).map_err(|error| input::unreadable(&error))?;
     let set = InstructionSet::of(object.target()).ok_or_else(|| unknown_target(object.target()))?;
     Ok((set, object))
 }
@@ -128,7 +135,8 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     // What is asked for, as the symbol table has it.
     let symbol = args.symbol(&bytes, &file).map_err(failed)?;
     let mut found = false;
-    let left_out = each_object(&bytes, args.target.as_ref(), |id, object| {
+    let limits = args.limits.limits();
+    let left_out = each_object(&bytes, args.target.as_ref(), &limits, |id, object| {
         // Of a library with hundreds of code objects only those are read that can have it.
         if symbol.as_ref().is_some_and(|symbol| !may_define(object, symbol)) {
             return Ok(());
@@ -139,7 +147,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         };
         match args.format {
             ListingFormat::Asm => {
-                let unlinked = unlink(object).map_err(|error| Failure::input(error.to_string()))?;
+                let unlinked = unlink(object).map_err(|error| input::unreadable(&error))?;
                 let options = SourceOptions { only: symbol.as_deref(), ..args.source_options() };
                 found |= source::write(&mut out, &name, &unlinked, &options)?;
                 out.flush()?;
@@ -186,7 +194,7 @@ impl DisArgs {
     fn symbol(&self, bytes: &[u8], file: &str) -> Result<Option<String>, Failure> {
         let Some(name) = &self.kernel else { return Ok(None) };
         let mut search = Search::new(name);
-        each_object(bytes, self.target.as_ref(), |_, object| {
+        each_object(bytes, self.target.as_ref(), &self.limits.limits(), |_, object| {
             if !search.is_certain() && may_define(object, name) {
                 for symbol in sections::functions(object) {
                     search.add(&symbol, || symbol.clone());
@@ -205,12 +213,12 @@ impl DisArgs {
     fn no_function(&self, name: &str, bytes: &[u8], file: &str) -> Failure {
         let mut known: Vec<String> = Vec::new();
         // Objects that cannot be read have no names to suggest.
-        let _ = each_object(bytes, self.target.as_ref(), |_, object| {
+        let _ = each_object(bytes, self.target.as_ref(), &self.limits.limits(), |_, object| {
             known.extend(sections::functions(object));
             Ok(())
         });
         let hint = names::did_you_mean(&near_names(name, known.iter().map(String::as_str), 3));
-        Failure::usage(format!("there is no kernel or function `{name}`{hint}"))
+        Failure::usage(format!("there is no kernel or function `{}`{hint}", Printable(name)))
             .help(format!("`wavemill info {file}` lists the kernels."))
     }
 }
@@ -220,10 +228,10 @@ impl DisArgs {
 fn each_object(
     bytes: &[u8],
     target: Option<&TargetId>,
+    limits: &Limits,
     mut each: impl FnMut(Option<&str>, &[u8]) -> Result<(), Failure>,
 ) -> Result<Option<String>, Failure> {
-    let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
-    let limits = Limits::default();
+    let failed = |error: wavemill_object::Error| input::unreadable(&error);
     let container = Container::parse(bytes).map_err(|error| match (&error, target) {
         (Error::Foreign { .. }, None) => failed(error)
             .help("Machine code without a file around it needs --target, which says what it is for."),
@@ -239,37 +247,52 @@ fn each_object(
         return each(None, bytes).map(|()| None);
     }
     if let Some(target) = target {
-        for selected in container.select(target, &limits).map_err(failed)? {
-            let object = container.read(&selected, &limits).map_err(failed)?;
+        for selected in container.select(target, limits).map_err(failed)? {
+            let object = container.read(&selected, limits).map_err(failed)?;
             each(Some(&selected.entry.id.text), &object)?;
         }
         return Ok(None);
     }
+    // In the order of the file, each once.
     let mut unknown: Vec<TargetId> = Vec::new();
+    let mut seen = HashSet::new();
     let mut listed = false;
+    let mut shared = 0;
     for bundle in container.bundles() {
-        let opened = bundle.open(&limits).map_err(failed)?;
+        let opened = bundle.open(limits).map_err(failed)?;
+        let mut places = HashSet::new();
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let Some(id) = &entry.id.target else { continue };
             if InstructionSet::of(id).is_none() {
-                if !unknown.contains(id) {
+                if seen.insert(id.clone()) {
                     unknown.push(id.clone());
                 }
                 continue;
             }
             listed = true;
+            // Several targets may have the same code.
+            if !places.insert((entry.offset, entry.size)) {
+                shared += 1;
+                continue;
+            }
             each(Some(&entry.id.text), opened.read(entry).map_err(failed)?)?;
         }
     }
-    match unknown.first() {
-        Some(id) if !listed => Err(unknown_target(id)),
-        Some(_) => {
-            let names: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            Ok(Some(format!(
-                "code for {} is left out: Wavemill does not know these instructions",
-                names.join(", ")
-            )))
-        }
-        None => Ok(None),
+    if let Some(id) = unknown.first().filter(|_| !listed) {
+        return Err(unknown_target(id));
     }
+    let mut left_out = Vec::new();
+    if !unknown.is_empty() {
+        let names: Vec<String> = unknown.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = unknown.len() - names.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        left_out.push(format!(
+            "code for {}{more} is left out: Wavemill does not know these instructions",
+            names.join(", ")
+        ));
+    }
+    if shared != 0 {
+        left_out.push(format!("entries that share the code of another one: {shared}; it is printed once"));
+    }
+    Ok((!left_out.is_empty()).then(|| left_out.join("; ")))
 }

@@ -11,6 +11,7 @@ use wavemill_isa::gcn::{Elem, Format, Inst, Operand};
 use super::sections::{STT_COMMON, STT_NOTYPE, STT_OBJECT, Section, Sections, Symbol};
 use super::target_of;
 use crate::failure::Failure;
+use crate::input::unreadable;
 
 /// Column of the comment with address and encoding.
 const COMMENT_COLUMN: usize = 60;
@@ -24,7 +25,7 @@ const SKIPPED_ZEROS: usize = 8;
 /// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
 pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: bool) -> Result<(), Failure> {
     let (set, _) = target_of(object)?;
-    let mut sections = Sections::read(object).map_err(|error| Failure::input(error.to_string()))?;
+    let mut sections = Sections::read(object).map_err(|error| unreadable(&error))?;
     let names: Vec<Vec<(u64, String)>> = match labels {
         true => sections.list.iter().map(|section| unnamed_targets(set, section)).collect(),
         false => Vec::new(),

@@ -1,5 +1,6 @@
 //! `wavemill isa`: reference pages of the instruction set.
 
+use crate::input::Shown as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ pub(crate) struct IsaArgs {
 
 /// Writes the pages.
 pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
-    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.display()), &error);
+    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.shown()), &error);
     for folder in FOLDERS {
         let folder = args.out.join(folder);
         fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
@@ -54,7 +55,7 @@ pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
         count += 1;
     }
     let first = args.out.join(format!("index.{}", format.extension()));
-    let text = format!("wrote {count} pages; the first is {}", first.display());
+    let text = format!("wrote {count} pages; the first is {}", first.shown());
     message::say_with(Kind::Output, &text, &json!({ "file": first, "pages": count }));
     Ok(())
 }

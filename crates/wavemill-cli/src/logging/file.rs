@@ -1,5 +1,6 @@
 //! The file that a log goes to: never one that has something else in it.
 
+use crate::input::Shown as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ impl LogFile {
     /// It cannot be written, or has something else in it.
     pub(super) fn open(path: &Path, as_json: bool) -> Result<LogFile, Failure> {
         let failed =
-            |error: io::Error| Failure::output(&format!("`{}`", path.display()), &error).within("--log-file");
+            |error: io::Error| Failure::output(&format!("`{}`", path.shown()), &error).within("--log-file");
         // Nothing is emptied here, and what is there is found before anything is created.
         let (file, created) = match OpenOptions::new().append(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -79,7 +80,7 @@ impl LogFile {
                 if other.is_ok_and(|other| other == handle) {
                     return Err(Failure::usage(format!(
                         "--log-file: `{}` is the standard {name}, too",
-                        path.display()
+                        path.shown()
                     ))
                     .help("Give the log a file of its own."));
                 }
@@ -95,7 +96,7 @@ impl LogFile {
             if !known.map_err(failed)? {
                 return Err(Failure::usage(format!(
                     "--log-file: `{}` is there already and is no log, so it is not overwritten",
-                    path.display()
+                    path.shown()
                 ))
                 .help("Name a file that is not there yet, an empty one, or an earlier log of Wavemill's."));
             }
@@ -158,7 +159,7 @@ impl Shared {
         file.keep(begun);
         match file.failed.take() {
             Some(error) => {
-                Err(Failure::output(&format!("`{}`", self.path.display()), &error).within("--log-file"))
+                Err(Failure::output(&format!("`{}`", self.path.shown()), &error).within("--log-file"))
             }
             None => Ok(()),
         }

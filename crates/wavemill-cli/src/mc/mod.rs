@@ -7,17 +7,20 @@ mod llvm_options;
 mod system;
 mod text;
 
+use crate::input::Shown as _;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use wavemill_asm::{Event, InstructionSet, Options, Report, assemble_with};
+use wavemill_asm::{Distances, Event, InstructionSet, Options, Report, assemble_with};
 use wavemill_object::write::write_relocatable;
 use wavemill_object::{CodeObjectVersion, Feature, TargetId};
 
+use wavemill_object::printable::{Printable, PrintableLines};
+
 use crate::asm::render::{self, Level};
-use crate::failure::{Exit, Failure, Printable};
+use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format};
 
@@ -272,6 +275,10 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         version,
         include: &include,
         symbols: &symbols,
+        distances: match args.filetype {
+            FileType::Obj => Distances::Fixed,
+            FileType::Asm | FileType::Null => Distances::Unknown,
+        },
         ..Options::default()
     };
     let hsa = args.triple.as_ref().is_some_and(|triple| triple.contains("amdhsa"));
@@ -322,8 +329,9 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
 /// Writes the result.
 fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
     match &args.out {
-        Some(out) if out.as_os_str() != "-" => std::fs::write(out, bytes)
-            .map_err(|error| Failure::output(&format!("`{}`", out.display()), &error)),
+        Some(out) if out.as_os_str() != "-" => {
+            std::fs::write(out, bytes).map_err(|error| Failure::output(&format!("`{}`", out.shown()), &error))
+        }
         _ if args.filetype == FileType::Obj && std::io::stdout().is_terminal() => {
             Err(Failure::usage("machine code is not for the terminal: name a file with -o"))
         }
@@ -339,7 +347,7 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
         "{}:{line}:{}: {kind}: {}\n{}\n{}^",
         Printable(file),
         cut + column + 1,
-        Printable(text),
+        PrintableLines(text),
         Printable(source),
         source.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>()
     );

@@ -106,6 +106,11 @@ pub(crate) fn lds(text: &str) -> Result<u32, String> {
     u32::try_from(size).map_err(|_| format!("{size} bytes are more than 32 bits can count"))
 }
 
+/// Reads the bytes of `--max-decompressed`.
+pub(crate) fn decompressed(text: &str) -> Result<u64, String> {
+    bytes(text, &(1..=u64::MAX))
+}
+
 /// Reads the number of `--threads`.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let number: Option<NonZeroUsize> = text.parse().ok();

@@ -1,5 +1,6 @@
 //! `--isa-coverage`: a file of the rows of the instruction table that runs have executed.
 
+use crate::input::Shown as _;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -65,7 +66,7 @@ fn failed(name: &str, why: impl fmt::Display) -> Failure {
 impl Coverage {
     /// Reads what earlier runs have left in the file, if there is one, and makes sure that it can be written.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
+        let name = path.shown().to_string();
         let file = SharedFile::at(path).map_err(|error| failed(&name, error))?;
         let known = file.turn().map_err(|error| failed(&name, error)).and_then(|turn| read(&name, &turn))?;
         Ok(Coverage { name, file, known, new: Targets::new() })

@@ -1,5 +1,6 @@
 //! Which files a run reads and writes: none twice, so that nothing is lost.
 
+use crate::input::Shown as _;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ impl Files {
 }
 
 fn refusal(option: Purpose, path: &Path, other: Purpose) -> Failure {
-    let path = path.display();
+    let path = path.shown();
     let message = match other == option {
         true => format!("{option}: `{path}` is written more than once"),
         false => format!("{option}: `{path}` is {other}, too"),

@@ -1,5 +1,6 @@
 //! What a buffer or a value begins with, and what it is expected to end with.
 
+use crate::input::Shown as _;
 use std::path::{Path, PathBuf};
 
 use super::element::{Element, Number};
@@ -170,7 +171,7 @@ impl Fill {
                 if found != element {
                     return Err(Failure::input(format!(
                         "`{}` holds {}, but {} was declared",
-                        path.display(),
+                        path.shown(),
                         found.name(),
                         element.name()
                     )));
@@ -180,7 +181,7 @@ impl Fill {
                     let found = element.count((bytes.len() / element.bytes()) as u64);
                     return Err(Failure::input(format!(
                         "`{}` holds {found} ({} bytes), but {count} ({size} bytes) were declared",
-                        path.display(),
+                        path.shown(),
                         bytes.len(),
                     )));
                 }
@@ -199,16 +200,16 @@ pub(crate) fn read_file(
     let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     if is_npy {
         let array = npy::read(&data)
-            .map_err(|why| Failure::input(format!("cannot read `{}`: {why}", path.display())))?;
+            .map_err(|why| Failure::input(format!("cannot read `{}`: {why}", path.shown())))?;
         return Ok((array.element, array.shape, array.bytes));
     }
     let Some(element) = expected else {
-        return Err(Failure::usage(format!("`{}` is raw bytes; say of which type they are", path.display())));
+        return Err(Failure::usage(format!("`{}` is raw bytes; say of which type they are", path.shown())));
     };
     if !data.len().is_multiple_of(element.bytes()) {
         return Err(Failure::input(format!(
             "`{}` has {} bytes, which is no multiple of the {} bytes of an {}",
-            path.display(),
+            path.shown(),
             data.len(),
             element.bytes(),
             element.name()

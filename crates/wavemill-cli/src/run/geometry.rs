@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use wavemill_object::printable::Printable;
 
 use wavemill::Kernel;
 
 use super::job::LaunchJob;
 use super::text::{Extent, Grouped};
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 
 /// A size in one to three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl Geometry {
             (Some(block), Some(required)) if block.n != required.n => {
                 return Err(Failure::usage(format!(
                     "a workgroup of {block} work-items was asked for, but `{}` was compiled for {required} only",
-                    escaped(kernel.name())
+                    Printable(kernel.name())
                 ))
                 .help(format!("Leave --block out, or say --block {required}.")));
             }
@@ -142,7 +143,7 @@ impl Geometry {
             let has = u64::try_from(items).map_or_else(|_| "too many".to_owned(), |n| Grouped(n).to_string());
             return Err(Failure::usage(format!(
                 "a workgroup of {block} has {has} work-items, but `{}` takes {max} at most",
-                escaped(kernel.name())
+                Printable(kernel.name())
             )));
         }
         let geometry = Geometry { grid, block };

@@ -1,11 +1,13 @@
 //! What the command line of `wavemill run` and a launch file ask for together.
 
+use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
+use wavemill_object::printable::Printable;
 
-use wavemill::{AddressMode, RunOptions, Strict, TargetChoice};
+use wavemill::{AddressMode, Limits, RunOptions, Strict, TargetChoice};
 
 use super::amount::{self, BytesText, Whole};
 use super::expect::{Expectation, Tolerance};
@@ -20,7 +22,7 @@ use super::spec::{ArgSpec, Init};
 use super::text::quoted;
 use super::trace::{PcRange, TraceJob};
 use crate::compile::{self, CompileArgs};
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 use crate::input;
 
 /// Everything that a run was told.
@@ -48,6 +50,8 @@ pub(crate) struct Job {
     /// Bytes that OpenCL's `printf` has in each launch, and `malloc` in all.
     pub printf_buffer: Option<u64>,
     pub heap: Option<u64>,
+    /// For reading code objects.
+    pub limits: Limits,
     pub address_mode: Option<AddressMode>,
     /// How sources are compiled.
     pub compile: CompileArgs,
@@ -115,7 +119,7 @@ impl Wanted {
 /// How messages call a launch of several: ``launch 2 (`scale`)``.
 pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => format!("launch {} (`{}`)", index + 1, escaped(kernel)),
+        Some(kernel) => format!("launch {} (`{}`)", index + 1, Printable(kernel)),
         None => format!("launch {}", index + 1),
     }
 }
@@ -182,6 +186,7 @@ impl Job {
             registers: args.registers,
             printf_buffer: args.printf_buffer,
             heap: args.heap,
+            limits: args.limits.limits(),
             address_mode: args.address_mode,
             compile: args.compile.clone(),
             options: RunOptions {
@@ -391,7 +396,7 @@ fn refuse_ambiguous(args: &RunArgs, file: &LaunchFile) -> Result<(), Failure> {
         None => Ok(()),
         Some((option, _)) => Err(Failure::usage(format!(
             "{option}: `{}` has {}, and which one is meant is not clear",
-            args.file.display(),
+            args.file.shown(),
             match file.launch.as_ref().map_or(0, Vec::len) {
                 1 => "a [[launch]] table".to_owned(),
                 n => format!("{n} launches"),

@@ -1,5 +1,6 @@
 //! Launch files: what `wavemill run` is told, as TOML.
 
+use crate::input::Shown as _;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -169,24 +170,23 @@ impl LaunchFile {
         if bytes.len() > MOST_BYTES {
             return Err(Failure::input(format!(
                 "`{}` has {} bytes: a launch file has {MOST_BYTES} at most",
-                path.display(),
+                path.shown(),
                 bytes.len()
             ))
             .help("Keep what buffers begin with in files of their own: init = \"data.npy\", or raw bytes."));
         }
         let text = std::str::from_utf8(bytes)
-            .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.display())))?;
-        let file: LaunchFile = toml::from_str(text).map_err(|error| {
-            Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()))
-        })?;
+            .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.shown())))?;
+        let file: LaunchFile = toml::from_str(text)
+            .map_err(|error| Failure::usage(format!("{}: {}", path.shown(), error.to_string().trim_end())))?;
         let launches = file.launch.as_deref().unwrap_or_default();
         if file.launch.is_some() {
-            file.check_launches(launches).map_err(|failure| failure.within(path.display()))?;
+            file.check_launches(launches).map_err(|failure| failure.within(path.shown()))?;
         }
         if file.object.is_empty() && launches.is_empty() {
             return Err(Failure::usage(format!(
                 "{}: `object` is missing: the code object to run",
-                path.display()
+                path.shown()
             ))
             .help("Write object = \"kernel.co\"; the path is relative to the launch file."));
         }

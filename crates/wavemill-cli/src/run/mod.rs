@@ -33,9 +33,11 @@ mod trace;
 mod view;
 mod watch;
 
+use crate::input::Shown as _;
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use wavemill_object::printable::Printable;
 
 use wavemill::{Device, Error, Kernel, Module, PRODUCTS, TargetChoice, TargetId};
 use wavemill_isa::Target;
@@ -47,7 +49,7 @@ pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
 
 use crate::compile::{self, Language};
-use crate::failure::{Exit, Failure, escaped};
+use crate::failure::{Exit, Failure};
 use crate::input::{self, FileBytes};
 use crate::message::{self, Kind};
 use crate::names;
@@ -80,6 +82,9 @@ pub(crate) fn failure(error: &Error) -> Failure {
         _ => (Exit::Usage, None),
     };
     let mut failure = Failure::new(exit, error.to_string().trim_end());
+    if let Error::Object(error) = error {
+        failure.help = input::how_to_raise(error.over_limit());
+    }
     failure.data = data.map(Box::new);
     failure
 }
@@ -138,7 +143,7 @@ fn prepare(
     for (index, launch) in job.launches.iter().enumerate() {
         let named = |failure| name_launch(job, index, launch.kernel.as_deref(), failure);
         if let Some(watch) = watch {
-            watch.check(|| format!("loaded `{}`", launch.object.display()))?;
+            watch.check(|| format!("loaded `{}`", launch.object.shown()))?;
         }
         kernels.push(loader.load(launch).map_err(named)?);
     }
@@ -230,7 +235,8 @@ impl Loader<'_> {
             None => self.job.target.clone(),
         };
         let decided = self.device.is_some() && self.job.target.is_none();
-        let found = find(bytes, launch, choice.as_ref(), self.job.several, decided).map_err(|failure| {
+        let about = (self.job.several, decided);
+        let found = find(bytes, launch, choice.as_ref(), &self.job.limits, about).map_err(|failure| {
             let failure = within(failure);
             match compile::advice(&launch.object) {
                 Some(advice) => failure.help(advice),
@@ -270,7 +276,7 @@ impl Loader<'_> {
                     Plural(module.kernels().count() as u64, "kernel"),
                     found.bytes.len(),
                     module.target(),
-                    launch.object.display()
+                    launch.object.shown()
                 );
                 self.modules.push((file, found.index, module));
                 &self.modules[self.modules.len() - 1].2
@@ -324,11 +330,10 @@ fn find<'a>(
     bytes: &'a [u8],
     launch: &LaunchJob,
     choice: Option<&TargetChoice>,
-    several: bool,
-    decided: bool,
+    limits: &Limits,
+    (several, decided): (bool, bool),
 ) -> Result<Found<'a>, Failure> {
-    let failed = |error: wavemill_object::Error| Failure::input(error.to_string());
-    let limits = Limits::default();
+    let failed = |error: wavemill_object::Error| input::unreadable(&error);
     let container = Container::parse(bytes).map_err(failed)?;
     if *container.kind() == ContainerKind::CodeObject {
         let object = CodeObject::parse(bytes).map_err(failed)?;
@@ -363,7 +368,7 @@ fn find<'a>(
         // A target that cannot be run is refused before anything is asked about it.
         Some(target) => Device::new(target).map(|_| target.clone()).map_err(|error| failure(&error))?,
         None => {
-            let mut targets = Device::targets_in(bytes).map_err(|error| failure(&error))?;
+            let mut targets = Device::targets_within(bytes, limits).map_err(|error| failure(&error))?;
             if targets.iter().any(|target| Device::new(target).is_ok()) {
                 targets.retain(|target| Device::new(target).is_ok());
             }
@@ -387,21 +392,21 @@ fn find<'a>(
         error => failed(error),
     };
     if let Some(name) = &launch.kernel
-        && let Some(found) = container.find_kernel(&target, name, &limits).map_err(failed_name)?
+        && let Some(found) = container.find_kernel(&target, name, limits).map_err(failed_name)?
     {
         let index = found.selected.bundle;
         return Ok(Found { target, index, kernel: found.kernel, bytes: found.bytes });
     }
-    let selected = container.select(&target, &limits).map_err(failed)?;
+    let selected = container.select(&target, limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
     let mut all = Contents::default();
     for (index, one) in selected.iter().enumerate() {
-        let bytes = container.read(one, &limits).map_err(failed)?;
+        let bytes = container.read(one, limits).map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
         all.add(&object, index);
     }
     let (index, kernel) = choose(all, launch, several)?;
-    let bytes = container.read(&selected[index], &limits).map_err(failed)?;
+    let bytes = container.read(&selected[index], limits).map_err(failed)?;
     Ok(Found { target, index: selected[index].bundle, kernel, bytes })
 }
 
@@ -435,7 +440,7 @@ impl Contents {
     /// The problems that are about kernels called so.
     fn about(&self, name: &str) -> String {
         let all = self.problems.iter().filter(|problem| problem.contains(name)).take(LISTED);
-        all.map(String::as_str).collect::<Vec<_>>().join("\n")
+        all.map(|problem| Printable(problem).to_string()).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -456,7 +461,7 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
         list += &format!(
             "\n  and {} more; `wavemill info {}` lists all",
             all.len() - LISTED,
-            launch.object.display()
+            launch.object.shown()
         );
     }
     Err(match (&launch.kernel, &all[..]) {
@@ -477,10 +482,13 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
         (Some(wanted), _) => {
             let why = contents.about(&format!("`{}", wanted.strip_suffix(".kd").unwrap_or(wanted)));
             if !why.is_empty() {
-                return Err(Failure::input(format!("the kernel `{wanted}` cannot run")).help(why));
+                return Err(
+                    Failure::input(format!("the kernel `{}` cannot run", Printable(wanted))).help(why)
+                );
             }
             let hint = names::did_you_mean(&near_names(wanted, all.iter().map(|(_, name)| name.as_str()), 3));
-            Failure::usage(format!("there is no kernel `{wanted}`{hint}")).help(format!("Its kernels:{list}"))
+            Failure::usage(format!("there is no kernel `{}`{hint}", Printable(wanted)))
+                .help(format!("Its kernels:{list}"))
         }
     })
 }
@@ -515,7 +523,7 @@ fn incomplete(
         .collect();
     let message = format!(
         "`{}` takes {}; missing: {}",
-        kernel.name(),
+        Printable(kernel.name()),
         Plural(parameters.len() as u64, "argument"),
         missing.join(", ")
     );
@@ -544,7 +552,7 @@ fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Fai
     match launch.stack {
         Some(_) if !kernel.uses_dynamic_stack() && !job.several => Err(Failure::usage(format!(
             "the stack of `{}` has a known size: {} bytes of private memory for a work-item",
-            escaped(kernel.name()),
+            Printable(kernel.name()),
             kernel.private_size()
         ))
         .help(
@@ -593,7 +601,7 @@ fn init(
         );
     }
     let text = signature::launch_file(&object, job, launch, kernel, parameters, &arguments);
-    let name = format!("`{}`", file.display());
+    let name = format!("`{}`", file.shown());
     let mut out = match std::fs::File::create_new(file) {
         Ok(out) => out,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {

@@ -4,8 +4,8 @@ use serde_json::json;
 use wavemill::Kernel;
 
 use super::job::Job;
-use crate::failure::escaped;
 use crate::message::{self, Kind};
+use wavemill_object::printable::Printable;
 
 /// Warns about each such kernel once.
 pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
@@ -15,7 +15,7 @@ pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
             continue;
         }
         let Some(misread) = kernel.misread_global_offset(launch.offset) else { continue };
-        let name = escaped(kernel.name());
+        let name = Printable(kernel.name());
         let text = if misread.block_count {
             format!(
                 "`{name}` reads the number of workgroups in place of the global offset: get_global_id begins at 1, not at 0, in \

@@ -191,6 +191,8 @@ pub(crate) struct RunArgs {
     /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
     #[arg(long, value_name = "BYTES", value_parser = amount::heap, hide_short_help = true, help_heading = ENGINE)]
     pub heap: Option<u64>,
+    #[command(flatten, next_help_heading = ENGINE)]
+    pub limits: input::LimitArgs,
     /// What addresses of kernels are; sandbox by default
     ///
     /// `sandbox`: the same in every run. `identity`: those of this process.

@@ -1,5 +1,6 @@
 //! Results in files.
 
+use crate::input::Shown as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -165,8 +166,8 @@ impl Output {
         match folder.filter(|folder| !folder.is_dir()) {
             Some(folder) => Err(Failure::input(format!(
                 "cannot write `{}`: there is no folder `{}`",
-                self.file.display(),
-                folder.display()
+                self.file.shown(),
+                folder.shown()
             ))),
             None => Ok(()),
         }
@@ -179,7 +180,7 @@ impl Output {
         read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
     ) -> Result<String, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
-        let path = self.file.display().to_string();
+        let path = self.file.shown().to_string();
         let failed = |error| Failure::output(&format!("`{path}`"), &error);
         let mut file = BufWriter::new(files::create(&self.file)?);
         if self.kind == Kind::Png {
@@ -238,7 +239,7 @@ impl Output {
     ) -> Result<(), Failure> {
         let (height, width, channels) = self.layout(shape, view)?;
         let failed = |error: EncodingError| match error {
-            EncodingError::IoError(error) => Failure::output(&format!("`{}`", self.file.display()), &error),
+            EncodingError::IoError(error) => Failure::output(&format!("`{}`", self.file.shown()), &error),
             error => Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer)),
         };
         let mut encoder = png::Encoder::new(file, width, height);

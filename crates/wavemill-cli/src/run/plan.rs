@@ -1,6 +1,8 @@
 //! Which argument goes to which parameter, and of which type it is.
 
+use crate::input::Shown as _;
 use wavemill::{Kernel, Parameter, ParameterKind};
+use wavemill_object::printable::Printable;
 
 use super::element::{Element, SourceType};
 use super::elements::Elements;
@@ -69,11 +71,13 @@ pub(crate) fn parameters(kernel: &Kernel) -> Option<Vec<Known>> {
     let types = kernel.parameter_types().unwrap_or_default();
     let known = |(index, parameter): (usize, Parameter)| {
         let type_name = parameter.type_name.clone().or_else(|| types.get(index).cloned());
+        // Names out of files are called as they are printed.
+        let printable = |name: String| Printable(&name).to_string();
         Known {
             named: parameter.name.is_some(),
-            name: parameter.name.unwrap_or_else(|| format!("arg{index}")),
+            name: parameter.name.map_or_else(|| format!("arg{index}"), printable),
             source: type_name.as_deref().map(SourceType::parse),
-            type_name,
+            type_name: type_name.map(printable),
             kind: parameter.kind,
             size: parameter.size,
             read_only: parameter.read_only,
@@ -290,7 +294,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         if let Some(element) = element.filter(|element| *element != found) {
             return Err(Failure::input(format!(
                 "`{}` holds {}, but the buffer is of {}",
-                path.display(),
+                path.shown(),
                 found.name(),
                 element.name()
             )));

@@ -1,5 +1,6 @@
 //! Runs launches that have been found sound, one after the other, and looks at what became of the buffers.
 
+use crate::input::Shown as _;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -124,7 +125,7 @@ impl<'a> Checks<'a> {
         }
         for (buffer, output) in &self.outputs {
             let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("wrote `{}`", output.file().display()));
+            let read = reader(buffer, watch, || format!("wrote `{}`", output.file().shown()));
             let file = output.write(shape, read)?;
             message::say(Kind::Output, &format!("wrote {file}"));
         }

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::options::RunArgs;
 use super::run_one;
 use super::text::Plural;
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 use crate::message;
+use wavemill_object::printable::Printable;
 
 /// Whether a path is that of a launch file.
 pub(super) fn is_launch_file(path: &Path) -> bool {
@@ -51,7 +52,7 @@ pub(super) fn run(files: Vec<RunArgs>) -> Result<(), Failure> {
     let mut failed: Vec<(String, Failure)> = Vec::new();
     for args in files {
         let name = args.file.display().to_string();
-        writeln!(std::io::stdout().lock(), "==> {} <==", escaped(&name))?;
+        writeln!(std::io::stdout().lock(), "==> {} <==", Printable(&name))?;
         message::set_launch_file(Some(&name));
         let (result, quit) = run_one(&args);
         if let Err(failure) = result {

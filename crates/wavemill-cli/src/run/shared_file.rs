@@ -1,5 +1,6 @@
 //! A file that several processes may replace at the same time, each with what it made of the contents.
 
+use crate::input::Shown as _;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -70,7 +71,7 @@ impl SharedFile {
                 found => found?,
             };
             if !found.is_file() {
-                return Err(io::Error::other(format!("`{}` is in the way", self.new.display())));
+                return Err(io::Error::other(format!("`{}` is in the way", self.new.shown())));
             }
             match Handle::from_path(&self.new) {
                 Ok(there) if there == Handle::from_file(next.try_clone()?)? => {}

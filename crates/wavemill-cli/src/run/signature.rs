@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use wavemill_object::printable::Printable;
 
 use wavemill::{Kernel, ParameterKind, TargetChoice};
 
@@ -10,7 +11,6 @@ use super::launch_file::StatsLevel;
 use super::plan::Known;
 use super::spec::ArgSpec;
 use super::text::quoted;
-use crate::failure::escaped;
 
 /// The element types of a size, for hints.
 pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
@@ -59,7 +59,7 @@ pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String
     };
     let all: Vec<String> = parameters.iter().filter_map(wants).collect();
     let why = "cannot run yet: Wavemill sets up no images, samplers, queues and pipes";
-    (!all.is_empty()).then(|| format!("`{}` {why}, and {}", escaped(kernel.name()), all.join(", ")))
+    (!all.is_empty()).then(|| format!("`{}` {why}, and {}", Printable(kernel.name()), all.join(", ")))
 }
 
 /// An argument to fill in for a parameter: complete where its type is known.
@@ -150,7 +150,7 @@ pub(crate) fn launch_file(
     }
     let _ = writeln!(out, "kernel = {}", quote(kernel.name()));
     if let Some(name) = kernel.demangled_name() {
-        let _ = writeln!(out, "# {}", escaped(&name));
+        let _ = writeln!(out, "# {}", Printable(&name));
     }
     let _ = writeln!(
         out,
@@ -214,7 +214,7 @@ pub(crate) fn launch_file(
     out += "args = [\n";
     for (parameter, argument) in parameters.iter().zip(arguments) {
         let ty = parameter.type_name.as_deref().unwrap_or("type not known");
-        let _ = writeln!(out, "    {},  # {}", quote(argument), escaped(ty));
+        let _ = writeln!(out, "    {},  # {}", quote(argument), Printable(ty));
     }
     out += "]\n\n";
     let buffer = parameters.iter().rev().find(|p| p.kind == ParameterKind::Buffer && !p.read_only);

@@ -1,6 +1,7 @@
 //! Numbers and names for people.
 
 use std::fmt;
+use wavemill_object::printable::is_hidden;
 
 /// A number with commas between groups of three digits.
 pub(crate) struct Grouped(pub u64);
@@ -57,8 +58,17 @@ pub(crate) fn nearest<'a>(
     names: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Vec<&'a str> {
+    /// Characters of names that are compared. Whoever has such a long one has not typed it.
+    const LONGEST: usize = 256;
+    let length = name.chars().take(LONGEST + 1).count();
+    if length > LONGEST {
+        return Vec::new();
+    }
     let limit = 1 + name.len() / 4;
-    let scored = names.into_iter().map(|other| (distance(name, other), other));
+    // Names of other lengths need as many changes at least.
+    let count_of = |other: &str| other.chars().take(length + limit + 1).count();
+    let names = names.into_iter().filter(|other| count_of(other).abs_diff(length) <= limit);
+    let scored = names.map(|other| (distance(name, other), other));
     // Names of one letter have nothing in common with others.
     let mut scored: Vec<(usize, &str)> = scored
         .filter(|(distance, other)| *distance <= limit && 2 * distance <= name.len().max(other.len()))
@@ -94,6 +104,15 @@ pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
+        // What a terminal would obey is written by its number.
+        false if word.contains(is_hidden) => {
+            let one = |c: char| match c {
+                '\'' | '\\' => format!("\\{c}"),
+                c if is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
+                c => c.to_string(),
+            };
+            format!("$'{}'", word.chars().map(one).collect::<String>())
+        }
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }

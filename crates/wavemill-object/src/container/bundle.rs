@@ -1,6 +1,7 @@
 //! Offload bundles and their entries.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use super::compressed::{self, CompressedHeader};
@@ -15,6 +16,9 @@ pub(crate) const PLAIN_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 
 /// Longest entry id that is read; real ones have some dozen bytes.
 const LONGEST_ID: u64 = 4096;
+
+/// What messages call an entry.
+const ENTRY: &str = "offload bundle entry";
 
 /// Bytes of a table row without its id.
 const ROW: u64 = 24;
@@ -84,7 +88,7 @@ pub struct Entry {
 impl Entry {
     /// The entry's part of the decompressed bundle.
     fn slice<'b>(&self, bundle: &'b [u8]) -> Result<&'b [u8]> {
-        bytes::slice(bundle, self.offset, self.size, "offload bundle entry")
+        bytes::slice(bundle, self.offset, self.size, ENTRY)
     }
 }
 
@@ -181,7 +185,7 @@ impl<'a> Bundle<'a> {
                 // Tables are short, but their length is not known beforehand.
                 let mut length = 1 << 14;
                 loop {
-                    let start = compressed::decompress(self.data, header, length, limits)?;
+                    let start = compressed::decompress(self.data, header, 0..length, limits)?;
                     match parse_table(&start, total) {
                         Err(Error::Truncated { .. }) if length < total => length = length.saturating_mul(8),
                         result => return result.map(|(entries, _)| entries),
@@ -192,7 +196,7 @@ impl<'a> Bundle<'a> {
     }
 
     /// The bytes of one entry. A compressed bundle is decompressed up to the
-    /// end of it; to read several entries, [`open`](Self::open) the bundle.
+    /// end of it, of which the entry is kept; to read several entries, [`open`](Self::open) the bundle.
     ///
     /// # Errors
     /// What is wrong with the compressed data, or [`Error::Truncated`].
@@ -205,11 +209,11 @@ impl<'a> Bundle<'a> {
             BundleFormat::CodeObject | BundleFormat::Plain => entry.slice(self.data).map(Cow::Borrowed),
             BundleFormat::Compressed(header) => {
                 let end = entry.offset.saturating_add(entry.size);
-                let mut start = compressed::decompress(self.data, header, end, limits)?;
-                let size = entry.slice(&start)?.len();
-                // The entry is the tail of what was decompressed.
-                start.drain(..start.len() - size);
-                Ok(Cow::Owned(start))
+                if end > header.uncompressed_size {
+                    let (offset, needed, end) = (entry.offset, entry.size, header.uncompressed_size);
+                    return Err(Error::Truncated { what: ENTRY, offset, needed, end });
+                }
+                compressed::decompress(self.data, header, entry.offset..end, limits).map(Cow::Owned)
             }
         }
     }
@@ -228,7 +232,8 @@ impl<'a> Bundle<'a> {
                 (Cow::Borrowed(self.data), self.read_entries(limits)?, None)
             }
             BundleFormat::Compressed(header) => {
-                let contents = compressed::decompress(self.data, header, header.uncompressed_size, limits)?;
+                let whole = 0..header.uncompressed_size;
+                let contents = compressed::decompress(self.data, header, whole, limits)?;
                 let (entries, _) = parse_table(&contents, header.uncompressed_size)?;
                 let matches = header.matches(&contents);
                 (Cow::Owned(contents), entries, Some(matches))
@@ -245,8 +250,8 @@ impl<'a> Bundle<'a> {
             BundleFormat::Plain => parse_table(self.data, self.size())
                 .is_ok_and(|(entries, _)| entries.iter().any(|entry| entry.id.target.is_some())),
             BundleFormat::Compressed(header) => {
-                let any_size = Limits { max_decompressed: u64::MAX, ..Limits::default() };
-                compressed::decompress(self.data, header, PLAIN_MAGIC.len() as u64, &any_size)
+                let any_size = Limits::with_decompressed(u64::MAX);
+                compressed::decompress(self.data, header, 0..PLAIN_MAGIC.len() as u64, &any_size)
                     .is_ok_and(|start| start == PLAIN_MAGIC)
             }
         }
@@ -280,6 +285,9 @@ fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
         return Err(Error::malformed(WHAT, magic, detail));
     }
     let mut entries = Vec::new();
+    // Several targets may share an entry. Entries that overlap otherwise would be read again and again.
+    let mut places = HashSet::new();
+    let mut left = total;
     let mut at = magic + 8;
     let mut end = at;
     for index in 0..count {
@@ -297,6 +305,12 @@ fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
                 String::from_utf8_lossy(id)
             );
             return Err(Error::malformed(WHAT, at, detail));
+        }
+        if size != 0 && places.insert((offset, size)) {
+            left = left.checked_sub(size).ok_or_else(|| {
+                let detail = format!("entry {index} ({}) overlaps others", String::from_utf8_lossy(id));
+                Error::malformed(WHAT, at, detail)
+            })?;
         }
         at += ROW + id_size;
         end = end.max(at).max(offset + size);

@@ -1,7 +1,11 @@
 //! Compressed offload bundles (`CCOB`; Clang Offload Bundler, "Compression and Decompression").
 
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
+use std::ops::Range;
+
+use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::Limits;
 use crate::bytes;
@@ -90,49 +94,100 @@ impl CompressedHeader {
     }
 }
 
-/// Decompresses the first `length` bytes of the contents of the bundle `data`.
+/// Decompresses a part of the contents of the bundle `data`: what comes before it is not kept, and what comes behind it
+/// not decompressed. Memory grows with what there is, whatever the header says.
 pub(super) fn decompress(
     data: &[u8],
     header: &CompressedHeader,
-    length: u64,
+    part: Range<u64>,
     limits: &Limits,
 ) -> Result<Vec<u8>> {
     let size = header.uncompressed_size;
-    if size > limits.max_decompressed {
-        return Err(Error::TooLarge {
-            what: "decompressed offload bundle",
+    let limit = limits.decompressed(data.len() as u64);
+    if size > limit {
+        return Err(Error::OverLimit {
+            what: "the decompressed bundle",
             size,
-            limit: limits.max_decompressed,
+            limit,
+            parameter: "max_decompressed",
         });
     }
     let start = header.size();
     let source = bytes::slice(data, start, (data.len() as u64).saturating_sub(start), WHAT)?;
-    let length = length.min(size);
-    // All of it must be as long as the header says: one byte more shows that it is not.
-    let probe = if length == size { length.saturating_add(1) } else { length };
     let damaged = |detail: String| Error::malformed(WHAT, start, detail);
-    let mut out = Vec::new();
-    let read = match header.method {
-        Compression::Zstd => {
-            // The output grows as it is decoded, so a window that is only claimed costs nothing.
-            let window = limits.max_decompressed;
-            match ruzstd::decoding::StreamingDecoder::new_with_max_window_size(source, window) {
-                Ok(decoder) => decoder.take(probe).read_to_end(&mut out),
-                Err(source) => return Err(damaged(format!("zstd: {source}"))),
-            }
-        }
-        Compression::Zlib => flate2::read::ZlibDecoder::new(source).take(probe).read_to_end(&mut out),
+    let failed =
+        |source: io::Error| damaged(format!("{} data cannot be decompressed: {source}", header.method));
+    let other_size = |relation: &str| {
+        damaged(format!("it decompresses to {relation} bytes than the {size} that its header tells"))
     };
-    if let Err(source) = read {
-        return Err(damaged(format!("{} data cannot be decompressed: {source}", header.method)));
+    let part = part.start.min(size)..part.end.min(size);
+    // All of it must be as long as the header says: one byte more shows that it is not.
+    let whole = part.end == size;
+    let wanted = part.end.saturating_add(whole.into());
+    let mut reader: Box<dyn Read> = match header.method {
+        Compression::Zlib => Box::new(flate2::read::ZlibDecoder::new(source).take(wanted)),
+        Compression::Zstd => {
+            Box::new(Zstd::new(source, wanted).map_err(|source| damaged(format!("zstd: {source}")))?)
+        }
+    };
+    if io::copy(&mut reader.by_ref().take(part.start), &mut io::sink()).map_err(failed)? != part.start {
+        return Err(other_size("fewer"));
     }
+    let length = part.end.saturating_sub(part.start);
+    let mut out = Vec::new();
+    reader.by_ref().take(length).read_to_end(&mut out).map_err(failed)?;
     if out.len() as u64 != length {
-        let relation = if out.len() as u64 > length { "more" } else { "fewer" };
-        return Err(damaged(format!(
-            "it decompresses to {relation} bytes than the {size} that its header tells"
-        )));
+        return Err(other_size("fewer"));
+    }
+    if whole && reader.read(&mut [0]).map_err(failed)? != 0 {
+        return Err(other_size("more"));
     }
     Ok(out)
+}
+
+/// The first bytes of the contents of a zstd frame.
+struct Zstd<'a> {
+    decoder: FrameDecoder,
+    source: &'a [u8],
+    /// Bytes that are still to be decoded.
+    wanted: usize,
+}
+
+impl<'a> Zstd<'a> {
+    /// Reads the frame in `source`: the first `wanted` bytes and some more, or all of them if there are fewer.
+    fn new(mut source: &'a [u8], wanted: u64) -> Result<Self, FrameDecoderError> {
+        let mut decoder = FrameDecoder::new();
+        // The memory of a window is taken as it fills, so one that is only claimed costs nothing.
+        decoder.set_max_window_size(u64::MAX);
+        decoder.init(&mut source)?;
+        Ok(Zstd { decoder, source, wanted: usize::try_from(wanted).unwrap_or(usize::MAX) })
+    }
+
+    /// Decodes some more. The decoder hands nothing out that a later block may refer to, so where no more is wanted there
+    /// must be no later block.
+    fn decode(&mut self) -> Result<(), FrameDecoderError> {
+        /// An empty block that is the last one, and room for a checksum.
+        const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+        /// Bytes to decode before what can be handed out is.
+        const PIECE: usize = 1 << 20;
+        match self.wanted.min(PIECE) {
+            0 => self.decoder.decode_blocks(&END[..], BlockDecodingStrategy::UptoBlocks(1))?,
+            piece => {
+                self.wanted -= piece;
+                self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBytes(piece))?
+            }
+        };
+        Ok(())
+    }
+}
+
+impl Read for Zstd<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+            self.decode().map_err(io::Error::other)?;
+        }
+        self.decoder.read(out)
+    }
 }
 
 #[cfg(test)]

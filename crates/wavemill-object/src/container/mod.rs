@@ -10,6 +10,7 @@ mod compressed;
 mod host;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 pub use bundle::{Bundle, BundleFormat, Entry, EntryId, OffloadKind, OpenBundle};
 pub use compressed::{CompressedHeader, Compression};
@@ -106,18 +107,19 @@ impl<'a> Container<'a> {
     /// whose table cannot be read.
     pub fn select(&self, device: &TargetId, limits: &Limits) -> Result<Vec<Selected>> {
         let mut found = Vec::new();
+        // The targets in the order of the file, each once.
         let mut available = Vec::new();
+        let mut seen = HashSet::new();
         for (at, bundle) in self.bundles.iter().enumerate() {
             let mut best = None;
             for entry in bundle.entries(limits)? {
                 let Some(target) = entry.id.target.as_ref().filter(|_| entry.size != 0) else { continue };
                 let fit = target.fit(device);
-                let name = target.to_string();
+                if seen.insert(target.clone()) {
+                    available.push(target.to_string());
+                }
                 if fit > best.as_ref().and_then(|(fit, _)| *fit) {
                     best = Some((fit, entry));
-                }
-                if !available.contains(&name) {
-                    available.push(name);
                 }
             }
             if let Some((Some(_), entry)) = best {

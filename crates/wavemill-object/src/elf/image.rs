@@ -27,7 +27,17 @@ pub struct Segment<'a> {
     pub executable: bool,
 }
 
-impl Segment<'_> {
+impl<'a> Segment<'a> {
+    /// The one of `segments`, which are sorted and do not overlap, that holds the whole of `address..address + size`.
+    pub(crate) fn holding<'s>(
+        segments: &'s [Segment<'a>],
+        address: u64,
+        size: u64,
+    ) -> Option<&'s Segment<'a>> {
+        let end = segments.partition_point(|segment| segment.address <= address);
+        segments[..end].last().filter(|segment| segment.holds(address, size))
+    }
+
     /// First address behind the segment. The sum has been checked on reading.
     pub fn end(&self) -> u64 {
         self.address + self.size
@@ -54,14 +64,19 @@ impl CodeObject<'_> {
     /// Lays the segments out in memory. Relocations are not applied yet.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the addresses span more than the limit.
+    /// [`Error::OverLimit`] when the addresses span more than the limit.
     pub fn image(&self, limits: &Limits) -> Result<Image> {
         let align = self.segments().iter().map(|segment| segment.align).max().unwrap_or(1).max(1);
         let lowest = self.segments().iter().map(|segment| segment.address).min().unwrap_or(0);
         let end = self.segments().iter().map(Segment::end).max().unwrap_or(0);
         let start = lowest & !(align - 1);
         let size = end - start;
-        let too_large = || Error::TooLarge { what: "memory image", size, limit: limits.max_image };
+        let too_large = || Error::OverLimit {
+            what: "the memory image",
+            size,
+            limit: limits.max_image,
+            parameter: "max_image",
+        };
         if size > limits.max_image {
             return Err(too_large());
         }

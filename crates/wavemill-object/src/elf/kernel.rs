@@ -147,8 +147,7 @@ impl<'a> Finder<'a> {
             KernelDescriptor::from_bytes(bytes)
         };
         let entry_address = symbol.address.wrapping_add_signed(descriptor.entry_offset);
-        let holds_entry = |segment: &&Segment<'_>| segment.holds(entry_address, 4);
-        if !self.segments.iter().find(holds_entry).is_some_and(|segment| segment.executable) {
+        if !Segment::holding(self.segments, entry_address, 4).is_some_and(|segment| segment.executable) {
             return Err(format!(
                 "the code of kernel `{name}` at address {entry_address:#x} is outside of the executable segments"
             ));
@@ -171,7 +170,7 @@ impl<'a> Finder<'a> {
 
 /// The file's bytes of `address..address + size`.
 pub(super) fn read<'a>(segments: &[Segment<'a>], address: u64, size: u64) -> Option<&'a [u8]> {
-    let segment = segments.iter().find(|segment| segment.holds(address, size))?;
+    let segment = Segment::holding(segments, address, size)?;
     let start = usize::try_from(address - segment.address).ok()?;
     segment.contents.get(start..)?.get(..usize::try_from(size).ok()?)
 }

@@ -46,6 +46,26 @@ pub(crate) fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, st
     Ok(String::from_utf8_lossy(bytes))
 }
 
+/// How many bytes of names may still be kept. Names share their ends in string tables, so that a short table could be
+/// many long names.
+#[derive(Debug)]
+pub(crate) struct NameBudget(u64);
+
+impl NameBudget {
+    /// In proportion to the file. Linkers share the ends of few names.
+    pub(crate) fn new(data: &[u8]) -> Self {
+        NameBudget(4 * data.len() as u64)
+    }
+
+    pub(crate) fn spend(&mut self, offset: u64, name: &str) -> Result<()> {
+        let left = self.0.checked_sub(name.len() as u64);
+        self.0 = left.ok_or_else(|| {
+            Error::malformed("names", offset, "they take four times as many bytes as the file; it is damaged")
+        })?;
+        Ok(())
+    }
+}
+
 /// Adds to an error of the ELF reader what was being read and where.
 pub(crate) fn elf_error(what: &'static str, offset: u64) -> impl Fn(object::read::Error) -> Error {
     move |source| Error::malformed(what, offset, source.to_string())

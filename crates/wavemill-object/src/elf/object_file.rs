@@ -1,5 +1,6 @@
 //! Reading a code object.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use object::elf::{PT_LOAD, PT_NOTE, ProgramHeader64, SHT_DYNSYM, SHT_NOTE, SHT_RELA, SHT_SYMTAB};
@@ -11,12 +12,15 @@ use super::note::{self, Note};
 use super::relocation::{Relocation, RelocationKind, RelocationSymbol};
 use super::section::{self, Section};
 use super::symbol::{Symbol, SymbolKind};
-use super::{Header, LE, elf_error};
+use super::{Header, LE, NameBudget, elf_error};
 use crate::error::{Error, Result};
 use crate::metadata::{self, Metadata};
 use crate::name::{Match, Search};
 use crate::sniff::{self, EM_AMDGPU};
 use crate::target::{Feature, Processor, TargetId};
+
+/// Largest alignment of a segment, in bytes. Linkers align to pages, of 4 KiB if nobody says otherwise.
+const LARGEST_ALIGNMENT: u64 = 1 << 30;
 
 /// Most metadata that is read, in bytes: a kernel takes about one kilobyte.
 const LARGEST_METADATA: usize = 64 << 20;
@@ -122,9 +126,15 @@ impl<'a> CodeObject<'a> {
             sections.symbols(LE, data, SHT_DYNSYM).map_err(elf_error("dynamic symbols", sections_at))?;
         let full = sections.symbols(LE, data, SHT_SYMTAB).map_err(elf_error("symbol table", sections_at))?;
         let table = if full.is_empty() { &dynamic } else { &full };
-        let mut symbols =
-            table.iter().skip(1).map(|entry| Symbol::from_entry(entry, table)).collect::<Result<Vec<_>>>()?;
-        symbols.retain(|symbol| !symbol.name.is_empty());
+        let mut names = NameBudget::new(data);
+        let mut symbols = Vec::with_capacity(table.len().saturating_sub(1));
+        for entry in table.iter().skip(1) {
+            let symbol = Symbol::from_entry(entry, table)?;
+            if !symbol.name.is_empty() {
+                names.spend(sections_at, &symbol.name)?;
+                symbols.push(symbol);
+            }
+        }
         let relocations = read_relocations(data, &sections, &dynamic)?;
         let no_metadata = Metadata::default();
         let described = metadata.as_ref().unwrap_or(&no_metadata);
@@ -328,6 +338,11 @@ fn read_segments<'a>(
         if !align.is_power_of_two() {
             return Err(malformed(format!("an alignment of {align} bytes is not a power of two")));
         }
+        if align > LARGEST_ALIGNMENT {
+            return Err(malformed(format!(
+                "an alignment of {align} bytes is more than {LARGEST_ALIGNMENT} bytes, the largest page; the file is damaged"
+            )));
+        }
         let flags = header.p_flags(LE).0;
         segments.push(Segment {
             address,
@@ -456,6 +471,7 @@ fn read_relocations<'a>(
     const OTHER_TABLES: [u32; 3] = [9, 19, 0x6fff_ff00];
     let mut out = Vec::new();
     let mut budget = Budget::new("relocations", data);
+    let mut names = NameBudget::new(data);
     for section in sections.iter().filter(|section| section.sh_flags(LE).0 & SHF_ALLOC != 0) {
         let kind = section.sh_type(LE);
         let at = section.sh_offset(LE);
@@ -482,6 +498,9 @@ fn read_relocations<'a>(
                     let entry = dynamic.symbol(object::SymbolIndex(index as usize));
                     let entry = entry.map_err(elf_error("relocation symbol", at))?;
                     let symbol = Symbol::from_entry(entry, dynamic)?;
+                    if let Cow::Owned(name) = &symbol.name {
+                        names.spend(at, name)?;
+                    }
                     Some(RelocationSymbol {
                         name: symbol.name,
                         address: symbol.address,

@@ -1,5 +1,6 @@
 //! What a code object says about its kernels and their arguments.
 
+mod allowance;
 mod legacy;
 mod model;
 mod msgpack;
@@ -18,7 +19,7 @@ use crate::error::Result;
 
 /// Reads the MessagePack of code object v3 and later, found at `offset`.
 pub(crate) fn from_msgpack(data: &[u8], offset: u64) -> Result<Metadata> {
-    Metadata::from_value(msgpack::parse(data, offset)?, offset)
+    Metadata::decode(data, offset)
 }
 
 /// Reads the YAML of code object v2, found at `offset`.
@@ -31,7 +32,7 @@ pub(crate) fn from_yaml(data: &[u8], offset: u64) -> Result<Metadata> {
     let document = yaml::parse(&text, scalar::legacy)
         .map_err(|error| crate::Error::malformed("YAML metadata", offset, error.to_string()))?;
     let value = document.map_or(Value::Nil, yaml::Node::into_value);
-    Metadata::from_value(legacy::modernise(value), offset)
+    Metadata::from_value(legacy::modernise(value), offset, text.len())
 }
 
 /// Turns the YAML between `.amdgpu_metadata` and `.end_amdgpu_metadata` into the MessagePack of code object v3 and later,

@@ -4,8 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::allowance::Allowance;
+use super::msgpack::Decoder;
 use super::value::{Reader, Value};
-use crate::error::Result;
+use super::yaml;
+use crate::error::{Error, Result};
 
 /// Declares an enumeration that is spelled out in metadata, and keeps spellings it does not know.
 macro_rules! spelled {
@@ -153,6 +156,12 @@ spelled! {
     }
 }
 
+/// The key of the list of kernels.
+const KERNELS: &str = "amdhsa.kernels";
+
+/// What messages call the outermost map.
+const TOP: &str = "the top level";
+
 /// Entries of a map that have no meaning here, in the order of the file.
 type Extra = Vec<(String, Value)>;
 
@@ -269,9 +278,52 @@ impl Argument {
 }
 
 impl Metadata {
-    /// Gives a meaning to a tree with the keys of code object v3.
-    pub(super) fn from_value(value: Value, offset: u64) -> Result<Self> {
-        let mut map = Reader::new(value, "the top level", offset)?;
+    /// Gives a meaning to a tree with the keys of code object v3, which was read of a text of `size` bytes.
+    pub(super) fn from_value(value: Value, offset: u64, size: usize) -> Result<Self> {
+        let mut allowance = Allowance::new(size, yaml::FACTOR / 2);
+        let mut map = Reader::new(value, TOP, offset)?;
+        let kernels = map.list(KERNELS)?.unwrap_or_default();
+        let kernels = kernels
+            .into_iter()
+            .enumerate()
+            .map(|(at, item)| {
+                let kernel = KernelMetadata::from_value(item, at, offset)?;
+                let spent = kernel.spend(&mut allowance);
+                spent.map_err(|detail| Error::malformed("metadata", offset, detail))?;
+                Ok(Arc::new(kernel))
+            })
+            .collect::<Result<_>>()?;
+        Metadata::of(map, kernels)
+    }
+
+    /// Reads MessagePack: of the tree, no more than one kernel is in memory at a time.
+    pub(super) fn decode(data: &[u8], offset: u64) -> Result<Self> {
+        let mut decoder = Decoder::new(data, offset);
+        let Some(length) = decoder.map()? else {
+            let other = decoder.value(0)?;
+            return Err(Reader::new(other, TOP, offset).err().unwrap_or_else(|| decoder.error("no map")));
+        };
+        let mut kernels = None;
+        let mut others = Vec::new();
+        for _ in 0..length {
+            decoder.spend::<(String, Value)>(1)?;
+            let key = decoder.key(1)?;
+            let list = if key == KERNELS && kernels.is_none() { decoder.list()? } else { None };
+            match list {
+                Some(count) => kernels = Some(KernelMetadata::decode_all(&mut decoder, count)?),
+                None => others.push((key, decoder.value(1)?)),
+            }
+        }
+        decoder.end()?;
+        let mut map = Reader::new(Value::Map(others), TOP, offset)?;
+        if kernels.is_none() {
+            // Something else than a list.
+            map.list(KERNELS)?;
+        }
+        Metadata::of(map, kernels.unwrap_or_default())
+    }
+
+    fn of(mut map: Reader, kernels: Vec<Arc<KernelMetadata>>) -> Result<Self> {
         let version = map.numbers("amdhsa.version")?;
         let target = map.text("amdhsa.target")?;
         let printf = map.list("amdhsa.printf")?.unwrap_or_default();
@@ -279,20 +331,39 @@ impl Metadata {
             .into_iter()
             .map(|item| match item {
                 Value::Text(text) => Ok(text),
-                other => Err(map.error(format_args!("`amdhsa.printf` should be texts, but has {other}"))),
+                other => {
+                    Err(map.error(format_args!("`amdhsa.printf` should be texts, but has {}", other.kind())))
+                }
             })
-            .collect::<Result<_>>()?;
-        let kernels = map.list("amdhsa.kernels")?.unwrap_or_default();
-        let kernels = kernels
-            .into_iter()
-            .enumerate()
-            .map(|(at, item)| KernelMetadata::from_value(item, at, offset).map(Arc::new))
             .collect::<Result<_>>()?;
         Ok(Metadata { version, target, printf, kernels, extra: map.rest() })
     }
 }
 
 impl KernelMetadata {
+    /// Reads the `count` kernels of a list. What they were read from is gone when they have been read.
+    fn decode_all(decoder: &mut Decoder<'_>, count: usize) -> Result<Vec<Arc<Self>>> {
+        let mut kernels = Vec::new();
+        for at in 0..count {
+            let left = decoder.allowance.left();
+            let value = decoder.value(2)?;
+            let kernel = KernelMetadata::from_value(value, at, decoder.offset())?;
+            // Entries without a meaning are kept.
+            if kernel.extra.is_empty() && kernel.args.iter().all(|arg| arg.extra.is_empty()) {
+                decoder.allowance.give_back(left);
+            }
+            kernel.spend(&mut decoder.allowance).map_err(|detail| decoder.error(detail))?;
+            kernels.push(Arc::new(kernel));
+        }
+        Ok(kernels)
+    }
+
+    /// Takes the memory of the kernel and its arguments.
+    fn spend(&self, allowance: &mut Allowance) -> Result<(), String> {
+        allowance.spend::<Self>(1)?;
+        allowance.spend::<Argument>(self.args.len())
+    }
+
     fn from_value(value: Value, at: usize, offset: u64) -> Result<Self> {
         let mut map = Reader::new(value, format!("kernel {at}"), offset)?;
         let name = map.text(".name")?.ok_or_else(|| map.missing(".name"))?;

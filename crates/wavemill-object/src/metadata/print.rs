@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::scalar;
 use super::value::Value;
+use crate::printable::is_hidden;
 
 /// Values of a map stand in this column, counted from that of the keys.
 const COLUMN: usize = 17;
@@ -121,11 +122,12 @@ fn escaped(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             '\0' => out.push_str("\\0"),
-            '\u{feff}' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c if c.is_control() => {
-                let _ = write!(out, "\\x{:02X}", u32::from(c));
+            c if is_hidden(c) => {
+                let _ = match u32::from(c) {
+                    code @ ..0x100 => write!(out, "\\x{code:02X}"),
+                    code @ ..0x1_0000 => write!(out, "\\u{code:04X}"),
+                    code => write!(out, "\\U{code:08X}"),
+                };
             }
             c => out.push(c),
         }

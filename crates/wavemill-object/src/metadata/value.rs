@@ -30,7 +30,7 @@ pub enum Value {
 
 impl Value {
     /// What kind of node this is, for messages.
-    fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nothing",
             Value::Bool(_) => "a boolean",

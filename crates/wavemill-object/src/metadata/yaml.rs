@@ -2,6 +2,7 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
+use super::allowance::Allowance;
 use super::value::{MAX_DEPTH, Value};
 use super::yaml_mistakes;
 
@@ -91,11 +92,17 @@ struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     typing: Typing,
     last: Mark,
+    allowance: Allowance,
 }
+
+/// Times its own size that a text may take in memory. That of compilers takes 5 to 10 times its size.
+pub(super) const FACTOR: usize = 24;
 
 /// Reads the first document of a text; `None` if it has none.
 pub(super) fn parse(text: &str, typing: Typing) -> Result<Option<Node>, MetadataError> {
-    let mut reader = Reader { text, parser: Parser::new_from_str(text), typing, last: Mark::START };
+    let allowance = Allowance::new(text.len(), FACTOR);
+    let parser = Parser::new_from_str(text);
+    let mut reader = Reader { text, parser, typing, last: Mark::START, allowance };
     loop {
         match reader.next()? {
             Some((Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, ..)) => {}
@@ -144,10 +151,12 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return Err(mark.error(format!("nested more than {MAX_DEPTH} levels deep")));
         }
+        self.allowance.spend::<Node>(1).map_err(|detail| mark.error(detail))?;
         let tree = match event {
             Event::Scalar(text, style, _, tag) => {
                 let quoted = style != ScalarStyle::Plain;
                 let tag = tag.as_deref().map(spelled);
+                self.allowance.spend_text(text.len()).map_err(|detail| mark.error(detail))?;
                 let scalar = Scalar { text: &text, quoted, absent: absent && !quoted, tag: tag.as_deref() };
                 match (self.typing)(&scalar).map_err(|detail| mark.error(detail))? {
                     Value::List(_) => Tree::List(Vec::new()),
@@ -162,6 +171,7 @@ impl<'a> Reader<'a> {
                         (event, mark, absent) => items.push(self.node(event, mark, absent, depth + 1)?),
                     }
                 }
+                items.shrink_to_fit();
                 Tree::List(items)
             }
             Event::MappingStart(..) => {
@@ -173,12 +183,20 @@ impl<'a> Reader<'a> {
                         (Event::Scalar(text, ..), mark, _) => (text.into_owned(), mark),
                         (_, mark, _) => return Err(mark.error("a key should be text")),
                     };
+                    // The map has it, and the set of keys that were there.
+                    for _ in 0..2 {
+                        let spent = self.allowance.spend::<String>(1);
+                        let spent = spent.and_then(|()| self.allowance.spend_text(key.len()));
+                        spent.map_err(|detail| key_mark.error(detail))?;
+                    }
                     if !keys.insert(key.clone()) {
                         return Err(key_mark.error(format!("the key `{key}` is there twice")));
                     }
                     let (event, mark, absent) = self.inner()?;
                     entries.push((key, self.node(event, mark, absent, depth + 1)?));
                 }
+                // Room for four would be most of what a map with one entry takes.
+                entries.shrink_to_fit();
                 Tree::Map(entries)
             }
             Event::Alias(_) => return Err(mark.error(yaml_mistakes::ANCHOR)),

@@ -8,8 +8,17 @@ use super::plain;
 /// Least similarity of a name that is proposed, of 1.
 const SIMILAR: f64 = 0.6;
 
+/// Bytes of names that are compared.
+const LONGEST: usize = 1024;
+
 /// How similar two names are, 1 if they are the same but for case.
 fn similarity(a: &str, b: &str) -> f64 {
+    // Characters that differ in number differ. Whoever has a name of kilobytes has not typed it, and comparing takes the
+    // time of both lengths.
+    let [shorter, longer] = [a.len().min(b.len()), a.len().max(b.len())];
+    if longer > LONGEST || (shorter as f64) < SIMILAR / 4.0 * longer as f64 {
+        return 0.0;
+    }
     strsim::normalized_levenshtein(&a.to_lowercase(), &b.to_lowercase())
 }
 

@@ -5,9 +5,11 @@
 
 mod text;
 
+use std::collections::HashMap;
+
 use crate::container::{Bundle, BundleFormat, Container, ContainerKind, Entry, OpenBundle};
 use crate::debug::DebugInfo;
-use crate::elf::{CodeObject, Kernel, Symbol, SymbolPlace};
+use crate::elf::{CodeObject, Kernel, Segment, Symbol, SymbolPlace};
 use crate::error::{Error, Result};
 use crate::metadata::Argument;
 use crate::name::Wanted;
@@ -54,6 +56,8 @@ pub struct BundleReport {
     pub entries: Vec<EntryReport>,
     /// Why the entries could not be read.
     pub error: Option<String>,
+    /// The field of [`Limits`] to raise, and the size that it needs, if that is why.
+    pub over_limit: Option<(&'static str, u64)>,
 }
 
 /// An entry of a bundle.
@@ -64,8 +68,13 @@ pub struct EntryReport {
     pub id: String,
     /// Bytes.
     pub size: u64,
-    /// The code object, unless the entry holds none or was filtered out.
+    /// Rows of the bundle's table that are this one again: id and place are the same. No compiler writes such rows.
+    pub repeated: usize,
+    /// The code object, unless the entry holds none, was filtered out, or shares its place with an earlier entry.
     pub object: Option<ObjectReport>,
+    /// The earlier entry whose place in the bundle it shares, and so its code: its number, counted from 0. Several targets may
+    /// have the same code.
+    pub same_as: Option<usize>,
     /// Why the code object could not be read.
     pub error: Option<String>,
 }
@@ -251,10 +260,7 @@ impl BundleReport {
         };
         let opened = bundle.open(limits);
         let (entries, error) = match &opened {
-            Ok(open) => {
-                let report = |entry| EntryReport::new(open, entry, filter);
-                (open.entries().iter().map(report).collect(), None)
-            }
+            Ok(open) => (EntryReport::all(open, filter), None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         BundleReport {
@@ -266,11 +272,41 @@ impl BundleReport {
             checksum_matches: opened.as_ref().ok().and_then(OpenBundle::checksum_matches),
             entries,
             error,
+            over_limit: opened.as_ref().err().and_then(Error::over_limit),
         }
     }
 }
 
 impl EntryReport {
+    /// Reports the entries of a bundle, each code object once, however many entries share it.
+    fn all(bundle: &OpenBundle<'_>, filter: &Filter) -> Vec<Self> {
+        let mut reports: Vec<Self> = Vec::new();
+        let mut rows: HashMap<(&str, u64, u64), usize> = HashMap::new();
+        let mut places: HashMap<(u64, u64), usize> = HashMap::new();
+        for entry in bundle.entries() {
+            let row = rows.entry((&entry.id.text, entry.offset, entry.size)).or_insert(reports.len());
+            if let Some(report) = reports.get_mut(*row) {
+                report.repeated += 1;
+                continue;
+            }
+            let place = (entry.offset, entry.size);
+            let report = match places.get(&place) {
+                Some(&first) => EntryReport::without_code(entry, Some(first)),
+                None => EntryReport::new(bundle, entry, filter),
+            };
+            if report.object.is_some() || report.error.is_some() {
+                places.insert(place, reports.len());
+            }
+            reports.push(report);
+        }
+        reports
+    }
+
+    fn without_code(entry: &Entry, same_as: Option<usize>) -> Self {
+        let id = entry.id.text.clone();
+        EntryReport { id, size: entry.size, repeated: 0, object: None, same_as, error: None }
+    }
+
     fn new(bundle: &OpenBundle<'_>, entry: &Entry, filter: &Filter) -> Self {
         let wanted =
             |target: &TargetId| filter.target.as_ref().is_none_or(|device| target.fit(device).is_some());
@@ -284,7 +320,7 @@ impl EntryReport {
             Some(Ok(object)) => (Some(object), None),
             Some(Err(error)) => (None, Some(error.to_string())),
         };
-        EntryReport { id: entry.id.text.clone(), size: entry.size, object, error }
+        EntryReport { object, error, ..EntryReport::without_code(entry, None) }
     }
 }
 
@@ -424,7 +460,7 @@ impl ArgumentReport {
 
 impl GlobalReport {
     fn new(object: &CodeObject<'_>, symbol: &Symbol<'_>) -> Self {
-        let segment = object.segments().iter().find(|segment| segment.holds(symbol.address, symbol.size));
+        let segment = Segment::holding(object.segments(), symbol.address, symbol.size);
         let place = match (symbol.place, segment) {
             (SymbolPlace::LocalMemory, _) => "local memory",
             (SymbolPlace::Undefined, _) => "defined elsewhere",

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use crate::printable::Printable;
+
 use super::{
     ArgumentReport, BundleReport, EntryReport, FileReport, GlobalReport, KernelReport, ObjectReport,
 };
@@ -27,22 +29,17 @@ impl Display for Known {
     }
 }
 
-/// Text from the file, without characters that would control a terminal.
-struct Clean<'a>(&'a str);
+/// Most columns that a column of a table is made wide. Longer texts stand over; the others do not grow with them.
+const WIDEST: usize = 64;
 
-impl Display for Clean<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if !self.0.contains(char::is_control) {
-            return f.pad(self.0);
-        }
-        let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-        f.pad(&self.0.chars().map(escape).collect::<String>())
-    }
+/// The width of a column with these texts.
+fn column<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0).min(WIDEST)
 }
 
 impl Display for FileReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.description)?;
+        writeln!(f, "{}", Printable(&self.description))?;
         for bundle in &self.bundles {
             write!(f, "{bundle}")?;
         }
@@ -58,12 +55,19 @@ impl Display for BundleReport {
                 write!(f, ", {size} bytes decompressed ({compression})")?;
             }
             if let Some(section) = &self.section {
-                write!(f, ", section {}", Clean(section))?;
+                write!(f, ", section {}", Printable(section))?;
             }
             writeln!(f)?;
-            let width = self.entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+            let width = column(self.entries.iter().map(|entry| entry.id.as_str()));
             for entry in &self.entries {
-                writeln!(f, "  {:width$}  {:>8} bytes", Clean(&entry.id), entry.size)?;
+                write!(f, "  {:width$}  {:>8} bytes", Printable(&entry.id), entry.size)?;
+                if let Some(first) = entry.same_as {
+                    write!(f, ", the code of entry {}", first + 1)?;
+                }
+                if entry.repeated != 0 {
+                    write!(f, ", {} times in the table", entry.repeated + 1)?;
+                }
+                writeln!(f)?;
             }
         } else if self.offset != 0 {
             writeln!(f, "\ncode object at offset {:#x}, {} bytes", self.offset, self.size)?;
@@ -72,7 +76,7 @@ impl Display for BundleReport {
             writeln!(f, "  problem: the contents do not match the checksum; the file may be damaged")?;
         }
         if let Some(error) = &self.error {
-            writeln!(f, "  error: {}", Clean(error))?;
+            writeln!(f, "  error: {}", Printable(error))?;
         }
         self.entries.iter().try_for_each(|entry| entry.fmt(f))
     }
@@ -81,7 +85,7 @@ impl Display for BundleReport {
 impl Display for EntryReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(error) = &self.error {
-            writeln!(f, "\n{}: error: {}", Clean(&self.id), Clean(error))?;
+            writeln!(f, "\n{}: error: {}", Printable(&self.id), Printable(error))?;
         }
         match &self.object {
             Some(object) => object.fmt(f),
@@ -97,7 +101,7 @@ impl Display for ObjectReport {
             write!(f, ", version {version} of the generic processor")?;
         }
         if let Some(spelled) = &self.metadata_target {
-            write!(f, ", target {}", Clean(spelled))?;
+            write!(f, ", target {}", Printable(spelled))?;
         }
         writeln!(f)?;
         writeln!(
@@ -109,7 +113,7 @@ impl Display for ObjectReport {
             Count(self.relocation_count, "relocation"),
         )?;
         for problem in &self.problems {
-            writeln!(f, "  problem: {}", Clean(problem))?;
+            writeln!(f, "  problem: {}", Printable(problem))?;
         }
         for kernel in &self.kernels {
             write!(f, "{kernel}")?;
@@ -124,7 +128,7 @@ impl Display for ObjectReport {
             writeln!(f, "\n  printf formats")?;
         }
         for format in &self.printf {
-            writeln!(f, "    {}", Clean(format))?;
+            writeln!(f, "    {}", Printable(format))?;
         }
         Ok(())
     }
@@ -132,12 +136,12 @@ impl Display for ObjectReport {
 
 impl Display for KernelReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n  kernel {}", Clean(self.demangled.as_deref().unwrap_or(&self.name)))?;
+        writeln!(f, "\n  kernel {}", Printable(self.demangled.as_deref().unwrap_or(&self.name)))?;
         if self.demangled.is_some() {
-            writeln!(f, "    symbol     {}", Clean(&self.name))?;
+            writeln!(f, "    symbol     {}", Printable(&self.name))?;
         }
         if let Some(language) = &self.language {
-            writeln!(f, "    language   {}", Clean(language))?;
+            writeln!(f, "    language   {}", Printable(language))?;
         }
         write!(f, "    code       ")?;
         if let Some(size) = self.code_size {
@@ -202,17 +206,13 @@ impl KernelReport {
             return writeln!(f, ", not described");
         }
         writeln!(f)?;
-        let widest = |text: fn(&ArgumentReport) -> Option<&String>, heading: usize| {
-            let widths = self.arguments.iter().filter_map(text).map(String::len);
-            widths.max().map_or(0, |width| width.max(heading))
-        };
-        let kinds = self.arguments.iter().map(|arg| arg.kind.len()).max().unwrap_or(0);
-        let types = widest(|arg| arg.type_name.as_ref(), 1);
-        let names = widest(|arg| arg.name.as_ref(), 1);
+        let kinds = column(self.arguments.iter().map(|arg| arg.kind.as_str()));
+        let types = column(self.arguments.iter().filter_map(|arg| arg.type_name.as_deref()));
+        let names = column(self.arguments.iter().filter_map(|arg| arg.name.as_deref()));
         for arg in &self.arguments {
-            let kind = Clean(&arg.kind);
-            let type_name = Clean(arg.type_name.as_deref().unwrap_or("?"));
-            let name = Clean(arg.name.as_deref().unwrap_or("?"));
+            let kind = Printable(&arg.kind);
+            let type_name = Printable(arg.type_name.as_deref().unwrap_or("?"));
+            let name = Printable(arg.name.as_deref().unwrap_or("?"));
             let mut line = format!("      {:>6} {:>4}  {kind:kinds$}", arg.offset, arg.size);
             if types != 0 {
                 line += &format!("  {type_name:types$}");
@@ -221,14 +221,14 @@ impl KernelReport {
                 line += &format!("  {name:names$}");
             }
             let qualifiers = arg.qualifiers.join(" ");
-            writeln!(f, "{}", format!("{line}  {}", Clean(&qualifiers)).trim_end())?;
+            writeln!(f, "{}", format!("{line}  {}", Printable(&qualifiers)).trim_end())?;
         }
         let mut hidden = self.hidden_arguments.iter().filter(|arg| arg.kind != "hidden_none");
         if let Some(first) = hidden.next() {
             let name = |arg: &ArgumentReport| arg.kind.trim_start_matches("hidden_").to_owned();
-            write!(f, "      hidden: {} at {}", Clean(&name(first)), first.offset)?;
+            write!(f, "      hidden: {} at {}", Printable(&name(first)), first.offset)?;
             for arg in hidden {
-                write!(f, ", {} {}", Clean(&name(arg)), arg.offset)?;
+                write!(f, ", {} {}", Printable(&name(arg)), arg.offset)?;
             }
             writeln!(f)?;
         }
@@ -241,7 +241,7 @@ impl Display for GlobalReport {
         write!(
             f,
             "    {}  {} bytes, {}",
-            Clean(self.demangled.as_deref().unwrap_or(&self.name)),
+            Printable(self.demangled.as_deref().unwrap_or(&self.name)),
             self.size,
             self.place
         )?;

@@ -8,7 +8,7 @@ use object::elf::{self, SHN_LORESERVE};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, SymbolTable};
 
 use crate::elf::{
-    Binding, CodeObjectVersion, Header, LE, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON,
+    Binding, CodeObjectVersion, Header, LE, NameBudget, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON,
     STT_AMDGPU_HSA_KERNEL, elf_error, name, version_and_target,
 };
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ pub fn unlink(data: &[u8]) -> Result<Unlinked> {
         legacy_kernels: Vec::new(),
         left_out: Vec::new(),
     };
-    let budget = Budget { bytes: data.len() as u64, names: data.len().saturating_mul(4) as u64 };
+    let budget = Budget { bytes: data.len() as u64 };
     let mut reader = Reader { data, at, table, unlinked, places: Vec::new(), symbols: Vec::new(), budget };
     reader.sections()?;
     reader.all_symbols()?;
@@ -131,8 +131,6 @@ struct Reader<'a> {
 struct Budget {
     /// Bytes of sections and tables.
     bytes: u64,
-    /// Bytes of names, which may end alike and share their ends.
-    names: u64,
 }
 
 impl Budget {
@@ -140,14 +138,6 @@ impl Budget {
         self.bytes = self.bytes.checked_sub(size).ok_or_else(|| {
             Error::malformed(what, offset, "there are more of them than the file has bytes")
         })?;
-        Ok(())
-    }
-
-    fn spend_name(&mut self, offset: u64, name: &str) -> Result<()> {
-        self.names = self
-            .names
-            .checked_sub(name.len() as u64)
-            .ok_or_else(|| Error::malformed("names", offset, "they take more bytes than the file has"))?;
         Ok(())
     }
 }
@@ -234,10 +224,10 @@ impl<'a> Reader<'a> {
         let full = self.symbol_table(elf::SHT_SYMTAB)?;
         let table = if full.is_empty() { self.symbol_table(elf::SHT_DYNSYM)? } else { full };
         let mut found = Vec::with_capacity(table.len());
-        let mut names = Budget { bytes: 0, names: self.budget.names };
+        let mut names = NameBudget::new(self.data);
         for entry in table.iter() {
             let name = name(table.symbol_name(LE, entry).unwrap_or_default(), "name of a symbol")?;
-            names.spend_name(self.at, &name)?;
+            names.spend(self.at, &name)?;
             let index = entry.st_shndx.get(LE).0;
             let value = entry.st_value.get(LE);
             let definition = match index {

@@ -6,7 +6,8 @@ use wavemill_engine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Ne
 use wavemill_ir::FaultKind;
 
 use super::FaultReport;
-use super::text::{Count, OnOneLine};
+use super::text::Count;
+use wavemill_object::printable::Printable;
 
 /// An access to memory that was refused.
 struct Refused<'a> {
@@ -38,7 +39,7 @@ impl FaultReport {
                     write!(
                         f,
                         "illegal instruction behind the end of `{}`: `s_endpgm` missing?",
-                        OnOneLine(&name)
+                        Printable(&name)
                     )
                 }
                 None => f.write_str("illegal instruction"),

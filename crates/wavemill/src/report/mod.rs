@@ -8,7 +8,6 @@ mod wave;
 pub(crate) use segments::{ARGUMENTS, Segment};
 pub use segments::{ArgumentSegment, StackOverflow};
 pub use text::FullReport;
-pub(crate) use text::OnOneLine;
 
 use std::fmt;
 use std::ops::Range;

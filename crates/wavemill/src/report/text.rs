@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use wavemill_engine::{FaultCause, FaultSpace, Neighbour};
 use wavemill_ir::Row;
+use wavemill_object::printable::Printable;
 
 use super::wave::Wave;
 use super::{FaultReport, SourceLocation};
@@ -75,18 +76,6 @@ impl fmt::Display for Distance {
     }
 }
 
-/// A name out of a file, which must not break the layout: control characters are escaped.
-pub(crate) struct OnOneLine<'a>(pub &'a str);
-
-impl fmt::Display for OnOneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c.is_control() {
-            true => write!(f, "{}", c.escape_default()),
-            false => f.write_char(c),
-        })
-    }
-}
-
 /// The report in at most ten lines; [`FaultReport::full`] says the rest.
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,10 +105,10 @@ impl FaultReport {
     /// What all reports have in front of the code.
     fn rows(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         writeln!(f, "{}", Headline(self))?;
-        write!(f, "  kernel       {}", OnOneLine(&self.kernel))?;
+        write!(f, "  kernel       {}", Printable(&self.kernel))?;
         if let Some((name, offset)) = &self.function {
             if *name != self.kernel {
-                write!(f, ", in {}", OnOneLine(&wavemill_object::readable(name)))?;
+                write!(f, ", in {}", Printable(&wavemill_object::readable(name)))?;
             }
             write!(f, " + {offset:#x}")?;
         }
@@ -158,15 +147,15 @@ impl FaultReport {
         if self.source.is_none() && self.inlined.is_empty() {
             return Ok(());
         }
-        write!(f, "  source       {}", OnOneLine(&place(&self.source)))?;
+        write!(f, "  source       {}", Printable(&place(&self.source)))?;
         let calls = if length == Length::Short { CALLS } else { usize::MAX };
         let mut text = self.source_text.as_deref();
         for call in self.inlined.iter().take(calls) {
             let name = wavemill_object::readable(&call.function);
             let name = if name.is_empty() { "?" } else { &name };
-            write!(f, ", in {}", OnOneLine(name))?;
+            write!(f, ", in {}", Printable(name))?;
             source_text(f, text.take())?;
-            write!(f, "\n    inlined at {}", OnOneLine(&place(&call.at)))?;
+            write!(f, "\n    inlined at {}", Printable(&place(&call.at)))?;
         }
         if let more @ 1.. = self.inlined.len().saturating_sub(calls) {
             write!(f, ", in {}", Count(more as u64, "more inlined call"))?;
@@ -234,7 +223,7 @@ impl FaultReport {
                 "  {title:12} {:#x}..{:#x} `{}`, {}{freed}, {}",
                 one.start,
                 one.end(),
-                OnOneLine(&one.name),
+                Printable(&one.name),
                 bytes(one.size),
                 relation(one)
             )?;
@@ -249,8 +238,8 @@ impl FaultReport {
         match segment.explicit.as_deref() {
             None => f.write_str(" (the code object does not describe the arguments)")?,
             Some([]) => f.write_str(", no argument")?,
-            Some([only]) => write!(f, ", `{}` is the only argument", OnOneLine(only))?,
-            Some([.., last]) => write!(f, ", `{}` is the last argument", OnOneLine(last))?,
+            Some([only]) => write!(f, ", `{}` is the only argument", Printable(only))?,
+            Some([.., last]) => write!(f, ", `{}` is the last argument", Printable(last))?,
         }
         match segment.hidden {
             0 if segment.explicit.is_some() => f.write_str(", no hidden ones")?,
@@ -332,5 +321,5 @@ impl fmt::Display for Headline<'_> {
 
 /// The text of a source line on a line of its own, below the position.
 fn source_text(f: &mut dyn fmt::Write, text: Option<&str>) -> fmt::Result {
-    text.map_or(Ok(()), |text| write!(f, "\n{:15}  {}", "", OnOneLine(text)))
+    text.map_or(Ok(()), |text| write!(f, "\n{:15}  {}", "", Printable(text)))
 }

@@ -3,19 +3,21 @@
 mod json;
 mod text;
 
+use crate::input::Shown as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use wavemill_object::printable::Printable;
 
 use wavemill::{Kernel, TraceStep, Tracer};
 use wavemill_object::name::{Match, Search, near_names};
 
 pub(in crate::run) use text::access_name;
 
-use crate::failure::{Failure, escaped};
+use crate::failure::Failure;
 use crate::files;
 use crate::message;
 use crate::names;
@@ -100,7 +102,7 @@ impl PcRange {
             true => Ok(range),
             false => Err(Failure::usage(format!(
                 "--trace-pc: no instruction of the code of `{}` begins in `{}`, {:#x}..{:#x}",
-                escaped(kernel.name()),
+                Printable(kernel.name()),
                 self.text,
                 range.start,
                 range.end
@@ -224,7 +226,7 @@ impl<'a> Writer<'a> {
                 let (mut file, result) = file.into_inner().unwrap_or_else(PoisonError::into_inner);
                 result
                     .and_then(|()| file.flush())
-                    .map_err(|error| Failure::output(&format!("`{}`", path.display()), &error))
+                    .map_err(|error| Failure::output(&format!("`{}`", path.shown()), &error))
             }
             (Sink::Stderr(result), _) => {
                 let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);

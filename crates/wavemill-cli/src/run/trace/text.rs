@@ -1,13 +1,12 @@
 //! A line of a trace as text.
 
 use std::fmt::Write as _;
+use wavemill_object::printable::Printable;
 
 use wavemill::ir::Uni;
 use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
-
-use crate::failure::escaped;
 
 /// Column at which the changes begin.
 const CHANGES: usize = 88;
@@ -66,7 +65,7 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
     let mut line = format!("({x},{y},{z}) wave {}  ", step.wave);
     // Writing to a string does not fail.
     let _ = match step.function {
-        Some((name, offset)) => write!(line, "{}+{offset:#06x}  {}", escaped(&short(name)), step.text),
+        Some((name, offset)) => write!(line, "{}+{offset:#06x}  {}", Printable(&short(name)), step.text),
         None => write!(line, "{:#014x}  {}", step.pc, step.text),
     };
     let mut behind = registers(&scalars(step), &step.changes);

@@ -1,0 +1,455 @@
+//! Memory and text grow in proportion to the file, whatever it declares.
+//!
+//! Each file here takes some dozen to some thousand times its size where sizes, counts and places that it declares are
+//! believed. What is allowed is far from that and from what is needed.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Write;
+
+use wavemill_object::report::{FileReport, Filter};
+use wavemill_object::{CodeObject, Container, Limits, unlink};
+
+use crate::support::fixture;
+
+/// Times the size of the file that reading and reporting it may take in memory.
+const MOST: usize = 40;
+/// And so much more, in bytes.
+const BASE: usize = 4 << 20;
+
+/// The system's allocator, which counts what each thread has.
+struct Counting;
+
+thread_local! {
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(change: isize) {
+    // While a thread ends, nobody asks any more.
+    let _ = NOW.try_with(|now| {
+        now.set(now.get() + change);
+        PEAK.try_with(|peak| peak.set(peak.get().max(now.get())))
+    });
+}
+
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most memory that `work` had at a time, in bytes.
+fn peak(work: impl FnOnce()) -> usize {
+    let before = NOW.get();
+    PEAK.set(before);
+    work();
+    (PEAK.get() - before).max(0) as usize
+}
+
+/// Does all that can be done with a file, and compares what that takes with its size.
+fn check(name: &str, data: &[u8]) {
+    let limits = Limits::default();
+    let mut printed = 0;
+    let all: [(&str, &mut dyn FnMut()); 4] = [
+        ("parse", &mut || drop(CodeObject::parse(data))),
+        ("unlink", &mut || drop(unlink(data))),
+        ("select", &mut || {
+            let target = "gfx942".parse().expect("a target");
+            if let Ok(container) = Container::parse(data) {
+                drop(container.find_kernel(&target, "nobody", &limits));
+                for selected in container.select(&target, &limits).unwrap_or_default() {
+                    drop(container.read(&selected, &limits));
+                }
+            }
+        }),
+        ("report", &mut || {
+            printed = match FileReport::new(data, &Filter::default(), &limits) {
+                Ok(report) => report.to_string().len(),
+                Err(error) => error.to_string().len(),
+            };
+        }),
+    ];
+    for (what, work) in all {
+        let taken = peak(work);
+        println!("{name}: {} bytes, {what} takes {taken}", data.len());
+        assert!(taken <= MOST * data.len() + BASE, "{name} of {} bytes: {what} takes {taken}", data.len());
+    }
+    println!("{name}: {} bytes, {printed} printed", data.len());
+    assert!(printed <= MOST * data.len(), "{name} of {} bytes: {printed} are printed", data.len());
+}
+
+fn word(data: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(data[at..at + 8].try_into().expect("8 bytes")) as usize
+}
+
+fn set(data: &mut [u8], at: usize, number: usize) {
+    data[at..at + 8].copy_from_slice(&(number as u64).to_le_bytes());
+}
+
+/// A code object whose notes are one of this owner, type and contents.
+fn with_note(name: &str, owner: &[u8], kind: u32, contents: &[u8]) -> Vec<u8> {
+    let mut note = Vec::new();
+    for number in [owner.len() as u32, contents.len() as u32, kind] {
+        note.extend(number.to_le_bytes());
+    }
+    for part in [owner, contents] {
+        note.extend(part);
+        note.resize(note.len().next_multiple_of(4), 0);
+    }
+    let mut data = fixture(name);
+    data.resize(data.len().next_multiple_of(8), 0);
+    let (at, headers) = (data.len(), word(&data, 32));
+    for header in (0..usize::from(data[56])).map(|index| headers + 56 * index) {
+        // PT_NOTE
+        if data[header] == 4 {
+            set(&mut data, header + 8, at);
+            set(&mut data, header + 32, note.len());
+        }
+    }
+    data.extend(note);
+    data
+}
+
+/// A code object with this MessagePack as its metadata.
+fn with_metadata(metadata: &[u8]) -> Vec<u8> {
+    with_note("gfx942-v5.co", b"AMDGPU\0", 32, metadata)
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let mut out = vec![0xda];
+    out.extend((text.len() as u16).to_be_bytes());
+    out.extend(text.as_bytes());
+    out
+}
+
+/// A map with one key and a list of `count` times the same item.
+fn list(key: &str, count: u32, item: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x81];
+    out.extend(text(key));
+    out.push(0xdd);
+    out.extend(count.to_be_bytes());
+    out.extend(item.repeat(count as usize));
+    out
+}
+
+fn map(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = vec![0x80 | entries.len() as u8];
+    for (key, value) in entries {
+        out.extend(text(key));
+        out.extend(*value);
+    }
+    out
+}
+
+#[test]
+fn lists_of_metadata() {
+    let argument =
+        map(&[(".size", &[0]), (".offset", &[0]), (".value_kind", &text("by_value")), (".name", &text("x"))]);
+    for (name, metadata) in [
+        ("nils that nobody knows", list("x", 4_000_000, &[0xc0])),
+        ("empty maps", list("x", 4_000_000, &[0x80])),
+        ("maps with one entry", list("x", 1_000_000, &[0x81, 0xa0, 0xc0])),
+        ("empty formats", list("amdhsa.printf", 4_000_000, &[0xa0])),
+        ("formats of one byte", list("amdhsa.printf", 2_000_000, &[0xa1, b'\n'])),
+        ("kernels that are nothing", list("amdhsa.kernels", 4_000_000, &[0xc0])),
+        ("kernels without entries", list("amdhsa.kernels", 4_000_000, &[0x80])),
+        ("kernels with a name only", list("amdhsa.kernels", 400_000, &map(&[(".name", &[0xa1, b'k'])]))),
+        ("a list that is longer than the file", [&list("x", 0, &[])[..8], &[0xff; 4]].concat()),
+    ] {
+        check(name, &with_metadata(&metadata));
+    }
+    let kernel = |arguments: &[u8]| {
+        let mut out = list("amdhsa.kernels", 1, &[]);
+        out.extend(map(&[(".name", &text("scale_add")), (".args", arguments)]));
+        out
+    };
+    let arguments = |count: u32, item: &[u8]| list("", count, item)[4..].to_vec();
+    check("arguments", &with_metadata(&kernel(&arguments(20_000, &argument))));
+    let strange = [&[0x85][..], &argument[1..], &text(""), &arguments(60, &[0xc0])].concat();
+    check("arguments with more", &with_metadata(&kernel(&arguments(20_000, &strange))));
+    let wide = map(&[
+        (".size", &[0]),
+        (".offset", &[0]),
+        (".value_kind", &text(&"k".repeat(60_000))),
+        (".name", &text(&"n".repeat(60_000))),
+        (".type_name", &text(&"t".repeat(60_000))),
+    ]);
+    let mut widest = arguments(20_001, &argument);
+    widest.truncate(5);
+    widest.extend(wide);
+    widest.extend(argument.repeat(20_000));
+    check("one wide argument", &with_metadata(&kernel(&widest)));
+}
+
+#[test]
+fn metadata_of_a_kernel_is_not_kept_twice() {
+    let argument = map(&[
+        (".size", &[8]),
+        (".offset", &[8]),
+        (".value_kind", &text("global_buffer")),
+        (".address_space", &text("global")),
+    ]);
+    let mut arguments = vec![0xdc, 0, 8];
+    arguments.extend(argument.repeat(8));
+    let kernel = map(&[(".name", &text("k")), (".args", &arguments), (".kernarg_segment_size", &[64])]);
+    let data = with_metadata(&list("amdhsa.kernels", 10_000, &kernel));
+    let object = CodeObject::parse(&data).expect("usual metadata is within all bounds");
+    assert_eq!(object.metadata().map(|metadata| metadata.kernels.len()), Some(10_000));
+    check("many kernels", &data);
+}
+
+#[test]
+fn lists_of_yaml() {
+    let yaml = |text: &str| with_note("gfx906-v2.co", b"AMD\0", 10, text.as_bytes());
+    for (name, data) in [
+        ("nils", yaml(&format!("---\nx: [{}~]\n...\n", "~,".repeat(1_000_000)))),
+        ("numbers", yaml(&format!("---\nx: [{}1]\n...\n", "1,".repeat(1_000_000)))),
+        ("empty lists", yaml(&format!("---\nx: [{}[]]\n...\n", "[],".repeat(500_000)))),
+        ("empty items", yaml(&format!("---\nx:\n{}...\n", " -\n".repeat(500_000)))),
+        ("kernels", yaml(&format!("---\nKernels:\n{}...\n", " - Name: k\n".repeat(100_000)))),
+        ("brackets", yaml(&format!("---\nx: {}\n", "[".repeat(300_000)))),
+    ] {
+        check(name, &data);
+    }
+}
+
+/// The kernels of a real code object, many times over.
+#[test]
+fn usual_yaml_is_within_all_bounds() {
+    let data = fixture("gfx906-v2.co");
+    let start = data.windows(4).position(|window| window == b"---\n").expect("YAML");
+    let end = start + data[start..].windows(4).position(|window| window == b"...\n").expect("an end");
+    let text = std::str::from_utf8(&data[start..end]).expect("text");
+    let (head, kernels) = text.split_once("Kernels:\n").expect("kernels");
+    let count = kernels.lines().filter(|line| line.starts_with("  - Name:")).count();
+    let many = format!("{head}Kernels:\n{}...\n", kernels.repeat(300));
+    assert!(many.len() > 500_000);
+    let data = with_note("gfx906-v2.co", b"AMD\0", 10, many.as_bytes());
+    let object = CodeObject::parse(&data).expect("usual metadata is within all bounds");
+    assert_eq!(object.metadata().map(|metadata| metadata.kernels.len()), Some(300 * count));
+}
+
+/// A bundle's table, and what is behind it.
+fn bundle(rows: impl Iterator<Item = (u64, u64, String)> + Clone, code: &[u8]) -> Vec<u8> {
+    let table: usize = rows.clone().map(|(_, _, id)| 24 + id.len()).sum();
+    let start = (32 + table).next_multiple_of(4096);
+    let mut data = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    data.extend((rows.clone().count() as u64).to_le_bytes());
+    for (offset, size, id) in rows {
+        for number in [offset + start as u64, size, id.len() as u64] {
+            data.extend(number.to_le_bytes());
+        }
+        data.extend(id.as_bytes());
+    }
+    data.resize(start, 0);
+    data.extend(code);
+    data
+}
+
+const ID: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
+
+#[test]
+fn entries_that_share_their_code() {
+    let code = fixture("gfx942-v5.co");
+    let size = code.len() as u64;
+    let count = 20_000;
+    let same = bundle((0..count).map(|_| (0, size, ID.to_owned())), &code);
+    check("the same row", &same);
+    let report = FileReport::new(&same, &Filter::default(), &Limits::default()).expect("a report");
+    let [entry] = &report.bundles[0].entries[..] else { panic!("one entry") };
+    assert_eq!((entry.repeated, entry.object.is_some()), (count - 1, true));
+
+    let ids = bundle((0..count).map(|n| (0, size, format!("{ID}:xnack+-{n}"))), &code);
+    check("the same code", &ids);
+    let others = bundle((0..count).map(|n| (0, size, format!("hip-amdgcn-amd-amdhsa--gfx{n}"))), &code);
+    check("the same code for other targets", &others);
+    let long = (0..count).map(|n| (0, size, if n == 0 { "i".repeat(4096) } else { ID.to_owned() }));
+    check("a long id", &bundle(long, &code));
+    let shifted = bundle((0..count as u64).map(|n| (0, size - n % size, ID.to_owned())), &code);
+    check("code that overlaps", &shifted);
+    let error = Container::parse(&shifted).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("overlaps others"), "{error}");
+
+    // Two targets that share their code, as a compiler may do it.
+    let shared = bundle(
+        [ID, "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic"].iter().map(|id| (0, size, (*id).into())),
+        &code,
+    );
+    let report = FileReport::new(&shared, &Filter::default(), &Limits::default()).expect("a report");
+    let entries = &report.bundles[0].entries;
+    assert!(entries[0].object.is_some() && entries[1].object.is_none());
+    assert_eq!((entries[1].same_as, entries[1].repeated), (Some(0), 0));
+    assert!(report.to_string().contains(", the code of entry 1\n"), "{report}");
+}
+
+/// A compressed bundle whose header declares so many bytes.
+fn compressed(method: u8, declared: u64, contents: &[u8]) -> Vec<u8> {
+    let mut data = b"CCOB\x03\0".to_vec();
+    data.extend([method, 0]);
+    for number in [32 + contents.len() as u64, declared, 0] {
+        data.extend(number.to_le_bytes());
+    }
+    data.extend(contents);
+    data
+}
+
+/// A zstd frame: a table of a bundle, then blocks of 128 KiB of zeros (RFC 8878, 3.1.1).
+fn zstd(table: &[u8], blocks: usize) -> Vec<u8> {
+    const BLOCK: u32 = 128 << 10;
+    let size = table.len() as u64 + blocks as u64 * u64::from(BLOCK);
+    // The magic number; a single segment, and eight bytes with its size.
+    let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+    out.extend(size.to_le_bytes());
+    let header = |size: u32, kind: u32, last: bool| (size << 3 | kind << 1 | u32::from(last)).to_le_bytes();
+    out.extend(&header(table.len() as u32, 0, blocks == 0)[..3]);
+    out.extend(table);
+    for block in 1..=blocks {
+        out.extend(&header(BLOCK, 1, block == blocks)[..3]);
+        out.push(0);
+    }
+    out
+}
+
+fn zlib(table: &[u8], zeros: usize) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(table).expect("memory");
+    let piece = vec![0; 1 << 20];
+    (0..zeros >> 20).for_each(|_| encoder.write_all(&piece).expect("memory"));
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn bundles_that_unfold() {
+    let size = 256_u64 << 20;
+    let table = bundle(std::iter::once((0, size, ID.to_owned())), &[]);
+    let declared = table.len() as u64 + size;
+    let blocks = (size >> 17) as usize;
+    for (method, contents) in [(0, zlib(&table, size as usize)), (1, zstd(&table, blocks))] {
+        let honest = compressed(method, declared, &contents);
+        check("a bundle that is mostly zeros", &honest);
+        let container = Container::parse(&honest).expect("a bundle");
+        let error = container.bundles()[0].open(&Limits::default()).unwrap_err();
+        assert_eq!(error.over_limit(), Some(("max_decompressed", declared)));
+        assert!(error.to_string().ends_with("raise `max_decompressed` if the file is right"), "{error}");
+        // Whoever wants it can have it, and a part of it for the price of the part.
+        let raised = Limits::with_decompressed(declared);
+        let entries = container.bundles()[0].entries(&raised).expect("a table");
+        assert_eq!(entries.len(), 1);
+        let taken = peak(|| drop(container.bundles()[0].entries(&raised)));
+        assert!(taken < 8 << 20, "the table takes {taken} bytes");
+        // More than the header declares, and less.
+        check("a bundle that declares less", &compressed(method, 1 << 20, &contents));
+        check("a bundle that declares more", &compressed(method, 1 << 40, &contents));
+        // In a host program, where the beginning of each bundle is looked at.
+        let host = [b"MZ".to_vec(), vec![0; 510], compressed(method, u64::MAX, &contents)].concat();
+        check("a bundle in a host program", &host);
+    }
+    // A window that is only claimed, of 2 GiB: not a single segment, exponent 21.
+    let window = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3][..], &[0x01, 0, 0]].concat();
+    check("a large window", &compressed(1, 2 << 30, &window));
+}
+
+/// A code object with `count` symbols whose names are parts of `names`; the first `step` bytes apart.
+fn with_symbols(count: usize, names: &[u8], name: impl Fn(usize) -> u32) -> Vec<u8> {
+    let mut data = fixture("gfx942-v5.co");
+    data.resize(data.len().next_multiple_of(8), 0);
+    let (sections, symbols) = (word(&data, 40), data.len());
+    let header = |index: usize| sections + 64 * index;
+    // .symtab and .strtab, as readelf has them.
+    let (table, strings) = (16, 18);
+    let first = word(&data, header(table) + 24);
+    // A symbol like the first descriptor.
+    let entries = word(&data, header(table) + 32) / 24;
+    let descriptor = (0..entries)
+        .map(|index| data[first + 24 * index..][..24].to_vec())
+        .find(|entry| word(entry, 16) == 64 && entry[4] & 15 == 1)
+        .expect("a descriptor");
+    data.extend([0; 24]);
+    for index in 0..count {
+        data.extend(name(index).to_le_bytes());
+        data.extend(&descriptor[4..]);
+    }
+    set(&mut data, header(table) + 24, symbols);
+    set(&mut data, header(table) + 32, 24 * (count + 1));
+    data[header(table) + 44..][..4].copy_from_slice(&1_u32.to_le_bytes());
+    let at = data.len();
+    set(&mut data, header(strings) + 24, at);
+    set(&mut data, header(strings) + 32, names.len());
+    data.extend(names);
+    data
+}
+
+#[test]
+fn symbols_that_share_their_names() {
+    let count = 20_000_usize;
+    // Each name is the end of the one before it.
+    let names = [&[0][..], &b"n".repeat(60_000), b".kd\0"].concat();
+    check("long names", &with_symbols(count, &names, |index| 1 + index as u32));
+    // The same without being text.
+    let names = [&[0][..], &[0xff; 60_000], b".kd\0"].concat();
+    check("long names that are no text", &with_symbols(count, &names, |_| 1));
+    // Short names that become long ones.
+    let mut names = vec![0];
+    let mut places = Vec::new();
+    for index in 0..count {
+        places.push(names.len() as u32);
+        names.extend(format!("_Z1fI1a{:05}", index).as_bytes());
+        names.extend(b"N1bI1cI1dI1eEEEE".repeat(1));
+        names.extend(b"EvT_S0_S0_S0_S0_S0_S0_S0_S0_S0_S0_.kd\0");
+    }
+    check("names that unfold", &with_symbols(count, &names, |index| places[index]));
+    let mut names = vec![0];
+    let mut places = Vec::new();
+    for index in 0..count {
+        places.push(names.len() as u32);
+        // Pairs of pairs of pairs.
+        names.extend(format!("_Z1fI1xI1pILi{index}EEE").as_bytes());
+        names.extend(b"vT_1qIS1_S1_E1rIS2_S2_E1sIS3_S3_E1tIS4_S4_E1uIS5_S5_E1vIS6_S6_E1wIS7_S7_E.kd\0");
+    }
+    check("names that unfold twice over", &with_symbols(count, &names, |index| places[index]));
+    // All of them kernels with one descriptor.
+    let names: Vec<u8> = std::iter::once(vec![0])
+        .chain((0..count).map(|index| format!("k{index:05}.kd\0").into_bytes()))
+        .flatten()
+        .collect();
+    check("kernels of one descriptor", &with_symbols(count, &names, |index| 1 + 10 * index as u32));
+}
+
+#[test]
+fn alignments_and_sizes_that_are_absurd() {
+    let data = fixture("gfx942-v5.co");
+    let header = 64 + 56;
+    for (at, number, expected) in [
+        (48, 1 << 50, "an alignment of 1125899906842624 bytes is more than 1073741824 bytes"),
+        (48, 1 << 63, "an alignment of 9223372036854775808 bytes is more than 1073741824 bytes"),
+        (48, 3, "an alignment of 3 bytes is not a power of two"),
+        (40, 1 << 50, "overlaps"),
+    ] {
+        let mut data = data.clone();
+        set(&mut data, header + at, number);
+        let error = CodeObject::parse(&data).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    // A last segment of a petabyte that is not in the file.
+    let mut data = data.clone();
+    set(&mut data, 64 + 56 * 4 + 40, 1 << 50);
+    let object = CodeObject::parse(&data).expect("the file is right");
+    let taken = peak(|| {
+        let error = object.image(&Limits::default()).map(|_| ()).unwrap_err();
+        assert_eq!(error.over_limit().map(|(parameter, _)| parameter), Some("max_image"));
+    });
+    assert!(taken < 1 << 20, "{taken}");
+}
