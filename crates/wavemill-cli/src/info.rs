@@ -8,9 +8,8 @@ use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{Limits, TargetId};
 
 use crate::failure::Failure;
-use crate::input;
-use crate::names;
 use crate::run::text::Plural;
+use crate::{input, kernel_code, names};
 
 /// Options of `wavemill info`.
 #[derive(clap::Args, Debug)]
@@ -28,7 +27,11 @@ pub(crate) struct InfoArgs {
 /// Prints the report.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let bytes = input::open(&args.file)?;
-    let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
+    let filter = Filter {
+        target: args.target.clone(),
+        kernel: args.kernel.clone(),
+        read_code: Some(kernel_code::read),
+    };
     let report = FileReport::new(&bytes, &filter, &Limits::default())
         .map_err(|error| Failure::input(error.to_string()).within(args.file.display()))?;
     if let Some(text) = &args.kernel

@@ -10,6 +10,7 @@ mod files;
 mod info;
 mod input;
 mod isa;
+mod kernel_code;
 mod logging;
 mod mc;
 mod message;

@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     Stats,
     /// Something to know.
     Note,
+    /// Results that may not be what they seem.
+    Warning,
     /// An assertion of a kernel that failed.
     Assertion,
 }
@@ -59,6 +61,7 @@ impl Kind {
             Kind::Output => "output",
             Kind::Stats => "stats",
             Kind::Note => "note",
+            Kind::Warning => "warning",
             Kind::Assertion => "assertion",
         }
     }
@@ -100,9 +103,11 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
             merge(&mut fields, parts);
             json_line(kind.name(), fields);
         }
-        (_, Kind::Note) => {
-            let style = Style::new().bold();
-            let _ = writeln!(anstream::stderr().lock(), "{style}note:{style:#} {}", Printable(text));
+        (_, Kind::Note | Kind::Warning) => {
+            let (style, name) = (Style::new().bold(), kind.name());
+            let style =
+                if kind == Kind::Note { style } else { style.fg_color(Some(AnsiColor::Yellow.into())) };
+            let _ = writeln!(anstream::stderr().lock(), "{style}{name}:{style:#} {}", Printable(text));
         }
         _ => {
             let _ = writeln!(std::io::stderr().lock(), "{}", Printable(text));

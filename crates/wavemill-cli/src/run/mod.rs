@@ -27,6 +27,7 @@ mod stats;
 pub(crate) mod text;
 mod trace;
 mod view;
+mod warning;
 mod watch;
 
 use std::borrow::Cow;
