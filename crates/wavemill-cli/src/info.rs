@@ -10,10 +10,9 @@ use wavemill_object::report::{FileReport, Filter};
 
 use crate::compile;
 use crate::failure::Failure;
-use crate::input;
 use crate::message::with_kind;
-use crate::names;
 use crate::run::text::Plural;
+use crate::{input, kernel_code, names};
 
 /// Options of `wavemill info`.
 #[derive(clap::Args, Debug)]
@@ -38,7 +37,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     compile::refuse(&args.file, "info")?;
     let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);
-    let filter = Filter { target: args.target.clone(), kernel: args.kernel.clone() };
+    let filter = Filter {
+        target: args.target.clone(),
+        kernel: args.kernel.clone(),
+        read_code: Some(kernel_code::read),
+    };
     let report = FileReport::new(&bytes, &filter, &args.limits.limits())
         .map_err(|error| input::unreadable(&error).within(&file))?;
     if let Some(text) = &args.kernel

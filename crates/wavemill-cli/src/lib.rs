@@ -11,6 +11,7 @@ mod files;
 mod info;
 mod input;
 mod isa;
+mod kernel_code;
 mod logging;
 mod mc;
 mod message;

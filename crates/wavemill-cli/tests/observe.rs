@@ -1,5 +1,7 @@
 //! Traces, statistics and coverage of `wavemill run`.
 
+mod out_of_range;
+
 use std::process::Output;
 
 use crate::common::{Folder, expect};

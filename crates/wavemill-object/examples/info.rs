@@ -15,7 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = arguments.next().ok_or("usage: info FILE [TARGET [KERNEL]]")?;
     let target = arguments.next().map(|target| target.parse()).transpose()?;
     let data = std::fs::read(path)?;
-    let report = FileReport::new(&data, &Filter { target, kernel: arguments.next() }, &Limits::default())?;
+    let report = FileReport::new(
+        &data,
+        &Filter { target, kernel: arguments.next(), read_code: None },
+        &Limits::default(),
+    )?;
     write!(std::io::stdout(), "{report}")?;
     Ok(())
 }

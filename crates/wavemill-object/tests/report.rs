@@ -26,9 +26,13 @@ fn texts() {
 
 #[test]
 fn a_host_library_filtered() {
-    let filter = Filter { target: Some("gfx90a".parse().unwrap()), kernel: Some("sum".to_owned()) };
+    let filter = Filter {
+        target: Some("gfx90a".parse().unwrap()),
+        kernel: Some("sum".to_owned()),
+        ..Filter::default()
+    };
     insta::assert_snapshot!(report("host-library.so", &filter).unwrap());
-    let filter = Filter { target: Some("gfx942".parse().unwrap()), kernel: None };
+    let filter = Filter { target: Some("gfx942".parse().unwrap()), ..Filter::default() };
     let error = report("host-library.so", &filter).unwrap_err();
     assert_eq!(error.to_string(), "no code for gfx942; the file has code for gfx906, gfx90a:xnack-");
 }

@@ -31,6 +31,7 @@ mod stats;
 pub(crate) mod text;
 mod trace;
 mod view;
+mod warning;
 mod watch;
 
 use crate::input::Shown as _;

@@ -21,7 +21,7 @@ use super::text::{Extent, Grouped, Plural};
 use super::trace::{self, LaunchTrace};
 use super::view::{self, Shape, View};
 use super::watch::Watch;
-use super::{ended, failure, name_launch, stats};
+use super::{ended, failure, name_launch, stats, warning};
 use crate::failure::{Exit, Failure};
 use crate::message::{self, Kind};
 
@@ -414,17 +414,25 @@ impl Session<'_> {
                 let new = coverage.add(rows);
                 log::info!("{new} rows that no earlier launch executed");
             }
-            if self.job.stats.is_some() {
-                times.push(time);
-                last = Some(stats);
-            }
+            times.push(time);
+            last = Some(stats);
         }
         if let Some(coverage) = &mut coverage {
             coverage.write()?;
         }
-        if let Some(stats) = last {
+        let Some(stats) = last else { return Ok(()) };
+        let kernel = prepared.kernel.name();
+        if let Some((mut text, mut parts)) = warning::lds(&stats, prepared.launch.dynamic_lds) {
+            if self.launches.len() > 1 {
+                text = format!("{}: {text}", super::label(index, Some(kernel)));
+            }
+            parts["launch"] = json!(index + 1);
+            parts["kernel"] = json!(kernel);
+            message::say_with(Kind::Warning, &text, &parts);
+        }
+        if self.job.stats.is_some() {
             let text = stats::text(&stats, &times);
-            let parts = stats::json(index, prepared.kernel.name(), &stats, &times);
+            let parts = stats::json(index, kernel, &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
         }
         Ok(())

@@ -14,16 +14,43 @@ use crate::error::{Error, Result};
 use crate::metadata::Argument;
 use crate::name::Wanted;
 use crate::target::TargetId;
-use crate::{Limits, demangle};
+use crate::{Limits, ValueKind, demangle};
 
 /// Which part of a file to report.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only code that runs on this target.
     pub target: Option<TargetId>,
     /// Only kernels whose name, mangled or not, contains this text, or that it can stand for
     /// ([`name`](crate::name)).
     pub kernel: Option<String>,
+    /// Who reads the code of kernels; without one, reports say nothing of it.
+    pub read_code: Option<ReadCode>,
+}
+
+/// Reads machine code for a target: this crate knows no instruction set. `None` if the target is unknown.
+pub type ReadCode = fn(&TargetId, &[u8]) -> Option<CodeReport>;
+
+/// What the instructions of a kernel say. Functions that it calls are not in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct CodeReport {
+    /// Instructions.
+    pub instructions: u64,
+    /// Those that access local memory by its own addresses. Flat ones may do so, too.
+    pub lds_instructions: u64,
+    /// Those that cannot run yet, the most frequent ones first.
+    pub unsupported: Vec<InstructionReport>,
+}
+
+/// How often an instruction occurs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct InstructionReport {
+    /// Its mnemonic.
+    pub mnemonic: String,
+    /// How often it stands in the code.
+    pub count: u64,
 }
 
 /// A file.
@@ -153,8 +180,11 @@ pub struct KernelReport {
     pub sgpr_spills: Option<u32>,
     /// Local memory per work-group, without dynamic local memory.
     pub lds: u32,
-    /// Whether local memory of a size given at launch is used, as far as metadata tells.
+    /// Whether local memory of a size given at launch is used, as far as metadata says: by an argument in local memory, or as
+    /// the launcher passes its size.
     pub dynamic_lds: bool,
+    /// What the code says, if somebody has read it.
+    pub code: Option<CodeReport>,
     /// Scratch memory per work-item.
     pub scratch: u32,
     /// Whether more scratch memory may be needed than that.
@@ -329,6 +359,23 @@ fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
+impl Filter {
+    /// What the code of a kernel says; `None` if nobody reads it, or its size is unknown.
+    fn code(&self, object: &CodeObject<'_>, kernel: &KernelReport) -> Option<CodeReport> {
+        let read = self.read_code?;
+        let code = object.read(kernel.entry_address, kernel.code_size?)?;
+        read(object.target(), code)
+    }
+}
+
+impl KernelReport {
+    /// Whether the code accesses local memory of which the code object declares none: its size is given at launch.
+    #[must_use]
+    pub fn has_lds_of_unknown_size(&self) -> bool {
+        self.lds == 0 && self.code.as_ref().is_some_and(|code| code.lds_instructions > 0)
+    }
+}
+
 impl ObjectReport {
     /// Reports a code object.
     pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
@@ -346,7 +393,9 @@ impl ObjectReport {
             let lacks_names = object.kernels().iter().any(Kernel::lacks_names);
             let debug = lacks_names.then(|| DebugInfo::of(object)).flatten();
             let report = |kernel| KernelReport::with_debug_info(object, kernel, debug.as_ref());
-            object.kernels().iter().map(report).filter(wanted).collect()
+            let with_code =
+                |report: KernelReport| KernelReport { code: filter.code(object, &report), ..report };
+            object.kernels().iter().map(report).filter(wanted).map(with_code).collect()
         };
         let entries: std::collections::HashSet<_> =
             object.kernels().iter().map(|kernel| kernel.entry_address).collect();
@@ -422,7 +471,11 @@ impl KernelReport {
             vgpr_spills: metadata.and_then(|metadata| metadata.vgpr_spill_count),
             sgpr_spills: metadata.and_then(|metadata| metadata.sgpr_spill_count),
             lds: descriptor.group_segment_fixed_size,
-            dynamic_lds: args.iter().any(|arg| arg.value_kind == crate::ValueKind::DynamicSharedPointer),
+            // LLVM lists the hidden size only for kernels that use dynamic LDS.
+            dynamic_lds: args.iter().any(|arg| {
+                matches!(arg.value_kind, ValueKind::DynamicSharedPointer | ValueKind::HiddenDynamicLdsSize)
+            }),
+            code: None,
             scratch: descriptor.private_segment_fixed_size,
             dynamic_stack: kernel.uses_dynamic_stack(),
             wavefront_size: descriptor.wavefront_size(),

@@ -148,6 +148,7 @@ impl Display for KernelReport {
             write!(f, "{size} bytes ")?;
         }
         writeln!(f, "at {:#x}", self.entry_address)?;
+        self.unsupported(f)?;
         self.registers(f)?;
         self.memory(f)?;
         self.launch(f)?;
@@ -156,6 +157,16 @@ impl Display for KernelReport {
 }
 
 impl KernelReport {
+    /// The instructions that cannot run yet.
+    fn unsupported(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let all = self.code.as_ref().map_or(&[][..], |code| &code.unsupported);
+        for (n, one) in all.iter().enumerate() {
+            let label = if n == 0 { "    cannot run " } else { ", " };
+            write!(f, "{label}{} ({})", Printable(&one.mnemonic), one.count)?;
+        }
+        if all.is_empty() { Ok(()) } else { writeln!(f) }
+    }
+
     fn registers(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "    registers  {} VGPRs ({} allocated)", Known(self.vgprs), Known(self.vgprs_allocated))?;
         match (self.agprs, self.accum_offset) {
@@ -174,8 +185,14 @@ impl KernelReport {
 
     fn memory(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "    memory     {} bytes LDS per work-group", self.lds)?;
-        if self.dynamic_lds {
-            write!(f, " and more at launch")?;
+        match &self.code {
+            Some(code) if self.has_lds_of_unknown_size() => {
+                let plural = if code.lds_instructions == 1 { "" } else { "s" };
+                let n = code.lds_instructions;
+                write!(f, " and more at launch (its code has {n} instruction{plural} that access LDS)")?;
+            }
+            _ if self.dynamic_lds => write!(f, " and more at launch")?,
+            _ => {}
         }
         write!(f, ", {} bytes scratch per work-item", self.scratch)?;
         if self.dynamic_stack {

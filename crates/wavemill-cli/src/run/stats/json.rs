@@ -95,6 +95,11 @@ pub(in crate::run) fn json(index: usize, kernel: &str, stats: &LaunchStats, time
         "work_items": stats.work_items,
         "threads": run.threads,
         "tier": run.tier.name(),
+        "lds_size": stats.lds_size,
+        "lds_allocated": stats.lds_allocated,
+        "out_of_range": {
+            "lds": run.out_of_range.lds, "lds_granule": run.out_of_range.lds_granule, "buffer": run.out_of_range.buffer,
+        },
         "mix": stats.mix.as_ref().map(mix),
         "fidelity": stats.fidelity.as_ref().map(fidelity),
         "operations": stats.operations.as_ref().map(operations),

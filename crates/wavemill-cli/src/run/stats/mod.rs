@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use wavemill::{
-    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
+    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, OutOfRange, RowCounts,
+    Traffic,
 };
 
 pub(super) use json::json;
@@ -23,6 +24,7 @@ const NAMED: usize = 5;
 /// memory costs a multiple.
 pub(super) fn text(stats: &LaunchStats, times: &[Duration]) -> String {
     let mut text = head(stats, times);
+    text += &out_of_range(&stats.run.out_of_range);
     text += &stats.mix.as_ref().map(mix).unwrap_or_default();
     text += &stats.rows.as_ref().map(rows).unwrap_or_default();
     text += &stats.traffic.as_ref().map(traffic).unwrap_or_default();
@@ -55,6 +57,22 @@ fn head(stats: &LaunchStats, times: &[Duration]) -> String {
         Plural(run.threads as u64, "thread"),
         Plural(run.blocks as u64, "block"),
     )
+}
+
+/// Accesses that left LDS or the range of a buffer resource; empty if there were none.
+fn out_of_range(counts: &OutOfRange) -> String {
+    let kinds = [
+        (counts.lds, "beyond LDS"),
+        (counts.lds_granule, "beyond the workgroup's LDS, in the rest of its last granule"),
+        (counts.buffer, "beyond the range of a buffer resource"),
+    ];
+    let mut label = "out of range";
+    let mut text = String::new();
+    for (n, which) in kinds.into_iter().filter(|(n, _)| *n > 0) {
+        writeln!(text, "{label:13} {} {which}", Accesses(n)).expect("writing to a string");
+        label = "";
+    }
+    text
 }
 
 /// The times of a launch that ran more than once.

@@ -1,0 +1,27 @@
+//! What the code of a kernel says before it runs: whether it accesses LDS, and what of it cannot run yet.
+
+use std::collections::BTreeMap;
+
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{Fidelity, MemSpace, instructions};
+use wavemill_object::TargetId;
+use wavemill_object::report::{CodeReport, InstructionReport};
+
+/// Reads the code of a kernel. `None` if the instructions of the target are not known.
+pub(crate) fn read(target: &TargetId, code: &[u8]) -> Option<CodeReport> {
+    let target = Target::from_name(&target.processor.name())?;
+    let mut report = CodeReport::default();
+    let mut unsupported = BTreeMap::new();
+    // What is no instruction is data between them, or padding.
+    for inst in instructions(target, code).filter_map(|(_, inst)| inst.ok()) {
+        report.instructions += 1;
+        report.lds_instructions += u64::from(inst.memory().any(|access| access.space == MemSpace::Lds));
+        if inst.fidelity() == Fidelity::Unsupported {
+            *unsupported.entry(inst.row().name()).or_insert(0) += 1;
+        }
+    }
+    let one = |(mnemonic, count): (&str, u64)| InstructionReport { mnemonic: mnemonic.to_owned(), count };
+    report.unsupported = unsupported.into_iter().map(one).collect();
+    report.unsupported.sort_by_key(|one| std::cmp::Reverse(one.count));
+    Some(report)
+}

@@ -1,0 +1,45 @@
+//! Warnings about what a launch did: results that may not be what they seem.
+
+use serde_json::{Value, json};
+use wavemill::LaunchStats;
+
+use super::text::{Grouped, Plural};
+
+/// What there is to say of accesses to LDS beyond the bytes of the workgroup, with its parts for those who read JSON. `dynamic`
+/// is what `--dynamic-lds` said.
+pub(super) fn lds(stats: &LaunchStats, dynamic: u32) -> Option<(String, Value)> {
+    let counts = &stats.run.out_of_range;
+    if counts.all_lds() == 0 {
+        return None;
+    }
+    let granule = format!("reached the rest of the {} that the chip allocates", bytes(stats.lds_allocated));
+    let fate = match (counts.lds, counts.lds_granule) {
+        (_, 0) => "read 0 or were dropped".to_owned(),
+        (0, _) => granule,
+        (dropped, there) => {
+            format!("({} read 0 or were dropped, {} {granule})", Grouped(dropped), Grouped(there))
+        }
+    };
+    let cure = match dynamic {
+        0 => "pass `--dynamic-lds BYTES`".to_owned(),
+        _ => format!("`--dynamic-lds {dynamic}` may be too little"),
+    };
+    let all = counts.all_lds();
+    let accesses = if all == 1 { "access" } else { "accesses" };
+    let text = format!(
+        "{} LDS {accesses} beyond the workgroup's {} {fate}; {cure}",
+        Grouped(all),
+        bytes(stats.lds_size)
+    );
+    let parts = json!({
+        "lds_size": stats.lds_size,
+        "lds_allocated": stats.lds_allocated,
+        "lds_accesses_dropped": counts.lds,
+        "lds_accesses_in_granule": counts.lds_granule,
+    });
+    Some((text, parts))
+}
+
+fn bytes(n: u32) -> Plural {
+    Plural(n.into(), "byte")
+}

@@ -1,0 +1,106 @@
+//! Accesses of which the chip says nothing: warnings, statistics, and what `wavemill info` knows before a kernel runs.
+
+use serde_json::{Value, json};
+
+use super::{err, objects};
+use crate::common::{Folder, expect, out};
+
+const SOURCE: &str = include_str!("out_of_range.s");
+/// Targets with the bytes that LDS is allocated in.
+const TARGETS: [(&str, &str); 4] =
+    [("gfx906", "512"), ("gfx90a", "512"), ("gfx942", "512"), ("gfx950", "1,280")];
+
+/// A folder with the assembled kernels.
+fn folder(target: &str) -> Folder {
+    let folder = Folder::new(&format!("out_of_range_{target}"));
+    let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 4" };
+    folder.file("k.s", SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset));
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    folder
+}
+
+/// Runs a kernel on waves of 64 lanes.
+fn run(folder: &Folder, exit: i32, kernel: &str, groups: &str, more: &[&str]) -> String {
+    let launch = ["run", "k.co", "--kernel", kernel, "--grid", groups, "--block", "64", "x:u32[64]"];
+    err(&expect(folder, exit, &[&launch[..], more].concat()))
+}
+
+#[test]
+fn lds_that_the_launch_does_not_give() {
+    for (target, granule) in TARGETS {
+        let folder = folder(target);
+        let missing = run(&folder, 0, "reverse", "32", &["--expect", "x=0"]);
+        let warning = "warning: 4,096 LDS accesses beyond the workgroup's 0 bytes read 0 or were dropped; pass \
+                       `--dynamic-lds BYTES`\n";
+        assert!(missing.ends_with(warning), "{missing}");
+        let reversed = ["--expect", "x[:4]=[63,62,61,60]", "--dynamic-lds"];
+        let right = run(&folder, 0, "reverse", "32", &[&reversed[..], &["256"]].concat());
+        assert!(!right.contains("warning"), "{right}");
+        // What is there in the granule can be used, but nobody asked for it: 31 lanes write behind 132 bytes, as many read.
+        let granular = run(&folder, 0, "reverse", "1", &[&reversed[..], &["132"]].concat());
+        let warning = format!(
+            "warning: 62 LDS accesses beyond the workgroup's 132 bytes reached the rest of the {granule} bytes that the chip \
+             allocates; `--dynamic-lds 132` may be too little\n"
+        );
+        assert!(granular.ends_with(&warning), "{granular}");
+        // Strict runs know nothing of granules.
+        let strict = run(&folder, 4, "reverse", "1", &["--dynamic-lds", "132", "--strict=lds"]);
+        assert!(strict.contains("at byte 132 of LDS, of which the workgroup has 132 bytes"), "{strict}");
+    }
+}
+
+#[test]
+fn warnings_of_launch_files_and_as_json() {
+    let folder = folder("gfx942");
+    let launch = "[[launch]]\nkernel = \"reverse\"\nargs = [\"x:u32[64]\"]\n";
+    let head = "object = \"k.co\"\ngrid = 2\nblock = 64\n\n";
+    folder.file("k.toml", format!("{head}{launch}dynamic-lds = 256\n\n{launch}"));
+    let text = err(&expect(&folder, 0, &["run", "k.toml"]));
+    let warnings: Vec<&str> = text.lines().filter(|line| line.starts_with("warning")).collect();
+    let [warning] = warnings[..] else { panic!("{text}") };
+    assert!(warning.contains("launch 2") && warning.contains("256 LDS accesses beyond"), "{warning}");
+    let text = err(&expect(&folder, 0, &["run", "k.toml", "--message-format", "json"]));
+    let messages = objects(&text);
+    let warnings: Vec<&Value> = messages.iter().filter(|message| message["kind"] == "warning").collect();
+    let [warning] = warnings[..] else { panic!("{text}") };
+    let fields =
+        ["launch", "kernel", "lds_size", "lds_allocated", "lds_accesses_dropped", "lds_accesses_in_granule"];
+    let found = fields.map(|field| warning[field].clone());
+    assert_eq!(found, [json!(2), json!("reverse"), json!(0), json!(0), json!(256), json!(0)]);
+}
+
+#[test]
+fn statistics_count_what_is_out_of_range() {
+    for (target, _) in TARGETS {
+        let folder = folder(target);
+        let text = run(&folder, 0, "half", "3", &["--stats"]);
+        assert!(
+            text.contains("\nout of range  96 accesses beyond the range of a buffer resource\n"),
+            "{text}"
+        );
+        assert!(!text.contains("warning"), "masks of Triton are made of such accesses: {text}");
+        let text = run(&folder, 0, "half", "3", &["--stats", "--message-format", "json"]);
+        let stats =
+            objects(&text).into_iter().find(|message| message["kind"] == "stats").expect("statistics");
+        assert_eq!(stats["out_of_range"], json!({ "lds": 0, "lds_granule": 0, "buffer": 96 }));
+        let text = run(&folder, 0, "reverse", "3", &["--stats"]);
+        assert!(text.contains("\nout of range  384 accesses beyond LDS\n"), "{text}");
+    }
+}
+
+#[test]
+fn info_reads_the_code() {
+    for (target, _) in TARGETS {
+        let folder = folder(target);
+        let text = out(&expect(&folder, 0, &["info", "k.co"]));
+        let of = |kernel: &str| {
+            let start = text.find(&format!("kernel {kernel}\n")).expect("it is there");
+            text[start..].split("\n\n").next().unwrap_or_default().to_owned()
+        };
+        let lds =
+            "0 bytes LDS per work-group and more at launch (its code has 2 instructions that access LDS)";
+        assert!(of("reverse").contains(lds), "{text}");
+        assert!(!of("reverse").contains("cannot run") && !of("half").contains("more at launch"), "{text}");
+        assert!(of("cannot").contains("\n    cannot run ds_gws_init (2), ds_gws_sema_v (1)\n"), "{text}");
+    }
+}
