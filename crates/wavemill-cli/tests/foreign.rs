@@ -88,9 +88,11 @@ fn names_of_files_and_arguments() {
 fn long_texts_are_cut() {
     let folder = Folder::new("foreign_long");
     folder.object("gfx942", "vector_add");
+    folder.file("a.s", "s_nop 0\n");
     let long = "(".repeat(100_000);
     let argument = format!("a:f32[{long}]=iota");
     let instruction = format!("v_mov_b32 v0, {long}");
+    let defined = format!("a={long}");
     for args in [
         &["explain", &long][..],
         &["explain", "--target", "gfx942", &instruction],
@@ -102,7 +104,7 @@ fn long_texts_are_cut() {
         &["run", "vector_add.co", "--kernel", &long],
         &["run", "vector_add.co", "--grid", &long],
         &[&long],
-        &["asm", "--define", &long, "a.s"],
+        &["asm", "--target", "gfx942", "--define", &defined, "a.s"],
     ] {
         for format in ["human", "json"] {
             let output = folder.run(&[&["--message-format", format], args].concat());

@@ -3,6 +3,7 @@
 //! of their sources.
 
 mod common;
+#[path = "mc/compiled.rs"]
 mod compiled;
 #[path = "mc/distances.rs"]
 mod distances;
@@ -105,7 +106,6 @@ again: m 1, 7
 \ts_branch 1f
 .endr
 1:\ts_mov_b32 s0, late
-\ts_movk_i32 s1, late
 \ts_add_u32 s0, s0, outside@rel32@lo+4
 \ts_mov_b32 s1, (again - start) * 2
 .irp n, 4, 5

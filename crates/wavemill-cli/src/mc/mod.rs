@@ -348,7 +348,7 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
         Printable(file),
         cut + column + 1,
         PrintableLines(text),
-        Printable(source),
+        PrintableLines(source),
         source.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>()
     );
 }

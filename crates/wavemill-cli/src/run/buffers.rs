@@ -74,7 +74,7 @@ impl<'a> Buffers<'a> {
             Init::Same(name) => self.named(name, parameter, index),
             _ => plan_one(parameter, argument).and_then(|single| self.register(single)),
         };
-        planned.map_err(|failure| failure.within(format_args!("argument `{}`", argument.text)))
+        planned.map_err(|failure| failure.within(format_args!("argument `{}`", argument.shown())))
     }
 
     /// The buffer of that name: one that is there, or one of the first shared arguments, up to `limit`.
@@ -140,7 +140,7 @@ impl<'a> Buffers<'a> {
                         Init::Same(name) => self.same(name, parameters, places, &planned, parameter),
                         _ => plan_one(parameter, argument).and_then(|single| self.register(single)),
                     };
-                    one.map_err(|failure| failure.within(format_args!("argument `{}`", argument.text)))
+                    one.map_err(|failure| failure.within(format_args!("argument `{}`", argument.shown())))
                 }
             };
             planned.push(one?);
@@ -173,7 +173,7 @@ impl<'a> Buffers<'a> {
         let argument = &self.shared[index];
         let near = argument.name.as_deref().and_then(|name| closest(name, names));
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Err(Failure::usage(format!("argument `{}`: no launch takes it{hint}", argument.text)).help(
+        Err(Failure::usage(format!("argument `{}`: no launch takes it{hint}", argument.shown())).help(
             "An argument above the launches goes to the parameters of its name, and to those that are given &NAME.",
         ))
     }

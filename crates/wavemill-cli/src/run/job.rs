@@ -343,7 +343,7 @@ impl Job {
             if argument.name.is_none() {
                 return Err(Failure::usage(format!(
                     "argument `{}`: the launch file has several launches, so arguments on the command line need a name",
-                    argument.text
+                    argument.shown()
                 )));
             }
             if let Some(own) = self.shared.iter_mut().find(|own| own.name == argument.name) {
@@ -362,7 +362,7 @@ impl Job {
                     return Err(Failure::usage(format!(
                         "argument `{}`: {n} launches of the launch file have one of that name, and which one is meant is \
                          not clear",
-                        argument.text
+                        argument.shown()
                     ))
                     .help("Change the launch file instead, or move the argument above the launches."));
                 }

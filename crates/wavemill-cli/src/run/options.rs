@@ -27,7 +27,7 @@ const ENGINE: &str = "Engine";
 /// Options of `wavemill run`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RunArgs {
-    /// Launch file (.toml), source (.cl, .hip, .s), code object, or program or library with GPU code
+    /// Launch file (.toml), source (.cl, .hip, .s), or file with GPU code
     ///
     /// OpenCL C (.cl) and HIP (.hip) are compiled by clang first, assembly (.s) by Wavemill itself. An offload bundle will do,
     /// too.

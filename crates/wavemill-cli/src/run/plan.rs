@@ -153,7 +153,7 @@ pub(crate) fn assign<'a>(
                     "the kernel takes {}, {} were given; `{}` is left over",
                     Plural(parameters.len() as u64, "argument"),
                     arguments.len(),
-                    argument.text
+                    argument.shown()
                 )));
             }
         }
@@ -392,7 +392,7 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
             (_, None, None) => {
                 return Err(Failure::usage(format!(
                     "argument `{}`: the code object has no metadata, so the type of every argument must be given",
-                    argument.text
+                    argument.shown()
                 )));
             }
         };

@@ -10,7 +10,7 @@ use super::job::{Job, LaunchJob};
 use super::launch_file::StatsLevel;
 use super::plan::Known;
 use super::spec::ArgSpec;
-use super::text::quoted;
+use super::text::{in_toml, quoted};
 
 /// The element types of a size, for hints.
 pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
@@ -26,7 +26,7 @@ pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
 /// The parameters as a table.
 pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
     let name = kernel.demangled_name().unwrap_or_else(|| kernel.name().to_owned());
-    let mut out = format!("Parameters of {name}:\n");
+    let mut out = format!("Parameters of {}:\n", Printable(&name));
     if parameters.is_empty() {
         out += "  none\n";
     }
@@ -126,7 +126,7 @@ pub(crate) fn launch_file(
     parameters: &[Known],
     arguments: &[String],
 ) -> String {
-    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let quote = in_toml;
     let required = kernel.required_workgroup_size();
     let global = match (launch.grid, launch.global_size, required) {
         (Some(size), ..) => format!("grid = {}", size.toml()),

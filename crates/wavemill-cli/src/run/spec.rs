@@ -7,6 +7,7 @@ use super::element::Element;
 use super::fill::{self, Fill};
 use super::text::whole_number;
 use crate::failure::Failure;
+use wavemill_object::printable::Printable;
 
 /// The form of an argument, for messages.
 pub(crate) const FORM: &str =
@@ -119,10 +120,15 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
 }
 
 impl ArgSpec {
+    /// What the user wrote, for messages.
+    pub(crate) fn shown(&self) -> Printable<'_> {
+        Printable(&self.text)
+    }
+
     /// Reads an argument; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
         Self::read(text.trim(), base)
-            .map_err(|failure| failure.within(format_args!("argument `{}`", text.trim())))
+            .map_err(|failure| failure.within(format_args!("argument `{}`", Printable(text.trim()))))
     }
 
     fn read(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
@@ -179,7 +185,7 @@ impl ArgSpec {
         }
         if !name.is_empty() {
             if !is_name(name) {
-                return Err(Failure::usage(format!("`{name}` is no name; expected {FORM}")));
+                return Err(Failure::usage(format!("`{}` is no name; expected {FORM}", Printable(name))));
             }
             spec.name = Some(name.to_owned());
         }

@@ -117,6 +117,19 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
+/// Text as TOML has it, on one line: what is hidden is written by its number.
+pub(crate) fn in_toml(text: &str) -> String {
+    if !text.contains(is_hidden) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    let one = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(one).collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ pub(super) fn lds(stats: &LaunchStats, dynamic: u32) -> Option<(String, Value)> 
     }
     let granule = format!("reached the rest of the {} that the chip allocates", bytes(stats.lds_allocated));
     let fate = match (counts.lds, counts.lds_granule) {
+        (1, 0) => "read 0 or was dropped".to_owned(),
         (_, 0) => "read 0 or were dropped".to_owned(),
         (0, _) => granule,
         (dropped, there) => {

@@ -11,8 +11,8 @@ const TARGETS: [(&str, &str); 4] =
     [("gfx906", "512"), ("gfx90a", "512"), ("gfx942", "512"), ("gfx950", "1,280")];
 
 /// A folder with the assembled kernels.
-fn folder(target: &str) -> Folder {
-    let folder = Folder::new(&format!("out_of_range_{target}"));
+fn folder(name: &str, target: &str) -> Folder {
+    let folder = Folder::new(&format!("out_of_range_{name}_{target}"));
     let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 4" };
     folder.file("k.s", SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset));
     expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
@@ -28,7 +28,7 @@ fn run(folder: &Folder, exit: i32, kernel: &str, groups: &str, more: &[&str]) ->
 #[test]
 fn lds_that_the_launch_does_not_give() {
     for (target, granule) in TARGETS {
-        let folder = folder(target);
+        let folder = folder("lds", target);
         let missing = run(&folder, 0, "reverse", "32", &["--expect", "x=0"]);
         let warning = "warning: 4,096 LDS accesses beyond the workgroup's 0 bytes read 0 or were dropped; pass \
                        `--dynamic-lds BYTES`\n";
@@ -51,10 +51,11 @@ fn lds_that_the_launch_does_not_give() {
 
 #[test]
 fn warnings_of_launch_files_and_as_json() {
-    let folder = folder("gfx942");
-    let launch = "[[launch]]\nkernel = \"reverse\"\nargs = [\"x:u32[64]\"]\n";
+    let folder = folder("launches", "gfx942");
+    let launch = "[[launch]]\nkernel = \"reverse\"\n";
     let head = "object = \"k.co\"\ngrid = 2\nblock = 64\n\n";
-    folder.file("k.toml", format!("{head}{launch}dynamic-lds = 256\n\n{launch}"));
+    let (first, second) = ("args = [\"x:u32[64]\"]\ndynamic-lds = 256\n", "args = [\"x=&x\"]\n");
+    folder.file("k.toml", format!("{head}{launch}{first}\n{launch}{second}"));
     let text = err(&expect(&folder, 0, &["run", "k.toml"]));
     let warnings: Vec<&str> = text.lines().filter(|line| line.starts_with("warning")).collect();
     let [warning] = warnings[..] else { panic!("{text}") };
@@ -72,7 +73,7 @@ fn warnings_of_launch_files_and_as_json() {
 #[test]
 fn statistics_count_what_is_out_of_range() {
     for (target, _) in TARGETS {
-        let folder = folder(target);
+        let folder = folder("statistics", target);
         let text = run(&folder, 0, "half", "3", &["--stats"]);
         assert!(
             text.contains("\nout of range  96 accesses beyond the range of a buffer resource\n"),
@@ -91,7 +92,7 @@ fn statistics_count_what_is_out_of_range() {
 #[test]
 fn info_reads_the_code() {
     for (target, _) in TARGETS {
-        let folder = folder(target);
+        let folder = folder("stopped", target);
         let text = out(&expect(&folder, 0, &["info", "k.co"]));
         let of = |kernel: &str| {
             let start = text.find(&format!("kernel {kernel}\n")).expect("it is there");

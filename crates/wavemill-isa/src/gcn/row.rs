@@ -220,8 +220,8 @@ impl Op {
     /// use wavemill_isa::gcn::Op;
     ///
     /// let name = "v_mfma_f32_32x32x4bf16";
-    /// assert_eq!(Op::on(Target::Gfx90a, name), Some(Op::VMfmaF3232x32x4bf16));
-    /// assert_eq!(Op::on(Target::Gfx942, name), Some(Op::VMfmaF3232x32x4_2bBf16));
+    /// assert_eq!(Op::on(Target::Gfx90a, name), Some(Op::VMfmaF32_32x32x4bf16));
+    /// assert_eq!(Op::on(Target::Gfx942, name), Some(Op::VMfmaF32_32x32x4_2bBf16));
     /// assert_eq!(Op::on(Target::Gfx906, name), None);
     /// ```
     pub fn on(target: Target, name: &str) -> Option<Op> {

@@ -10,7 +10,7 @@ pub(super) struct Allowance {
 }
 
 /// Any metadata may take so much, in bytes.
-const BASE: usize = 64 << 10;
+const BASE: usize = 4 << 20;
 
 /// What the allocator needs beside the bytes of a text.
 const TEXT: usize = 16;

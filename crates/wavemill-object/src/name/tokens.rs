@@ -23,7 +23,7 @@ fn in_word(c: char) -> bool {
 fn closed(text: &str, open: char, close: char) -> usize {
     let mut depth = 0usize;
     for (at, c) in text.char_indices() {
-        if c == close && (open == close && at > 0 || open != close) {
+        if c == close && (open != close || at > 0) {
             depth = depth.saturating_sub(1);
         } else if c == open {
             depth += 1;
