@@ -115,7 +115,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Errors while writing to the standard output, or to a [`NamedFile`](crate::files::NamedFile).
+/// Errors while writing to the standard output, or to a file that the user names.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let named = error.get_ref().and_then(|error| error.downcast_ref::<WriteError>());

@@ -147,6 +147,18 @@ impl Block {
     }
 }
 
+impl Inst {
+    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); a mask operand behind
+    /// them is not counted.
+    #[must_use]
+    pub fn source_rows(&self) -> usize {
+        let mask_third =
+            matches!(self.op, Op::Int(crate::IntOp::Select | crate::IntOp::AddCi | crate::IntOp::SubCi));
+        let used = self.src[..3].iter().take_while(|s| !s.is_none()).count();
+        if mask_third { used.min(2) } else { used }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
@@ -167,17 +179,5 @@ mod tests {
         for outside in [0xff8, 0x1004, 0x1010, u64::MAX] {
             assert_eq!(whole.starting_at(outside), None, "{outside:#x}");
         }
-    }
-}
-
-impl Inst {
-    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); a mask operand behind
-    /// them is not counted.
-    #[must_use]
-    pub fn source_rows(&self) -> usize {
-        let mask_third =
-            matches!(self.op, Op::Int(crate::IntOp::Select | crate::IntOp::AddCi | crate::IntOp::SubCi));
-        let used = self.src[..3].iter().take_while(|s| !s.is_none()).count();
-        if mask_third { used.min(2) } else { used }
     }
 }

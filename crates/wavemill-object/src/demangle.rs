@@ -47,7 +47,7 @@ pub fn kernel_of_body(symbol: &str) -> Option<&str> {
 }
 
 /// A symbol as messages spell it: `NAME.body` for the function that Clang makes of the body of an OpenCL kernel, and else
-/// as it is. [`Wanted`](crate::Wanted) knows this name, too.
+/// as it is. [`Wanted`](crate::name::Wanted) knows this name, too.
 #[must_use]
 pub fn short(symbol: &str) -> Cow<'_, str> {
     kernel_of_body(symbol).map_or(Cow::Borrowed(symbol), |kernel| Cow::Owned(format!("{kernel}.body")))

@@ -60,7 +60,7 @@ impl Number {
         self.digits.bits() as i64 - 1 + self.exp
     }
 
-    /// `self / divisor`, which is not zero, with [`DIGITS`] digits and one more that is 1 if others follow.
+    /// `self / divisor`, which is not zero, with `DIGITS` digits and one more that is 1 if others follow.
     #[must_use]
     pub fn over(&self, divisor: &Number) -> Number {
         let up = (DIGITS + divisor.digits.bits() as i64 - self.digits.bits() as i64).max(0);

@@ -84,11 +84,10 @@ impl Clang {
     /// The path by which the user would name it, too.
     fn search(args: &CompileArgs) -> Option<PathBuf> {
         let rocm = args.rocm_path.iter().cloned().chain(std::env::var_os("ROCM_PATH").map(PathBuf::from));
-        let rocm = rocm.chain([PathBuf::from("/opt/rocm")]).map(|folder| folder.join(ROCM_CLANG));
+        let mut rocm = rocm.chain([PathBuf::from("/opt/rocm")]).map(|folder| folder.join(ROCM_CLANG));
         let released = RELEASES.rev().map(|release| format!("clang-{release}"));
         let mut names = released.chain(["clang".to_owned()]);
-        rocm.filter(|path| path.is_file())
-            .next()
+        rocm.find(|path| path.is_file())
             .or_else(|| names.find(|name| on_path(name).is_some()).map(PathBuf::from))
     }
 

@@ -407,7 +407,7 @@ fn symbols_that_share_their_names() {
     for index in 0..count {
         places.push(names.len() as u32);
         names.extend(format!("_Z1fI1a{:05}", index).as_bytes());
-        names.extend(b"N1bI1cI1dI1eEEEE".repeat(1));
+        names.extend(b"N1bI1cI1dI1eEEEE");
         names.extend(b"EvT_S0_S0_S0_S0_S0_S0_S0_S0_S0_S0_.kd\0");
     }
     check("names that unfold", &with_symbols(count, &names, |index| places[index]));

@@ -148,8 +148,11 @@ enum Group {
     SameWatched,
 }
 
+/// What a group looks at in one case.
+type Check = fn(&Case, Code) -> Result<(), Failed>;
+
 impl Group {
-    const ALL: [(Group, &str, fn(&Case, Code) -> Result<(), Failed>); 6] = [
+    const ALL: [(Group, &str, Check); 6] = [
         (Group::RightNumbers, "right_numbers", right_numbers),
         (Group::InPlace, "in_place", in_place),
         (Group::Counts, "counts", counts),

@@ -8,8 +8,11 @@ use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, Size};
 use crate::random::Random;
 
+/// An activation, of a value and its parameter.
+type Activation = fn(f64, f64) -> f64;
+
 /// Activations by their numbers (`stream_executor::dnn::ActivationMode`), those whose references need no library.
-const ACTIVATIONS: [(u32, fn(f64, f64) -> f64); 4] = [
+const ACTIVATIONS: [(u32, Activation); 4] = [
     (0, |x, _| x),
     (2, |x, _| x.max(0.0)),
     (3, |x, _| x.clamp(0.0, 6.0)),
