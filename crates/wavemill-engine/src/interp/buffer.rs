@@ -45,10 +45,6 @@ enum Range {
 struct Resource {
     /// Base and uniform offset.
     base: u64,
-    /// The uniform offset alone.
-    uniform: u64,
-    /// Bytes or records, as the resource has them.
-    records: u64,
     stride: u64,
     /// Lanes of a stripe, if the buffer is swizzled.
     swizzle: Option<u8>,
@@ -60,13 +56,13 @@ struct Resource {
 }
 
 impl Resource {
-    /// Decodes the four dwords for an access with or without an index, with a uniform offset.
+    /// Decodes the four dwords for an access with or without an index, with a uniform offset, which is not yet part of the
+    /// base.
     ///
     /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the index only where the
     /// instruction has one and the resource a stride. The manual leaves the combinations undefined that are neither private
     /// memory nor raw nor structured.
     fn decode(words: [u32; 4], idxen: bool, uniform: u32) -> Resource {
-        let uniform = u64::from(uniform);
         let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
         let add_lane = words[3] >> 23 & 1 != 0;
         let swizzled = words[1] >> 31 != 0;
@@ -77,15 +73,14 @@ impl Resource {
         } else if idxen && stride != 0 {
             Range::Records(records)
         } else {
-            Range::Bytes(records.saturating_sub(uniform))
+            Range::Bytes(records.saturating_sub(uniform.into()))
         };
         if add_lane {
             // The data format field holds more bits of the stride.
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
         let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
-        let base = base.wrapping_add(uniform);
-        Resource { base, uniform, records, stride, swizzle, add_lane, range, private: false }
+        Resource { base, stride, swizzle, add_lane, range, private: false }
     }
 
     /// Address of a component of `size` bytes; `None` if it is out of range.
@@ -120,14 +115,25 @@ impl Resource {
     }
 }
 
+/// The four dwords of the resource, and the uniform offset.
 #[inline(always)]
-unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
+unsafe fn words(ctx: *mut Ctx, op: *mut HostOp) -> ([u32; 4], u32) {
     // SAFETY: the contract of handlers: the source is four uniform cells.
     unsafe {
         let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
         let uniform = if is_absent(op, 2) { 0 } else { scalar32(ctx, op, 2) };
-        let mut r = Resource::decode([0, 1, 2, 3].map(|n| cells.add(n).read()), IDXEN, uniform);
-        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base.wrapping_sub(r.uniform));
+        ([0, 1, 2, 3].map(|n| cells.add(n).read()), uniform)
+    }
+}
+
+#[inline(always)]
+unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (words, uniform) = words(ctx, op);
+        let mut r = Resource::decode(words, IDXEN, uniform);
+        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
+        r.base = r.base.wrapping_add(uniform.into());
         r
     }
 }
@@ -205,29 +211,34 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     // SAFETY: the contract of handlers.
     unsafe {
         let r = resource::<IDXEN>(ctx, op);
-        let (mut refused, mut out_of_range) = (None, 0);
+        let mut refused = None;
         for_lanes(lane_mask(ctx, op), |lane| {
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
             for (k, p) in lanes[lane].iter_mut().enumerate() {
                 *p = std::ptr::null_mut();
                 let offset = offset + u64::from(size) * k as u64;
-                let Some(address) = r.address(index, offset, u64::from(size)) else {
-                    out_of_range |= 1 << lane;
-                    continue;
-                };
-                match host(ctx, op, &r, address, u64::from(size), access) {
-                    Ok(host) => *p = host,
-                    Err((at, space)) => {
-                        refuse(ctx, &mut refused, lane, at, space);
-                        break;
+                if let Some(address) = r.address(index, offset, u64::from(size)) {
+                    match host(ctx, op, &r, address, u64::from(size), access) {
+                        Ok(host) => *p = host,
+                        Err((at, space)) => {
+                            refuse(ctx, &mut refused, lane, at, space);
+                            break;
+                        }
                     }
                 }
             }
         });
-        note(ctx, out_of_range);
         if let Some(space) = refused {
             leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
             return false;
+        }
+        // In a loop of its own, so that private memory, which is never out of range, does not wait for it.
+        if r.range != Range::Unchecked {
+            let mut out_of_range = 0;
+            for_lanes(lane_mask(ctx, op), |lane| {
+                out_of_range |= u64::from(lanes[lane].iter().any(|p| p.is_null())) << lane;
+            });
+            note(ctx, out_of_range);
         }
         true
     }
@@ -636,10 +647,11 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
     unsafe {
         let Checked { size, count, .. } = Checked::of(op);
         let r = resource::<IDXEN>(ctx, op);
+        let ([.., records, _], uniform) = words(ctx, op);
         let range = match r.range {
             Range::Unchecked => return HostOp::next(op),
             // What is left behind the uniform offset does not say how many there are.
-            Range::Bytes(_) => BufferRange::Bytes(r.records),
+            Range::Bytes(_) => BufferRange::Bytes(records.into()),
             Range::Records(n) => BufferRange::Records(n),
         };
         let mut refused = None;
@@ -648,7 +660,8 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
             let at = |k: u32| offset + u64::from(size * k);
             let outside = |k: &u32| r.address(index, at(*k), u64::from(size)).is_none();
             if let Some(k) = (0..count).find(outside) {
-                let place = if matches!(range, BufferRange::Bytes(_)) { r.uniform + at(k) } else { index };
+                let place =
+                    if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at(k) } else { index };
                 refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
             }
         });
