@@ -1,12 +1,16 @@
 //! A hold on a run from the outside.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crate::out_of_range::OutOfRange;
 
 /// A hold on a run from another thread: it can be stopped, and tells how far it is. One for each run.
 #[derive(Debug, Default)]
 pub struct RunControl {
     stop: AtomicBool,
     done: AtomicU64,
+    out_of_range: Mutex<OutOfRange>,
 }
 
 impl RunControl {
@@ -26,6 +30,16 @@ impl RunControl {
     #[must_use]
     pub fn workgroups_done(&self) -> u64 {
         self.done.load(Relaxed)
+    }
+
+    /// Accesses out of range of a run that has ended, in whatever way; none before.
+    #[must_use]
+    pub fn out_of_range(&self) -> OutOfRange {
+        *self.out_of_range.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ended(&self, out_of_range: OutOfRange) {
+        *self.out_of_range.lock().unwrap_or_else(PoisonError::into_inner) = out_of_range;
     }
 
     pub(crate) fn workgroups_ended(&self, workgroups: u64) {

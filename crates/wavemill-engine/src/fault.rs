@@ -148,6 +148,8 @@ pub struct WaveResources {
     pub hw_id: u32,
     /// Bytes of LDS of its workgroup.
     pub lds: u32,
+    /// Bytes of LDS that the chip allocates for it: whole granules.
+    pub lds_allocated: u32,
     /// Bytes of private memory of each lane.
     pub private: u32,
     /// Waves of its workgroup.

@@ -245,7 +245,11 @@ fn run_grid(
     let mut unfinished = std::mem::take(&mut run.lock().unfinished);
     let live = run.live(&mut unfinished);
     let stopped = run.is_stopped();
+    let control = run.control;
     let shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    if let Some(control) = control {
+        control.ended(shared.stats.out_of_range);
+    }
     if let Some(fault) = shared.fault {
         return Err(RunError::Fault(fault));
     }

@@ -48,6 +48,17 @@ impl<T: Plain> From<T> for Arg {
     }
 }
 
+/// LDS of a workgroup, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LdsSize {
+    /// What the kernel declares.
+    pub declared: u32,
+    /// What the launch asks for: that, [`Launch::dynamic_lds`] and arguments that are LDS.
+    pub asked: u32,
+    /// What the chip allocates: whole granules.
+    pub allocated: u32,
+}
+
 /// What a launch did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchStats {
@@ -478,6 +489,17 @@ impl<'a> Launch<'a> {
     /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if it is not.
     pub fn check(&self) -> Result<()> {
         self.plan().map(|_| ())
+    }
+
+    /// The LDS that each of its workgroups has.
+    ///
+    /// # Errors
+    /// As [`Launch::check`].
+    pub fn lds(&self) -> Result<LdsSize> {
+        let Plan { lds, .. } = self.plan()?;
+        let declared = self.kernel.object().descriptor.group_segment_fixed_size;
+        let granule = self.kernel.module.device.target.lds_granule();
+        Ok(LdsSize { declared, asked: lds, allocated: lds.next_multiple_of(granule) })
     }
 
     /// Runs the kernel to its end.

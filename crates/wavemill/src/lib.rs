@@ -50,7 +50,7 @@ pub use buffer::{Buffer, Plain};
 pub use device::Device;
 pub use error::{ArgumentError, Error, Result};
 pub use global_offset::MisreadOffset;
-pub use launch::{Arg, Launch, LaunchStats};
+pub use launch::{Arg, Launch, LaunchStats, LdsSize};
 pub use live::LiveWave;
 pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
 pub use observe::mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};

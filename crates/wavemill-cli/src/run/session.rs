@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, RunControl, RunOptions};
+use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, OutOfRange, RunControl, RunOptions};
 
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
@@ -376,6 +376,8 @@ impl Session<'_> {
         let workgroups = groups.iter().fold(1u64, |all, n| all.saturating_mul(*n));
         let mut times: Vec<Duration> = Vec::new();
         let mut last: Option<LaunchStats> = None;
+        let mut out_of_range = OutOfRange::default();
+        let warn = |out_of_range| self.warn_of_lds(index, prepared, &launch, out_of_range);
         for round in 0..prepared.repeat() {
             log::info!("launch {} of `{}`, round {}", index + 1, prepared.kernel.name(), round + 1);
             // A short launch is over before anybody stops it.
@@ -398,7 +400,10 @@ impl Session<'_> {
                 let start = Instant::now();
                 (launch.run(), start.elapsed())
             });
+            out_of_range += control.out_of_range();
             let stats = result.map_err(|error| {
+                // What was read may be why it faulted, or never ends.
+                warn(out_of_range);
                 let why = stopped.filter(|_| matches!(error, Error::Stopped { .. }));
                 let failure = ended::failure(error, &prepared.launch.object, self.job.registers);
                 match (why, prepared.repeat()) {
@@ -422,20 +427,33 @@ impl Session<'_> {
         }
         let Some(stats) = last else { return Ok(()) };
         let kernel = prepared.kernel.name();
-        if let Some((mut text, mut parts)) = warning::lds(&stats, prepared.launch.dynamic_lds) {
-            if self.launches.len() > 1 {
-                text = format!("{}: {text}", super::label(index, Some(kernel)));
-            }
-            parts["launch"] = json!(index + 1);
-            parts["kernel"] = json!(kernel);
-            message::say_with(Kind::Warning, &text, &parts);
-        }
+        warn(out_of_range);
         if self.job.stats.is_some() {
             let text = stats::text(&stats, &times);
             let parts = stats::json(index, kernel, &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
         }
         Ok(())
+    }
+
+    /// Warns about LDS that the rounds of a launch accessed and did not have.
+    fn warn_of_lds(
+        &self,
+        index: usize,
+        prepared: &Prepared<'_>,
+        launch: &Launch<'_>,
+        out_of_range: OutOfRange,
+    ) {
+        let Ok(size) = launch.lds() else { return };
+        let dynamic = prepared.launch.dynamic_lds;
+        let Some((mut text, mut parts)) = warning::lds(out_of_range, size, dynamic) else { return };
+        let kernel = prepared.kernel.name();
+        if self.launches.len() > 1 {
+            text = format!("{}: {text}", super::label(index, Some(kernel)));
+        }
+        parts["launch"] = json!(index + 1);
+        parts["kernel"] = json!(kernel);
+        message::say_with(Kind::Warning, &text, &parts);
     }
 
     /// Allocates and fills the buffers.

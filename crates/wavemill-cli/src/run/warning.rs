@@ -1,18 +1,17 @@
 //! Warnings about what a launch did: results that may not be what they seem.
 
 use serde_json::{Value, json};
-use wavemill::LaunchStats;
+use wavemill::{LdsSize, OutOfRange};
 
 use super::text::{Grouped, Plural};
 
 /// What there is to say of accesses to LDS beyond the bytes of the workgroup, with its parts for those who read JSON. `dynamic`
 /// is what `--dynamic-lds` said.
-pub(super) fn lds(stats: &LaunchStats, dynamic: u32) -> Option<(String, Value)> {
-    let counts = &stats.run.out_of_range;
+pub(super) fn lds(counts: OutOfRange, size: LdsSize, dynamic: u32) -> Option<(String, Value)> {
     if counts.all_lds() == 0 {
         return None;
     }
-    let granule = format!("reached the rest of the {} that the chip allocates", bytes(stats.lds_allocated));
+    let granule = format!("reached the rest of the {} that the chip allocates", bytes(size.allocated));
     let fate = match (counts.lds, counts.lds_granule) {
         (1, 0) => "read 0 or was dropped".to_owned(),
         (_, 0) => "read 0 or were dropped".to_owned(),
@@ -21,20 +20,24 @@ pub(super) fn lds(stats: &LaunchStats, dynamic: u32) -> Option<(String, Value)> 
             format!("({} read 0 or were dropped, {} {granule})", Grouped(dropped), Grouped(there))
         }
     };
-    let cure = match dynamic {
-        0 => "pass `--dynamic-lds BYTES`".to_owned(),
-        _ => format!("`--dynamic-lds {dynamic}` may be too little"),
+    let in_arguments = size.asked - size.declared - dynamic;
+    let cure = match (in_arguments, dynamic) {
+        (1.., _) => format!("the {} of `local:` arguments may be too few", bytes(in_arguments)),
+        (0, 1..) => format!("`--dynamic-lds {dynamic}` may be too little"),
+        (0, 0) if size.declared == 0 => "pass `--dynamic-lds BYTES`".to_owned(),
+        // An index may be wrong, too.
+        (0, 0) => "pass `--dynamic-lds BYTES` if the kernel has LDS beside what it declares".to_owned(),
     };
     let all = counts.all_lds();
     let accesses = if all == 1 { "access" } else { "accesses" };
     let text = format!(
         "{} LDS {accesses} beyond the workgroup's {} {fate}; {cure}",
         Grouped(all),
-        bytes(stats.lds_size)
+        bytes(size.asked)
     );
     let parts = json!({
-        "lds_size": stats.lds_size,
-        "lds_allocated": stats.lds_allocated,
+        "lds_size": size.asked,
+        "lds_allocated": size.allocated,
         "lds_accesses_dropped": counts.lds,
         "lds_accesses_in_granule": counts.lds_granule,
     });

@@ -13,7 +13,7 @@ const TARGETS: [(&str, &str); 4] =
 /// A folder with the assembled kernels.
 fn folder(name: &str, target: &str) -> Folder {
     let folder = Folder::new(&format!("out_of_range_{name}_{target}"));
-    let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 4" };
+    let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 8" };
     folder.file("k.s", SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset));
     expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
     folder
@@ -70,6 +70,47 @@ fn warnings_of_launch_files_and_as_json() {
     assert_eq!(found, [json!(2), json!("reverse"), json!(0), json!(0), json!(256), json!(0)]);
 }
 
+/// Work-items that read what LDS does not hold may fault for it, or never end; and a later round may do nothing of the kind.
+#[test]
+fn a_launch_that_does_not_end_is_warned_of_too() {
+    let warned = |text: &str| {
+        let warnings: Vec<&str> = text.lines().filter(|line| line.starts_with("warning")).collect();
+        let [warning] = warnings[..] else { panic!("{text}") };
+        let beyond =
+            "LDS accesses beyond the workgroup's 0 bytes read 0 or were dropped; pass `--dynamic-lds BYTES`";
+        assert!(warning.contains(beyond), "{text}");
+        assert!(text.find("warning") < text.find("error"), "{text}");
+    };
+    let folder = folder("ends", "gfx942");
+    warned(&run(&folder, 4, "faulty", "1", &[]));
+    assert!(!run(&folder, 0, "faulty", "1", &["--dynamic-lds", "256"]).contains("warning"));
+    warned(&run(&folder, 124, "endless", "1", &["--max-instructions", "100000"]));
+    warned(&run(&folder, 124, "endless", "1", &["--timeout", "1"]));
+    assert!(!run(&folder, 0, "endless", "1", &["--dynamic-lds", "256"]).contains("warning"));
+    // Only the first round leaves LDS: it writes what keeps the second one from it.
+    let text = run(&folder, 0, "once", "1", &["--repeat", "2"]);
+    assert!(text.contains("warning: 64 LDS accesses beyond the workgroup's 0 bytes"), "{text}");
+}
+
+/// What to do depends on where the LDS comes from.
+#[test]
+fn warnings_know_declared_bytes_and_local_arguments() {
+    let folder = folder("declared", "gfx942");
+    let text = run(&folder, 0, "declared", "1", &[]);
+    let cure = "beyond the workgroup's 128 bytes reached the rest of the 512 bytes that the chip allocates; pass \
+                `--dynamic-lds BYTES` if the kernel has LDS beside what it declares\n";
+    assert!(text.ends_with(&format!("warning: 64 LDS accesses {cure}")), "{text}");
+    let strict = run(&folder, 4, "declared", "1", &["--strict=lds"]);
+    assert!(
+        strict.contains("at byte 128 of LDS, of which the workgroup has 128 bytes: the chip allocates 512"),
+        "{strict}"
+    );
+    let launch =
+        ["run", "k.co", "--kernel", "argument", "--grid", "1", "--block", "64", "x:u32[64]", "tmp=local:128"];
+    let text = err(&expect(&folder, 0, &launch));
+    assert!(text.ends_with("allocates; the 128 bytes of `local:` arguments may be too few\n"), "{text}");
+}
+
 #[test]
 fn statistics_count_what_is_out_of_range() {
     for (target, _) in TARGETS {
@@ -103,5 +144,12 @@ fn info_reads_the_code() {
         assert!(of("reverse").contains(lds), "{text}");
         assert!(!of("reverse").contains("cannot run") && !of("half").contains("more at launch"), "{text}");
         assert!(of("cannot").contains("\n    cannot run ds_gws_init (2), ds_gws_sema_v (1)\n"), "{text}");
+        // What it calls is read, too.
+        assert!(of("caller").contains("\n    cannot run ds_gws_sema_p (1)\n"), "{text}");
+        let json = out(&expect(&folder, 0, &["info", "k.co", "--json"]));
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let kernels = json["bundles"][0]["entries"][0]["object"]["kernels"].as_array().unwrap();
+        let reverse = kernels.iter().find(|kernel| kernel["name"] == "reverse").unwrap();
+        assert_eq!((&reverse["dynamic_lds"], &reverse["lds"]), (&json!(true), &json!(0)));
     }
 }

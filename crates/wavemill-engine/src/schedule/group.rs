@@ -131,6 +131,7 @@ fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
         trapsts: wave.trapsts,
         hw_id: wave.hw_id,
         lds: group.lds.asked,
+        lds_allocated: group.lds.size as u32,
         private: group.private,
         waves: group.waves.len() as u32,
     };

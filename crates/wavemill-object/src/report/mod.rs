@@ -31,12 +31,15 @@ pub struct Filter {
 /// Reads machine code for a target: this crate knows no instruction set. `None` if the target is unknown.
 pub type ReadCode = fn(&TargetId, &[u8]) -> Option<CodeReport>;
 
-/// What the instructions of a kernel say. Functions that it calls are not in it.
+/// What the instructions of a kernel say, and, if it calls functions, those of all functions of the code object: which of them
+/// it calls is not known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CodeReport {
     /// Instructions.
     pub instructions: u64,
+    /// Those that call functions.
+    pub calls: u64,
     /// Those that access local memory by its own addresses. Flat ones may do so, too.
     pub lds_instructions: u64,
     /// Those that cannot run yet, the most frequent ones first.
@@ -359,12 +362,45 @@ fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
+impl CodeReport {
+    /// Adds what other code says.
+    fn add(&mut self, other: CodeReport) {
+        self.instructions += other.instructions;
+        self.calls += other.calls;
+        self.lds_instructions += other.lds_instructions;
+        for one in other.unsupported {
+            match self.unsupported.iter_mut().find(|known| known.mnemonic == one.mnemonic) {
+                Some(known) => known.count += one.count,
+                None => self.unsupported.push(one),
+            }
+        }
+        self.unsupported.sort_by_key(|one| std::cmp::Reverse(one.count));
+    }
+}
+
 impl Filter {
     /// What the code of a kernel says; `None` if nobody reads it, or its size is unknown.
     fn code(&self, object: &CodeObject<'_>, kernel: &KernelReport) -> Option<CodeReport> {
         let read = self.read_code?;
         let code = object.read(kernel.entry_address, kernel.code_size?)?;
         read(object.target(), code)
+    }
+
+    /// What the code of all functions says that are no kernels.
+    fn functions(&self, object: &CodeObject<'_>) -> CodeReport {
+        let mut all = CodeReport::default();
+        let Some(read) = self.read_code else { return all };
+        let kernels: std::collections::HashSet<_> =
+            object.kernels().iter().map(|kernel| kernel.entry_address).collect();
+        // Several names may be one function's.
+        let functions: std::collections::BTreeMap<_, _> = object
+            .functions()
+            .filter(|symbol| !kernels.contains(&symbol.address))
+            .map(|symbol| (symbol.address, symbol.size))
+            .collect();
+        let code = functions.into_iter().filter_map(|(address, size)| object.read(address, size));
+        code.filter_map(|code| read(object.target(), code)).for_each(|one| all.add(one));
+        all
     }
 }
 
@@ -393,8 +429,16 @@ impl ObjectReport {
             let lacks_names = object.kernels().iter().any(Kernel::lacks_names);
             let debug = lacks_names.then(|| DebugInfo::of(object)).flatten();
             let report = |kernel| KernelReport::with_debug_info(object, kernel, debug.as_ref());
-            let with_code =
-                |report: KernelReport| KernelReport { code: filter.code(object, &report), ..report };
+            let functions = std::cell::LazyCell::new(|| filter.functions(object));
+            let with_code = |report: KernelReport| {
+                let mut code = filter.code(object, &report);
+                if let Some(code) = code.as_mut().filter(|code| code.calls > 0) {
+                    code.add(functions.clone());
+                }
+                let mut report = KernelReport { code, ..report };
+                report.dynamic_lds |= report.has_lds_of_unknown_size();
+                report
+            };
             object.kernels().iter().map(report).filter(wanted).map(with_code).collect()
         };
         let entries: std::collections::HashSet<_> =

@@ -86,7 +86,12 @@ impl FaultReport {
             FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,
             FaultSpace::Lds => {
                 let have = Count(self.fault.resources.lds.into(), "byte");
-                return write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: {silence}");
+                write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: ")?;
+                let allocated = u64::from(self.fault.resources.lds_allocated);
+                return match first.saturating_add(refused.size.into()) <= allocated {
+                    true => write!(f, "the chip allocates {allocated}"),
+                    false => f.write_str(silence),
+                };
             }
             FaultSpace::Buffer(range) => {
                 let (unit, have) = match range {

@@ -63,7 +63,7 @@ fn head(stats: &LaunchStats, times: &[Duration]) -> String {
 fn out_of_range(counts: &OutOfRange) -> String {
     let kinds = [
         (counts.lds, "beyond LDS"),
-        (counts.lds_granule, "beyond the workgroup's LDS, in the rest of its last granule"),
+        (counts.lds_granule, "beyond the workgroup's LDS, in the rest of its last granule (modelled)"),
         (counts.buffer, "beyond the range of a buffer resource"),
     ];
     let mut label = "out of range";
