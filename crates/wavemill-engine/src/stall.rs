@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, StatusReg, Terminator, Uni};
+use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, Terminator, Uni};
 
 use crate::control::RunControl;
 use crate::interp::{BlockSource, Interpreter, Surroundings, Wave, WaveExit, scalar_address};
@@ -58,28 +58,12 @@ enum Effect {
 }
 
 fn effect_of(op: Op) -> Effect {
-    match op {
-        Op::Scalar(..)
-        | Op::ScalarCmp(..)
-        | Op::Int(_)
-        | Op::IntCmp(..)
-        | Op::Float(..)
-        | Op::FloatCmp(..)
-        | Op::FloatClass(_)
-        | Op::Cvt(_)
-        | Op::FormatCvt(_)
-        | Op::Lane(_)
-        | Op::Fence(_)
-        | Op::WriteStatus(_)
-        | Op::Message
-        | Op::MoveRelSource(_)
-        | Op::MoveRelDest(_) => Effect::None,
-        Op::ScalarLoad(_) | Op::ScalarBufferLoad(_) | Op::Load(..) | Op::BufferLoad(..) => Effect::Reads,
-        // MODE, STATUS, TRAPSTS, HW_ID, GPR_ALLOC, LDS_ALLOC, IB_STS, SH_MEM_BASES, XCC_ID.
-        Op::ReadStatus(StatusReg::HwReg(1..=7 | 15 | 20)) => Effect::None,
-        Op::ReadStatus(_) => Effect::Unknown,
-        // Whatever else there is, what it did to memory is looked at.
-        _ => Effect::Writes,
+    let effects = op.signature().effects;
+    match (effects.reads_surroundings, effects.writes_memory, effects.reads_memory) {
+        (true, _, _) => Effect::Unknown,
+        (_, true, _) => Effect::Writes,
+        (_, _, true) => Effect::Reads,
+        _ => Effect::None,
     }
 }
 

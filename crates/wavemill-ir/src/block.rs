@@ -147,18 +147,6 @@ impl Block {
     }
 }
 
-impl Inst {
-    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); a mask operand behind
-    /// them is not counted.
-    #[must_use]
-    pub fn source_rows(&self) -> usize {
-        let mask_third =
-            matches!(self.op, Op::Int(crate::IntOp::Select | crate::IntOp::AddCi | crate::IntOp::SubCi));
-        let used = self.src[..3].iter().take_while(|s| !s.is_none()).count();
-        if mask_third { used.min(2) } else { used }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};

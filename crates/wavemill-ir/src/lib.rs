@@ -15,6 +15,7 @@
 //! Layering: this crate knows neither instruction sets nor engines. `wavemill-lift` produces blocks,
 //! `wavemill-engine` runs them.
 
+mod access;
 mod attrs;
 mod block;
 mod builder;
@@ -29,8 +30,8 @@ pub use block::{Block, Cond, FaultKind, Inst, LaneMask, MODE_KEY, Terminator};
 pub use builder::BlockBuilder;
 pub use format_cvt::{FormatCvt, NumberFormat};
 pub use op::{
-    AtomicOp, BufferAddr, CmpPred, CvtOp, FenceScope, FloatOp, FloatType, IntOp, IntType, LaneOp, MemType,
-    Op, ScalarOp, Space, StatusReg, Width,
+    AtomicOp, BufferAddr, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType, LaneOp,
+    MemType, Op, ScalarOp, Signature, Space, StatusReg, Value, Width,
 };
 pub use reg::{Operand, Row, Uni};
 pub use verify::{VerifyError, verify};

@@ -48,61 +48,47 @@ impl fmt::Display for OpName {
             (true, false) => ".idx",
             (true, true) => ".idx.off",
         };
+        let bits = |dwords: u8| 32 * u32::from(dwords);
+        let name = self.0.signature().name;
         match self.0 {
-            Op::Scalar(op, w) => write!(f, "s.{}{}", op.name(), width(w)),
-            Op::ScalarCmp(p, t) => {
-                f.write_str("s.cmp.")?;
+            Op::Scalar(_, w) => write!(f, "s.{name}{}", width(w)),
+            Op::ScalarCmp(p, t) | Op::IntCmp(p, t) => {
+                write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", int(t))
             }
-            Op::Int(op) => f.write_str(op.name()),
-            Op::IntCmp(p, t) => {
-                f.write_str("cmp.")?;
-                lower(f, &p)?;
-                write!(f, ".{}", int(t))
-            }
-            Op::Float(op, t) => write!(f, "{}.{}", op.name(), float(t)),
+            Op::Float(_, t) | Op::FloatClass(t) => write!(f, "{name}.{}", float(t)),
             Op::FloatCmp(p, t) => {
-                f.write_str("cmp.")?;
+                write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", float(t))
             }
-            Op::FloatClass(t) => write!(f, "class.{}", float(t)),
-            Op::Cvt(op) => write!(f, "cvt.{}", op.name()),
+            Op::Cvt(_) => write!(f, "cvt.{name}"),
             Op::FormatCvt(c) => {
                 let rounding = if c.stochastic { ".sr" } else { "" };
-                write!(f, "cvt.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
+                write!(f, "{name}.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
             }
-            Op::Lane(op) => f.write_str(op.name()),
-            Op::Transpose(bits) => write!(f, "transpose.b{bits}"),
-            Op::ScalarLoad(n) => write!(f, "s.load.b{}", 32 * u32::from(n)),
-            Op::ScalarBufferLoad(n) => write!(f, "s.buffer_load.b{}", 32 * u32::from(n)),
-            Op::ScalarStore(n) => write!(f, "s.store.b{}", 32 * u32::from(n)),
-            Op::Load(s, t) => write!(f, "load.{}.{}", space(s), mem(t)),
-            Op::Store(s, t) => write!(f, "store.{}.{}", space(s), mem(t)),
-            Op::Atomic(op, s, w) => write!(f, "atomic.{}.{}{}", space(s), op.name(), width(w)),
-            Op::BufferLoad(t, a) => write!(f, "buffer_load.{}{}", mem(t), address(a)),
-            Op::BufferStore(t, a) => write!(f, "buffer_store.{}{}", mem(t), address(a)),
-            Op::BufferAtomic(op, w, a) => {
-                write!(f, "buffer_atomic.{}{}{}", op.name(), width(w), address(a))
-            }
-            Op::LdsAppend(true) => f.write_str("lds_append"),
-            Op::LdsAppend(false) => f.write_str("lds_consume"),
-            Op::LdsDirect => f.write_str("s.lds_direct"),
+            Op::Transpose(n) => write!(f, "{name}.b{n}"),
+            Op::ScalarLoad(n)
+            | Op::ScalarBufferLoad(n)
+            | Op::ScalarStore(n)
+            | Op::IndexedRead(n)
+            | Op::IndexedWrite(n) => write!(f, "{name}.b{}", bits(n)),
+            Op::Load(s, t) | Op::Store(s, t) => write!(f, "{name}.{}.{}", space(s), mem(t)),
+            Op::Atomic(op, s, w) => write!(f, "{name}.{}.{}{}", space(s), op.name(), width(w)),
+            Op::BufferLoad(t, a) | Op::BufferStore(t, a) => write!(f, "{name}.{}{}", mem(t), address(a)),
+            Op::BufferAtomic(op, w, a) => write!(f, "{name}.{}{}{}", op.name(), width(w), address(a)),
             Op::Fence(s) => {
-                f.write_str("fence.")?;
+                write!(f, "{name}.")?;
                 lower(f, &s)
             }
             Op::ReadStatus(r) => {
-                f.write_str("read_status.")?;
+                write!(f, "{name}.")?;
                 lower(f, &r)
             }
-            Op::WriteStatus(r) => write!(f, "write_status.{r}"),
-            Op::Message => f.write_str("message"),
-            Op::MoveRelSource(w) => write!(f, "s.movrels{}", width(w)),
-            Op::MoveRelDest(w) => write!(f, "s.movreld{}", width(w)),
-            Op::IndexedRead(n) => write!(f, "indexed_read.b{}", 32 * u32::from(n)),
-            Op::IndexedWrite(n) => write!(f, "indexed_write.b{}", 32 * u32::from(n)),
+            Op::WriteStatus(r) => write!(f, "{name}.{r}"),
+            Op::MoveRelSource(w) | Op::MoveRelDest(w) => write!(f, "{name}{}", width(w)),
+            Op::Int(_) | Op::Lane(_) | Op::LdsAppend(_) | Op::LdsDirect | Op::Message => f.write_str(name),
         }
     }
 }

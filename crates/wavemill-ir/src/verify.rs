@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Block, Inst, LaneOp, Op, Operand, Row, Uni};
+use crate::{Block, Inst, Op, Operand, Row, Signature, Uni, Value};
 
 /// Why a block was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,84 +23,65 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Whether the operation runs once for the wave, on uniform operands only.
-fn is_uniform(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Scalar(..)
-            | Op::ScalarCmp(..)
-            | Op::ScalarLoad(_)
-            | Op::ScalarBufferLoad(_)
-            | Op::ScalarStore(_)
-            | Op::ReadStatus(_)
-            | Op::WriteStatus(_)
-            | Op::MoveRelSource(_)
-            | Op::MoveRelDest(_)
-            | Op::LdsDirect
-    )
+/// Whether the operation finds its source by the number of a row.
+fn needs_rows(op: Op) -> bool {
+    matches!(op, Op::IndexedRead(_) | Op::IndexedWrite(_) | Op::Transpose(_))
 }
 
-/// Which sources have more dwords than a scalar, so that they must be rows.
-fn wide_sources(op: Op) -> [bool; 4] {
-    match op {
-        Op::Int(int) => {
-            let [a, b, c] = int.source_dwords().map(|dwords| dwords > 2);
-            [a, b, c, false]
+/// Cells that a scalar may have as the source of a varying operation; what goes to memory goes there cell by cell.
+fn scalar_dwords(op: Op) -> u16 {
+    if op.signature().effects.writes_memory { 1 } else { 2 }
+}
+
+/// The first and the last cell of an operand must be there.
+fn exists(operand: Operand, dwords: u16) -> Result<(), String> {
+    let last = dwords.max(1) - 1;
+    match operand {
+        Operand::Uni(u) if u.0.saturating_add(last) >= Uni::COUNT => {
+            Err(format!("uniform cell {} does not exist", u.0.saturating_add(last)))
         }
-        Op::FormatCvt(cvt) => {
-            let wide = cvt.source_dwords() > 2;
-            [wide, wide && cvt.interleaved, false, false]
+        Operand::Row(r) if r.0.saturating_add(last) >= Row::COUNT => {
+            Err(format!("row {} does not exist", r.0.saturating_add(last)))
         }
-        Op::Store(_, ty) => [false, false, ty.dwords() > 1, false],
-        Op::BufferStore(ty, _) => [false, false, false, ty.dwords() > 1],
-        _ => [false; 4],
+        _ => Ok(()),
+    }
+}
+
+fn check_result(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
+    let operand = inst.dst[n];
+    exists(operand, inst.result_dwords(n))?;
+    match (operand, value.is_varying()) {
+        (Operand::None, _) => Ok(()),
+        (Operand::Const(_), _) => Err("a constant cannot be written".into()),
+        _ if value == Value::None => Err(format!("the operation has no result {n}")),
+        (Operand::Uni(_), true) => Err("the result must be a row".into()),
+        (Operand::Row(_), false) => Err("the result must be uniform".into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_source(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
+    let operand = inst.src[n];
+    let dwords = inst.source_dwords(n);
+    exists(operand, dwords)?;
+    match operand {
+        Operand::None => Ok(()),
+        _ if value == Value::None => Err(format!("the operation has no source {n}")),
+        Operand::Row(r) if !value.is_varying() => {
+            Err(format!("source {n} is uniform, it cannot be row {r:?}"))
+        }
+        Operand::Uni(_) | Operand::Const(_) if needs_rows(inst.op) => Err("the source must be a row".into()),
+        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && dwords > scalar_dwords(inst.op) => {
+            Err(format!("source {n} has more dwords than a scalar, it must be a row"))
+        }
+        _ => Ok(()),
     }
 }
 
 fn check(inst: &Inst) -> Result<(), String> {
-    for o in inst.dst.iter().chain(&inst.src) {
-        match *o {
-            Operand::Uni(u) if u.0 >= Uni::COUNT => {
-                return Err(format!("uniform cell {} does not exist", u.0));
-            }
-            Operand::Row(r) if r.0 >= Row::COUNT => return Err(format!("row {} does not exist", r.0)),
-            Operand::Row(r) if is_uniform(inst.op) => {
-                return Err(format!("a uniform operation cannot use row {r:?}"));
-            }
-            _ => {}
-        }
-    }
-    if inst.dst.iter().any(|d| matches!(d, Operand::Const(_))) {
-        return Err("a constant cannot be written".into());
-    }
-    let mask_result = matches!(inst.op, Op::IntCmp(..) | Op::FloatCmp(..) | Op::FloatClass(_))
-        || matches!(inst.op, Op::Lane(LaneOp::ReadLane | LaneOp::ReadFirstLane));
-    if mask_result && !matches!(inst.dst[0], Operand::Uni(_)) {
-        return Err("the result must be uniform".into());
-    }
-    let row_source = matches!(inst.op, Op::IndexedRead(_) | Op::IndexedWrite(_) | Op::Transpose(_));
-    if row_source && !matches!(inst.src[0], Operand::Row(_)) {
-        return Err("the source must be a row".into());
-    }
-    for (n, (source, wide)) in inst.src.iter().zip(wide_sources(inst.op)).enumerate() {
-        if wide && !matches!(source, Operand::Row(_)) {
-            return Err(format!("source {n} has more dwords than a scalar, it must be a row"));
-        }
-    }
-    let row_result = matches!(
-        inst.op,
-        Op::Int(_)
-            | Op::Float(..)
-            | Op::Cvt(_)
-            | Op::FormatCvt(_)
-            | Op::IndexedRead(_)
-            | Op::IndexedWrite(_)
-            | Op::Transpose(_)
-    );
-    if row_result && !matches!(inst.dst[0], Operand::Row(_)) {
-        return Err("the result must be a row".into());
-    }
-    Ok(())
+    let Signature { sources, results, .. } = inst.op.signature();
+    results.into_iter().enumerate().try_for_each(|(n, value)| check_result(inst, n, value))?;
+    sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value))
 }
 
 /// Checks every operation of the block.

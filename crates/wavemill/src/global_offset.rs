@@ -248,12 +248,12 @@ impl Follow<'_> {
             Op::Scalar(op, width) => {
                 let low = self.scalar(op, width, inst).or(named);
                 let high = self.high_of_move(inst, op == ScalarOp::Mov && width == Width::W64);
-                self.set(inst.dst[0], width.dwords(), &[low, high]);
+                self.set(inst.dst[0], inst.result_dwords(0), &[low, high]);
             }
             Op::Int(op) => {
                 let low = if plain { self.int(op, inst) } else { None };
                 let high = self.high_of_move(inst, plain && op == IntOp::Mov64);
-                self.set(inst.dst[0], op.result_dwords(), &[low.or(named), high]);
+                self.set(inst.dst[0], inst.result_dwords(0), &[low.or(named), high]);
             }
             Op::Lane(wavemill_ir::LaneOp::ReadFirstLane) => {
                 let value = self.get(inst, 0);
@@ -279,13 +279,10 @@ impl Follow<'_> {
                 }
                 self.set(inst.dst[0], 2, &[]);
             }
-            Op::FormatCvt(cvt) => self.set(inst.dst[0], cvt.result_dwords(), &[]),
             Op::IndexedWrite(_) | Op::MoveRelDest(_) => self.state.clear(),
-            // Results of 64 bits at most, or two.
-            _ => self.set(inst.dst[0], 2, &[named]),
+            _ => self.set(inst.dst[0], inst.result_dwords(0), &[named]),
         }
-        // Masks, SCC and second results.
-        self.set(inst.dst[1], 2, &[]);
+        self.set(inst.dst[1], inst.result_dwords(1), &[]);
     }
 
     /// The upper half of what a move of 64 bits moves.

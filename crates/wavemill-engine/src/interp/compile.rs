@@ -14,7 +14,6 @@ use wavemill_ir::{AtomicOp, Block, FaultKind, Inst, LaneMask, Op, Operand, Row, 
 
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
-use super::extent::{Extent, int_rows};
 use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Own, SiteCache, UNIFORM};
 use super::probe::Site;
@@ -263,9 +262,8 @@ impl<'a> Compiler<'a> {
         if !inst.dst.iter().any(|d| matches!(d, Operand::Row(_))) {
             return true;
         }
-        let extent = Extent::of(inst, self.tier);
-        inst.dst.iter().zip(extent.dst).all(|(operand, rows)| match operand {
-            Operand::Row(row) => self.counts.has(*row, rows),
+        inst.dst.iter().enumerate().all(|(n, operand)| match operand {
+            Operand::Row(row) => self.counts.has(*row, inst.result_dwords(n)),
             _ => true,
         })
     }
@@ -327,9 +325,9 @@ impl<'a> Compiler<'a> {
         if !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
             return Ok(inst);
         }
-        let extent = Extent::of(&inst, self.tier);
-        for (i, rows) in extent.src.into_iter().enumerate() {
+        for i in 0..inst.src.len() {
             let Operand::Row(row) = inst.src[i] else { continue };
+            let rows = inst.source_dwords(i);
             if rows < 2 || self.counts.has(row, rows) {
                 continue;
             }
@@ -429,7 +427,7 @@ impl<'a> Compiler<'a> {
             }
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
-                let mut h = self.prepared(inst, [Source::bits(int_rows(ty)); 3])?;
+                let mut h = self.prepared(inst, [Source::bits(ty.dwords()); 3])?;
                 let rows = self.shape(&h, 2) == Shape::Rows;
                 let (run, imm) = compare::cmp_handler(pred, ty, tier, rows);
                 h.run = run;

@@ -11,7 +11,6 @@ mod compile;
 mod control;
 mod cost;
 mod cvt;
-mod extent;
 mod float;
 mod format_cvt;
 mod hostop;

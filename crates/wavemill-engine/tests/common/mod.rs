@@ -9,7 +9,7 @@ use wavemill_engine::{
     BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
     RunOptions, RunStats, Strict, Tier, WaveInit, WaveSnapshot, run,
 };
-use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni};
+use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
 
 /// Address of the only block.
 const START: u64 = 0x1000;
@@ -152,10 +152,14 @@ pub(crate) fn tiers() -> Vec<Tier> {
     here
 }
 
-/// An operation under EXEC.
+/// An operation under EXEC. Sources that it does not have are left out.
 pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
     let mut sources = [Operand::None; 4];
-    sources[..src.len()].copy_from_slice(src);
+    for ((slot, operand), value) in sources.iter_mut().zip(src).zip(op.signature().sources) {
+        if value != Value::None {
+            *slot = *operand;
+        }
+    }
     Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Exec, pc_offset: 0 }
 }
 

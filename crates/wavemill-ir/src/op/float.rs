@@ -2,92 +2,92 @@
 
 ops! {
     /// Varying float operations; the type is given beside them.
-    pub enum FloatOp {
+    pub enum FloatOp of ty {
         /// `src0 + src1`.
-        Add = "fadd",
+        Add = "fadd" (ty, ty) -> (ty);
         /// `src0 - src1`.
-        Sub = "fsub",
+        Sub = "fsub" (ty, ty) -> (ty);
         /// `src0 * src1`.
-        Mul = "fmul",
+        Mul = "fmul" (ty, ty) -> (ty);
         /// `src0 * src1`, but zero times anything is +0.
-        MulLegacy = "fmul.legacy",
+        MulLegacy = "fmul.legacy" (ty, ty) -> (ty);
         /// `src0 * src1 + src2`, one rounding.
-        Fma = "ffma",
+        Fma = "ffma" (ty, ty, ty) -> (ty);
         /// `src0 * src1 + src2`, two roundings, denormals flushed.
-        Mad = "fmad",
+        Mad = "fmad" (ty, ty, ty) -> (ty);
         /// `src0 * src1 + src2` with the legacy product.
-        MadLegacy = "fmad.legacy",
+        MadLegacy = "fmad.legacy" (ty, ty, ty) -> (ty);
         /// Minimum.
-        Min = "fmin",
+        Min = "fmin" (ty, ty) -> (ty);
         /// Maximum.
-        Max = "fmax",
+        Max = "fmax" (ty, ty) -> (ty);
         /// Minimum of three.
-        Min3 = "fmin3",
+        Min3 = "fmin3" (ty, ty, ty) -> (ty);
         /// Maximum of three.
-        Max3 = "fmax3",
+        Max3 = "fmax3" (ty, ty, ty) -> (ty);
         /// Median of three.
-        Med3 = "fmed3",
+        Med3 = "fmed3" (ty, ty, ty) -> (ty);
         /// IEEE 754-2019 minimum of three (NaN propagates).
-        Minimum3 = "fminimum3",
+        Minimum3 = "fminimum3" (ty, ty, ty) -> (ty);
         /// IEEE 754-2019 maximum of three (NaN propagates).
-        Maximum3 = "fmaximum3",
+        Maximum3 = "fmaximum3" (ty, ty, ty) -> (ty);
         /// `1 / src0`.
-        Rcp = "frcp",
+        Rcp = "frcp" (ty) -> (ty);
         /// `1 / src0` that raises only the integer division flag.
-        RcpIflag = "frcp.iflag",
+        RcpIflag = "frcp.iflag" (ty) -> (ty);
         /// `1 / sqrt(src0)`.
-        Rsq = "frsq",
+        Rsq = "frsq" (ty) -> (ty);
         /// `sqrt(src0)`.
-        Sqrt = "fsqrt",
+        Sqrt = "fsqrt" (ty) -> (ty);
         /// `2 ** src0`.
-        Exp2 = "fexp2",
+        Exp2 = "fexp2" (ty) -> (ty);
         /// `log2(src0)`.
-        Log2 = "flog2",
+        Log2 = "flog2" (ty) -> (ty);
         /// `sin(2 pi src0)`.
-        Sin = "fsin",
+        Sin = "fsin" (ty) -> (ty);
         /// `cos(2 pi src0)`.
-        Cos = "fcos",
+        Cos = "fcos" (ty) -> (ty);
         /// `src0 - floor(src0)`.
-        Fract = "ffract",
+        Fract = "ffract" (ty) -> (ty);
         /// Rounding to an integral value, towards zero.
-        Trunc = "ftrunc",
+        Trunc = "ftrunc" (ty) -> (ty);
         /// Rounding to an integral value, upwards.
-        Ceil = "fceil",
+        Ceil = "fceil" (ty) -> (ty);
         /// Rounding to an integral value, downwards.
-        Floor = "ffloor",
+        Floor = "ffloor" (ty) -> (ty);
         /// Rounding to an integral value, nearest even.
-        RoundEven = "frndne",
+        RoundEven = "frndne" (ty) -> (ty);
         /// Exponent of `frexp`, as an integer of the type's width (at most 32 bits).
-        FrexpExp = "frexp_exp",
+        FrexpExp = "frexp_exp" (ty) -> (B32);
         /// Mantissa of `frexp`.
-        FrexpMant = "frexp_mant",
+        FrexpMant = "frexp_mant" (ty) -> (ty);
         /// `src0 * 2 ** src1` with an integer `src1` (for f16: i16, else i32).
-        Ldexp = "ldexp",
+        Ldexp = "ldexp" (ty, B32) -> (ty);
         /// First step of a division: scales `src0`; mask of the lanes that [`FloatOp::DivFmas`] scales back in `dst[1]`.
-        DivScale = "div_scale",
+        DivScale = "div_scale" (ty, ty, ty) -> (ty, MASK);
         /// `fma(src0, src1, src2)`, scaled where the mask `src3` is set.
-        DivFmas = "div_fmas",
+        DivFmas = "div_fmas" (ty, ty, ty, MASK) -> (ty);
         /// Last step of a division: special cases of quotient `src0`, denominator `src1`, numerator `src2`.
-        DivFixup = "div_fixup",
+        DivFixup = "div_fixup" (ty, ty, ty) -> (ty);
         /// A segment of 2/pi for argument reduction.
-        TrigPreop = "trig_preop",
+        TrigPreop = "trig_preop" (ty, B32) -> (ty);
         /// Face of the cube map that `(src0, src1, src2)` points to.
-        CubeId = "cubeid",
+        CubeId = "cubeid" (ty, ty, ty) -> (ty);
         /// S coordinate on that face.
-        CubeSc = "cubesc",
+        CubeSc = "cubesc" (ty, ty, ty) -> (ty);
         /// T coordinate on that face.
-        CubeTc = "cubetc",
+        CubeTc = "cubetc" (ty, ty, ty) -> (ty);
         /// Twice the major axis.
-        CubeMa = "cubema",
+        CubeMa = "cubema" (ty, ty, ty) -> (ty);
         /// Packed f16 products of `src0` and `src1`, from low to high, summed onto the f32 `src2`; nearest even. Of the
         /// mode only `denorm_in` counts, and for the factors: other denormals become zero.
-        Dot2F16 = "dot2.f16",
+        Dot2F16 = "dot2.f16" (PKF16, PKF16, ty) -> (ty);
         /// Sum of the packed bf16 products of `src0` and `src1`, then the f32 `src2`; nearest even, denormals become zero.
-        Dot2Bf16 = "dot2.bf16",
+        Dot2Bf16 = "dot2.bf16" (PKF16, PKF16, ty) -> (ty);
         /// As `Dot2Bf16`, but `src2` comes first.
-        Dot2cBf16 = "dot2c.bf16",
+        Dot2cBf16 = "dot2c.bf16" (PKF16, PKF16, ty) -> (ty);
         /// f32 FMA whose sources are f32 or halves of a cell: `hi_sel` chooses f16, `sel` which half, `neg_hi` acts as
         /// `abs`. An immediate of 1 makes denormal halves zeros of their sign. The type says what the result is: `F32`, or `F16` written to the half that `dst_sel` names.
-        FmaMix = "fma_mix",
+        FmaMix = "fma_mix" (MIXED, MIXED, MIXED) -> (ty);
     }
 }

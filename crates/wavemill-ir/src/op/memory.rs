@@ -56,6 +56,12 @@ impl MemType {
         }
     }
 
+    /// Whether a load leaves one half of its cell as it is.
+    #[must_use]
+    pub const fn keeps_half(self) -> bool {
+        !matches!(self, MemType::U8 | MemType::I8 | MemType::U16 | MemType::I16 | MemType::Dwords(_))
+    }
+
     /// Cells that the value occupies.
     #[must_use]
     pub const fn dwords(self) -> u16 {
@@ -68,55 +74,61 @@ impl MemType {
 
 ops! {
     /// Read-modify-write operations on memory: `old op data`.
-    pub enum AtomicOp {
+    pub enum AtomicOp of data {
         /// `data`.
-        Swap = "swap",
+        Swap = "swap" (data) -> (data);
         /// `old == cmp ? data : old`.
-        CmpSwap = "cmpswap",
+        CmpSwap = "cmpswap" (data, data) -> (data);
         /// `old + data`.
-        Add = "add",
+        Add = "add" (data) -> (data);
         /// `old - data`.
-        Sub = "sub",
+        Sub = "sub" (data) -> (data);
         /// `data - old`.
-        Rsub = "rsub",
+        Rsub = "rsub" (data) -> (data);
         /// Signed minimum.
-        MinI = "min.i",
+        MinI = "min.i" (data) -> (data);
         /// Unsigned minimum.
-        MinU = "min.u",
+        MinU = "min.u" (data) -> (data);
         /// Signed maximum.
-        MaxI = "max.i",
+        MaxI = "max.i" (data) -> (data);
         /// Unsigned maximum.
-        MaxU = "max.u",
+        MaxU = "max.u" (data) -> (data);
         /// `old & data`.
-        And = "and",
+        And = "and" (data) -> (data);
         /// `old | data`.
-        Or = "or",
+        Or = "or" (data) -> (data);
         /// `old ^ data`.
-        Xor = "xor",
+        Xor = "xor" (data) -> (data);
         /// `old >= data ? 0 : old + 1`.
-        IncWrap = "inc",
+        IncWrap = "inc" (data) -> (data);
         /// `old == 0 || old > data ? data : old - 1`.
-        DecWrap = "dec",
+        DecWrap = "dec" (data) -> (data);
         /// `(old & ~data) | data2`.
-        MaskOr = "mskor",
+        MaskOr = "mskor" (data, data) -> (data);
         /// `old >= data ? old - data : old + data2`.
-        Wrap = "wrap",
+        Wrap = "wrap" (data, data) -> (data);
         /// Float addition, nearest even.
-        AddF = "add.f",
+        AddF = "add.f" (data) -> (data);
         /// Float minimum.
-        MinF = "min.f",
+        MinF = "min.f" (data) -> (data);
         /// Float maximum.
-        MaxF = "max.f",
+        MaxF = "max.f" (data) -> (data);
         /// `old == cmp ? data : old` with float comparison.
-        CmpSwapF = "cmpswap.f",
+        CmpSwapF = "cmpswap.f" (data, data) -> (data);
         /// Packed f16 addition.
-        PkAddF16 = "pk_add.f16",
+        PkAddF16 = "pk_add.f16" (data) -> (data);
         /// Packed bf16 addition.
-        PkAddBf16 = "pk_add.bf16",
+        PkAddBf16 = "pk_add.bf16" (data) -> (data);
     }
 }
 
 impl AtomicOp {
+    /// Whether there are two data.
+    #[must_use]
+    pub const fn has_second_datum(self) -> bool {
+        !matches!(self.signature(crate::Value::Bits(1)).sources[1], crate::Value::None)
+    }
+
     /// Whether the operation depends on the floating-point mode (which says what becomes of denormals; rounding is to
     /// nearest even).
     #[must_use]
@@ -133,6 +145,13 @@ pub struct BufferAddr {
     pub offen: bool,
     /// An index VGPR takes part.
     pub idxen: bool,
+}
+
+impl BufferAddr {
+    /// The index and the offset of each lane.
+    pub(super) const fn value(self) -> crate::Value {
+        crate::Value::Bits(self.idxen as u16 + self.offen as u16)
+    }
 }
 
 /// How far a fence reaches.

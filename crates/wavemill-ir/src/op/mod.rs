@@ -6,12 +6,17 @@
 //! - `src[0..4]` are the sources in the order of the operation's documentation.
 //! - Shift and rotate amounts are taken modulo the width of the shifted value.
 
-/// Declares an enum of operations with their names in the text form.
+/// Declares an enum of operations. Each has a line: its name in the text form of the IR, what its sources and results are,
+/// and flags, which are methods of [`Signature`]; the documentation above it defines it. What depends on the type or the
+/// width beside the operation is named behind `of`.
 macro_rules! ops {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident $(of $ty:ident)? {
+        $($(#[doc = $doc:literal])+
+        $variant:ident = $text:literal ($($source:expr),*) -> ($($result:expr),*) $($flag:ident)*;)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-        $vis enum $name { $($(#[$vmeta])* $variant,)* }
+        $vis enum $name { $($(#[doc = $doc])+ $variant,)* }
 
         impl $name {
             /// All operations of this kind, in declaration order.
@@ -21,6 +26,21 @@ macro_rules! ops {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
+            }
+
+            /// What it takes and gives, and what it does.
+            #[must_use]
+            pub const fn signature(self $(, $ty: crate::Value)?) -> crate::Signature {
+                #[allow(unused_imports, reason = "lines name the values that they need")]
+                use crate::op::signature::values::*;
+                match self {
+                    $($name::$variant => crate::Signature::new(
+                        $text,
+                        concat!($($doc, "\n"),+),
+                        &[$($source),*],
+                        &[$($result),*],
+                    )$(.$flag())*,)*
+                }
             }
         }
     };
@@ -32,6 +52,7 @@ mod integer;
 mod lane;
 mod memory;
 mod scalar;
+mod signature;
 mod types;
 
 pub use convert::CvtOp;
@@ -40,6 +61,7 @@ pub use integer::IntOp;
 pub use lane::LaneOp;
 pub use memory::{AtomicOp, BufferAddr, FenceScope, MemType, Space};
 pub use scalar::ScalarOp;
+pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
 
 /// Status that the program can read.
@@ -53,102 +75,181 @@ pub enum StatusReg {
     MemRealTime,
 }
 
-/// What an IR operation does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Op {
+impl StatusReg {
+    /// What reading it depends on.
+    const fn effects(self) -> Effects {
+        match self {
+            // MODE, STATUS, TRAPSTS, HW_ID, GPR_ALLOC, LDS_ALLOC, IB_STS, SH_MEM_BASES, XCC_ID: the wave's own.
+            StatusReg::HwReg(1..=7 | 15 | 20) => Effects::NONE,
+            _ => Effects { reads_surroundings: true, ..Effects::NONE },
+        }
+    }
+}
+
+/// The line of an operation that has parameters beside it.
+const fn line(name: &'static str, sources: &[Value], results: &[Value], effects: Effects) -> Signature {
+    Signature::new(name, "", sources, results).with(effects)
+}
+
+/// Declares the operations with their parameters, and the line of each.
+macro_rules! operations {
+    ($($(#[doc = $doc:literal])+ $variant:ident $(($($field:ident: $ty:ty),+))? = $line:expr;)*) => {
+        /// What an IR operation does.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        pub enum Op { $($(#[doc = $doc])+ $variant $(($($ty),+))?,)* }
+
+        impl Op {
+            /// What it takes and gives, and what it does.
+            #[must_use]
+            pub const fn signature(self) -> Signature {
+                use signature::values::*;
+                match self {
+                    $(Op::$variant $(($($field),+))? => $line.or_doc(concat!($($doc, "\n"),+)),)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
     /// Uniform integer operation of the given width.
-    Scalar(ScalarOp, Width),
+    Scalar(op: ScalarOp, width: Width) = op.signature(Value::uniform(width));
     /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1).
-    ScalarCmp(CmpPred, IntType),
+    ScalarCmp(_pred: CmpPred, ty: IntType) =
+        line("s.cmp", &[Value::Uniform(ty.dwords()), Value::Uniform(ty.dwords())], &[SCC], Effects::NONE);
     /// Varying integer operation.
-    Int(IntOp),
+    Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
-    IntCmp(CmpPred, IntType),
+    IntCmp(_pred: CmpPred, ty: IntType) = line("cmp", &[Value::int(ty), Value::int(ty)], &[MASK], Effects::NONE);
     /// Varying float operation.
-    Float(FloatOp, FloatType),
+    Float(op: FloatOp, ty: FloatType) = op.signature(Value::Float(ty));
     /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1 quiet NaNs raise the
     /// exception "invalid" too.
-    FloatCmp(CmpPred, FloatType),
+    FloatCmp(_pred: CmpPred, ty: FloatType) = line("cmp", &[Value::Float(ty), Value::Float(ty)], &[MASK], Effects::NONE);
     /// Test of `src0` against the class mask `src1` into the mask `dst[0]`.
-    FloatClass(FloatType),
+    FloatClass(ty: FloatType) = line("class", &[Value::Float(ty), B32], &[MASK], Effects::NONE);
     /// Varying conversion. One to integers raises the exception "inexact" with `imm` 1 only.
-    Cvt(CvtOp),
+    Cvt(op: CvtOp) = op.signature();
     /// Varying conversion to or from a small float format: elements in `src0` (and `src1`), `src2` an f32 whose exponent
     /// is the scale or none, `src3` a random number or none. `sel` of `src0` says where its elements begin. A result of
     /// less than a cell leaves the rest of the destination as it is.
-    FormatCvt(crate::FormatCvt),
+    FormatCvt(cvt: crate::FormatCvt) = line(
+        "cvt",
+        &[
+            Value::Bits(cvt.source_dwords()),
+            if cvt.interleaved { Value::Bits(cvt.source_dwords()) } else { NONE },
+            B32,
+            B32,
+        ],
+        &[Value::Bits(cvt.result_dwords())],
+        Effects::NONE,
+    );
     /// Movement between lanes.
-    Lane(LaneOp),
+    Lane(op: LaneOp) = op.signature().with(Effects::LANES);
     /// Transposition of a matrix of small elements within each group of 16 lanes. The element width in bits is beside it: 4, 6,
     /// 8 or 16. A lane has m elements in the rows at `src0` (two rows, three for 6 bits). Taken one after the other those
     /// of the group are a matrix of m rows of 16 elements; lane `n` gets its column `n`. Inactive lanes count as zeros.
-    Transpose(u8),
+    Transpose(bits: u8) = line(
+        "transpose",
+        &[Value::Bits(if bits == 6 { 3 } else { 2 })],
+        &[Value::Bits(if bits == 6 { 3 } else { 2 })],
+        Effects::LANES,
+    );
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
     /// the two low bits of each of the three are ignored.
-    ScalarLoad(u8),
+    ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD);
     /// The same through the buffer resource in the four cells at `src0`, with range check.
-    ScalarBufferLoad(u8),
+    ScalarBufferLoad(n: u8) =
+        line("s.buffer_load", &[Value::Uniform(4), U32], &[Value::Uniform(n as u16)], Effects::LOAD);
     /// Uniform store of that many dwords: address as [`Op::ScalarLoad`], data `src2`.
-    ScalarStore(u8),
+    ScalarStore(n: u8) = line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE);
     /// Varying load: address row(s) `src0` (64-bit for global and flat without `src1`, else a 32-bit offset; none: 0),
     /// uniform base `src1` (64-bit for global, 32-bit offset for scratch), plus `imm`.
-    Load(Space, MemType),
+    Load(space: Space, ty: MemType) = line(
+        "load",
+        &[Value::Address(space), Value::Base(space)],
+        &[Value::Bits(ty.dwords())],
+        Effects::LOAD,
+    ).updates_if(ty.keeps_half());
     /// Varying store: address as [`Op::Load`], data `src2`.
-    Store(Space, MemType),
+    Store(space: Space, ty: MemType) = line(
+        "store",
+        &[Value::Address(space), Value::Base(space), Value::Bits(ty.dwords())],
+        &[],
+        Effects::STORE,
+    );
     /// Varying atomic: address as [`Op::Load`], `src2` data, `src3` second datum (comparand of compare-and-swap);
     /// `dst[0]` the old value. Width of the datum beside it.
-    Atomic(AtomicOp, Space, Width),
+    Atomic(op: AtomicOp, space: Space, width: Width) = line(
+        "atomic",
+        &[
+            Value::Address(space),
+            Value::Base(space),
+            Value::Bits(width.dwords()),
+            if op.has_second_datum() { Value::Bits(width.dwords()) } else { NONE },
+        ],
+        &[Value::Bits(width.dwords())],
+        Effects::ATOMIC,
+    );
     /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset, `imm` = offset. `src0` has
     /// the lane's index and offset, as far as the address form has them. The lane's offset plus `imm` wraps at 32 bits; the
     /// uniform offset is added behind that. A dword (a narrow value, the whole datum of an atomic) is out of range if it
     /// ends behind the number of records in bytes, counted from the base; with an index and a stride, if the index is not
     /// below the number of records; never if the resource adds the lane number to the index. Out of range, a load gives 0,
     /// a store does nothing, an atomic neither, and its old value is 0.
-    BufferLoad(MemType, BufferAddr),
+    BufferLoad(ty: MemType, addr: BufferAddr) =
+        line("buffer_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(ty.dwords())], Effects::LOAD)
+            .updates_if(ty.keeps_half());
     /// The same for a store, data `src3`.
-    BufferStore(MemType, BufferAddr),
+    BufferStore(ty: MemType, addr: BufferAddr) = line(
+        "buffer_store",
+        &[addr.value(), Value::Uniform(4), U32, Value::Bits(ty.dwords())],
+        &[],
+        Effects::STORE,
+    );
     /// The same for an atomic; the second datum follows the first one in the rows at `src3`.
-    BufferAtomic(AtomicOp, Width, BufferAddr),
+    BufferAtomic(op: AtomicOp, width: Width, addr: BufferAddr) = line(
+        "buffer_atomic",
+        &[
+            addr.value(),
+            Value::Uniform(4),
+            U32,
+            Value::Bits(if op.has_second_datum() { 2 * width.dwords() } else { width.dwords() }),
+        ],
+        &[Value::Bits(width.dwords())],
+        Effects::ATOMIC,
+    );
     /// LDS allocation-counter operation: `dst` = old value broadcast, counter at M0 base + `imm` changed by plus
     /// (append) or minus (consume) the number of active lanes.
-    LdsAppend(bool),
+    LdsAppend(append: bool) = line(if append { "lds_append" } else { "lds_consume" }, &[], &[B32], Effects::ATOMIC);
     /// Uniform `dst` = one element of LDS at byte M0\[15:0\]; M0\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8, 5 i16, small
     /// ones extended. 0 where LDS ends before, and for the other types.
-    LdsDirect,
+    LdsDirect = line("s.lds_direct", &[], &[U32], Effects::LOAD);
     /// Orders memory operations of the wave.
-    Fence(FenceScope),
+    Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
     /// `dst` = status; for [`StatusReg::HwReg`], field offset in `imm[4:0]`, width in `imm[12:8]` minus one.
-    ReadStatus(StatusReg),
+    ReadStatus(register: StatusReg) = line("read_status", &[], &[U64], register.effects());
     /// Writes `src0` into the field of a hardware register that is not MODE; fields as [`Op::ReadStatus`].
-    WriteStatus(u8),
+    WriteStatus(_register: u8) = line("write_status", &[U32], &[], Effects::ORDER);
     /// A message that a functional model ignores (`s_sendmsg`).
-    Message,
+    Message = line("message", &[], &[], Effects::ORDER);
     /// Uniform load or store through M0-relative register index: `dst = cells[src0 + M0]`, width beside it.
-    MoveRelSource(Width),
+    MoveRelSource(width: Width) = line("s.movrels", &[Value::uniform(width)], &[Value::uniform(width)], Effects::NONE);
     /// `cells[dst + M0] = src0`.
-    MoveRelDest(Width),
+    MoveRelDest(width: Width) = line("s.movreld", &[Value::uniform(width)], &[Value::uniform(width)], Effects::NONE);
     /// The given number of rows from VGPR `src0` + index on, in all lanes whatever EXEC is; the index is M0\[7:0\] if the
     /// bit of M0 with the number `imm` is set, else 0. A VGPR that the wave has not reads as VGPR0.
-    IndexedRead(u8),
+    IndexedRead(n: u8) = line("indexed_read", &[Value::Bits(n as u16)], &[Value::Bits(n as u16)], Effects::NONE);
     /// Writes the rows from `src0` on to those from VGPR `dst` + index on, in all lanes whatever EXEC is; the index is that
     /// of [`Op::IndexedRead`]. If the wave has not all of them, none is written.
-    IndexedWrite(u8),
+    IndexedWrite(n: u8) = line("indexed_write", &[Value::Bits(n as u16)], &[Value::Bits(n as u16)], Effects::NONE);
 }
 
 impl Op {
-    /// Rows that each lane's part of a [`Op::Transpose`] with this element width takes.
-    #[must_use]
-    pub const fn transposed_rows(bits: u8) -> u16 {
-        if bits == 6 { 3 } else { 2 }
-    }
-
     /// Whether the operation works on both halves of its cells, so that source selects name halves (`op_sel`).
     #[must_use]
     pub fn is_packed(self) -> bool {
-        match self {
-            Op::Int(op) => op.name().starts_with("pk.") && op != IntOp::PkMov,
-            Op::Float(_, t) | Op::FloatCmp(_, t) => t == FloatType::PkF16,
-            _ => false,
-        }
+        let [value, ..] = self.signature().results;
+        matches!(value, Value::Halves | Value::Float(FloatType::PkF16)) && !matches!(self, Op::Cvt(_))
     }
 }

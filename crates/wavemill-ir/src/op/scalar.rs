@@ -2,114 +2,114 @@
 
 ops! {
     /// Operations on uniform values. Unless said otherwise `dst[1]` (SCC) receives whether the result is not zero.
-    pub enum ScalarOp {
+    pub enum ScalarOp of w {
         /// `dst = src0`; no SCC.
-        Mov = "mov",
+        Mov = "mov" (w) -> (w);
         /// `dst = ~src0`.
-        Not = "not",
+        Not = "not" (w) -> (w, SCC);
         /// `dst = src0 & src1`.
-        And = "and",
+        And = "and" (w, w) -> (w, SCC);
         /// `dst = src0 | src1`.
-        Or = "or",
+        Or = "or" (w, w) -> (w, SCC);
         /// `dst = src0 ^ src1`.
-        Xor = "xor",
+        Xor = "xor" (w, w) -> (w, SCC);
         /// `dst = src0 & ~src1`.
-        AndNot = "andn",
+        AndNot = "andn" (w, w) -> (w, SCC);
         /// `dst = src0 | ~src1`.
-        OrNot = "orn",
+        OrNot = "orn" (w, w) -> (w, SCC);
         /// `dst = ~(src0 & src1)`.
-        Nand = "nand",
+        Nand = "nand" (w, w) -> (w, SCC);
         /// `dst = ~(src0 | src1)`.
-        Nor = "nor",
+        Nor = "nor" (w, w) -> (w, SCC);
         /// `dst = ~(src0 ^ src1)`.
-        Xnor = "xnor",
+        Xnor = "xnor" (w, w) -> (w, SCC);
         /// `dst = src0 + src1`; SCC = unsigned carry out.
-        AddCarryOut = "add.co",
+        AddCarryOut = "add.co" (w, w) -> (w, SCC);
         /// `dst = src0 + src1`; SCC = signed overflow.
-        AddOverflow = "add.ov",
+        AddOverflow = "add.ov" (w, w) -> (w, SCC);
         /// `dst = src0 - src1`; SCC = unsigned borrow.
-        SubBorrowOut = "sub.bo",
+        SubBorrowOut = "sub.bo" (w, w) -> (w, SCC);
         /// `dst = src0 - src1`; SCC = signed overflow.
-        SubOverflow = "sub.ov",
+        SubOverflow = "sub.ov" (w, w) -> (w, SCC);
         /// `dst = src0 + src1 + src2` with `src2` 0 or 1; SCC = unsigned carry out.
-        AddCarryInOut = "add.cio",
+        AddCarryInOut = "add.cio" (w, w, U32) -> (w, SCC);
         /// `dst = src0 - src1 - src2` with `src2` 0 or 1; SCC = unsigned borrow.
-        SubBorrowInOut = "sub.bio",
+        SubBorrowInOut = "sub.bio" (w, w, U32) -> (w, SCC);
         /// Signed minimum; SCC = `src0 < src1`.
-        MinI = "min.i",
+        MinI = "min.i" (w, w) -> (w, SCC);
         /// Unsigned minimum; SCC = `src0 < src1`.
-        MinU = "min.u",
+        MinU = "min.u" (w, w) -> (w, SCC);
         /// Signed maximum; SCC = `src0 > src1`.
-        MaxI = "max.i",
+        MaxI = "max.i" (w, w) -> (w, SCC);
         /// Unsigned maximum; SCC = `src0 > src1`.
-        MaxU = "max.u",
+        MaxU = "max.u" (w, w) -> (w, SCC);
         /// Signed maximum; SCC = `src0 >= src1`.
-        MaxEqI = "max.eq.i",
+        MaxEqI = "max.eq.i" (w, w) -> (w, SCC);
         /// Unsigned maximum; SCC = `src0 >= src1`.
-        MaxEqU = "max.eq.u",
+        MaxEqU = "max.eq.u" (w, w) -> (w, SCC);
         /// `dst = src2 != 0 ? src0 : src1`; no SCC.
-        Select = "select",
+        Select = "select" (w, w, U32) -> (w);
         /// `dst = src0 << src1`.
-        Shl = "shl",
+        Shl = "shl" (w, U32) -> (w, SCC);
         /// `dst = src0 >> src1`, zeros shifted in.
-        Shr = "shr",
+        Shr = "shr" (w, U32) -> (w, SCC);
         /// `dst = src0 >> src1`, sign shifted in.
-        Sar = "sar",
+        Sar = "sar" (w, U32) -> (w, SCC);
         /// `dst = ((1 << src0) - 1) << src1`; no SCC.
-        BitMask = "bfm",
+        BitMask = "bfm" (U32, U32) -> (w);
         /// Low half of the product; no SCC.
-        Mul = "mul",
+        Mul = "mul" (w, w) -> (w);
         /// High half of the unsigned product; no SCC.
-        MulHiU = "mulhi.u",
+        MulHiU = "mulhi.u" (w, w) -> (w);
         /// High half of the signed product; no SCC.
-        MulHiI = "mulhi.i",
+        MulHiI = "mulhi.i" (w, w) -> (w);
         /// Unsigned bit field of `src0`: offset in the low 5 or 6 bits of `src1`, width in its bits 22:16.
-        BfeU = "bfe.u",
+        BfeU = "bfe.u" (w, U32) -> (w, SCC);
         /// Signed bit field of `src0`, fields as [`ScalarOp::BfeU`].
-        BfeI = "bfe.i",
+        BfeI = "bfe.i" (w, U32) -> (w, SCC);
         /// `dst = |src0 - src1|` on wrapped 32-bit difference.
-        AbsDiff = "absdiff",
+        AbsDiff = "absdiff" (w, w) -> (w, SCC);
         /// `dst = |src0|`; the smallest integer stays.
-        Abs = "abs",
+        Abs = "abs" (w) -> (w, SCC);
         /// `dst = (src0 << imm) + src1`; SCC = carry out of the unbounded sum.
-        ShlAdd = "shl_add",
+        ShlAdd = "shl_add" (w, w) -> (w, SCC);
         /// `dst = {src1.lo16, src0.lo16}`; no SCC.
-        PackLL = "pack.ll",
+        PackLL = "pack.ll" (w, w) -> (w);
         /// `dst = {src1.hi16, src0.lo16}`; no SCC.
-        PackLH = "pack.lh",
+        PackLH = "pack.lh" (w, w) -> (w);
         /// `dst = {src1.hi16, src0.hi16}`; no SCC.
-        PackHH = "pack.hh",
+        PackHH = "pack.hh" (w, w) -> (w);
         /// Each group of four bits becomes all ones if any is set.
-        WholeQuad = "wqm",
+        WholeQuad = "wqm" (w) -> (w, SCC);
         /// Bit `i` = OR of bits `4i..4i+3`.
-        QuadMask = "quadmask",
+        QuadMask = "quadmask" (w) -> (w, SCC);
         /// Bits in reverse order; no SCC.
-        BitReverse = "brev",
+        BitReverse = "brev" (w) -> (w);
         /// Number of zero bits; the result is 32-bit.
-        CountZeros = "bcnt0",
+        CountZeros = "bcnt0" (w) -> (U32, SCC);
         /// Number of one bits; the result is 32-bit.
-        CountOnes = "bcnt1",
+        CountOnes = "bcnt1" (w) -> (U32, SCC);
         /// Index of the lowest zero bit, -1 if there is none; 32-bit result, no SCC.
-        FindZeroLow = "ff0",
+        FindZeroLow = "ff0" (w) -> (U32);
         /// Index of the lowest one bit, -1 if there is none; 32-bit result, no SCC.
-        FindOneLow = "ff1",
+        FindOneLow = "ff1" (w) -> (U32);
         /// Number of leading zeros, -1 if no bit is set; 32-bit result, no SCC.
-        LeadingZeros = "flbit",
+        LeadingZeros = "flbit" (w) -> (U32);
         /// Length of the run of sign bits at the top, -1 if all bits are equal; 32-bit result, no SCC.
-        LeadingSigns = "flbit.i",
+        LeadingSigns = "flbit.i" (w) -> (U32);
         /// Sign extension of the low 8 bits; no SCC.
-        Sext8 = "sext8",
+        Sext8 = "sext8" (w) -> (w);
         /// Sign extension of the low 16 bits; no SCC.
-        Sext16 = "sext16",
+        Sext16 = "sext16" (w) -> (w);
         /// `dst = src1` with bit `src0` cleared; no SCC.
-        BitClear = "bitset0",
+        BitClear = "bitset0" (U32, w) -> (w);
         /// `dst = src1` with bit `src0` set; no SCC.
-        BitSet = "bitset1",
+        BitSet = "bitset1" (U32, w) -> (w);
         /// Every bit of the 32-bit `src0` twice, 64-bit result; no SCC.
-        BitReplicate = "bitreplicate",
+        BitReplicate = "bitreplicate" (U32) -> (U64);
         /// SCC = bit `src1` of `src0` is 0; no result.
-        BitTest0 = "bitcmp0",
+        BitTest0 = "bitcmp0" (w, U32) -> (NONE, SCC);
         /// SCC = bit `src1` of `src0` is 1; no result.
-        BitTest1 = "bitcmp1",
+        BitTest1 = "bitcmp1" (w, U32) -> (NONE, SCC);
     }
 }

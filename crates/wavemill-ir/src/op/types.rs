@@ -86,3 +86,25 @@ pub enum FloatType {
     /// Two binary32 in two cells.
     PkF32,
 }
+
+impl IntType {
+    /// Cells that a value takes.
+    #[must_use]
+    pub const fn dwords(self) -> u16 {
+        match self {
+            IntType::I16 | IntType::U16 | IntType::I32 | IntType::U32 => 1,
+            IntType::I64 | IntType::U64 => 2,
+        }
+    }
+}
+
+impl FloatType {
+    /// Cells that a value takes.
+    #[must_use]
+    pub const fn dwords(self) -> u16 {
+        match self {
+            FloatType::F16 | FloatType::F32 | FloatType::PkF16 => 1,
+            FloatType::F64 | FloatType::PkF32 => 2,
+        }
+    }
+}

@@ -247,11 +247,12 @@ impl Valu {
         }
     }
 
-    /// An integer operation. Signs of sources are not touched, except by a selection.
+    /// An integer operation. Signs of sources that are no floats are not touched.
     pub(super) fn int(mut self, op: IntOp) -> Ready {
-        self.attrs.clamp &= op.saturates();
-        if op != IntOp::Select {
-            for m in &mut self.attrs.src {
+        let signature = op.signature();
+        self.attrs.clamp &= signature.saturates;
+        for (m, source) in self.attrs.src.iter_mut().zip(signature.sources) {
+            if source.float_type().is_none() {
                 (m.abs, m.neg, m.neg_hi) = (false, false, false);
             }
         }

@@ -6,14 +6,13 @@ use wavemill_ir::{
 
 use super::{Compiler, Unsupported};
 use crate::interp::body::Shape;
-use crate::interp::float::{self, FloatInfo, Operands, Outcome, Source};
+use crate::interp::float::{self, FloatInfo, Operands, Source};
 use crate::interp::hostop::HostOp;
 use crate::interp::{control, format_cvt, int, step};
 
 impl Compiler<'_> {
     pub(super) fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
         let packed = inst.op.is_packed();
-        let widths = op.source_dwords();
         let mut h = if packed {
             self.prepared_packed(inst)?
         } else if op == IntOp::PkMov {
@@ -22,16 +21,11 @@ impl Compiler<'_> {
             h.imm = pick(inst.attrs.src[0]) | pick(inst.attrs.src[1]) << 1;
             h
         } else {
-            let mut sources = widths.map(Source::bits);
-            if op == IntOp::Select {
-                // It moves bits, but may change their sign as if they were an f32.
-                sources = [Source::float(FloatType::F32); 3];
-            }
-            self.prepared(inst, sources)?
+            self.prepared(inst, float::sources(inst.op))?
         };
-        let shape = self.shape(&h, inst.source_rows());
+        let shape = self.shape(&h, inst.varying_sources());
         h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
-        self.finish(inst, h, op.result_dwords())
+        self.finish(inst, h, inst.result_dwords(0))
     }
 
     /// Float operations, comparisons and conversions.
@@ -53,7 +47,7 @@ impl Compiler<'_> {
             Operands::Halves => self.prepared_packed(inst)?,
             Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
         };
-        let shape = self.shape(&h, inst.source_rows());
+        let shape = self.shape(&h, inst.varying_sources());
         h.imm = plan.imm;
         h.run = match plan.run_mods {
             Some(run) if modified && inside => {
@@ -91,8 +85,8 @@ impl Compiler<'_> {
         h.float = self.info(FloatInfo {
             op: inst.op,
             attrs: inst.attrs,
-            sources: [Source::bits(cvt.source_dwords()); 3],
-            result: Outcome { dwords: cvt.result_dwords(), float: None },
+            sources: float::sources(inst.op),
+            result: float::outcome(inst.op),
             kernel: None,
         });
         self.ops.push(h);

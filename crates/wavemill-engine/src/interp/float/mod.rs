@@ -12,7 +12,7 @@ mod lanes;
 mod single;
 
 use wavemill_float::{Kernel, convert_kernel, float_kernel};
-use wavemill_ir::{Attrs, CvtOp, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Round, SrcMods};
+use wavemill_ir::{Attrs, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Round, SrcMods};
 
 use super::Tier;
 use super::body::Shaped;
@@ -36,11 +36,6 @@ impl Source {
     pub(super) const fn bits(dwords: u16) -> Source {
         Source { dwords, float: None }
     }
-
-    /// A float.
-    pub(super) const fn float(ty: FloatType) -> Source {
-        Source { dwords: dwords(ty), float: Some(ty) }
-    }
 }
 
 /// The result of an operation.
@@ -50,23 +45,6 @@ pub(super) struct Outcome {
     pub dwords: u16,
     /// The type that output modifiers act on.
     pub float: Option<FloatType>,
-}
-
-impl Outcome {
-    const fn bits(dwords: u16) -> Outcome {
-        Outcome { dwords, float: None }
-    }
-
-    const fn float(ty: FloatType) -> Outcome {
-        Outcome { dwords: dwords(ty), float: Some(ty) }
-    }
-}
-
-const fn dwords(ty: FloatType) -> u16 {
-    match ty {
-        FloatType::F64 | FloatType::PkF32 => 2,
-        FloatType::F16 | FloatType::F32 | FloatType::PkF16 => 1,
-    }
 }
 
 /// What float handlers need beside the operands.
@@ -176,43 +154,24 @@ fn output(attrs: &Attrs, result: Outcome) -> Option<Handler> {
 /// Plans an operation; `None` if it has no handler.
 pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let env = inst.attrs.fp;
-    let (slow, fast, sources, result, kernel): (Handler, _, _, _, _) = match inst.op {
-        Op::Float(FloatOp::FmaMix, ty) => {
-            let fast = Fast::unmodified(lanes::mix);
-            (lanes::mix as Handler, Some(fast), [Source::bits(1); 3], Outcome::float(ty), None)
-        }
-        Op::Float(FloatOp::DivScale, ty @ (FloatType::F32 | FloatType::F64)) => {
-            (lanes::div_scale, None, [Source::float(ty); 3], Outcome::float(ty), None)
-        }
-        Op::Float(FloatOp::DivFmas, ty @ (FloatType::F32 | FloatType::F64)) => {
-            (lanes::div_fmas, None, [Source::float(ty); 3], Outcome::float(ty), None)
-        }
+    let (slow, fast, kernel): (Handler, _, _) = match inst.op {
+        Op::Float(FloatOp::FmaMix, _) => (lanes::mix, Some(Fast::unmodified(lanes::mix)), None),
+        Op::Float(FloatOp::DivScale, FloatType::F32 | FloatType::F64) => (lanes::div_scale, None, None),
+        Op::Float(FloatOp::DivFmas, FloatType::F32 | FloatType::F64) => (lanes::div_fmas, None, None),
         Op::Float(op, ty) => {
             let fast = match ty {
                 FloatType::F32 => single::fast(op, env, tier),
                 FloatType::F64 => double::fast(op, env, tier),
                 _ => None,
             };
-            let kernel = Some(float_kernel(op, ty)?);
-            (lanes::value, fast, float_sources(op, ty), float_result(op, ty), kernel)
+            (lanes::value, fast, Some(float_kernel(op, ty)?))
         }
-        Op::FloatCmp(pred, ty) => {
-            let fast = compare::fast(pred, ty, env, tier);
-            (lanes::compare, fast, [Source::float(ty); 3], Outcome::bits(0), None)
-        }
-        Op::FloatClass(ty) => (
-            lanes::class,
-            None,
-            [Source::float(ty), Source::bits(1), Source::bits(1)],
-            Outcome::bits(0),
-            None,
-        ),
-        Op::Cvt(op) => {
-            let (sources, result) = cvt_shape(op);
-            (lanes::value, cvt::fast(op, env, tier), sources, result, Some(convert_kernel(op)))
-        }
+        Op::FloatCmp(pred, ty) => (lanes::compare, compare::fast(pred, ty, env, tier), None),
+        Op::FloatClass(_) => (lanes::class, None, None),
+        Op::Cvt(op) => (lanes::value, cvt::fast(op, env, tier), Some(convert_kernel(op))),
         _ => return None,
     };
+    let (sources, result) = (sources(inst.op), outcome(inst.op));
     let operands = match inst.op {
         Op::Float(FloatOp::FmaMix, _) => Operands::AsTheyAre,
         op if op.is_packed() => Operands::Halves,
@@ -226,58 +185,14 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     Some(Plan { run, run_mods, imm, operands, sources, result, kernel, opaque, output })
 }
 
-fn float_sources(op: FloatOp, ty: FloatType) -> [Source; 3] {
-    let f = Source::float(ty);
-    let bits = Source::bits(1);
-    match op {
-        // The second source is an integer.
-        FloatOp::Ldexp | FloatOp::TrigPreop => [f, bits, bits],
-        // Packed factors, f32 addend.
-        FloatOp::Dot2F16 | FloatOp::Dot2Bf16 | FloatOp::Dot2cBf16 => {
-            let halves = Source::float(FloatType::PkF16);
-            [halves, halves, f]
-        }
-        _ => [f; 3],
-    }
+/// Sources of an operation, without masks behind them.
+pub(super) fn sources(op: Op) -> [Source; 3] {
+    let [first, second, third, _] = op.signature().sources;
+    [first, second, third].map(|value| Source { dwords: value.dwords(), float: value.float_type() })
 }
 
-fn float_result(op: FloatOp, ty: FloatType) -> Outcome {
-    match op {
-        FloatOp::FrexpExp => Outcome::bits(1),
-        _ => Outcome::float(ty),
-    }
-}
-
-/// Sources and result of a conversion.
-fn cvt_shape(op: CvtOp) -> ([Source; 3], Outcome) {
-    use FloatType::{F16, F32, F64, PkF16};
-    let bits = Source::bits(1);
-    let (a, b) = (|t| [Source::float(t), bits, bits], |t| [Source::float(t), Source::float(t), bits]);
-    let i = [bits; 3];
-    let word = Outcome::bits(1);
-    let to = Outcome::float;
-    match op {
-        CvtOp::F32I32
-        | CvtOp::F32U32
-        | CvtOp::OffF32I4
-        | CvtOp::F32Ubyte0
-        | CvtOp::F32Ubyte1
-        | CvtOp::F32Ubyte2
-        | CvtOp::F32Ubyte3 => (i, to(F32)),
-        CvtOp::I32F32 | CvtOp::U32F32 | CvtOp::RpiI32F32 | CvtOp::FlrI32F32 => (a(F32), word),
-        CvtOp::F16F32 => (a(F32), to(F16)),
-        CvtOp::F32F16 | CvtOp::F32Bf16 => (a(F16), to(F32)),
-        CvtOp::F64F32 => (a(F32), to(F64)),
-        CvtOp::F32F64 => (a(F64), to(F32)),
-        CvtOp::F64I32 | CvtOp::F64U32 => (i, to(F64)),
-        CvtOp::I32F64 | CvtOp::U32F64 => (a(F64), word),
-        CvtOp::F16U16 | CvtOp::F16I16 => (i, to(F16)),
-        CvtOp::U16F16 | CvtOp::I16F16 | CvtOp::NormI16F16 | CvtOp::NormU16F16 => (a(F16), word),
-        CvtOp::PkRtzF16F32 | CvtOp::PkF16F32 => (b(F32), to(PkF16)),
-        CvtOp::PkBf16F32 | CvtOp::PkNormI16F32 | CvtOp::PkNormU16F32 => (b(F32), word),
-        CvtOp::PkNormI16F16 | CvtOp::PkNormU16F16 => (b(F16), word),
-        CvtOp::PkU16U32 | CvtOp::PkI16I32 => (i, word),
-        CvtOp::PkU8F32 => (a(F32), word),
-        CvtOp::PackF16 => (b(F16), to(PkF16)),
-    }
+/// The first result of an operation, if it is one of each lane.
+pub(super) fn outcome(op: Op) -> Outcome {
+    let [value, _] = op.signature().results;
+    Outcome { dwords: if value.is_varying() { value.dwords() } else { 0 }, float: value.float_type() }
 }

@@ -8,7 +8,6 @@ mod memory;
 use wavemill_ir::{Inst, Op, Operand, Row, Terminator, Uni};
 
 use super::body::scalar32;
-use super::extent::Extent;
 use super::hostop::{Ctx, Handler, HostOp};
 use super::status::with_field;
 use crate::observe::{Barrier, CellChange, Changes, Events, FenceEvent, Instruction, Interests, RowChange};
@@ -94,19 +93,16 @@ impl Site {
 
 /// VGPRs and AccVGPRs that an operation may write.
 fn results(inst: &Inst, counts: RegisterCounts) -> Vec<Row> {
-    // How many rows results take does not depend on the tier.
-    let extent = Extent::of(inst, super::Tier::Portable);
     let mut rows = Vec::new();
     if let Op::IndexedWrite(_) = inst.op {
         // Which ones shows when it runs.
         rows.extend((0..counts.vgprs).map(Row::vgpr));
     }
-    for (operand, n) in inst.dst.iter().zip(extent.dst) {
-        if let Operand::Row(first) = operand {
-            let all = (0..n).map(|k| first.plus(k));
-            rows.extend(all.filter(|row| *row < Row::TEMP0 && counts.has(*row, 1)));
-        }
-    }
+    let written = inst.writes().filter_map(|operand| match operand {
+        Operand::Row(row) => Some(row),
+        _ => None,
+    });
+    rows.extend(written.filter(|row| *row < Row::TEMP0 && counts.has(*row, 1)));
     rows
 }
 

@@ -1,0 +1,95 @@
+//! What an operation reads and writes, cell by cell.
+
+use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Uni, Value};
+
+impl Inst {
+    /// Cells of its source; of no meaning for constants.
+    #[must_use]
+    pub fn source_dwords(&self, n: usize) -> u16 {
+        match self.op.signature().sources.get(n) {
+            // Without a base it is a whole address.
+            Some(Value::Address(Space::Global | Space::Flat)) if self.src[1].is_none() => 2,
+            Some(value) => value.dwords(),
+            None => 0,
+        }
+    }
+
+    /// Cells of its result.
+    #[must_use]
+    pub fn result_dwords(&self, n: usize) -> u16 {
+        self.op.signature().results.get(n).map_or(0, |value| value.dwords())
+    }
+
+    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); what is for the wave as a
+    /// whole behind them, as a mask is, does not count.
+    #[must_use]
+    pub fn varying_sources(&self) -> usize {
+        let sources = self.op.signature().sources.into_iter().zip(&self.src);
+        sources.take_while(|(value, operand)| value.is_varying() && !operand.is_none()).count()
+    }
+
+    /// The registers that it reads, a cell or row each: sources, what it keeps of its results, the lanes that are active.
+    /// Which ones indexed moves read shows when they run: here the one that the index counts from.
+    pub fn reads(&self) -> impl Iterator<Item = Operand> {
+        let sources = (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)));
+        let results = (0..self.dst.len()).filter(|n| self.keeps(*n));
+        let kept = results.flat_map(|n| cells(self.dst[n], self.result_dwords(n)));
+        let lanes = self.depends_on_exec().then_some([Uni::EXEC, Uni::EXEC.plus(1)]);
+        let index = self.op.reads_m0().then_some(Uni::M0);
+        let implicit = lanes.into_iter().flatten().chain(index).map(Operand::Uni);
+        sources.chain(kept).chain(implicit)
+    }
+
+    /// The registers that it may write, a cell or row each. Which ones an indexed move writes shows when it runs: here the one
+    /// that the index counts from.
+    pub fn writes(&self) -> impl Iterator<Item = Operand> {
+        (0..self.dst.len()).flat_map(|n| cells(self.dst[n], self.result_dwords(n)))
+    }
+
+    /// What it does beside computing its results from its sources.
+    #[must_use]
+    pub fn effects(&self) -> Effects {
+        let effects = self.op.signature().effects;
+        Effects { crosses_lanes: effects.crosses_lanes || self.attrs.dpp.is_some(), ..effects }
+    }
+
+    /// Whether it keeps a part of what was in the result.
+    fn keeps(&self, n: usize) -> bool {
+        let signature = self.op.signature();
+        let is_row = matches!(self.dst[n], Operand::Row(_));
+        // Rows keep the values of lanes that are not active, or that a permutation leaves out.
+        let lanes = is_row && (self.mask == LaneMask::Exec || self.attrs.dpp.is_some());
+        let part =
+            n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
+        signature.updates || lanes || part
+    }
+
+    /// Whether what it does depends on which lanes are active.
+    fn depends_on_exec(&self) -> bool {
+        let signature = self.op.signature();
+        let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
+        let varying = signature.sources.iter().chain(&signature.results).any(is_varying);
+        varying && self.mask == LaneMask::Exec
+    }
+}
+
+impl Op {
+    /// Whether M0 says where it reads or writes.
+    fn reads_m0(self) -> bool {
+        matches!(
+            self,
+            Op::LdsAppend(_)
+                | Op::LdsDirect
+                | Op::MoveRelSource(_)
+                | Op::MoveRelDest(_)
+                | Op::IndexedRead(_)
+                | Op::IndexedWrite(_)
+        )
+    }
+}
+
+/// So many cells from an operand on; none of a constant.
+fn cells(first: Operand, count: u16) -> impl Iterator<Item = Operand> {
+    let is_register = matches!(first, Operand::Uni(_) | Operand::Row(_));
+    (0..if is_register { count } else { 0 }).map(move |n| first.dword(n))
+}
