@@ -64,6 +64,7 @@ for target in "${targets[@]}"; do
     compile "$target" offset offset -O2
     compile "$target" offset offset_O0 -O0
     compile "$target" offset offset_v4 -O2 -mcode-object-version=4
+    compile "$target" offset offset_v4_O0 -O0 -mcode-object-version=4
 done
 
 if [[ ${1-} != --check ]]; then

@@ -291,7 +291,7 @@ impl Loader<'_> {
 }
 
 /// Targets that run code for one, with their products.
-fn fits(code: &TargetId) -> String {
+pub(crate) fn fits(code: &TargetId) -> String {
     let mut fitting = Vec::new();
     for target in Target::ALL {
         // With the settings that the code needs.
@@ -576,6 +576,9 @@ fn init(
     if let Some(why) = signature::cannot_run(kernel, parameters) {
         return Err(Failure::usage(why));
     }
+    // A file that is refused is no use. Folders of headers are relative to the current one.
+    compile::arguments_of_launch_file(&job.compile.clang_arg, Path::new(""))
+        .map_err(|failure| failure.within("--init"))?;
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
         let text = signature::launch_file(&launch.object, job, launch, kernel, parameters, &arguments);

@@ -128,6 +128,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa", help_heading = CHECKS)]
     pub poison: Option<String>,
     /// Stop after that many seconds, and report where every wave is
+    ///
+    /// The time counts from the start of the command. It bounds clang, too, which compiles sources.
     #[arg(long, value_name = "SECONDS", value_parser = amount::timeout, help_heading = CHECKS)]
     pub timeout: Option<Duration>,
     /// Stop a launch after that many instructions of all waves together
