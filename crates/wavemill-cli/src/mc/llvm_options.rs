@@ -87,7 +87,7 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
         "as-lex",
         false,
         Refused(
-            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` tells what became of each statement",
+            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` prints what became of each statement",
         ),
     ),
     ("mdis", false, Refused(MARKS)),
@@ -135,7 +135,7 @@ fn parts(option: &str) -> Option<(&str, Option<&str>)> {
 /// The options behind `mc` without those that change nothing, for the reader of the command line.
 ///
 /// # Errors
-/// The first that is not taken, as a mistake of the command line.
+/// The first that is not taken, as an error of the command line.
 pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let object = writes_object(&options);
     let mut kept = Vec::with_capacity(options.len());

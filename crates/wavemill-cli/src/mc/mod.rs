@@ -27,7 +27,7 @@ use crate::message::{self, Format};
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-mistakes, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
+errors, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
 written (-mc-relax-all, -output-asm-variant, and -dwarf-version with text), and refused otherwise,
 with the reason: -show-inst prints numbers of LLVM's own tables.
 What `.print` says is written to the standard output, in front of everything else.
@@ -82,10 +82,10 @@ pub(crate) struct McArgs {
     /// Version of the code object format: 4, 5 or 6 for objects, and any for text, which shows some directives for some of them
     #[arg(long, value_name = "VERSION", default_value = "6")]
     amdhsa_code_object_version: u32,
-    /// Tell no warnings
+    /// Print no warnings
     #[arg(short = 'W', long)]
     no_warn: bool,
-    /// Tell warnings as mistakes, unless none are told
+    /// Report warnings as errors, unless none are printed
     #[arg(long)]
     fatal_warnings: bool,
     /// Print the version
@@ -99,7 +99,7 @@ enum FileType {
     Asm,
     /// A relocatable file
     Obj,
-    /// Nothing: only mistakes are told
+    /// Nothing: only errors are reported
     Null,
 }
 
@@ -223,7 +223,7 @@ fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
     Ok((id, set))
 }
 
-/// Does what `llvm-mc` does. False if the input has mistakes, which have been told.
+/// Does what `llvm-mc` does. False if the input has errors, which have been reported.
 ///
 /// # Errors
 /// [`Failure`] if the command line makes no sense, or a file cannot be read or written.
@@ -241,7 +241,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
     let name = input::shown(path);
-    // What cannot be read is a mistake of the input to llvm-mc.
+    // What cannot be read is an error of the input to llvm-mc.
     let bytes =
         input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
@@ -353,7 +353,7 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
     );
 }
 
-/// Tells what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
+/// Reports what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
 fn tell(name: &str, level: Level, reports: &[Report]) {
     if message::format() != Format::Human {
         render::reports(name, level, reports);
