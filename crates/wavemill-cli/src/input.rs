@@ -20,7 +20,7 @@ use crate::run::text::all_closest;
 /// Options of the commands that read files with code objects.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct LimitArgs {
-    /// Bytes that an offload bundle may decompress to, such as 4G; 16M and 128 times its size by default, 2G at most
+    /// Bytes that the offload bundles of a file may decompress to, taken together, such as 4G; 16M and 128 times their size by default, 2G at most for one of them
     #[arg(long, value_name = "BYTES", value_parser = amount::decompressed, hide_short_help = true)]
     max_decompressed: Option<u64>,
 }
@@ -35,7 +35,7 @@ impl LimitArgs {
 /// What to do about a limit that is in the way, if there is something.
 pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String> {
     let (_, size) = limit.filter(|(parameter, _)| *parameter == "max_decompressed")?;
-    Some(format!("If the file is right, pass `--max-decompressed {size}`."))
+    Some(format!("If the file is right, raise it with `--max-decompressed {size}`."))
 }
 
 /// A file with code objects that cannot be read.
