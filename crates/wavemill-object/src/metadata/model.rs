@@ -328,6 +328,26 @@ impl Metadata {
         Ok((Metadata::of(map, kernels.unwrap_or_default())?, problems))
     }
 
+    /// Whether MessagePack has a kernel with more arguments than are read, whatever else is wrong with it.
+    pub(super) fn has_too_many_arguments(data: &[u8]) -> Result<bool> {
+        let mut decoder = Decoder::new(data, 0);
+        for _ in 0..decoder.map()?.unwrap_or(0) {
+            let kernels = if decoder.key(1)? == KERNELS { decoder.list()? } else { None };
+            let Some(count) = kernels else {
+                decoder.skip(1)?;
+                continue;
+            };
+            for _ in 0..count {
+                let left = decoder.allowance.left();
+                if KernelMetadata::decode(&mut decoder)?.1.is_some() {
+                    return Ok(true);
+                }
+                decoder.allowance.give_back(left);
+            }
+        }
+        Ok(false)
+    }
+
     fn of(mut map: Reader, kernels: Vec<Arc<KernelMetadata>>) -> Result<Self> {
         let version = map.numbers("amdhsa.version")?;
         let target = map.text("amdhsa.target")?;
