@@ -134,8 +134,9 @@ impl Module {
             Some(found) => Module::load_object(device, &found.bytes, limits),
             None => {
                 let mut names: Vec<String> = Vec::new();
-                for selected in container.select(device.target(), limits)? {
-                    let object = container.read(&selected, limits)?;
+                let selected = container.select(device.target(), limits)?;
+                for (_, object) in container.read_all(&selected, limits) {
+                    let object = object?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
                 // Those that are instances of the same function come first.

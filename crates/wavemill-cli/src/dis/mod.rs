@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use wavemill_asm::{InstructionSet, SourceOptions};
-use wavemill_object::container::ContainerKind;
+use wavemill_object::container::{ContainerKind, EntryId};
 use wavemill_object::name::{Match, Search, near_names};
 use wavemill_object::printable::Printable;
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
@@ -229,7 +229,7 @@ fn each_object(
     bytes: &[u8],
     target: Option<&TargetId>,
     limits: &Limits,
-    mut each: impl FnMut(Option<&str>, &[u8]) -> Result<(), Failure>,
+    mut each: impl FnMut(Option<&EntryId>, &[u8]) -> Result<(), Failure>,
 ) -> Result<Option<String>, Failure> {
     let failed = |error: wavemill_object::Error| input::unreadable(&error);
     let container = Container::parse(bytes).map_err(|error| match (&error, target) {
@@ -247,9 +247,9 @@ fn each_object(
         return each(None, bytes).map(|()| None);
     }
     if let Some(target) = target {
-        for selected in container.select(target, limits).map_err(failed)? {
-            let object = container.read(&selected, limits).map_err(failed)?;
-            each(Some(&selected.entry.id.text), &object)?;
+        let selected = container.select(target, limits).map_err(failed)?;
+        for (selected, object) in container.read_all(&selected, limits) {
+            each(Some(&selected.entry.id), &object.map_err(failed)?)?;
         }
         return Ok(None);
     }
@@ -258,8 +258,8 @@ fn each_object(
     let mut seen = HashSet::new();
     let mut listed = false;
     let mut shared = 0;
-    for bundle in container.bundles() {
-        let opened = bundle.open(limits).map_err(failed)?;
+    for (_, opened) in container.open_all(limits) {
+        let opened = opened.map_err(failed)?;
         let mut places = HashSet::new();
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let Some(id) = &entry.id.target else { continue };
@@ -275,7 +275,7 @@ fn each_object(
                 shared += 1;
                 continue;
             }
-            each(Some(&entry.id.text), opened.read(entry).map_err(failed)?)?;
+            each(Some(&entry.id), opened.read(entry).map_err(failed)?)?;
         }
     }
     if let Some(id) = unknown.first().filter(|_| !listed) {

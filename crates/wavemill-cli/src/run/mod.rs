@@ -401,8 +401,8 @@ fn find<'a>(
     let selected = container.select(&target, limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
     let mut all = Contents::default();
-    for (index, one) in selected.iter().enumerate() {
-        let bytes = container.read(one, limits).map_err(failed)?;
+    for (index, (_, bytes)) in container.read_all(&selected, limits).enumerate() {
+        let bytes = bytes.map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
         all.add(&object, index);
     }
