@@ -76,8 +76,7 @@ fn proposed_names_can_be_used() {
     let proposed = message.lines().last().unwrap_or_default().trim();
     let line = proposed.strip_prefix("wavemill ").unwrap_or_else(|| panic!("{message}"));
     let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('\'')).collect();
-    let arguments: Vec<&str> =
-        words.iter().filter_map(|word| Some(word.strip_suffix("[1024]=zeros")?)).collect();
+    let arguments: Vec<&str> = words.iter().filter_map(|word| word.strip_suffix("[1024]=zeros")).collect();
     let wanted = ["args", "args.3", "args.2", "args.4", "arg4", "arg5", "arg6", "arg7"];
     assert_eq!(arguments, wanted.map(|name| format!("{name}:i32")));
     expect(&folder, 0, &words);
