@@ -99,7 +99,7 @@ impl FaultReport {
                 write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: ")?;
                 let allocated = u64::from(self.fault.resources.lds_allocated);
                 return match first.saturating_add(refused.size.into()) <= allocated {
-                    true => write!(f, "the chip allocates {allocated}"),
+                    true => write!(f, "the chip allocates {allocated} and serves it (modelled)"),
                     false => f.write_str(silence),
                 };
             }
