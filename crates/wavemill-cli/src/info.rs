@@ -50,10 +50,17 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     {
         let all = Filter { kernel: None, ..filter };
         let all = FileReport::new(&bytes, &all, &args.limits.limits()).ok();
-        let kernels = all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str());
-        let hint = names::did_you_mean(&near_names(text, kernels, 3));
-        return Err(Failure::usage(format!("{file}: no kernel's name contains `{}`{hint}", Printable(text)))
-            .help(format!("`wavemill info {file}` lists them all.")));
+        let kernels: Vec<&str> =
+            all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str()).collect();
+        let hint = names::did_you_mean(&near_names(text, kernels.iter().copied(), 3));
+        let message = match text.trim() {
+            "" => format!("{file}: the name of a kernel is empty"),
+            text => format!("{file}: no kernel's name contains `{}`{hint}", Printable(text)),
+        };
+        return Err(Failure::usage(message).help(match kernels.len() {
+            0..=names::LISTED => format!("Its kernels:{}", names::list(kernels.into_iter())),
+            _ => format!("`wavemill info {file}` lists them all."),
+        }));
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     match args.json {

@@ -6,7 +6,17 @@ use wavemill_object::printable::Printable;
 use crate::failure::Failure;
 
 /// Names that a message lists.
-const LISTED: usize = 20;
+pub(crate) const LISTED: usize = 20;
+
+/// So many names at most, each on a line of its own, and how many more there are.
+pub(crate) fn list<'a>(symbols: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = symbols.len();
+    let mut list: String = symbols.take(LISTED).map(entry).collect();
+    if count > LISTED {
+        list += &format!("\n  and {} more", count - LISTED);
+    }
+    list
+}
 
 /// `; did you mean ...?`, if there is something that may have been meant.
 pub(crate) fn did_you_mean(names: &[String]) -> String {
@@ -33,10 +43,7 @@ pub(crate) fn ambiguous<'a>(
     symbols: impl ExactSizeIterator<Item = &'a str>,
 ) -> Failure {
     let count = symbols.len();
-    let mut list: String = symbols.take(LISTED).map(entry).collect();
-    if count > LISTED {
-        list += &format!("\n  and {} more", count - LISTED);
-    }
+    let list = list(symbols);
     Failure::usage(format!("`{}` can be any of {count} {what}", Printable(name)))
         .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
 }

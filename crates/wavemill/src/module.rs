@@ -380,6 +380,13 @@ impl Kernel {
         self.object().parameter_types()
     }
 
+    /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
+    #[must_use]
+    pub fn has_private_memory(&self) -> bool {
+        let enabled = self.object().descriptor.rsrc2.enable_private_segment();
+        enabled || self.private_size() > 0 || self.uses_dynamic_stack()
+    }
+
     /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.
     #[must_use]
     pub fn uses_dynamic_stack(&self) -> bool {

@@ -69,7 +69,7 @@ pub(crate) struct LaunchJob {
     pub block: Option<Size>,
     pub offset: [u64; 3],
     pub dynamic_lds: u32,
-    /// Private memory of a work-item whose stack has no known size.
+    /// Private memory of a work-item.
     pub stack: Option<u32>,
     pub cooperative: bool,
     pub args: Vec<ArgSpec>,

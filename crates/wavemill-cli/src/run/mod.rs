@@ -548,20 +548,26 @@ fn incomplete(
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
 
-/// Refuses a size of a stack that would change nothing; of several launches, it is for those that it changes.
+/// Refuses a size of a stack that the kernel cannot have; of several launches, it is for those that can have it.
 fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Failure> {
-    match launch.stack {
-        Some(_) if !kernel.uses_dynamic_stack() && !job.several => Err(Failure::usage(format!(
-            "the stack of `{}` has a known size: {} bytes of private memory for a work-item",
-            Printable(kernel.name()),
-            kernel.private_size()
-        ))
-        .help(
-            "Leave the size of the stack out. Compilers leave it to the launch since code object v5, for kernels \
-             with recursion or calls of unknown functions.",
-        )),
-        _ => Ok(()),
+    let Some(bytes) = launch.stack.filter(|_| !job.several) else { return Ok(()) };
+    let (name, needs) = (Printable(kernel.name()), kernel.private_size());
+    if !kernel.has_private_memory() {
+        return Err(Failure::usage(format!("`{name}` uses no private memory, and so has no stack"))
+            .help("Leave the size of the stack out."));
     }
+    // Of a stack of no known size, the code object says only what the kernel itself needs.
+    if bytes < needs && !kernel.uses_dynamic_stack() {
+        let message = format!(
+            "a stack of {} is too small for `{name}`: its code needs {} of private memory for a work-item",
+            Plural(bytes.into(), "byte"),
+            Plural(needs.into(), "byte")
+        );
+        return Err(Failure::usage(message).help(
+            "Leave the size of the stack out, or give a larger one: calls that call themselves need more.",
+        ));
+    }
+    Ok(())
 }
 
 /// Writes a launch file.

@@ -62,10 +62,11 @@ pub(crate) struct RunArgs {
     /// This is HIP's third launch parameter, the size of `extern __shared__` arrays.
     #[arg(long, value_name = "BYTES", value_parser = amount::lds, help_heading = LAUNCH)]
     pub dynamic_lds: Option<u32>,
-    /// Bytes of private memory of a work-item for a stack of no known size, such as 64K
+    /// Bytes of private memory of a work-item, such as 64K: a larger stack
     ///
-    /// Recursion, calls of unknown functions and arrays of variable size make such stacks: `wavemill info` says which
-    /// kernels have one. It is what HIP's hipLimitStackSize is; 16K by default.
+    /// Recursion, calls of unknown functions and arrays of variable size need stacks of no known size: `wavemill info` says
+    /// which kernels have one, and 16K is the default. Other kernels have what their code object asks for; recursion in
+    /// OpenCL, which compilers do not count, needs more. HIP's hipLimitStackSize is the same.
     #[arg(long, value_name = "BYTES", value_parser = amount::stack, hide_short_help = true, help_heading = LAUNCH)]
     pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once

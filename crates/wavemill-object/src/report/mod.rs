@@ -418,6 +418,8 @@ impl ObjectReport {
     pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
         let name = filter.kernel.as_deref().map(Wanted::new);
         let wanted = |kernel: &KernelReport| match (&filter.kernel, &name) {
+            // No name is empty, and every one contains an empty text.
+            (Some(text), _) if text.trim().is_empty() => false,
             (Some(text), Some(name)) => {
                 let full = kernel.demangled.as_ref();
                 kernel.name.contains(text)
