@@ -4,6 +4,7 @@ use wavemill_object::demangle;
 use wavemill_object::printable::Printable;
 
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// Names that a message lists.
 const LISTED: usize = 20;
@@ -37,6 +38,6 @@ pub(crate) fn ambiguous<'a>(
     if count > LISTED {
         list += &format!("\n  and {} more", count - LISTED);
     }
-    Failure::usage(format!("`{}` can be any of {count} {what}", Printable(name)))
+    Failure::usage(format!("`{}` can be any of {count} {what}", name.shown()))
         .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
 }
