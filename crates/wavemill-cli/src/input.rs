@@ -10,7 +10,7 @@ use wavemill::{PRODUCTS, TargetChoice, TargetId};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::Limits;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::{Echo, Printable};
 
 use crate::failure::Failure;
 use crate::logging;
@@ -183,16 +183,30 @@ fn read_limited(input: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Fai
     }
 }
 
-/// What messages call a path: on one line, without what a terminal would obey.
+/// What messages call a text of the user's or of a file's: on one line, without what a terminal would obey, and not longer
+/// than people read. All that messages quote goes through it.
 pub(crate) trait Shown {
-    /// The path, for people.
+    /// The text, for people.
     fn shown(&self) -> String;
+}
+
+impl Shown for str {
+    fn shown(&self) -> String {
+        Echo::new(self).to_string()
+    }
 }
 
 impl Shown for Path {
     fn shown(&self) -> String {
-        Printable(&self.to_string_lossy()).to_string()
+        /// Bytes of the longest path that systems take: the name of a file that is there is never cut.
+        const LONGEST: usize = 4 << 10;
+        Echo::up_to(&self.to_string_lossy(), LONGEST).to_string()
     }
+}
+
+/// Whether a file begins like an ELF file.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF")
 }
 
 /// What messages call a file.
@@ -229,32 +243,32 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// Reads a target of `wavemill run` whose instructions are known, for clap.
 pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
     let choice = parse_choice(text)?;
-    instruction_set(choice.target(), InstructionSet::processors())?;
+    instruction_set(choice.target())?;
     Ok(choice)
 }
 
 /// Reads a target id, or a product, whose instructions are known, for clap.
 pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
     let id = parse_target(text)?;
-    instruction_set(&id, InstructionSet::processors())?;
+    instruction_set(&id)?;
     Ok(id)
 }
 
-/// The instructions of a target that the user names; `known` are those that could be named.
-fn instruction_set(
-    id: &TargetId,
-    known: impl Iterator<Item = &'static str>,
-) -> Result<InstructionSet, String> {
+/// Where users find what a target can be.
+pub(crate) const LIST: &str = "`wavemill targets` lists what it knows";
+
+/// The instructions of a target that the user names.
+fn instruction_set(id: &TargetId) -> Result<InstructionSet, String> {
     InstructionSet::of(id).ok_or_else(|| {
-        let known: Vec<&str> = known.collect();
-        format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
+        let hint = names::did_you_mean(&near_targets(&id.processor.name()));
+        format!("Wavemill does not know the instructions of {id}{hint} ({LIST})")
     })
 }
 
 /// Reads a target or product and gives the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
-    let set = instruction_set(&id, Target::ALL.into_iter().map(Target::name))?;
+    let set = instruction_set(&id)?;
     let members: Vec<&str> = set.members().iter().map(Target::name).collect();
     match members[..] {
         [_] => Ok(set.target()),
@@ -290,12 +304,14 @@ fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
-            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once"
+            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once",
+            features = features.shown()
         );
     }
     let hint = names::did_you_mean(&near_targets(name));
     format!(
-        "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210{hint} (`wavemill targets` lists them)"
+        "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210, found `{}`{hint} ({LIST})",
+        text.shown()
     )
 }
 

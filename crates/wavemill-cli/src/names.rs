@@ -4,6 +4,7 @@ use wavemill_object::demangle;
 use wavemill_object::printable::Printable;
 
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// Names that a message lists.
 pub(crate) const LISTED: usize = 20;
@@ -44,6 +45,6 @@ pub(crate) fn ambiguous<'a>(
 ) -> Failure {
     let count = symbols.len();
     let list = list(symbols);
-    Failure::usage(format!("`{}` can be any of {count} {what}", Printable(name)))
+    Failure::usage(format!("`{}` can be any of {count} {what}", name.shown()))
         .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
 }

@@ -24,6 +24,12 @@ use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format};
 
+/// What the short help ends with.
+pub(crate) const SHORT_HELP: &str = "\
+Options may have one dash or two, as llvm-mc takes them. --help has all of them, and examples.
+
+Example: wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s";
+
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
@@ -68,7 +74,7 @@ pub(crate) struct McArgs {
     #[arg(long, conflicts_with = "assemble")]
     disassemble: bool,
     /// Assemble, as without it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     assemble: bool,
     /// With -disassemble: two digits for each byte, without 0x
     #[arg(long)]
@@ -79,17 +85,19 @@ pub(crate) struct McArgs {
     /// Folder in which included files are looked for, behind the current one
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
-    /// Version of the code object format: 4, 5 or 6 for objects, and any for text, which shows some directives for some of them
-    #[arg(long, value_name = "VERSION", default_value = "6")]
+    /// Version of the code object format
+    ///
+    /// Objects have 4, 5 or 6; text takes any number, and shows some directives for some of them.
+    #[arg(long, value_name = "VERSION", default_value = "6", hide_short_help = true)]
     amdhsa_code_object_version: u32,
     /// Print no warnings
-    #[arg(short = 'W', long)]
+    #[arg(short = 'W', long, hide_short_help = true)]
     no_warn: bool,
-    /// Report warnings as errors, unless none are printed
-    #[arg(long)]
+    /// Report warnings as errors, unless --no-warn is given
+    #[arg(long, hide_short_help = true)]
     fatal_warnings: bool,
     /// Print the version
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     version: bool,
 }
 
@@ -185,13 +193,12 @@ fn parse_triple(text: &str) -> Result<String, String> {
         "amdgcn" | "amdgpu" => Ok(text.to_owned()),
         _ if TargetId::parse(text).is_some() => Ok(text.to_owned()),
         "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
-        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{text}`")),
+        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{}`", text.shown())),
     }
 }
 
 /// The processor with its features.
 fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
-    let names = || InstructionSet::processors().collect::<Vec<_>>().join(", ");
     // Newer triples name the processor: amdgpu9.50-amd-amdhsa.
     let named = args.triple.as_deref().and_then(TargetId::parse);
     let mut id = match (&args.mcpu, named) {
@@ -201,7 +208,7 @@ fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
         (None, Some(id)) => id,
         (None, None) => {
             return Err(Failure::usage("the processor is missing: name it with -mcpu")
-                .help(format!("Wavemill knows the instructions of {}.", names())));
+                .help(format!("Write -mcpu=gfx942, for example; {}.", input::LIST)));
         }
     };
     let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
@@ -244,6 +251,8 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     // What cannot be read is an error of the input to llvm-mc.
     let bytes =
         input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
+    crate::asm::refuse_object(path, &bytes)
+        .map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
         let (text, right) = disassemble::all(&name, &bytes, set, args.show_encoding, args.hex);
         if args.filetype != FileType::Null {
@@ -253,8 +262,9 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     }
     // llvm-mc looks in the current folder first, and never in that of the source.
     let folders: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(args.include.iter().cloned()).collect();
-    let include =
-        |file: &str| crate::asm::included(&folders, file, format!("Could not find include file '{file}'"));
+    let include = |file: &str| {
+        crate::asm::included(&folders, file, format!("Could not find include file '{}'", file.shown()))
+    };
     let symbols: Vec<(&str, i64)> = args.defsym.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let version = match args.amdhsa_code_object_version {
         4 => CodeObjectVersion::V4,

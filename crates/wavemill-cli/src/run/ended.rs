@@ -7,6 +7,7 @@ use wavemill::{Error, LiveWave, StackOverflow};
 use super::amount::bytes_text;
 use super::source::Sources;
 use crate::failure::Failure;
+use crate::message::{self, Format};
 
 /// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
@@ -28,7 +29,8 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
     if !registers {
         failure.message = short;
     }
-    let more = (more && !registers).then(|| match &error {
+    // Objects in JSON have all of it.
+    let more = (more && !registers && message::format() != Format::Json).then(|| match &error {
         Error::Fault(_) => "--registers prints the registers of the wave, and more of the code.".to_owned(),
         _ => "--registers lists more of the waves.".to_owned(),
     });

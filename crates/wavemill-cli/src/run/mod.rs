@@ -209,12 +209,10 @@ impl Loader<'_> {
             None => self.job.target.as_ref().map(TargetChoice::target),
         };
         let Some(watch) = self.watch else {
-            return Err(Failure::input(format!(
-                "`{}` is a source, and is not compiled here",
-                path.display()
-            )));
+            return Err(Failure::input(format!("`{}` is a source, and is not compiled here", path.shown())));
         };
-        let going_on = || watch.check(|| format!("compiled `{}`", path.display()));
+        crate::asm::refuse_object(path, &input::open(path)?)?;
+        let going_on = || watch.check(|| format!("compiled `{}`", path.shown()));
         compile::compile(language, path, target, &self.job.compile, &going_on).map(FileBytes::Read)
     }
 
@@ -376,7 +374,8 @@ fn find<'a>(
             match &targets[..] {
                 [one] => one.clone(),
                 targets => {
-                    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+                    let names: Vec<String> =
+                        targets.iter().map(|target| target.to_string().shown()).collect();
                     let names = if names.is_empty() { "no target".to_owned() } else { names.join(", ") };
                     return Err(Failure::usage(format!(
                         "the file has code for {names}; say which one to run"
@@ -483,12 +482,10 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
         (Some(wanted), _) => {
             let why = contents.about(&format!("`{}", wanted.strip_suffix(".kd").unwrap_or(wanted)));
             if !why.is_empty() {
-                return Err(
-                    Failure::input(format!("the kernel `{}` cannot run", Printable(wanted))).help(why)
-                );
+                return Err(Failure::input(format!("the kernel `{}` cannot run", wanted.shown())).help(why));
             }
             let hint = names::did_you_mean(&near_names(wanted, all.iter().map(|(_, name)| name.as_str()), 3));
-            Failure::usage(format!("there is no kernel `{}`{hint}", Printable(wanted)))
+            Failure::usage(format!("there is no kernel `{}`{hint}", wanted.shown()))
                 .help(format!("Its kernels:{list}"))
         }
     })

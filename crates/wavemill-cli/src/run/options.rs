@@ -1,5 +1,6 @@
 //! The options of `wavemill run`.
 
+use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -221,14 +222,16 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     let tier = found.ok_or_else(|| {
         Failure::usage(format!(
             "there is no tier `{text}`; expected {}",
-            Tier::ALL.map(Tier::name).join(", ")
+            Tier::ALL.map(Tier::name).join(", "),
+            text = text.shown()
         ))
     })?;
     match tier.is_available() {
         true => Ok(Some(tier)),
         false => Err(Failure::usage(format!(
             "this host cannot run the tier {text}; its best is {}",
-            Tier::detect()
+            Tier::detect(),
+            text = text.shown()
         ))),
     }
 }
@@ -237,7 +240,7 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
 pub(super) fn address_mode(text: &str) -> Result<AddressMode, String> {
     let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
     let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");
-    found.ok_or_else(|| format!("expected {}, found `{text}`", expected()))
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
 }
 
 /// Reads the word of `--poison`.
@@ -248,7 +251,10 @@ pub(super) fn poison(text: &str) -> Result<u32, Failure> {
         None => digits.parse(),
     };
     word.map_err(|_| {
-        Failure::usage(format!("--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa"))
+        Failure::usage(format!(
+            "--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa",
+            text = text.shown()
+        ))
     })
 }
 
@@ -261,7 +267,7 @@ pub(super) fn strict(text: &str) -> Result<Strict, String> {
     text.split(',').try_fold(Strict::default(), |all, name| {
         let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
             let names = STRICT.map(|(name, _)| name).join(", ");
-            format!("there is no rule `{name}`; expected any of {names}")
+            format!("there is no rule `{name}`; expected any of {names}", name = name.shown())
         })?;
         Ok(Strict { lds: all.lds | rule.lds, buffers: all.buffers | rule.buffers })
     })

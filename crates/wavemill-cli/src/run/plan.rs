@@ -156,7 +156,10 @@ pub(crate) fn assign<'a>(
             Some(index) => {
                 if places[index].replace(argument).is_some() {
                     let name = &parameters[index].name;
-                    return Err(Failure::usage(format!("argument `{name}` is given more than once")));
+                    return Err(Failure::usage(format!(
+                        "argument `{name}` is given more than once",
+                        name = name.shown()
+                    )));
                 }
             }
             None => rest.push(argument),
@@ -165,7 +168,7 @@ pub(crate) fn assign<'a>(
     for (index, argument) in rest.iter().enumerate() {
         let name = argument.name.as_ref();
         if let Some(name) = name.filter(|_| rest[..index].iter().any(|other| other.name.as_ref() == name)) {
-            return Err(Failure::usage(format!("two arguments are called `{name}`"))
+            return Err(Failure::usage(format!("two arguments are called `{name}`", name = name.shown()))
                 .help("Results are asked for by name, so each argument needs one of its own."));
         }
     }
@@ -178,7 +181,10 @@ pub(crate) fn assign<'a>(
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let names: Vec<&str> = names.collect();
             let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            return Err(Failure::usage(format!("the kernel has no parameter `{name}`; it has {has}{hint}")));
+            return Err(Failure::usage(format!(
+                "the kernel has no parameter `{name}`; it has {has}{hint}",
+                name = name.shown()
+            )));
         }
         match free.next() {
             Some(place) => *place = Some(argument),

@@ -346,7 +346,7 @@ fn errors_in_assembly() -> Result<(), Failed> {
     folder.file("bad.s", "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n\tv_add_f33 v0, v1, v2\n");
     let text = said(&folder, 3, &["run", "bad.s"]);
     contains(&text, "bad.s:2:2")?;
-    contains(&text, "error: `bad.s` has a mistake\n")
+    contains(&text, "error: `bad.s` has an error\n")
 }
 
 fn no_code_objects() -> Result<(), Failed> {
