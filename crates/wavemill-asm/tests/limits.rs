@@ -70,7 +70,7 @@ fn local_memory_is_that_of_the_target() {
 #[test]
 fn expressions_end() {
     // Each symbol needs the one before it three times.
-    let mut source = String::from("a0 = outside\n");
+    let mut source = String::from("outside:\na0 = outside\n");
     for number in 1..60 {
         source += &format!("a{number} = a{0} + (a{0} - a{0})\n", number - 1);
     }
@@ -156,7 +156,7 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
         (".uleb128 nowhere", "expected a number, or the distance between two addresses of one section"),
         (
             ".sleb128 .Lone-.Ltwo\n.Lone:\n.data\n.Ltwo:",
-            "expected a number, or the distance between two places",
+            "expected a number, or the distance between two addresses",
         ),
         (".bss\n.uleb128 .Lb-.La\n.La:\n.zero 4\n.Lb:", "the section takes zeros only, found 4"),
         (".bss\n.long nowhere", "the section takes zeros only"),

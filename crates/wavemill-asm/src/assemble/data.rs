@@ -385,6 +385,8 @@ impl Assembler<'_> {
             );
             return Err(Diagnostic::new(span, message));
         }
+        // `.` is the address of the first one in all of them.
+        let value = self.symbols.anchor(value, (self.current, self.offset()));
         let expression = self.symbols.bound(value);
         for _ in 0..count {
             let place = self.keep_place(text, span.clone());

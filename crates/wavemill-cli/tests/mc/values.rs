@@ -88,7 +88,6 @@ const NUMBERS: &[&str] = &[
     "b@-a@==4",
     "~(b@-a@)",
     "(b@-a@)*2",
-    "u-u",
     "later",
     "later==8",
     "end@-after@",
@@ -112,6 +111,7 @@ const ADDRESSES: &[&str] = &[
     "b@-a@+u",
     "u",
     "u==4",
+    "u-u",
     "after@",
     "after@-a@",
     "after@-b@",
@@ -131,9 +131,15 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ),
     (
         ".comm k@, 4, %",
-        &["-1", "-4", "127", "-128", "255", "~0"],
+        &["-1", "-4", "127", "-128", "255", "~0", "a@-b@", "b@-a@==4", "~(b@-a@)"],
         "LLVM takes the exponent modulo 256: no section has such an alignment",
     ),
+    (
+        ".size a@, %",
+        &["-1", "-4", "-128", "~0", "a@-b@", "b@-a@==4", "~(b@-a@)", "later==8"],
+        "no symbol has a negative size: text is not asked for it, as nothing is laid out",
+    ),
+    (".org 64, %", &[".-a@"], "the fill value must be known where it stands"),
     ("s_nop %", &["-1", "-4", "-128", "~0"], "LLVM drops the upper bits of the constant without a word"),
 ];
 
@@ -147,11 +153,21 @@ struct Case {
 fn cases(kind: &str) -> Vec<Case> {
     let one = |statement: &str, value: &str| Case {
         text: statement.replace('%', value),
-        refused: REFUSED.iter().any(|(refused, values, _)| *refused == statement && values.contains(&value)),
+        refused: REFUSED.iter().any(|(refused, values, _)| {
+            *refused == statement
+                && values.contains(&value)
+                && (kind == "obj" || !statement.starts_with(".size"))
+        }),
     };
     let addresses = if kind == "asm" { ADDRESSES } else { &[] };
     let values = NUMBERS.iter().chain(addresses);
-    STATEMENTS.iter().flat_map(|statement| values.clone().map(move |value| one(statement, value))).collect()
+    // LLVM crashes on fields of instructions that become numbers only at the end.
+    let asked = |statement: &&&str| kind == "asm" || !matches!(**statement, "s_branch %" | "s_mov_b32 s9, %");
+    STATEMENTS
+        .iter()
+        .filter(asked)
+        .flat_map(|statement| values.clone().map(move |value| one(statement, value)))
+        .collect()
 }
 
 /// Cases that a program is asked about in one run, by their numbers. It reports so many errors at most.

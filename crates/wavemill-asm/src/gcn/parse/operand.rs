@@ -325,6 +325,11 @@ impl Reader<'_, '_> {
                 .replace_with("lit"));
         }
         self.no_value()?;
+        // Neither is the negation of one.
+        if self.cursor.eat("-") {
+            self.no_value()?;
+            self.cursor.go_to(start);
+        }
         // A float stands alone; integers may begin an expression.
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
             let minus = self.cursor.eat("-");
