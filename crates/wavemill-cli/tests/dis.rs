@@ -137,7 +137,7 @@ vcc:
 	.p2align 8
 	.type other,@function
 other:
-	s_branch vcc
+	s_branch "vcc"
 	s_setpc_b64 s[30:31]
 	.size other, .-other
 	.section .rodata,"a",@progbits

@@ -269,7 +269,7 @@ impl Reader<'_, '_> {
         let name = self.cursor.text().get(span.clone()).unwrap_or_default();
         let message = format!("expected a label or a distance in dwords, found the register `{name}`");
         Err(Diagnostic::new(span, message)
-            .note("a label cannot have the name of a register where it is branched to"))
+            .note("a label with the name of a register is branched to in quotes: s_branch \"vcc\""))
     }
 
     /// Fails for names that LLVM takes for no symbol where an operand stands.
