@@ -130,7 +130,7 @@ impl<'a> Decoder<'a> {
         let mut ahead = *self;
         ahead.measure(depth)?;
         self.allowance = ahead.allowance;
-        self.build(depth)
+        self.build()
     }
 
     /// Steps over the next value.
@@ -164,15 +164,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads the next value, which has been measured.
-    fn build(&mut self, depth: u16) -> Result<Value> {
+    fn build(&mut self) -> Result<Value> {
         let marker = self.marker()?;
         if let Some(length) = self.list_length(marker)? {
-            return Ok(Value::List((0..length).map(|_| self.build(depth + 1)).collect::<Result<_>>()?));
+            return Ok(Value::List((0..length).map(|_| self.build()).collect::<Result<_>>()?));
         }
         if let Some(length) = self.map_length(marker)? {
             let mut entry = || {
-                let key = self.build(depth + 1)?;
-                Ok((self.spelled(key)?, self.build(depth + 1)?))
+                let key = self.build()?;
+                Ok((self.spelled(key)?, self.build()?))
             };
             return Ok(Value::Map((0..length).map(|_| entry()).collect::<Result<_>>()?));
         }
