@@ -10,6 +10,7 @@ use std::path::Path;
 use super::words::path_word;
 use super::{HANDBOOK, Language};
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// Arguments without a value: levels of optimisation, and what the debug information says.
 const WHOLE: &[&str] = &[
@@ -146,7 +147,7 @@ pub(super) fn refuse_name(source: &Path, language: Language) -> Result<(), Failu
     }
     let message = format!(
         "`{}` is not compiled: clang takes a name that begins with @ for a file with arguments",
-        source.display()
+        source.shown()
     );
     Err(Failure::input(message).help("Rename the file."))
 }

@@ -11,6 +11,7 @@ use super::process::{self, GoingOn};
 use super::words::path_word;
 use super::{CompileArgs, HANDBOOK, Language, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
+use crate::input::Shown as _;
 use crate::message::{self, Format, Kind};
 
 /// The variable that names the clang, as other builds have it.
@@ -74,7 +75,7 @@ impl Clang {
         // A name without a folder is what clang prints for what it does not find.
         let linker = ask(&clang.path, "-print-prog-name=ld.lld", going_on)?;
         if !Path::new(&linker).is_absolute() && on_path(&linker).is_none() {
-            let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.display());
+            let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.shown());
             return Err(Failure::input(message).help(format!(
                 "Debian and Ubuntu: apt install {}. Fedora and Arch: the package lld.",
                 clang.package("lld")
@@ -122,13 +123,13 @@ impl Clang {
         }
         let ended = process::run(&mut command, going_on)?;
         pass_on(&ended.stderr);
-        let end = format!("{} ended with {}", self.path.display(), ended.status);
+        let end = format!("{} ended with {}", self.path.shown(), ended.status);
         Ok(Compiled { success: ended.status.success(), end, said: ended.stderr })
     }
 
     /// What to do about messages of clang that have their cause in the machine.
     pub(super) fn explain(&self, said: &str, language: Language) -> Option<String> {
-        let name = self.path.display();
+        let name = self.path.shown();
         if said.contains("unknown target CPU") || said.contains("invalid target ID") {
             return Some(format!(
                 "`{name}` does not know this target: name a newer clang with --clang, or another target with --target."
@@ -168,9 +169,9 @@ fn ask(clang: &Path, option: &str, going_on: GoingOn<'_>) -> Result<String, Fail
     if !ended.status.success() {
         return Err(Failure::input(format!(
             "`{} {option}` ended with {}: {}",
-            clang.display(),
+            clang.shown(),
             ended.status,
-            ended.stderr.trim()
+            ended.stderr.trim().shown()
         ))
         .help("Name a clang with --clang PATH."));
     }

@@ -7,6 +7,7 @@ use wavemill_object::TargetId;
 use super::clang::Clang;
 use super::{CompileArgs, Own, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// The folders of libclc: Debian and Ubuntu, Fedora, Arch and builds by hand.
 const LIBCLC_FOLDERS: &[&str] = &["/usr/lib/clc", "/usr/share/clc", "/usr/lib64/clc", "/usr/local/share/clc"];
@@ -37,7 +38,7 @@ pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf
     if let Some(path) = &args.libclc {
         return match path.is_file() {
             true => Ok(Some(path.clone())),
-            false => Err(Failure::input(format!("--libclc: there is no file `{}`", path.display()))),
+            false => Err(Failure::input(format!("--libclc: there is no file `{}`", path.shown()))),
         };
     }
     if args.rocm_path.is_some() {
@@ -57,7 +58,7 @@ pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf
 pub(super) fn check_rocm_path(args: &CompileArgs) -> Result<(), Failure> {
     match &args.rocm_path {
         Some(path) if !path.is_dir() => {
-            Err(Failure::input(format!("--rocm-path: there is no folder `{}`", path.display())))
+            Err(Failure::input(format!("--rocm-path: there is no folder `{}`", path.shown())))
         }
         _ => Ok(()),
     }
@@ -85,7 +86,7 @@ pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Result<Opti
     match (&args.rocm_path, found) {
         (Some(path), None) => Err(Failure::input(format!(
             "--rocm-path: `{}` has no device libraries; looked for {DEVICE_LIBRARY} in its {}",
-            path.display(),
+            path.shown(),
             DEVICE_FOLDERS.join(", ")
         ))
         .help("Name the folder of a ROCm with device libraries, or leave --rocm-path out.")),
@@ -133,7 +134,7 @@ pub(super) fn link_device_libraries(
         "oclc_correctly_rounded_sqrt_on.bc",
     ];
     let incomplete = |what: &str| {
-        Failure::input(format!("the device libraries in `{}` have no {what}", folder.display()))
+        Failure::input(format!("the device libraries in `{}` have no {what}", folder.shown()))
             .help("They are too old; those of ROCm 5.2 and later will do. --rocm-path names another folder of ROCm.")
     };
     for name in first.iter().chain(&["ocml.bc", DEVICE_LIBRARY]) {

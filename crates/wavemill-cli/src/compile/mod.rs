@@ -16,6 +16,7 @@ use serde_json::json;
 use wavemill_object::TargetId;
 
 use crate::failure::{Exit, Failure};
+use crate::input::Shown as _;
 use crate::message::{self, Kind};
 use crate::run::text::quoted;
 use crate::{asm, input};
@@ -90,7 +91,7 @@ pub(crate) fn refuse(path: &Path, command: &str) -> Result<(), Failure> {
     let shown = quoted(&path.display().to_string());
     let object = object_name(path);
     let object = quoted(&object.display().to_string());
-    let message = format!("`{}` is a source ({}), expected a code object", path.display(), language.name());
+    let message = format!("`{}` is a source ({}), expected a code object", path.shown(), language.name());
     Err(Failure::input(message).help(match language {
         Language::Assembly => {
             format!("Assemble it first: wavemill asm {shown} -o {object} && wavemill {command} {object}")
@@ -155,7 +156,7 @@ fn refuse_generic(source: &Path, target: &TargetId) -> Result<(), Failure> {
     }
     let message = format!(
         "`{}` cannot be compiled for {target}, which stands for several processors; expected one of them",
-        source.display()
+        source.shown()
     );
     Err(Failure::usage(message).help(format!("Pass one of these to --target: {}.", crate::run::fits(target))))
 }
@@ -198,12 +199,12 @@ pub(crate) fn compile(
     };
     if target.is_none() {
         let note =
-            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.display());
+            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.shown());
         message::say(Kind::Note, &note);
     }
     let folder = tempfile::Builder::new().prefix("wavemill-").tempdir();
     let folder = folder.map_err(|error| {
-        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().display()))
+        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().shown()))
     })?;
     let object = folder.path().join("kernel.co");
     let mut line = own.arguments;
@@ -212,7 +213,7 @@ pub(crate) fn compile(
     let result = clang.run(&line, source, &object, going_on)?;
     if !result.success {
         let failure =
-            Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.display(), result.end));
+            Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.shown(), result.end));
         return Err(match clang.explain(&result.said, language) {
             Some(help) => failure.help(help),
             None => failure,

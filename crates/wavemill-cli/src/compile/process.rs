@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::interrupt;
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// How often it is looked whether a program has ended.
 const TICK: Duration = Duration::from_millis(5);
@@ -85,7 +86,7 @@ pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended,
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = Path::new(command.get_program()).to_owned();
     let unable = |error: io::Error| {
-        Failure::input(format!("cannot run `{}`: {error}", program.display()))
+        Failure::input(format!("cannot run `{}`: {error}", program.shown()))
             .help("Name a clang with --clang PATH, or with the environment variable CLANG.")
     };
     let mut running = Running::start(command).map_err(unable)?;
