@@ -61,9 +61,11 @@ for target in "${targets[@]}"; do
         chmod 644 "$object"
     done
     compile "$target" source source -O2 -g -fdebug-compilation-dir=kernels/faults "-fdebug-prefix-map=$resources=clang"
+    compile "$target" recursion recursion -O2 -g -fdebug-compilation-dir=kernels/faults "-fdebug-prefix-map=$resources=clang"
     compile "$target" offset offset -O2
     compile "$target" offset offset_O0 -O0
     compile "$target" offset offset_v4 -O2 -mcode-object-version=4
+    compile "$target" offset offset_v4_O0 -O0 -mcode-object-version=4
 done
 
 if [[ ${1-} != --check ]]; then

@@ -1,5 +1,5 @@
 // Global ids as libclc has them, which takes their offset from where code objects up to version 4 have it: compiled for
-// version 6 they begin at a wrong number (offset.co, offset_O0.co), for version 4 at 0 (offset_v4.co).
+// version 6 they begin at a wrong number (offset.co, offset_O0.co), for version 4 at 0 in X and Z (offset_v4.co, offset_v4_O0.co).
 
 kernel void offset_x(global uint *a, uint n) {
     uint i = get_global_id(0);

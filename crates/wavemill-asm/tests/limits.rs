@@ -70,7 +70,7 @@ fn local_memory_is_that_of_the_target() {
 #[test]
 fn expressions_end() {
     // Each symbol needs the one before it three times.
-    let mut source = String::from("a0 = outside\n");
+    let mut source = String::from("outside:\na0 = outside\n");
     for number in 1..60 {
         source += &format!("a{number} = a{0} + (a{0} - a{0})\n", number - 1);
     }
@@ -117,7 +117,7 @@ fn what_is_doubtful_is_told() {
         [
             (
                 0,
-                "MD5 sums and texts of files are left out: line tables without a file 0 have no place for them"
+                "MD5 sums and texts of files are left out: line tables without a file 0 have no room for them"
             ),
             (3, "old"),
             (5, "the source says that this is doubtful"),
@@ -153,10 +153,10 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
     let lines: Vec<usize> = told.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, (1..=12).collect::<Vec<_>>());
     for (wrong, message) in [
-        (".uleb128 nowhere", "expected a number, or the distance between two places of one section"),
+        (".uleb128 nowhere", "expected a number, or the distance between two addresses of one section"),
         (
             ".sleb128 .Lone-.Ltwo\n.Lone:\n.data\n.Ltwo:",
-            "expected a number, or the distance between two places",
+            "expected a number, or the distance between two addresses",
         ),
         (".bss\n.uleb128 .Lb-.La\n.La:\n.zero 4\n.Lb:", "the section takes zeros only, found 4"),
         (".bss\n.long nowhere", "the section takes zeros only"),
@@ -184,7 +184,7 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
         let source: String = (0..count).map(line).collect();
         let reports = assemble(&source, &Options::default()).expect_err("it has no end");
         let message = format!(
-            "the number has not settled after {readings} readings of the source, which move the places that it depends on"
+            "the number changes with every one of {readings} readings of the source, which move the addresses that it depends on"
         );
         assert!(reports.iter().any(|report| report.diagnostic.message == message), "{reports:?}");
     }

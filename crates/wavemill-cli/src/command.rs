@@ -82,7 +82,7 @@ enum Command {
     #[command(after_help = crate::dis::HELP)]
     Dis(DisArgs),
     /// Assemble or disassemble as llvm-mc does, with its options and its output
-    #[command(after_help = crate::mc::HELP)]
+    #[command(after_help = crate::mc::SHORT_HELP, after_long_help = crate::mc::HELP)]
     Mc(McArgs),
     /// Say what a file holds: targets, kernels, arguments, registers, memory
     #[command(after_help = "\
@@ -101,7 +101,7 @@ Examples:
   wavemill isa --out mi300 --format md --target gfx942")]
     Isa(IsaArgs),
     /// Time kernels on this machine, alone or against pocl
-    #[command(after_help = crate::bench::help())]
+    #[command(after_help = crate::bench::SHORT_HELP, after_long_help = crate::bench::help())]
     Bench(BenchArgs),
     /// List the targets and products that kernels can run on
     Targets(crate::targets::TargetsArgs),
@@ -120,7 +120,7 @@ Examples:
     Man(ManArgs),
 }
 
-/// What the command line asks for before it has been read: mistakes in it are told in that way, too.
+/// What the command line asks for before it has been read: errors in it are printed in that way, too.
 fn early(args: &[OsString]) -> (ColorChoice, Format) {
     fn value<'a>(args: &'a [OsString], option: &str) -> Option<&'a str> {
         let mut found = None;
@@ -140,7 +140,7 @@ fn early(args: &[OsString]) -> (ColorChoice, Format) {
     (color.unwrap_or_default(), format.unwrap_or_default())
 }
 
-/// Lets everything that writes colours know what was chosen.
+/// Makes everything that writes colours do what was chosen.
 fn set_color(choice: ColorChoice) {
     let choice = match choice {
         // It looks at the terminal, NO_COLOR, CLICOLOR and their like.
@@ -151,7 +151,7 @@ fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// Tells how it went.
+/// Prints why the command failed, and makes the exit code.
 fn end(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -162,7 +162,7 @@ fn end(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Reads the command line, does what it says, and tells how it went.
+/// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     let given = crate::mc::with_two_dashes(std::env::args_os().collect());
     let (color, format) = early(&given);
@@ -189,13 +189,13 @@ pub fn main() -> ExitCode {
             // That it could be a file called so is no help: llvm-mc has more options.
             error.remove(ContextKind::Suggested);
             match format {
-                Format::Json => message::usage_error(&error),
+                Format::Json => message::usage_error(&error, &given),
                 _ => message::usage_error_as_text(&error, &given),
             }
             return ExitCode::from(Exit::Usage as u8);
         }
         Err(error) if format == Format::Json && error.use_stderr() => {
-            message::usage_error(&error);
+            message::usage_error(&error, &given);
             return ExitCode::from(Exit::Usage as u8);
         }
         Err(error) if error.use_stderr() => {
@@ -208,7 +208,7 @@ pub fn main() -> ExitCode {
         }
     };
     let log_file = cli.log_file.as_deref();
-    // Mistakes that have been told, so that nothing is left but to say so.
+    // False after errors that have been printed, so that the exit code alone is left.
     let mut right = true;
     let result = logging::start(log_file).and_then(|()| match &cli.command {
         Command::Mc(args) => {
@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn help_fits_the_width_of_help() {
         for command in Cli::command().get_subcommands() {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let helps = [command.get_after_help(), command.get_after_long_help()];
+            let help: String = helps.into_iter().flatten().map(|help| format!("{help}\n")).collect();
             for line in help.lines() {
                 assert!(line.chars().count() <= WIDTH, "{}: {line}", command.get_name());
             }

@@ -28,7 +28,7 @@ macro_rules! exit_codes {
 }
 
 exit_codes! {
-    Expectation = 1, "an expected result differs, or the input of `wavemill mc` has mistakes";
+    Expectation = 1, "an expected result differs, or the input of `wavemill mc` has errors";
     /// (the code that clap uses, too)
     Usage = 2, "the command line or launch file makes no sense";
     Input = 3, "a file cannot be read or written, or is not what it should be (code for\nanother target, for example)";
@@ -59,7 +59,7 @@ pub struct Failure {
     pub message: String,
     /// What to do about it, if that is not obvious.
     pub help: Option<String>,
-    /// The reader of the output went away: nothing is wrong, and nobody wants to hear about it.
+    /// The reader of the output went away: nothing is wrong, and nobody reads a message.
     pub quiet: bool,
     /// Of what a kernel did, the parts of the message: for `--message-format json`.
     pub data: Option<Box<serde_json::Value>>,

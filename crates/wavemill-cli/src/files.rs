@@ -100,13 +100,13 @@ impl io::Write for NamedFile {
 impl WriteError {
     /// What the command says of it.
     pub(crate) fn failure(&self) -> Failure {
-        Failure::output(&format!("`{}`", self.path.display()), &self.error)
+        Failure::output(&format!("`{}`", self.path.shown()), &self.error)
     }
 }
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.error)
+        write!(f, "{}: {}", self.path.shown(), self.error)
     }
 }
 

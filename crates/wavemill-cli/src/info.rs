@@ -10,7 +10,8 @@ use wavemill_object::report::{FileReport, Filter};
 
 use crate::compile;
 use crate::failure::Failure;
-use crate::message::with_kind;
+use crate::input::Shown as _;
+use crate::message::{Kind, with_kind};
 use crate::run::text::Plural;
 use crate::{input, kernel_code, names};
 
@@ -34,8 +35,10 @@ pub(crate) struct InfoArgs {
 
 /// Prints the report.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
-    compile::refuse(&args.file, "info")?;
     let bytes = input::open_or_stdin(&args.file)?;
+    if !input::is_elf(&bytes) {
+        compile::refuse(&args.file, "info")?;
+    }
     let file = input::shown(&args.file);
     let filter = Filter {
         target: args.target.clone(),
@@ -50,16 +53,23 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     {
         let all = Filter { kernel: None, ..filter };
         let all = FileReport::new(&bytes, &all, &args.limits.limits()).ok();
-        let kernels = all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str());
-        let hint = names::did_you_mean(&near_names(text, kernels, 3));
-        return Err(Failure::usage(format!("{file}: no kernel's name contains `{}`{hint}", Printable(text)))
-            .help(format!("`wavemill info {file}` lists them all.")));
+        let kernels: Vec<&str> =
+            all.iter().flat_map(FileReport::kernels).map(|kernel| kernel.name.as_str()).collect();
+        let hint = names::did_you_mean(&near_names(text, kernels.iter().copied(), 3));
+        let message = match text.trim() {
+            "" => format!("{file}: the name of a kernel is empty"),
+            text => format!("{file}: no kernel's name contains `{}`{hint}", text.shown()),
+        };
+        return Err(Failure::usage(message).help(match kernels.len() {
+            0..=names::LISTED => format!("Its kernels:{}", names::list(kernels.into_iter())),
+            _ => format!("`wavemill info {file}` lists them all."),
+        }));
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     match args.json {
         true => {
             let report = serde_json::to_value(&report).map_err(|error| Failure::input(error.to_string()))?;
-            writeln!(out, "{:#}", with_kind("info", report))?;
+            writeln!(out, "{:#}", with_kind(Kind::Info, report))?;
         }
         false => write!(out, "{report}")?,
     }

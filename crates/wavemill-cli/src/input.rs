@@ -1,6 +1,7 @@
 //! Files that the user names.
 
 use std::fs::{File, Metadata};
+use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -9,7 +10,7 @@ use wavemill::{PRODUCTS, TargetChoice, TargetId};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::Limits;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::{Echo, Printable};
 
 use crate::failure::Failure;
 use crate::logging;
@@ -20,7 +21,8 @@ use crate::run::text::all_closest;
 /// Options of the commands that read files with code objects.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct LimitArgs {
-    /// Bytes that an offload bundle may decompress to, such as 4G; 16M and 128 times its size by default, 2G at most
+    /// Bytes that the offload bundles of a file may decompress to, taken together, such as 4G; 16M and 128 times their size
+    /// by default, 2G at most for one of them
     #[arg(long, value_name = "BYTES", value_parser = amount::decompressed, hide_short_help = true)]
     max_decompressed: Option<u64>,
 }
@@ -35,7 +37,7 @@ impl LimitArgs {
 /// What to do about a limit that is in the way, if there is something.
 pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String> {
     let (_, size) = limit.filter(|(parameter, _)| *parameter == "max_decompressed")?;
-    Some(format!("If the file is right, pass `--max-decompressed {size}`."))
+    Some(format!("If the file is right, raise it with `--max-decompressed {size}`."))
 }
 
 /// A file with code objects that cannot be read.
@@ -95,17 +97,7 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
     if is_device(&metadata) {
         return Err(Failure::input(format!("`{}` is a device, not a file", path.shown())));
     }
-    // Nobody knows how long a pipe goes on.
-    let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(file, MAX_READ + 1), &mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > MAX_READ {
-        return Err(Failure::input(format!(
-            "`{}` goes on behind {MAX_READ} bytes, and is no file that could be mapped",
-            path.shown()
-        ))
-        .help("Save it as a file first."));
-    }
-    Ok(FileBytes::Read(bytes))
+    read_limited(file, MAX_READ, &format!("`{}`", path.shown())).map(FileBytes::Read)
 }
 
 /// Opens a file for reading, or reads the standard input, which `-` stands for.
@@ -116,12 +108,30 @@ pub(crate) fn open_or_stdin(path: &Path) -> Result<FileBytes, Failure> {
     if !is_stdin(path) {
         return open(path);
     }
-    static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
+    static STDIN: OnceLock<StdinBytes> = OnceLock::new();
     if STDIN.get().is_none() {
         // Nobody else sets it: commands read their input on one thread.
         let _ = STDIN.set(read_stdin()?);
     }
-    Ok(FileBytes::Stdin(STDIN.get().map_or(&[], Vec::as_slice)))
+    Ok(FileBytes::Stdin(STDIN.get().map_or(&[], StdinBytes::bytes)))
+}
+
+/// What the standard input has.
+enum StdinBytes {
+    /// A file, and where it is to be read from: a program that started this one may have read the beginning.
+    #[cfg(unix)]
+    Mapped(Mmap, usize),
+    Read(Vec<u8>),
+}
+
+impl StdinBytes {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            #[cfg(unix)]
+            StdinBytes::Mapped(map, start) => map.get(*start..).unwrap_or_default(),
+            StdinBytes::Read(bytes) => bytes,
+        }
+    }
 }
 
 /// Whether a path stands for the standard input.
@@ -129,27 +139,74 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn read_stdin() -> Result<Vec<u8>, Failure> {
-    let failed = |error| Failure::input(format!("cannot read the standard input: {error}"));
-    let mut bytes = Vec::new();
-    let limited = std::io::Read::take(std::io::stdin().lock(), MAX_READ + 1);
-    std::io::Read::read_to_end(&mut { limited }, &mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_READ {
-        return Err(Failure::input(format!("the standard input goes on behind {MAX_READ} bytes")));
+fn read_stdin() -> Result<StdinBytes, Failure> {
+    #[cfg(unix)]
+    if let Some(mapped) = map_stdin() {
+        return Ok(mapped);
     }
-    Ok(bytes)
+    read_limited(std::io::stdin().lock(), MAX_READ, "the standard input").map(StdinBytes::Read)
 }
 
-/// What messages call a path: on one line, without what a terminal would obey.
+/// Maps the standard input, if it is a file.
+#[cfg(unix)]
+fn map_stdin() -> Option<StdinBytes> {
+    use std::io::Seek as _;
+    use std::os::fd::AsFd as _;
+    let mut file = File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        return None;
+    }
+    let start = usize::try_from(file.stream_position().ok()?).ok()?;
+    // SAFETY: as in `open`.
+    let map = unsafe { Mmap::map(&file) }.ok()?;
+    Some(StdinBytes::Mapped(map, start))
+}
+
+/// Reads what cannot be mapped, such as a pipe, of which nobody knows how long it goes on.
+///
+/// # Errors
+/// Beyond `limit` bytes, nothing more is read.
+fn read_limited(input: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::input(format!("cannot read {name}: {error}"));
+    let mut bytes = Vec::new();
+    let mut input = input.take(limit);
+    input.read_to_end(&mut bytes).map_err(failed)?;
+    // One byte more shows that there is more.
+    input.set_limit(1);
+    match input.read(&mut [0]).map_err(failed)? {
+        0 => Ok(bytes),
+        _ => Err(Failure::input(format!(
+            "{name} has more than {limit} bytes, the most that is read of what is no file"
+        ))
+        .help("Save it as a file, and pass its path: files have no limit.")),
+    }
+}
+
+/// What messages call a text of the user's or of a file's: on one line, without what a terminal would obey, and not longer
+/// than people read. All that messages quote goes through it.
 pub(crate) trait Shown {
-    /// The path, for people.
+    /// The text, for people.
     fn shown(&self) -> String;
+}
+
+impl Shown for str {
+    fn shown(&self) -> String {
+        Echo::new(self).to_string()
+    }
 }
 
 impl Shown for Path {
     fn shown(&self) -> String {
-        Printable(&self.to_string_lossy()).to_string()
+        /// Bytes of the longest path that systems take: the name of a file that is there is never cut.
+        const LONGEST: usize = 4 << 10;
+        Echo::up_to(&self.to_string_lossy(), LONGEST).to_string()
     }
+}
+
+/// Whether a file begins like an ELF file.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF")
 }
 
 /// What messages call a file.
@@ -157,8 +214,8 @@ pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".to_owned() } else { path.shown() }
 }
 
-/// Bytes of what cannot be mapped.
-const MAX_READ: u64 = 4 << 30;
+/// Bytes that are read of what cannot be mapped: they stay in memory.
+const MAX_READ: u64 = 1 << 30;
 
 /// Whether it is a device, such as `/dev/zero`, which never ends.
 #[cfg(unix)]
@@ -186,32 +243,32 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// Reads a target of `wavemill run` whose instructions are known, for clap.
 pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
     let choice = parse_choice(text)?;
-    instruction_set(choice.target(), InstructionSet::processors())?;
+    instruction_set(choice.target())?;
     Ok(choice)
 }
 
 /// Reads a target id, or a product, whose instructions are known, for clap.
 pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
     let id = parse_target(text)?;
-    instruction_set(&id, InstructionSet::processors())?;
+    instruction_set(&id)?;
     Ok(id)
 }
 
-/// The instructions of a target that the user names; `known` are those that could be named.
-fn instruction_set(
-    id: &TargetId,
-    known: impl Iterator<Item = &'static str>,
-) -> Result<InstructionSet, String> {
+/// Where users find what a target can be.
+pub(crate) const LIST: &str = "`wavemill targets` lists what it knows";
+
+/// The instructions of a target that the user names.
+fn instruction_set(id: &TargetId) -> Result<InstructionSet, String> {
     InstructionSet::of(id).ok_or_else(|| {
-        let known: Vec<&str> = known.collect();
-        format!("Wavemill does not know the instructions of {id}; it knows those of {}", known.join(", "))
+        let hint = names::did_you_mean(&near_targets(&id.processor.name()));
+        format!("Wavemill does not know the instructions of {id}{hint} ({LIST})")
     })
 }
 
 /// Reads a target or product and gives the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
-    let set = instruction_set(&id, Target::ALL.into_iter().map(Target::name))?;
+    let set = instruction_set(&id)?;
     let members: Vec<&str> = set.members().iter().map(Target::name).collect();
     match members[..] {
         [_] => Ok(set.target()),
@@ -247,11 +304,42 @@ fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
-            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once"
+            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once",
+            features = features.shown()
         );
     }
     let hint = names::did_you_mean(&near_targets(name));
     format!(
-        "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210{hint} (`wavemill targets` lists them)"
+        "expected a target such as gfx942 or gfx90a:xnack-, or a product such as mi210, found `{}`{hint} ({LIST})",
+        text.shown()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_read_up_to_the_limit() {
+        let mut taken = 0;
+        let endless = std::io::repeat(7).take(u64::MAX);
+        let counted = Counted(endless, &mut taken);
+        let failure = read_limited(counted, 1000, "the standard input").unwrap_err();
+        assert_eq!(
+            failure.message,
+            "the standard input has more than 1000 bytes, the most that is read of what is no file"
+        );
+        assert_eq!(taken, 1001);
+        assert_eq!(read_limited(&[7_u8; 1000][..], 1000, "").unwrap(), [7; 1000]);
+    }
+
+    struct Counted<'c, R>(R, &'c mut u64);
+
+    impl<R: Read> Read for Counted<'_, R> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.read(out)?;
+            *self.1 += count as u64;
+            Ok(count)
+        }
+    }
 }

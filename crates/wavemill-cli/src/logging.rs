@@ -32,7 +32,8 @@ fn level(value: Option<&str>) -> Result<Option<LevelFilter>, Failure> {
         Failure::new(
             Exit::Usage,
             format!(
-                "{VARIABLE}: there is no level `{value}`; expected off, error, warn, info, debug or trace"
+                "{VARIABLE}: there is no level `{value}`; expected off, error, warn, info, debug or trace",
+                value = value.shown()
             ),
         )
     })
@@ -61,7 +62,7 @@ pub(crate) fn start(path: Option<&Path>) -> Result<(), Failure> {
             true => {
                 let level = level.as_str().to_ascii_lowercase();
                 let fields = json!({ "level": level, "seconds": seconds, "message": text });
-                writeln!(out, "{}", message::with_kind("log", fields))
+                writeln!(out, "{}", message::with_kind(message::Kind::Log, fields))
             }
             false => writeln!(out, "[{seconds:9.3} {level:5}] {}", PrintableLines(&text)),
         }

@@ -1,15 +1,17 @@
-//! What the command tells beside its results: on the standard error, for people or as JSON.
+//! What the command prints beside its results: on the standard error, for people or as JSON.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
-use wavemill_object::printable::{Printable, PrintableLines, is_hidden};
+use wavemill_object::printable::{PrintableLines, is_hidden};
 
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// Number of the layout of JSON messages. It changes when a field goes or changes its meaning, not when one comes.
 pub(crate) const SCHEMA: u32 = 1;
@@ -21,7 +23,7 @@ pub(crate) enum Format {
     // Text for people.
     #[default]
     Human,
-    // One line for each mistake of a source, as compilers write for editors; the rest as for people.
+    // One line for each error of a source, as compilers write for editors; the rest as for people.
     Short,
     // One JSON object on a line of its own for each message.
     Json,
@@ -43,7 +45,7 @@ fn launch_file() -> Option<String> {
 
 /// The text with the launch file in front that it is about, unless it names it.
 fn about(text: &str) -> Cow<'_, str> {
-    match launch_file().map(|name| format!("{name}: ")) {
+    match launch_file().map(|name| format!("{}: ", name.shown())) {
         Some(name) if !text.starts_with(&name) => Cow::Owned(name + text),
         _ => Cow::Borrowed(text),
     }
@@ -60,47 +62,76 @@ pub(crate) fn format() -> Format {
     FORMAT.get().copied().unwrap_or_default()
 }
 
-/// What a message is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A launch is about to run.
-    Launch,
-    /// A file was written.
-    Output,
-    /// What a launch did.
-    Stats,
-    /// A source is compiled: the command.
-    Compile,
-    /// What the compiler says about a source.
-    Compiler,
-    /// Results may be wrong.
-    Warning,
-    /// Something to know.
-    Note,
-    /// An assertion of a kernel that failed.
-    Assertion,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Launch => "launch",
-            Kind::Output => "output",
-            Kind::Stats => "stats",
-            Kind::Compile => "compile",
-            Kind::Compiler => "compiler",
-            Kind::Warning => "warning",
-            Kind::Note => "note",
-            Kind::Assertion => "assertion",
+/// Defines the kinds of JSON objects from one table: what each is, and its name, which docs/json.md lists.
+macro_rules! kinds {
+    ($(#[doc = $meaning:literal] $kind:ident = $name:literal;)*) => {
+        /// What a JSON object is about, or a message for people.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kind {
+            $(#[doc = $meaning] $kind,)*
         }
-    }
+
+        impl Kind {
+            /// All of them.
+            #[cfg(test)]
+            const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
+
+            /// The name in JSON, and in front of some messages.
+            pub(crate) const fn name(self) -> &'static str {
+                match self { $(Kind::$kind => $name,)* }
+            }
+        }
+    };
 }
 
-/// A message with what all messages begin with.
-pub(crate) fn with_kind(kind: &str, fields: Value) -> Value {
+kinds! {
+    /// A launch is about to run.
+    Launch = "launch";
+    /// A file was written.
+    Output = "output";
+    /// What a launch did.
+    Stats = "stats";
+    /// A source is compiled: the command.
+    Compile = "compile";
+    /// What the compiler says about a source.
+    Compiler = "compiler";
+    /// Results may be wrong.
+    Warning = "warning";
+    /// Something to know.
+    Note = "note";
+    /// An assertion of a kernel that failed.
+    Assertion = "assertion";
+    /// A line of the log.
+    Log = "log";
+    /// A line of a trace.
+    Step = "step";
+    /// An error in a source.
+    SourceError = "source_error";
+    /// A warning about a source.
+    SourceWarning = "source_warning";
+    /// Why the command ends.
+    Error = "error";
+    /// What a file holds.
+    Info = "info";
+    /// What `--target` can be.
+    Targets = "targets";
+    /// What an instruction is.
+    Instruction = "instruction";
+    /// Machine code, taken apart.
+    Explanation = "explanation";
+    /// Where a matrix instruction has its elements.
+    MatrixLayout = "matrix_layout";
+    /// What was measured.
+    Bench = "bench";
+    /// The file of `--isa-coverage`.
+    Coverage = "coverage";
+}
+
+/// An object with what all objects begin with.
+pub(crate) fn with_kind(kind: Kind, fields: Value) -> Value {
     let mut all = Map::new();
     all.insert("schema".to_owned(), json!(SCHEMA));
-    all.insert("kind".to_owned(), json!(kind));
+    all.insert("kind".to_owned(), json!(kind.name()));
     if let Value::Object(fields) = fields {
         all.extend(fields);
     }
@@ -114,16 +145,28 @@ fn merge(fields: &mut Value, more: &Value) {
     }
 }
 
-fn json_line(kind: &str, fields: Value) {
+fn json_line(kind: Kind, fields: Value) {
     let mut all = with_kind(kind, fields);
     if let Some(name) = launch_file() {
         all["launch_file"] = json!(name);
     }
-    // If nobody can read it, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{all}");
+    // If nobody can read it, nothing is left to do.
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&all.to_string()));
 }
 
-/// Tells something that is no error.
+/// JSON without characters that a terminal would obey or hide: they have escapes there, too.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_hidden(c) {
+            false => out.push(c),
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+        }
+    }
+    out
+}
+
+/// Prints something that is no error.
 pub(crate) fn say(kind: Kind, text: &str) {
     say_with(kind, text, &json!({}));
 }
@@ -134,7 +177,7 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
         (Format::Json, _) => {
             let mut fields = json!({ "message": bounded(text) });
             merge(&mut fields, parts);
-            json_line(kind.name(), fields);
+            json_line(kind, fields);
         }
         (_, Kind::Note | Kind::Warning) => {
             let color = (kind == Kind::Warning).then_some(AnsiColor::Yellow.into());
@@ -151,7 +194,7 @@ pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
     }
 }
 
-/// Tells why the command ends.
+/// Prints why the command ends.
 pub(crate) fn error(failure: &Failure) {
     if failure.quiet {
         return;
@@ -161,7 +204,7 @@ pub(crate) fn error(failure: &Failure) {
             let (message, help) = (bounded(&failure.message), failure.help.as_deref().map(bounded));
             let mut fields = json!({ "exit_code": failure.exit as u8, "message": message, "help": help });
             merge(&mut fields, failure.data.as_deref().unwrap_or(&Value::Null));
-            json_line("error", fields);
+            json_line(Kind::Error, fields);
         }
         Format::Human | Format::Short => {
             let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
@@ -171,34 +214,71 @@ pub(crate) fn error(failure: &Failure) {
     }
 }
 
-/// As much of a message as people get, too. JSON has escapes of its own.
-fn bounded(text: &str) -> Cow<'_, str> {
-    let short = text.len() <= PrintableLines::LONGEST
-        && text.lines().all(|line| line.len() <= PrintableLines::LONGEST_LINE);
-    if short { Cow::Borrowed(text) } else { Cow::Owned(PrintableLines(text).to_string()) }
-}
-
-/// Tells what is wrong with the command line `given`, for people. What they wrote may be of any length, and have anything
-/// in it.
-pub(crate) fn usage_error_as_text(error: &clap::Error, given: &[OsString]) {
-    let text = error.to_string();
+/// What clap says about the command line `given`. What people wrote may be of any length, and have anything in it: it is
+/// quoted as in all messages.
+fn usage_text(error: &clap::Error, given: &[OsString]) -> String {
     // Of an argument, clap shows all or what is behind the `=`.
     let given = given.iter().filter_map(|arg| arg.to_str());
     let shown = given.flat_map(|arg| [Some(arg), arg.split_once('=').map(|(_, value)| value)]);
-    let hidden = shown.flatten().filter(|arg| arg.contains(is_hidden));
-    let one_line = hidden.fold(text.clone(), |text, arg| text.replace(arg, &Printable(arg).to_string()));
-    let printable = PrintableLines(&one_line).to_string();
-    // If nobody can read it, there is nobody to tell.
-    let _ = match printable == text {
+    // It leaves out what sets colours: between quotes, as what is left may be any word.
+    let stripped = |arg: &str| (format!("'{}'", strip_str(arg)), format!("'{}'", arg.shown()));
+    let forms = |arg: &str| [(arg.to_owned(), arg.shown()), stripped(arg)];
+    let mut quoted: Vec<(String, String)> = shown.flatten().flat_map(forms).collect();
+    quoted.retain(|(arg, shown)| arg != shown);
+    // Those that hold others first.
+    quoted.sort_by_key(|(arg, _)| std::cmp::Reverse(arg.len()));
+    quoted.iter().fold(error.to_string(), |text, (arg, shown)| text.replace(arg, shown))
+}
+
+/// Prints what is wrong with the command line `given`, for people.
+pub(crate) fn usage_error_as_text(error: &clap::Error, given: &[OsString]) {
+    let text = usage_text(error, given);
+    let printable = PrintableLines(&text).to_string();
+    // If nobody can read it, nothing is left to do.
+    let _ = match printable == error.to_string() {
+        // It has colours, which the text does not.
         true => error.print(),
         false => std::io::stderr().lock().write_all(printable.as_bytes()),
     };
 }
 
-/// Tells what is wrong with the command line, as JSON.
-pub(crate) fn usage_error(error: &clap::Error) {
-    let text = error.to_string();
+/// Prints what is wrong with the command line `given`, as JSON.
+pub(crate) fn usage_error(error: &clap::Error, given: &[OsString]) {
+    let text = usage_text(error, given);
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let exit = error.exit_code();
-    json_line("error", json!({ "exit_code": exit, "message": bounded(text), "help": null }));
+    json_line(Kind::Error, json!({ "exit_code": exit, "message": bounded(text), "help": null }));
+}
+
+/// As much of a message as people get, too. JSON has escapes of its own.
+pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
+    PrintableLines(text).bounded()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_nothing_hidden_and_means_the_same() {
+        let value = json!({ "a\n": "b\u{202e}\u{1b}é\u{e0001}\"" });
+        let text = escaped(&value.to_string());
+        assert_eq!(text, r#"{"a\n":"b\u202e\u001bé\udb40\udc01\""}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    /// The page of the handbook and the code have the same kinds.
+    #[test]
+    fn the_handbook_lists_all_kinds() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().skip_while(|line| !line.starts_with("| kind |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        let first = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
+        let mut listed: Vec<&str> = first.map(|kind| kind.trim().trim_matches('`')).collect();
+        let mut known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
 }

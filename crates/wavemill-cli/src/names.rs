@@ -4,9 +4,20 @@ use wavemill_object::demangle;
 use wavemill_object::printable::Printable;
 
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// Names that a message lists.
-const LISTED: usize = 20;
+pub(crate) const LISTED: usize = 20;
+
+/// So many names at most, each on a line of its own, and how many more there are.
+pub(crate) fn list<'a>(symbols: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = symbols.len();
+    let mut list: String = symbols.take(LISTED).map(entry).collect();
+    if count > LISTED {
+        list += &format!("\n  and {} more", count - LISTED);
+    }
+    list
+}
 
 /// `; did you mean ...?`, if there is something that may have been meant.
 pub(crate) fn did_you_mean(names: &[String]) -> String {
@@ -33,10 +44,7 @@ pub(crate) fn ambiguous<'a>(
     symbols: impl ExactSizeIterator<Item = &'a str>,
 ) -> Failure {
     let count = symbols.len();
-    let mut list: String = symbols.take(LISTED).map(entry).collect();
-    if count > LISTED {
-        list += &format!("\n  and {} more", count - LISTED);
-    }
-    Failure::usage(format!("`{}` can be any of {count} {what}", Printable(name)))
+    let list = list(symbols);
+    Failure::usage(format!("`{}` can be any of {count} {what}", name.shown()))
         .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
 }

@@ -74,8 +74,11 @@ pub(crate) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
         let wanted = args.subcommand.as_deref().unwrap_or_default();
         let near = closest(wanted, names());
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        return Err(Failure::usage(format!("there is no subcommand `{wanted}`{hint}"))
-            .help(format!("There are {}.", names().collect::<Vec<_>>().join(", "))));
+        return Err(Failure::usage(format!(
+            "there is no subcommand `{wanted}`{hint}",
+            wanted = wanted.shown()
+        ))
+        .help(format!("There are {}.", names().collect::<Vec<_>>().join(", "))));
     };
     std::io::stdout().lock().write_all(&page.text)?;
     Ok(())

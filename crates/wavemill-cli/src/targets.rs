@@ -5,16 +5,23 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 use wavemill::{PRODUCTS, Product};
+use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 
 use crate::failure::Failure;
-use crate::message::with_kind;
+use crate::message::{Kind, with_kind};
 
 /// The names of the features that can be set for a target.
 fn features(target: Target) -> Vec<&'static str> {
     let Some(info) = Product::of(target).target_id().processor.info() else { return Vec::new() };
     let all = [("sramecc", info.sramecc), ("xnack", info.xnack)];
     all.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
+}
+
+/// Processors whose instructions are known, and which kernels cannot run on.
+fn assembled_only() -> Vec<&'static str> {
+    let runs = |name: &&str| Target::ALL.iter().any(|target| target.name() == *name);
+    InstructionSet::processors().filter(|name| !runs(name)).collect()
 }
 
 /// The table of targets and products.
@@ -42,6 +49,7 @@ fn table() -> String {
             );
         }
     }
+    let _ = writeln!(out, "\nOnly assembled and disassembled: {}.", assembled_only().join(", "));
     out += "\nFeatures go behind the name, on (+) or off (-): gfx90a:sramecc+:xnack-, mi250x:xnack-. Whole triples do too:\n\
             amdgcn-amd-amdhsa--gfx90a:xnack-, amdgpu9.42-amd-amdhsa--.\n";
     out
@@ -65,7 +73,10 @@ fn list() -> Value {
             "products": products.map(product).collect::<Vec<_>>(),
         })
     };
-    with_kind("targets", json!({ "targets": Target::ALL.map(target) }))
+    with_kind(
+        Kind::Targets,
+        json!({ "targets": Target::ALL.map(target), "assembled_only": assembled_only() }),
+    )
 }
 
 /// Options of `wavemill targets`.

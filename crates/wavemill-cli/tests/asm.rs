@@ -323,7 +323,7 @@ fn the_same_mistake_is_told_once() {
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
     assert_eq!(lines, ["1", "7", "8", "9", "10", "13", "14"], "{short}");
     let json = asm(&["--message-format", "json"]);
-    assert_eq!(json.lines().filter(|line| line.contains("\"kind\":\"mistake\"")).count(), 12, "{json}");
+    assert_eq!(json.lines().filter(|line| line.contains("\"kind\":\"source_error\"")).count(), 12, "{json}");
 }
 
 /// Files that cannot be read: folders, and those that include themselves.
@@ -355,5 +355,5 @@ fn a_missing_target_is_told_once() {
     assert_eq!(out.matches("no target has been named").count(), 1, "{out}");
     assert_eq!(out.matches("\"errors\"").count(), 1, "{out}");
     let output = folder.run(&["asm", "lines.s"]);
-    assert!(text(&output.stderr).ends_with("error: `lines.s` has a mistake\n"), "{output:?}");
+    assert!(text(&output.stderr).ends_with("error: `lines.s` has an error\n"), "{output:?}");
 }

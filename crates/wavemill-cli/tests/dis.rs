@@ -7,6 +7,9 @@ use crate::common::Folder;
 use serde_json::{Value, json};
 use wavemill_object::unlink;
 
+#[path = "../../wavemill-object/tests/support/hostile.rs"]
+mod hostile;
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -134,7 +137,7 @@ vcc:
 	.p2align 8
 	.type other,@function
 other:
-	s_branch vcc
+	s_branch "vcc"
 	s_setpc_b64 s[30:31]
 	.size other, .-other
 	.section .rodata,"a",@progbits
@@ -309,5 +312,47 @@ fn names_that_are_near_are_suggested() {
             let wanted = format!("there is no kernel or function `{name}`{wanted}\n");
             assert!(output.status.code() == Some(2) && message.contains(&wanted), "{message}");
         }
+    }
+}
+
+/// Ids of entries are texts out of a file: none of them moves the cursor of a terminal or begins a line.
+#[test]
+fn ids_of_entries_are_escaped() {
+    let folder = Folder::new("dis_ids");
+    folder.object("gfx942", "vector_add");
+    let code = std::fs::read(folder.0.join("vector_add.co")).unwrap();
+    let size = code.len() as u64;
+    let ids = ["hip-\x1b[31m-amdgcn-amd-amdhsa--gfx942", "hip-amdgcn-amd-amdhsa--gfx9420\n\u{202e}x"];
+    let rows = ids.iter().enumerate().map(|(at, id)| (at as u64 * size, size, (*id).to_owned()));
+    folder.file("ids.bundle", hostile::bundle(rows, &code.repeat(2)));
+    for args in [
+        &["dis", "ids.bundle"][..],
+        &["dis", "ids.bundle", "--format", "listing"],
+        &["dis", "ids.bundle", "--format", "objdump"],
+        &["info", "ids.bundle"],
+    ] {
+        let output = folder.run(args);
+        let (out, said) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() || args[0] == "info", "{args:?}: {said}");
+        assert!(out.contains(r"hip-\u{1b}[31m-amdgcn-amd-amdhsa--gfx942"), "{args:?}: {out}");
+        let all = out + &said;
+        assert!(all.contains(r"gfx9420\n\u{202e}x"), "{args:?}: {all}");
+        assert!(!all.contains(['\x1b', '\u{202e}']), "{args:?}: {all}");
+    }
+}
+
+/// What is over the limit is said once, in the words of the command.
+#[test]
+fn the_limit_of_decompression_has_the_name_of_its_option() {
+    let folder = Folder::new("dis_limit");
+    let declared = 4096 + (1 << 30);
+    folder.file("zeros.bundle", hostile::compressed(1, declared, &hostile::zstd(&[0; 4096], 1 << 13)));
+    for which in ["info", "dis"] {
+        let output = folder.run(&[which, "zeros.bundle"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        let help = format!("If the file is right, raise it with `--max-decompressed {declared}`.");
+        assert_eq!(said.matches("raise").count(), 1, "{said}");
+        assert!(said.contains(&help) && !(said + &text(&output.stdout)).contains("max_decompressed"));
     }
 }

@@ -83,6 +83,250 @@ fn names_of_files_and_arguments() {
     }
 }
 
+/// A text with a line end, a terminal's command and a change of the writing direction, and how messages quote it.
+const TEXT: &str = "a\nforged\u{1b}[31m\u{202e}b";
+const QUOTED: &str = r"a\nforged\u{1b}[31m\u{202e}b";
+
+/// A command that fails quotes the text on one line, for people and as JSON.
+fn quotes(folder: &Folder, args: &[&str]) {
+    check(folder, args, QUOTED);
+    let said = err(&folder.run(&[&["--message-format", "json"], args].concat()));
+    assert!(!said.contains(HOSTILE), "{args:?}: {said:?}");
+    let last: serde_json::Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    let text = format!("{}{}", last["message"], last["help"]);
+    // Within JSON, a backslash has another one in front.
+    assert!(last["kind"] == "error" && text.contains(&QUOTED.replace('\\', "\\\\")), "{args:?}: {said}");
+}
+
+const ADD: [&str; 10] =
+    ["run", "vector_add.co", "--grid", "1", "--block", "64", "a:f32[64]", "b:f32[64]", "c:f32[64]", "n=64"];
+
+#[test]
+fn values_of_options() {
+    let folder = Folder::new("foreign_values");
+    folder.object("gfx942", "vector_add");
+    let with = |before: &str, after: &str| format!("{before}{TEXT}{after}");
+    for option in [
+        "--kernel=",
+        "--offset=",
+        "--dynamic-lds=",
+        "--stack=",
+        "--repeat=",
+        "--target=",
+        "--print=",
+        "--print=c:",
+        "--print=c[:4]:",
+        "--print=c[",
+        "--out=",
+        "--out=c=",
+        "--out=c=c.png,range=",
+        "--out=c=c.png,palette=",
+        "--out=c=nowhere/",
+        "--expect=",
+        "--expect=c=",
+        "--expect=c[",
+        "--expect=c[:4]",
+        "--printf-buffer=",
+        "--strict=",
+        "--poison=",
+        "--timeout=",
+        "--max-instructions=",
+        "--isa-coverage=nowhere/",
+        "--stats=",
+        "--threads=",
+        "--tier=",
+        "--heap=",
+        "--max-decompressed=",
+        "--address-mode=",
+        "--log-file=nowhere/",
+        "--color=",
+        "--no-such-option-",
+    ] {
+        quotes(&folder, &[&ADD[..], &[&with(option, "")]].concat());
+    }
+    for end in ["]", "]=0"] {
+        quotes(&folder, &[&ADD[..], &[&with("--expect=c[", end)]].concat());
+        quotes(&folder, &[&ADD[..], &[&with("--print=c[", end)]].concat());
+    }
+    for option in ["--grid=", "--global-size=", "--block="] {
+        quotes(&folder, &["run", "vector_add.co", &with(option, "")]);
+    }
+    for option in
+        ["--trace-workgroup=", "--trace-wave=", "--trace-pc=", "--trace-pc=vector_add+0..", "--trace-format="]
+    {
+        quotes(&folder, &[&ADD[..], &["--trace", &with(option, "")]].concat());
+    }
+    quotes(&folder, &[&ADD[..], &["--expect", "c=0", &with("--tolerance=", "")]].concat());
+    for (before, after) in [
+        ("", ""),
+        ("a:", "[4]=1"),
+        ("a:f32[", "]=1"),
+        ("a:f32[4]=", ""),
+        ("a:f32[4]=@", ""),
+        ("a=&", ""),
+        ("a=local:", ""),
+        ("a=bytes:", ""),
+        ("a:f32[4]=iota(", ")"),
+        ("a:f32[4]=random(", ")"),
+        ("a:f32[4]=[1,2,3,", "]"),
+        ("", "=1"),
+        ("n:u32=", ""),
+    ] {
+        let argument = with(before, after);
+        quotes(&folder, &[&ADD[..6], &[&argument], &ADD[7..]].concat());
+    }
+    for args in [
+        &["mc", "-mcpu", TEXT][..],
+        &["mc", "-triple", TEXT],
+        &["mc", "-mcpu=gfx942", TEXT],
+        &["asm", "--target", TEXT, "-"],
+        &["asm", "-D", &with("x=", ""), "-"],
+        &["explain", "v_add_f32", TEXT],
+        &["man", TEXT],
+        &["bench", "--kernel", TEXT],
+        &["info", "vector_add.co", "--kernel", TEXT],
+        &["dis", "vector_add.co", "--kernel", TEXT],
+        &["dis", "vector_add.co", "--format", TEXT],
+        &["completions", TEXT],
+    ] {
+        quotes(&folder, args);
+    }
+    // An object is no source, whatever it is called.
+    std::fs::rename(folder.0.join("vector_add.co"), folder.0.join(TEXT)).unwrap();
+    quotes(&folder, &["asm", TEXT]);
+}
+
+#[test]
+fn values_of_launch_files() {
+    let folder = Folder::new("foreign_keys");
+    folder.object("gfx942", "vector_add");
+    let text = r#""a\nforged\u001b[31m\u202Eb""#;
+    let rest = "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a:f32[64]', 'b:f32[64]', 'c:f32[64]', 'n=64']\n";
+    for key in [
+        "kernel",
+        "target",
+        "offset",
+        "dynamic-lds",
+        "stack",
+        "tier",
+        "address-mode",
+        "heap",
+        "printf-buffer",
+        "strict",
+    ] {
+        folder.file("key.toml", format!("{key} = {text}\n{rest}"));
+        quotes(&folder, &["run", "key.toml"]);
+    }
+    for key in ["print", "out", "expect"] {
+        folder.file("list.toml", format!("{key} = [{text}]\n{rest}"));
+        quotes(&folder, &["run", "list.toml"]);
+    }
+    for line in [
+        format!("object = {text}"),
+        format!("object = 'none.co'\ndownload = [{text}]"),
+        format!("object = 'vector_add.co'\ngrid = {text}"),
+        format!("object = 'vector_add.co'\ntolerance = {text}\nexpect = ['c=0']"),
+        format!("object = 'vector_add.co'\nargs = [{text}]"),
+        format!("object = 'vector_add.co'\n{text} = 1"),
+        format!("object = 'vector_add.co'\n[[launch]]\n{text} = 1"),
+    ] {
+        folder.file("line.toml", line);
+        quotes(&folder, &["run", "line.toml"]);
+    }
+    let name = format!("{TEXT}.toml");
+    folder.file(&name, "grid = 1");
+    quotes(&folder, &["run", &name]);
+    folder.file("other.toml", "grid = 1");
+    quotes(&folder, &["run", &name, "other.toml"]);
+}
+
+/// The id of a bundle's entry may be any text.
+#[test]
+fn ids_of_entries() {
+    let folder = Folder::new("foreign_ids");
+    folder.object("gfx942", "vector_add");
+    let object = std::fs::read(folder.0.join("vector_add.co")).unwrap();
+    let id = format!("hip{TEXT}-amdgcn-amd-amdhsa--gfx942");
+    // Magic, number of entries; of the entry, offset, size, length of the id, id.
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    for number in [1, 4096, object.len() as u64, id.len() as u64] {
+        bundle.extend(number.to_le_bytes());
+    }
+    bundle.extend(id.as_bytes());
+    bundle.resize(4096, 0);
+    bundle.extend(&object);
+    folder.file("a.hipfb", bundle);
+    for args in [
+        &["info", "a.hipfb"][..],
+        &["dis", "a.hipfb"],
+        &["dis", "a.hipfb", "--format", "listing"],
+        &["dis", "a.hipfb", "--format", "objdump"],
+    ] {
+        check(&folder, args, QUOTED);
+    }
+}
+
+/// However long a text is that a message quotes, what the message says of it is there, and once how much is left out.
+#[test]
+fn reasons_stay_whole() {
+    let folder = Folder::new("foreign_reasons");
+    folder.object("gfx942", "vector_add");
+    let long = "(".repeat(100_000);
+    let argument = format!("a:f32[{long}]=iota");
+    let target = format!("--target={long}");
+    for (args, reason) in [
+        (
+            &["run", "vector_add.co", "--grid", &long][..],
+            "is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
+        ),
+        (
+            &["run", "vector_add.co", &argument],
+            "is no size; expected the number of elements, such as [1024] or [64,64]",
+        ),
+        (&["run", "vector_add.co", "--heap", &long], "is no number of bytes; expected one such as 65536"),
+        (&["run", "vector_add.co", &target], "(`wavemill targets` lists what it knows)"),
+        (&["explain", &long], "expected machine code in hexadecimal or a mnemonic, found `("),
+        (&["run", &long], "cannot read `("),
+    ] {
+        for format in ["human", "json"] {
+            let said = err(&folder.run(&[&["--message-format", format], args].concat()));
+            assert!(said.contains(reason), "{reason}: {said}");
+            assert!(!said.contains("more)..."), "{reason}: {said}");
+        }
+    }
+    let long = "(".repeat(6_000_000);
+    let rest = "object = 'vector_add.co'\ngrid = 1\n";
+    for (line, reason) in [
+        (format!("heap = '{long}'"), "is no number of bytes; expected one such as 65536"),
+        (format!("args = ['a:f32[{long}]=0']"), "is no size; expected the number of elements"),
+        (format!("'{long}' = 1"), "expected one of `object`"),
+    ] {
+        folder.file("long.toml", format!("{rest}{line}\n"));
+        let args = ["run", "long.toml", "--block", "64"];
+        for format in ["human", "json"] {
+            let said = err(&folder.run(&[&["--message-format", format], &args[..]].concat()));
+            assert!(said.contains(reason), "{reason}: {said}");
+            assert!((20..40_000).contains(&said.len()), "{reason}: {} bytes", said.len());
+        }
+    }
+    // Sources: both forms of JSON are bounded as the text is, and have the reason.
+    let long = "a".repeat(6_000_000);
+    folder.file("long.s", format!("{long}\n.include \"{long}\"\ns_mov_b32 s0, {}\n", "9".repeat(6_000_000)));
+    let reasons =
+        ["there is no instruction `a", "in the folders of sources", "integers have at most 64 bits"];
+    for args in [
+        &["--message-format", "human"][..],
+        &["--message-format", "short"],
+        &["--message-format", "json"],
+        &["--json"],
+    ] {
+        let output = folder.run(&[&["asm", "--target", "gfx942", "long.s"], args].concat());
+        let said = format!("{}{}", out(&output), err(&output));
+        assert!(reasons.iter().all(|reason| said.contains(reason)), "{args:?}: {said}");
+        assert!((20..40_000).contains(&said.len()), "{args:?}: {} bytes", said.len());
+    }
+}
+
 /// Whatever people write, a message is no longer than they can read.
 #[test]
 fn long_texts_are_cut() {
@@ -137,8 +381,25 @@ fn sources_that_are_none() {
     assert_eq!(
         said,
         "error: `vector_add.co` is an ELF object with GPU code, and no source\n\n`wavemill dis vector_add.co` prints its source, \
-         `wavemill run vector_add.co` runs a kernel of it, `wavemill info vector_add.co` says what it holds.\n"
+         `wavemill info vector_add.co` says what it holds, `wavemill run vector_add.co` runs a kernel of it.\n"
     );
+    // From the standard input, and for `mc`; and what is called a source is read as what it is.
+    let object = std::fs::File::open(folder.0.join("vector_add.co")).unwrap();
+    let said = err(&folder.command().args(["asm", "-"]).stdin(object).output().unwrap());
+    let found = "error: `<stdin>` is an ELF object with GPU code, and no source\n\n`wavemill dis -` prints its source";
+    assert!(said.starts_with(found), "{said}");
+    for more in [&[][..], &["-disassemble"]] {
+        let said =
+            crate::common::said(&folder, 1, &[&["mc", "-mcpu=gfx942", "vector_add.co"], more].concat());
+        assert!(
+            said.starts_with("error: `vector_add.co` is an ELF object with GPU code, and no source\n"),
+            "{said}"
+        );
+    }
+    std::fs::copy(folder.0.join("vector_add.co"), folder.0.join("v.s")).unwrap();
+    check(&folder, &["dis", "v.s"], "s_endpgm");
+    check(&folder, &["info", "v.s"], "vector_add");
+    check(&folder, &["run", "v.s"], "is an ELF object with GPU code, and no source");
     std::fs::create_dir(folder.0.join("folder")).unwrap();
     for (file, expected) in [
         ("folder", "`folder` is a folder; expected a file"),

@@ -139,6 +139,14 @@ fn messages_are_json_when_asked_for() {
     );
     assert_eq!((&fault["workgroup"], &fault["wave"]), (&vec![0, 0, 0].into(), &0.into()));
     assert!(fault["instruction"].as_str().unwrap().starts_with("global_store_dword"), "{last}");
+    // The handbook has all fields, and none of them has to be asked for.
+    let page = std::fs::read_to_string(repository().join("docs/json.md")).unwrap();
+    for object in [fault, &fault["registers"], &fault["memory"], &fault["lanes"][0], &fault["code"][0]] {
+        for key in object.as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+    assert!(!last["help"].to_string().contains("--registers"), "{last}");
     let lanes: Vec<u64> =
         fault["lanes"].as_array().unwrap().iter().map(|l| l["lane"].as_u64().unwrap()).collect();
     assert_eq!(lanes, [60, 61, 62, 63]);
@@ -146,6 +154,13 @@ fn messages_are_json_when_asked_for() {
     assert!(fault["pc"].as_str().unwrap().starts_with("0x") && offset > 0, "{last}");
     let last = error(124, &[&ENDLESS[..], &["--max-instructions", "100000", "--threads", "1"]].concat());
     assert_eq!((&last["waves"][0]["state"], &last["waves"][0]["wave"]), (&"runs".into(), &0.into()));
+    // Results alone are on the standard output, of several launch files, too.
+    for name in ["one.toml", "two.toml"] {
+        folder.file(name, "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a[64]', 'b[64]', 'c[64]', 'n=64']\nprint = ['c[:1]']\n");
+    }
+    let (all, results) = json(0, &["run", "one.toml", "two.toml"]);
+    assert_eq!(results, "c[:1] = [0.0]\nc[:1] = [0.0]\n");
+    assert_eq!(all[1]["launch_file"], "two.toml");
     // Help and results are no messages.
     let (all, help) = json(0, &["--help"]);
     assert!(all.is_empty() && help.contains("Usage: wavemill"));
@@ -263,6 +278,7 @@ fn products_are_targets() {
     let listed = out(&ends(0, &mut command(&folder, &["targets", "--json"])));
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!((&listed["schema"], &listed["kind"]), (&1.into(), &"targets".into()));
+    assert!(listed["assembled_only"].as_array().unwrap().contains(&json!("gfx9-generic")), "{listed}");
     let target =
         listed["targets"].as_array().unwrap().iter().find(|target| target["name"] == "gfx942").unwrap();
     assert_eq!(target["features"], json!(["sramecc", "xnack"]));

@@ -7,6 +7,8 @@ mod common;
 mod compiled;
 #[path = "mc/distances.rs"]
 mod distances;
+#[path = "mc/values.rs"]
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     suite.oracle_test("kernel descriptors", &[Tool::LlvmMc], kernel_descriptors);
     suite.oracle_test("literals written as such", &[Tool::LlvmMc], written_literals);
     suite.oracle_test("distances between labels", &[Tool::LlvmMc], distances::agree);
+    suite.oracle_test("values of directives and constants", &[Tool::LlvmMc], values::agree);
     suite.oracle_test("operands that are refused", &[Tool::LlvmMc], refused_operands);
     suite.oracle_test("printed texts", &[Tool::LlvmMc], printed_texts);
     suite.oracle_test("options that change nothing", &[Tool::LlvmMc], idle_options);
@@ -643,6 +646,13 @@ fn refused_operands() -> Result<(), Failed> {
         "s_mov_b32 s0, lit",
         "s_mov_b32 s0, lit+1",
         "s_branch lit(4)",
+        "s_branch s0",
+        "s_branch vcc",
+        "s_call_b64 s[0:1], exec+4",
+        "s_cbranch_scc0 v256",
+        "v_madmk_f32 v0, v1, symbol, v2",
+        "s_setreg_imm32_b32 hwreg(1), symbol",
+        "v_readlane_b32 m0, v0, s1",
         "s_mov_b32 s0, -lit(1)",
         "v_add_f32 v0, lit(symbol), v1",
         "s_mov_b32 s0, tba_lo",

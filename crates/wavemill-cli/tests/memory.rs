@@ -6,9 +6,13 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use wavemill_oracle::{Failed, Suite};
+
+#[path = "../../wavemill-object/tests/support/hostile.rs"]
+mod hostile;
 
 /// Set where it is to be the command.
 const CHILD: &str = "WAVEMILL_TEST_MEMORY";
@@ -39,6 +43,10 @@ fn main() -> ExitCode {
     suite.test("and such that run for long", many_long_workgroups);
     suite.test("printing a large buffer takes little beside it", large_print);
     suite.test("of a large file only what is used is read", large_file);
+    suite.test("of a large file on the standard input, too", large_standard_input);
+    for (name, command, make) in HOSTILE {
+        suite.test(format!("hostile: {name}"), move || hostile_file(name, command, &make()?));
+    }
     suite.run()
 }
 
@@ -49,20 +57,27 @@ fn peak() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// Bytes that the command took at most.
-fn taken(args: &[&str]) -> Result<u64, Failed> {
-    let output = Command::new(std::env::current_exe()?)
-        .env(CHILD, "1")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .args(["run", "--threads", "2"])
-        .args(args)
-        .output()?;
+/// The command, with these arguments.
+fn command(args: &[&str]) -> Result<Command, Failed> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.env(CHILD, "1").current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).args(args);
+    Ok(command)
+}
+
+/// Bytes that a command took at most, which ends with one of these exit codes.
+fn peak_of(mut command: Command, codes: &[i32]) -> Result<u64, Failed> {
+    let output = command.stderr(Stdio::piped()).output()?;
     let said = String::from_utf8(output.stderr)?;
     let peak = said.lines().find_map(|line| line.strip_prefix(PEAK));
-    match (output.status.success(), peak) {
-        (true, Some(peak)) => Ok(1024 * peak.parse::<u64>()?),
+    match (output.status.code().filter(|code| codes.contains(code)), peak) {
+        (Some(_), Some(peak)) => Ok(1024 * peak.parse::<u64>()?),
         _ => Err(format!("{:?}: {said}", output.status).into()),
     }
+}
+
+/// Bytes that `wavemill run` took at most.
+fn taken(args: &[&str]) -> Result<u64, Failed> {
+    peak_of(command(&[&["run", "--threads", "2"], args].concat())?, &[0])
 }
 
 /// Fails if that is more than `most`.
@@ -156,8 +171,7 @@ fn large_file() -> Result<(), Failed> {
 /// A bundle whose first entry, of another target, has that many bytes: a hole that takes no disk. (Clang Offload Bundler,
 /// "Bundled Code Object Layout".)
 fn bundle(name: &str, hole: u64) -> Result<PathBuf, Failed> {
-    let object =
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942/vector_add.co"))?;
+    let object = code_object()?;
     let ids = ["hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx942"];
     let start = 4096;
     let places = [(start, hole), (start + hole, object.len() as u64)];
@@ -175,4 +189,80 @@ fn bundle(name: &str, hole: u64) -> Result<PathBuf, Failed> {
     file.seek(SeekFrom::Start(start + hole))?;
     file.write_all(&object)?;
     Ok(path)
+}
+
+fn large_standard_input() -> Result<(), Failed> {
+    let path = bundle("input.bundle", 400 * MIB)?;
+    let mut info = command(&["info", "--target", "gfx942", "-"])?;
+    info.stdin(File::open(&path)?);
+    let found = peak_of(info, &[0]);
+    std::fs::remove_file(path)?;
+    at_most("a bundle of 400 MiB on the standard input", found?, MOST)
+}
+
+/// Makes the bytes of a file.
+type Make = fn() -> Result<Vec<u8>, Failed>;
+
+/// Files that declare more than they have: their names, options of the commands that read them, and their bytes.
+const HOSTILE: [(&str, &[&str], Make); 8] = [
+    ("a list of 40 million nils", &[], || metadata(&hostile::list("x", 40_000_000, &[0xc0]))),
+    ("a list of 4 million maps with lists", &[], || {
+        metadata(&hostile::list("x", 4_000_000, b"\x81\xa5abcde\x93\x01\x02\x03"))
+    }),
+    ("4 million kernels without arguments", &[], || {
+        metadata(&hostile::list("amdhsa.kernels", 4_000_000, b"\x81\xa5.name\xa1k"))
+    }),
+    ("a kernel with 3 million arguments", &[], || {
+        let argument = hostile::map(&[(".name", b"\xa3abc")]);
+        metadata(&hostile::kernel_with_arguments("vector_add", 3_000_000, &argument))
+    }),
+    ("2 GiB of zeros in zstd", &["--max-decompressed", "4G"], || {
+        Ok(hostile::compressed(1, 4096 + (2 << 30), &hostile::zstd(&[0; 4096], 2 << 13)))
+    }),
+    ("256 MiB of zeros in zlib", &["--max-decompressed", "4G"], || {
+        Ok(hostile::compressed(0, 4096 + (256 << 20), &hostile::zlib(&[0; 4096], 256 << 20)))
+    }),
+    ("200 bundles of 16 MiB each", &[], || {
+        let size = 127 << 17;
+        let table = hostile::bundle(std::iter::once((0, size, hostile::ID.to_owned())), &[]);
+        let declared = table.len() as u64 + size;
+        Ok(hostile::compressed(1, declared, &hostile::zstd(&table, 127)).repeat(200))
+    }),
+    ("200,000 entries that share an object", &[], || {
+        let code = code_object()?;
+        let row = (0, code.len() as u64, hostile::ID.to_owned());
+        Ok(hostile::bundle(std::iter::repeat_n(row, 200_000), &code))
+    }),
+];
+
+/// The code object whose metadata are these.
+fn metadata(metadata: &[u8]) -> Result<Vec<u8>, Failed> {
+    Ok(hostile::with_metadata(code_object()?, metadata))
+}
+
+fn code_object() -> Result<Vec<u8>, Failed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/gfx942/vector_add.co");
+    Ok(std::fs::read(path)?)
+}
+
+/// What a bundle may always take: 16 MiB decompressed, and as much in the decoder, to which later blocks may refer.
+const BUNDLE: u64 = 2 * 16 * MIB;
+
+/// What `info` and `dis` take for a file: it is mapped, and `dis` has three copies of a section that it writes as data.
+fn hostile_file(name: &str, options: &[&str], data: &[u8]) -> Result<(), Failed> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.hostile", name.replace(' ', "_")));
+    std::fs::write(&path, data)?;
+    let file = path.to_str().ok_or("the folder has a strange name")?;
+    let size = data.len() as u64;
+    println!("{name}: {size} bytes");
+    let results = ["info", "dis"].map(|which| -> Result<(), Failed> {
+        let started = Instant::now();
+        let mut reader = command(&[&[which, file], options].concat())?;
+        reader.stdout(Stdio::null());
+        let found = peak_of(reader, &[0, 3])?;
+        println!("{which}: {:.1} s", started.elapsed().as_secs_f64());
+        at_most(which, found, 5 * size + BUNDLE + MOST)
+    });
+    std::fs::remove_file(&path)?;
+    results.into_iter().collect()
 }

@@ -23,6 +23,10 @@ fn folder(name: &str) -> Folder {
     folder.file("key.toml", "object = \"vector_add.co\"\ngrid = 4\nblok = 256\n");
     folder.file("type.toml", "object = \"vector_add.co\"\ngrid = 4\nargs = \"a:f32[4]=zeros\"\n");
     folder.file("size.toml", "object = \"vector_add.co\"\ngrid = -4\n");
+    folder.file("object.s", &good);
+    folder.file("object.cl", &good);
+    std::fs::create_dir(folder.0.join("folder.npy")).unwrap();
+    folder.file("unknown_target.toml", "object = \"vector_add.co\"\ntarget = \"gfx94\"\n");
     folder.file("object.toml", "grid = 4\n");
     folder.file("nothing.toml", "object = \"nothing.co\"\n");
     folder.file("target.toml", "object = \"{target}/vector_add.co\"\n");
@@ -106,6 +110,30 @@ fn wrong_input() {
         ("word_for_a_typed_value", with(3, "n:u32=two")),
         ("index_as_a_float", good(&["--print", "c[1e9]"])),
         ("index_before_the_start", good(&["--print", "c[-65]"])),
+        ("nothing_for_a_value", with(3, "n=")),
+        ("nothing_for_a_buffer", with(0, "a:f32[64]=")),
+        ("no_name_behind_the_ampersand", with(0, "a=&")),
+        ("open_round_bracket", with(0, "a[64]=iota(1")),
+        ("open_square_bracket", with(0, "a[64]=[1,2")),
+        ("no_number_between_commas", with(0, "a[64]=random(1,,2)")),
+        ("unknown_format_of_values", good(&["--print", "c[:4]:q"])),
+        ("format_in_an_expectation", good(&["--expect", "c[:4]:x=0"])),
+        ("expectation_of_nothing", good(&["--expect", "c[4:4]=zeros"])),
+        ("out_over_a_folder", good(&["--out", "c=folder.npy"])),
+        ("coverage_into_no_folder", good(&["--isa-coverage", "nowhere/rows.json"])),
+        ("two_code_objects", vec!["run", "vector_add.co", "reduction.co"]),
+        ("launch_file_behind_a_code_object", vec!["run", "vector_add.co", "short.toml"]),
+        ("code_object_behind_a_launch_file", vec!["run", "short.toml", "vector_add.co"]),
+        ("toml_unknown_target", vec!["run", "unknown_target.toml"]),
+        ("target_without_instructions", good(&["--target", "gfx1030"])),
+        ("size_in_kb", good(&["--dynamic-lds", "64KB"])),
+        ("size_as_a_float", good(&["--heap", "1e6"])),
+        ("size_of_no_unit", good(&["--stack", "64T"])),
+        ("elf_called_source", vec!["run", "object.s"]),
+        ("elf_for_asm", vec!["asm", "object.s"]),
+        ("elf_called_opencl", vec!["run", "object.cl"]),
+        ("mc_unknown_processor", vec!["mc", "-mcpu=gfx94", "empty.co"]),
+        ("mc_no_processor", vec!["mc", "empty.co"]),
         ("index_outside", good(&["--out", "c[64]=c.npy"])),
         ("index_of_an_expectation", good(&["--expect", "c[64]=1"])),
         ("bad_slice", good(&["--print", "c[1:2:3:4]"])),
@@ -315,10 +343,22 @@ fn help_pages() {
         let name = page.join("_").replace("--", "").replace("-h", "short_help");
         insta::assert_snapshot!(name, String::from_utf8_lossy(&output.stdout));
     }
-    // The short one is one screen.
-    let short = folder.run(&["run", "-h"]).stdout;
-    let lines: Vec<String> = String::from_utf8_lossy(&short).lines().map(str::to_owned).collect();
-    assert!(lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
+    // The short ones are one screen.
+    let main = folder.run(&["-h"]).stdout;
+    let main = String::from_utf8_lossy(&main);
+    let commands =
+        main.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // Lines that begin further right go on with the description.
+    let commands = commands.filter(|line| !line.starts_with("   "));
+    let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"run") && commands.contains(&"mc"), "{commands:?}");
+    for command in commands.into_iter().filter(|command| *command != "help").map(Some).chain([None]) {
+        let line: Vec<&str> = command.into_iter().chain(["-h"]).collect();
+        let short = folder.run(&line).stdout;
+        let lines: Vec<String> = String::from_utf8_lossy(&short).lines().map(str::to_owned).collect();
+        let narrow = lines.iter().all(|line| line.chars().count() <= 100);
+        assert!((5..=45).contains(&lines.len()) && narrow, "{line:?}: {} lines {lines:#?}", lines.len());
+    }
     let version = folder.run(&["--version"]);
     assert_eq!(String::from_utf8_lossy(&version.stdout), format!("wavemill {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -183,6 +183,8 @@ pub struct Fault {
     pub wave: u32,
     /// What happened.
     pub cause: FaultCause,
+    /// Of an illegal instruction, the address of the branch that led to it; `None` where the program came to it in order.
+    pub from: Option<u64>,
     /// Registers of the wave at that instruction.
     pub snapshot: Box<WaveSnapshot>,
     /// What else it has.

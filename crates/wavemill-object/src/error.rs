@@ -66,13 +66,13 @@ pub enum Error {
         limit: u64,
     },
     /// Reading on would use more memory than [`Limits`](crate::Limits) allow.
-    #[error(
-        "{what} needs {size} bytes, and the limit is {limit} bytes; raise `{parameter}` if the file is right"
-    )]
+    ///
+    /// The message says nothing of the parameter: users of a program that reads files have another name for it.
+    #[error("{what} needs {size} bytes, and the limit is {limit} bytes")]
     OverLimit {
         /// What would be too large.
         what: &'static str,
-        /// The size that the input states.
+        /// The size that the input states: the limit that would do.
         size: u64,
         /// The limit that follows from [`Limits`](crate::Limits).
         limit: u64,

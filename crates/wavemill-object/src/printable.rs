@@ -1,5 +1,6 @@
 //! Texts out of files, for people to read.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
 /// Whether a terminal or an editor would obey a character, or hide it, instead of showing it: control characters, line and
@@ -50,17 +51,63 @@ impl Display for Printable<'_> {
     }
 }
 
+/// A text that a message quotes: on one line like [`Printable`], and of a long one only the beginning, and how much more
+/// there is. What users write and what files hold may be of any length, and what the message says of it stands behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo<'a> {
+    text: &'a str,
+    most: usize,
+}
+
+impl<'a> Echo<'a> {
+    /// Bytes of a text that are shown.
+    pub const LONGEST: usize = 1 << 10;
+
+    /// A text of which [`Echo::LONGEST`] bytes are shown.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
+        Echo::up_to(text, Self::LONGEST)
+    }
+
+    /// A text of which so many bytes are shown.
+    #[must_use]
+    pub fn up_to(text: &'a str, most: usize) -> Self {
+        Echo { text, most }
+    }
+}
+
+impl Display for Echo<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let shown = beginning(self.text, self.most);
+        write(f, shown, |_| false)?;
+        match self.text.len() - shown.len() {
+            0 => Ok(()),
+            more => write!(f, "... ({more} bytes more)"),
+        }
+    }
+}
+
 /// A message of several lines: all that is [hidden](is_hidden) is escaped, except line ends and tabs. Names in it have to
-/// be [`Printable`] already. Of long lines and long messages the beginning is shown, and how much more there is: what
-/// users write and what files hold may be of any length.
+/// be [`Printable`] or an [`Echo`] already. Of a line that is long all the same, the middle is left out, as reasons stand at
+/// the beginning or at the end; of a long message, the last lines are.
 #[derive(Clone, Copy, Debug)]
 pub struct PrintableLines<'a>(pub &'a str);
 
-impl PrintableLines<'_> {
+impl<'a> PrintableLines<'a> {
     /// Bytes of a line that are shown; names of C++ templates have some thousands.
-    pub const LONGEST_LINE: usize = 4 << 10;
+    pub const LONGEST_LINE: usize = 8 << 10;
     /// Bytes of a message that are shown.
     pub const LONGEST: usize = 64 << 10;
+    /// Bytes at the end of a line that are shown if it is too long.
+    const END_OF_LINE: usize = 1 << 10;
+
+    /// The message, if nothing of it is left out; otherwise what is shown of it.
+    #[must_use]
+    pub fn bounded(self) -> Cow<'a, str> {
+        let short =
+            self.0.len() <= Self::LONGEST && self.0.lines().all(|line| line.len() <= Self::LONGEST_LINE);
+        if short { Cow::Borrowed(self.0) } else { Cow::Owned(self.to_string()) }
+    }
 }
 
 /// As much of the beginning of a text as fits into so many bytes.
@@ -68,21 +115,38 @@ fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
+/// Writes a line without its end; of a long one, the beginning and the end.
+fn write_line(f: &mut Formatter<'_>, line: &str) -> fmt::Result {
+    let kept = |c| c == '\t';
+    if line.len() <= PrintableLines::LONGEST_LINE {
+        return write(f, line, kept);
+    }
+    let first = beginning(line, PrintableLines::LONGEST_LINE - PrintableLines::END_OF_LINE);
+    let last = &line[line.ceil_char_boundary(line.len() - PrintableLines::END_OF_LINE)..];
+    write(f, first, kept)?;
+    write!(f, "... ({} bytes left out) ...", line.len() - first.len() - last.len())?;
+    write(f, last, kept)
+}
+
 impl Display for PrintableLines<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let shown = beginning(self.0, Self::LONGEST);
-        for line in shown.split_inclusive('\n') {
-            let begun = beginning(line, Self::LONGEST_LINE);
-            write(f, begun, |c| matches!(c, '\n' | '\t'))?;
-            if begun.len() < line.len() {
-                write!(f, "... ({} bytes more)", line.trim_end_matches('\n').len() - begun.len())?;
-                f.write_str(if line.ends_with('\n') { "\n" } else { "" })?;
+        let mut room = Self::LONGEST;
+        let mut rest = self.0;
+        while !rest.is_empty() {
+            let (line, end) = rest.split_at(rest.find('\n').unwrap_or(rest.len()));
+            let size = line.len().min(Self::LONGEST_LINE) + 1;
+            if size > room {
+                return write!(f, "... ({} bytes more)", rest.len());
             }
+            room -= size;
+            write_line(f, line)?;
+            if end.is_empty() {
+                break;
+            }
+            f.write_str("\n")?;
+            rest = &end[1..];
         }
-        match self.0.len() - shown.len() {
-            0 => Ok(()),
-            more => write!(f, "... ({more} bytes more)"),
-        }
+        Ok(())
     }
 }
 
@@ -106,14 +170,32 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_are_cut() {
-        let long = format!("ab\n{}\ncd", "é".repeat(3000));
-        let shown = format!("ab\n{}... (1904 bytes more)\ncd", "é".repeat(2048));
+    fn of_long_lines_both_ends_are_shown() {
+        // 7,168 bytes at the beginning and 1,024 at the end.
+        let long = format!("ab\n{}, because\ncd", "é".repeat(6000));
+        let (first, last) = ("é".repeat(3584), "é".repeat(507));
+        let left_out = 12_009 - 7168 - 1014 - 9;
+        let shown = format!("ab\n{first}... ({left_out} bytes left out) ...{last}, because\ncd");
         assert_eq!(PrintableLines(&long).to_string(), shown);
+        assert_eq!(PrintableLines(&long).bounded(), shown);
+        assert!(matches!(PrintableLines("a\u{202e}\nb").bounded(), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn of_long_messages_the_first_lines_are_shown() {
         let lines = PrintableLines(&"\n".repeat(6_000_000)).to_string();
         assert_eq!(lines, format!("{}... (5934464 bytes more)", "\n".repeat(65_536)));
         // Each byte may become six.
         assert!(PrintableLines(&"\0".repeat(6_000_000)).to_string().len() < 400_000);
+    }
+
+    #[test]
+    fn quoted_texts_are_short_and_on_one_line() {
+        assert_eq!(Echo::new("a\nb\t\u{202e}").to_string(), "a\\nb\\t\\u{202e}");
+        let long = "é".repeat(600);
+        assert_eq!(Echo::new(&long).to_string(), format!("{}... (176 bytes more)", "é".repeat(512)));
+        assert_eq!(Echo::up_to(&long, 1200).to_string(), long);
+        assert_eq!(Echo::up_to(&long, 3).to_string(), "é... (1198 bytes more)");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use wavemill_object::container::{BundleFormat, Compression, ContainerKind, OffloadKind};
+use wavemill_object::container::{BundleFormat, Compression, ContainerKind, EntryId, OffloadKind};
+use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId};
 
 use crate::support::fixture;
@@ -187,6 +188,53 @@ fn a_bundle_may_not_unfold_beyond_its_header_or_the_limit() {
     encoder.write_all(&vec![0; 1 << 20]).unwrap();
     let bomb = encoder.finish().unwrap();
     assert!(Container::parse(&bomb).unwrap().bundles()[0].open(&Limits::default()).is_err());
+}
+
+/// The limit is one for the file: behind what exceeds it, no compressed bundle is decompressed.
+#[test]
+fn bundles_of_a_file_share_its_limit() {
+    let one = fixture("compressed-v3.bundle");
+    let size = u64::from_le_bytes(one[16..24].try_into().unwrap());
+    let (count, fit) = (10, 4);
+    let data = one.repeat(count);
+    let container = Container::parse(&data).unwrap();
+    let readable = |limits: &Limits| -> Vec<bool> {
+        container.open_all(limits).map(|(_, opened)| opened.is_ok()).collect()
+    };
+    assert_eq!(readable(&Limits::default()), [true; 10]);
+    assert_eq!(readable(&Limits::with_decompressed(count as u64 * size)), [true; 10]);
+    let tight = Limits::with_decompressed((fit as u64 + 1) * size - 1);
+    assert_eq!(readable(&tight), [true, true, true, true, false, false, false, false, false, false]);
+
+    // The message says what would do.
+    let report = FileReport::new(&data, &Filter::default(), &tight).unwrap();
+    assert_eq!(report.bundles.iter().filter(|bundle| bundle.error.is_none()).count(), fit);
+    let (over, needed) = (&report.bundles[fit], count as u64 * size);
+    assert_eq!(over.over_limit, Some(("max_decompressed", needed)));
+    assert_eq!(
+        over.error.as_deref().unwrap(),
+        format!(
+            "in the compressed offload bundle at offset {:#x}: the decompression of all bundles of the file needs {needed} \
+             bytes, and the limit is {} bytes",
+            fit * one.len(),
+            (fit as u64 + 1) * size - 1
+        )
+    );
+
+    // Of bundles that are read up to an entry, only that part counts.
+    let selected = container.select(&target("gfx90a"), &Limits::default()).unwrap();
+    let ends: Vec<u64> = selected.iter().map(|one| one.entry.offset + one.entry.size).collect();
+    let parts = Limits { max_decompressed_in_all: ends[..fit].iter().sum(), ..Limits::default() };
+    let read = container.read_all(&selected, &parts).filter(|(_, bytes)| bytes.is_ok()).count();
+    assert_eq!((selected.len(), read), (count, fit));
+}
+
+#[test]
+fn ids_are_shown_without_control_characters() {
+    let id = EntryId::parse("hipv4-amdgcn-amd-amdhsa--gfx9420\x1b[31m\n\u{202e}x");
+    let target = id.target.clone().unwrap();
+    assert_eq!(id.to_string(), r"hipv4-amdgcn-amd-amdhsa--gfx9420\u{1b}[31m\n\u{202e}x");
+    assert_eq!(target.to_string(), r"gfx9420\u{1b}[31m\n\u{202e}x");
 }
 
 #[test]

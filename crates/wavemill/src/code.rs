@@ -56,6 +56,12 @@ const PAGE: u64 = 4096;
 /// IR operations that are kept (some 60 MiB); with more than that lifting starts anew.
 const MAX_INSTS: usize = 1 << 18;
 
+/// Whether no instruction can begin at an address: instructions are made of dwords, so that a jump to the bytes between two
+/// of them is an error.
+pub(crate) fn is_misaligned(pc: u64) -> bool {
+    !pc.is_multiple_of(4)
+}
+
 /// A block and the pages that it was lifted from, by the keys of [`Lifted::pages`].
 #[derive(Debug)]
 struct CachedBlock {
@@ -218,6 +224,9 @@ impl Code {
         let mut used: Vec<u64> = Vec::new();
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             let mut n = 0;
+            if is_misaligned(at) {
+                return n;
+            }
             while n < into.len() {
                 let at = at.wrapping_add(n as u64);
                 let Some(start) = self.page(map, &mut lifted.pages, at) else { break };
@@ -258,6 +267,9 @@ impl BlockSource for LoadedCode<'_> {
     fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
         let context = self.code.context(mode & MODE_KEY);
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
+            if is_misaligned(at) {
+                return 0;
+            }
             let (bytes, n) = self.code.fetch(self.map, at);
             *into = bytes;
             n

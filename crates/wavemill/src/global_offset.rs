@@ -1,8 +1,8 @@
 //! Kernels that take their global offset from the wrong hidden argument.
 //!
 //! libclc (as of LLVM 22) reads the global offset of dimension `d` as the dword `1 + d` of the hidden arguments. Up to code
-//! object version 4 these begin with the offsets, 64 bits each, so that it reads the upper half of that of X: 0 for all
-//! offsets that occur. From version 5 on they begin with the number of workgroups in X, Y and Z, so that global ids begin at
+//! object version 4 these begin with the offsets, 64 bits each, so that it reads the upper half of that of X, the lower half
+//! of that of Y, and for Z the upper half of that of Y: right for Y alone, and 0 for X and Z. From version 5 on they begin with the number of workgroups in X, Y and Z, so that global ids begin at
 //! the number of workgroups in Y, most often 1 (AMDGPUUsage, "Code Object V4 Metadata" and "V5 Metadata"). The kernel is what
 //! its compiler made of it, so it runs as it is; but whoever runs it wants to know.
 //!
@@ -12,6 +12,7 @@
 //! libclc's functions by their names.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use wavemill_engine::{RegisterCounts, Registers, WaveInit as _};
 use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width};
@@ -28,8 +29,20 @@ pub struct MisreadOffset {
     /// The dimension, 0 to 2.
     pub dimension: usize,
     /// Whether it reads the number of workgroups (code object version 5 and later), so that all global ids are wrong. Up to
-    /// version 4 it reads the upper half of the offset, and is wrong if there is one.
+    /// version 4 it reads a half of an offset, and is wrong where that is not the offset itself.
     pub block_count: bool,
+    /// Up to version 4: what the kernel reads in place of the offset.
+    pub reads: Option<u64>,
+    /// Whether the kernel reads the offset of this dimension for certain. Code that is not optimised may hide which
+    /// dimensions it asks for.
+    pub is_certain: bool,
+}
+
+/// What libclc reads as the offset of each dimension where the offsets come first, 64 bits each.
+fn halves(offset: [u64; 3]) -> [u64; 3] {
+    let dwords = offset.map(|offset| [offset & u64::from(u32::MAX), offset >> 32]);
+    let dwords = dwords.as_flattened();
+    [dwords[1], dwords[2], dwords[3]]
 }
 
 /// Functions of libclc that read the offset, as unoptimised code has them.
@@ -403,7 +416,7 @@ fn masked(a: &Sum, b: &Sum) -> Option<Sum> {
 }
 
 /// Where a block goes on: addresses, and what is known there. Of a call whose target is known this is the function, and the
-/// code behind the call with nothing known.
+/// code behind the call with nothing known. Of a call whose target is not known it is the code behind the call.
 fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
     let end = block.start + u64::from(block.size);
     let targets = match block.terminator {
@@ -414,18 +427,30 @@ fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
         | Terminator::Trap { next: to, .. }
         | Terminator::SetMode { next: to, .. } => vec![to],
         Terminator::Branch { taken, next, .. } => vec![taken, next],
-        Terminator::Indirect(target) => {
-            let Some(low) = after.get(&target.0).and_then(Sum::as_constant) else { return Vec::new() };
-            // Code is loaded as one, well below 4 GiB in size.
-            let target = block.start & !u64::from(u32::MAX) | u64::from(low);
-            // A call leaves the address behind it in a register; other jumps do not come back.
-            let is_call = after.values().any(|sum| sum.as_constant() == Some(end as u32));
-            let behind = is_call.then(|| (end, State::new()));
-            return [(target, after)].into_iter().chain(behind).collect();
+        Terminator::Indirect(_) => {
+            let behind = is_call(block, &after).then(|| (end, State::new()));
+            let target = known_target(block, &after).map(|target| (target, after));
+            return target.into_iter().chain(behind).collect();
         }
         Terminator::End | Terminator::Fault(_) => Vec::new(),
     };
     targets.into_iter().map(|target| (target, after.clone())).collect()
+}
+
+/// Where the jump at the end of a block leads if its register says it, with what is known behind the block.
+fn known_target(block: &Block, after: &State) -> Option<u64> {
+    let Terminator::Indirect(target) = block.terminator else { return None };
+    let low = after.get(&target.0)?.as_constant()?;
+    // Code is loaded as one, well below 4 GiB in size.
+    Some(block.start & !u64::from(u32::MAX) | u64::from(low))
+}
+
+/// Whether the jump at the end of a block is a call: it leaves the address behind it in a register. Other jumps do not come
+/// back.
+fn is_call(block: &Block, after: &State) -> bool {
+    let end = block.start + u64::from(block.size);
+    matches!(block.terminator, Terminator::Indirect(_))
+        && after.values().any(|sum| sum.as_constant() == Some(end as u32))
 }
 
 /// Follows a block from a state, and calls `seen` with all sums that it computes.
@@ -447,7 +472,9 @@ impl Kernel {
         let arguments = &self.object().metadata.as_ref()?.args;
         let find = |kind: ValueKind| arguments.iter().find(|argument| argument.value_kind == kind);
         let counts = find(ValueKind::HiddenBlockCountX);
-        if counts.is_none() && offset == [0; 3] {
+        let halves = halves(offset);
+        let is_wrong = [0, 1, 2].map(|d| counts.is_some() || halves[d] != offset[d]);
+        if is_wrong == [false; 3] {
             return None;
         }
         let hidden = counts.or_else(|| find(ValueKind::HiddenGlobalOffsetX))?.offset;
@@ -456,14 +483,17 @@ impl Kernel {
             return None;
         }
         let block_count = counts.is_some();
-        let dimension = self.misread_dimension(hidden, block_count)?;
-        Some(MisreadOffset { dimension, block_count })
+        let (dimension, is_certain) = self.misread_dimension(hidden, is_wrong)?;
+        let reads = (!block_count).then_some(halves[dimension]);
+        Some(MisreadOffset { dimension, block_count, reads, is_certain })
     }
 
-    fn misread_dimension(&self, hidden: u32, block_count: bool) -> Option<usize> {
+    /// The first dimension found, of those in which what libclc reads `is_wrong`, and whether it is certain.
+    fn misread_dimension(&self, hidden: u32, is_wrong: [bool; 3]) -> Option<(usize, bool)> {
         let states = self.states()?;
-        if self.calls_libclc(|at| states.contains_key(&at)) {
-            return Some(0);
+        let of_calls = self.dimension_of_calls(&states, is_wrong);
+        if of_calls.is_some() {
+            return of_calls;
         }
         let map = self.module.device.memory.snapshot();
         let mode = initial_mode(&self.object().descriptor);
@@ -471,13 +501,13 @@ impl Kernel {
         for (at, state) in states {
             let block = self.module.device.code.block(&map, at, mode);
             follow(&block, state, &mut |sum| {
-                found = found.or_else(|| misread(sum, hidden, block_count));
+                found = found.or_else(|| misread(sum, hidden, is_wrong));
             });
             if found.is_some() {
                 break;
             }
         }
-        found
+        found.map(|dimension| (dimension, true))
     }
 
     /// What is known at the start of each block that is reached; `None` if there are too many.
@@ -562,18 +592,48 @@ impl Kernel {
         state
     }
 
-    /// Whether code that is not optimised reaches libclc's functions: their loads of a dword from behind the first one are
-    /// those of the offset, which all other libraries load as 64 bits.
-    fn calls_libclc(&self, is_reached: impl Fn(u64) -> bool) -> bool {
+    /// The first dimension for which code that is not optimised calls libclc's functions, of those that are wrong, and
+    /// whether this is certain: a call for a dimension that is not known may be for any.
+    fn dimension_of_calls(&self, states: &HashMap<u64, State>, is_wrong: [bool; 3]) -> Option<(usize, bool)> {
+        let functions = self.functions_of_libclc(|at| states.contains_key(&at));
+        if functions.is_empty() {
+            return None;
+        }
+        let map = self.module.device.memory.snapshot();
+        let mode = initial_mode(&self.object().descriptor);
+        let (mut called, mut is_hidden) = ([false; 3], false);
+        for (at, state) in states {
+            let block = self.module.device.code.block(&map, *at, mode);
+            let after = follow(&block, state.clone(), &mut |_| {});
+            if !is_call(&block, &after) {
+                continue;
+            }
+            // The first argument.
+            let dimension = after.get(&(FIRST_ROW + Row::vgpr(0).0)).and_then(Sum::as_constant);
+            let dimension = dimension.map(|dimension| dimension as usize);
+            // A target that is not known is that of an earlier call, kept where it is not followed.
+            if known_target(&block, &after).is_some_and(|target| !functions.contains(&target)) {
+                continue;
+            }
+            match dimension {
+                Some(dimension) => {
+                    called.iter_mut().skip(dimension).take(1).for_each(|called| *called = true)
+                }
+                None => is_hidden = true,
+            }
+        }
+        let known = (0..3).find(|d| called[*d] && is_wrong[*d]);
+        let possible = (0..3).find(|d| is_hidden && is_wrong[*d]);
+        known.map(|dimension| (dimension, true)).or(possible.map(|dimension| (dimension, false)))
+    }
+
+    /// Addresses of libclc's functions that are reached: their loads of a dword from behind the first one are those of the
+    /// offset, which all other libraries load as 64 bits.
+    fn functions_of_libclc(&self, is_reached: impl Fn(u64) -> bool) -> Vec<u64> {
         let device = &self.module.device;
         let map = device.memory.snapshot();
         let mode = initial_mode(&self.object().descriptor);
-        let functions = self.functions();
-        let mut named = functions.iter().filter(|(name, _)| FUNCTIONS.contains(&name.as_str()));
-        named.any(|(_, range)| {
-            if !is_reached(range.start) {
-                return false;
-            }
+        let reads_offset = |range: &Range<u64>| {
             let mut loads = Vec::new();
             let mut at = range.start;
             while at < range.end {
@@ -585,20 +645,22 @@ impl Kernel {
                 at += u64::from(block.size.max(4));
             }
             loads.contains(&(MemType::Dwords(1), 4)) && loads.iter().all(|(ty, _)| *ty == MemType::Dwords(1))
-        })
+        };
+        let functions = self.functions();
+        let named = functions.iter().filter(|(name, _)| FUNCTIONS.contains(&name.as_str()));
+        let reached = named.map(|(_, range)| range).filter(|range| is_reached(range.start));
+        reached.filter(|range| reads_offset(range)).map(|range| range.start).collect()
     }
 }
 
 /// The dimension in which a sum is a global id with the wrong offset.
-fn misread(sum: &Sum, hidden: u32, block_count: bool) -> Option<usize> {
+fn misread(sum: &Sum, hidden: u32, is_wrong: [bool; 3]) -> Option<usize> {
     (0..3u8)
         .find(|d| {
-            let wrong = sum.coefficient(Atom::Argument(hidden + 4 + 4 * u32::from(*d)));
-            // Up to version 4 the offset of Y is where libclc looks for it.
-            let is_wrong = block_count || *d != 1;
-            is_wrong
-                && wrong != 0
-                && [Atom::Item(*d), Atom::Span(*d)].iter().all(|atom| sum.coefficient(*atom) == wrong)
+            let offset = sum.coefficient(Atom::Argument(hidden + 4 + 4 * u32::from(*d)));
+            is_wrong[usize::from(*d)]
+                && offset != 0
+                && [Atom::Item(*d), Atom::Span(*d)].iter().all(|atom| sum.coefficient(*atom) == offset)
         })
         .map(usize::from)
 }

@@ -205,10 +205,11 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Bytes of private memory of a work-item where the code object does not say how much the kernel needs
-    /// ([`Kernel::uses_dynamic_stack`]: recursion, calls of unknown functions, arrays of variable size): what HIP's
-    /// `hipLimitStackSize` is. The default is 16 KiB; what the code object asks for is the least. Other kernels have what
-    /// their code object asks for.
+    /// Bytes of private memory of a work-item, as HIP's `hipLimitStackSize`. What the code object asks for
+    /// ([`Kernel::private_size`]) is the least. Without it, a kernel whose code object does not say how much it needs
+    /// ([`Kernel::uses_dynamic_stack`]: recursion, calls of unknown functions, arrays of variable size) has 16 KiB, and
+    /// another one what its code object asks for: too little for a recursion that the compiler does not count, as in OpenCL.
+    /// A kernel without private memory ([`Kernel::has_private_memory`]) has none in any case.
     #[must_use]
     pub fn stack(mut self, bytes: u32) -> Self {
         self.stack = Some(bytes);
@@ -447,10 +448,10 @@ impl<'a> Launch<'a> {
 
         let registers = self.registers(device)?;
         let waves = geometry.workgroup_size.iter().product::<u32>().div_ceil(64);
-        let private = if object.uses_dynamic_stack() {
-            d.private_segment_fixed_size.max(self.stack.unwrap_or(DYNAMIC_STACK))
-        } else {
-            d.private_segment_fixed_size
+        let least = if object.uses_dynamic_stack() { DYNAMIC_STACK } else { 0 };
+        let private = match self.kernel.has_private_memory() {
+            true => d.private_segment_fixed_size.max(self.stack.unwrap_or(least)),
+            false => 0,
         };
         if private > MAX_PRIVATE {
             return Err(self.refuse(format!(

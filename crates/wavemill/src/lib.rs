@@ -58,7 +58,9 @@ pub use observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use observe::trace::{TraceAccess, TraceStep, Tracer};
 pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
 pub use product::{PRODUCTS, Product, TargetChoice};
-pub use report::{ArgumentSegment, FaultReport, FullReport, InlinedCall, SourceLocation, StackOverflow};
+pub use report::{
+    ArgumentSegment, FaultReport, FullReport, InlinedCall, Jump, SegmentAccess, SourceLocation, StackOverflow,
+};
 pub use services::{Output, PRINTF_BUFFER_SIZES};
 pub use stall::{FullStallReport, StallReport};
 pub use wavemill_engine::{

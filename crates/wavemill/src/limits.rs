@@ -2,6 +2,7 @@
 
 use wavemill_object::KernelDescriptor;
 
+use crate::code::is_misaligned;
 use crate::module::{Kernel, Parameter};
 use crate::{Error, Result};
 
@@ -49,6 +50,11 @@ impl Kernel {
         ];
         if let Some((n, have, what)) = wants.into_iter().find(|(n, have, _)| n > have) {
             return Err(self.unusable(format!("it wants {n} {what}; on {target} there are {have} at most")));
+        }
+        let entry = self.object().entry_address;
+        if is_misaligned(entry) {
+            let problem = format!("its code begins at {entry:#x}, but instructions begin at multiples of 4");
+            return Err(self.unusable(problem));
         }
         let arguments = self.declared_parameters();
         let size = self.kernarg_size();

@@ -10,7 +10,8 @@ use wavemill_isa::gcn::{Inst, Op, decode};
 use crate::module::Kernel;
 use crate::report::{SourceLocation, text};
 
-/// Lines of the text of a report, each for a wave, or for all that do the same if there are more waves than lines.
+/// Lines of the text of a report about waves, one or with the source two for a wave, or for all that do the same if there is
+/// no room for each.
 pub(crate) const LISTED: usize = 4;
 /// The same of a report with everything.
 pub(crate) const LISTED_IN_FULL: usize = 20;
@@ -115,6 +116,11 @@ impl LiveWave {
         }
     }
 
+    /// Lines of what it does.
+    fn lines(&self) -> usize {
+        1 + usize::from(self.source_text.is_some())
+    }
+
     /// What it does, and where.
     fn doing(&self) -> String {
         let mut text = format!("{} at ", self.state());
@@ -150,12 +156,12 @@ impl fmt::Display for LiveWave {
     }
 }
 
-/// A line for each wave, or if that is too much for all waves that do the same.
+/// What each wave does, or if that is too much what all waves do that do the same.
 pub(crate) struct List<'a> {
     pub waves: &'a [LiveWave],
     /// What each line begins with.
     pub indent: &'static str,
-    /// Lines, at most.
+    /// Lines, at most, without the one that says that there are more.
     pub lines: usize,
 }
 
@@ -168,8 +174,9 @@ impl<'a> List<'a> {
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (indent, lines_at_most) = (self.indent, self.lines);
-        if self.waves.len() <= lines_at_most {
+        let indent = self.indent;
+        let lines: usize = self.waves.iter().map(LiveWave::lines).sum();
+        if lines <= self.lines {
             return self.waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"));
         }
         // In the order of their first waves.
@@ -183,7 +190,13 @@ impl fmt::Display for List<'_> {
                 None => alike.push((doing, vec![wave])),
             }
         }
-        for (doing, waves) in alike.iter().take(lines_at_most) {
+        let mut left = self.lines;
+        let fits = |waves: &[&LiveWave]| {
+            left = left.checked_sub(waves.first().map_or(0, |wave| wave.lines()))?;
+            Some(())
+        };
+        let shown = alike.iter().map(|(_, waves)| &waves[..]).map_while(fits).count();
+        for (doing, waves) in &alike[..shown] {
             match &waves[..] {
                 [first, .., last] => {
                     let (n, first, last) = (waves.len(), first.name(), last.name());
@@ -192,10 +205,10 @@ impl fmt::Display for List<'_> {
                 waves => waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"))?,
             }
         }
-        match alike.iter().skip(lines_at_most).map(|(_, waves)| waves.len()).sum::<usize>() {
+        match alike[shown..].iter().map(|(_, waves)| waves.len()).sum::<usize>() {
             0 => Ok(()),
             more => {
-                let places = alike.len() - lines_at_most;
+                let places = alike.len() - shown;
                 write!(f, "\n{indent}and {more} more, which do {places} other things")
             }
         }
@@ -258,6 +271,28 @@ mod tests {
         assert_eq!(waiting.state(), "waits at s_barrier");
         let unknown = LiveWave { looked_at: false, at_barrier: false, ..waiting.clone() };
         assert_eq!(unknown.state(), "runs or spins");
+    }
+
+    #[test]
+    fn source_lines_take_room() {
+        let wave = |n: u32| LiveWave {
+            workgroup: [n, 0, 0],
+            wave: 0,
+            pc: 0x10 + 4 * u64::from(n),
+            at_barrier: true,
+            looked_at: false,
+            spins: None,
+            looks_at: None,
+            function: None,
+            instruction: None,
+            source: None,
+            source_text: Some("barrier();".to_owned()),
+        };
+        for (waves, lines) in [(1, 2), (2, 4), (3, 5), (40, 5)] {
+            let waves: Vec<LiveWave> = (0..waves).map(wave).collect();
+            let text = List::short(&waves, " ").to_string();
+            assert_eq!(text.lines().skip(1).count(), lines, "{text}");
+        }
     }
 
     #[test]

@@ -134,8 +134,9 @@ impl Module {
             Some(found) => Module::load_object(device, &found.bytes, limits),
             None => {
                 let mut names: Vec<String> = Vec::new();
-                for selected in container.select(device.target(), limits)? {
-                    let object = container.read(&selected, limits)?;
+                let selected = container.select(device.target(), limits)?;
+                for (_, object) in container.read_all(&selected, limits) {
+                    let object = object?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
                 // Those that are instances of the same function come first.
@@ -377,6 +378,13 @@ impl Kernel {
     #[must_use]
     pub fn parameter_types(&self) -> Option<Vec<String>> {
         self.object().parameter_types()
+    }
+
+    /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
+    #[must_use]
+    pub fn has_private_memory(&self) -> bool {
+        let enabled = self.object().descriptor.rsrc2.enable_private_segment();
+        enabled || self.private_size() > 0 || self.uses_dynamic_stack()
     }
 
     /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.

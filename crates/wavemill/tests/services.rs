@@ -339,7 +339,7 @@ fn a_heap_that_is_full_gives_null_pointers() {
     assert_eq!(
         heard.notes,
         [
-            "the kernel asked for memory that the device heap of 1048576 bytes has not; malloc returned a null pointer"
+            "the kernel asked for more memory than the device heap of 1048576 bytes has left; malloc returned a null pointer"
         ]
     );
     assert!(matches!(loaded.device.set_heap_size(1 << 30), Err(Error::HeapInUse { size: 1_048_576 })));

@@ -4,7 +4,7 @@ use wavemill_object::write::{MAX_ALIGN, SectionFlags};
 
 use super::{Assembler, DataDirective, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Number, expression, number};
+use crate::syntax::{Cursor, Expression, Number, expression, number};
 
 /// `s_nop 0`: what code is aligned with.
 const NOP: u32 = 0xBF80_0000;
@@ -38,9 +38,9 @@ pub(super) fn double(value: f64, _written: &str) -> Option<Vec<u8>> {
     Some(value.to_le_bytes().to_vec())
 }
 
-/// What is wrong with a place that is not in front of the one where its section has come to.
+/// What is wrong with an address below the one that its section has come to.
 pub(super) fn not_ahead(span: Span, here: u64) -> Fail {
-    Diagnostic::new(span, format!("expected a place of this section from {here:#x} on"))
+    Diagnostic::new(span, format!("expected an address of this section from {here:#x} on"))
 }
 
 /// What is wrong with a number that `bits` cannot hold.
@@ -48,6 +48,14 @@ pub(super) fn does_not_fit(span: Span, number: i64, bits: u32) -> Fail {
     let half = 1i64 << (bits - 1);
     let message = format!("expected a number from {} to {}, found {number}", -half, 2 * half - 1);
     Diagnostic::new(span, message).note(format!("the field has {bits} bits"))
+}
+
+/// The number, if it fits into so many bytes with a sign or without.
+fn fitting(value: i64, bytes: u64, span: Span) -> Result<i64, Fail> {
+    let bits = 8 * bytes.min(8) as u32;
+    // Of no bytes none is lost.
+    let fits = matches!(bits, 0 | 64) || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
+    if fits { Ok(value) } else { Err(does_not_fit(span, value, bits)) }
 }
 
 /// Reads a float, and gives its bytes.
@@ -105,9 +113,12 @@ pub(super) fn octa(cursor: &mut Cursor<'_>) -> Result<u128, Fail> {
     Ok(value)
 }
 
+/// How often a value that only the end of the source decides may be repeated: each waits on its own.
+const MOST_WAITING: u64 = 1 << 20;
+
 /// How many bytes or units a directive makes.
 enum Count {
-    Known(u64),
+    Known(i64),
     /// The number depends on what comes later; this is what the reading takes it for.
     Later(u64),
 }
@@ -182,6 +193,9 @@ impl Assembler<'_> {
 
     /// `.octa`: numbers of 16 bytes.
     fn octas(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+        if cursor.is_done() {
+            return Ok(());
+        }
         loop {
             let start = cursor.at();
             let value = octa(cursor)?;
@@ -209,7 +223,7 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let bytes = (self.options.include)(&file).map_err(|message| Diagnostic::new(named, message))?.bytes;
         let rest = usize::try_from(skipped).ok().and_then(|skipped| bytes.get(skipped..)).unwrap_or_default();
-        // What the file has not is not there, as for LLVM.
+        // Bytes behind the end of the file are left out, as LLVM does.
         let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX).min(rest.len());
         self.put(cursor, start, rest.get(..count).unwrap_or_default())
     }
@@ -219,6 +233,9 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
         encode: impl Fn(f64, &str) -> Option<Vec<u8>>,
     ) -> Result<(), Fail> {
+        if cursor.is_done() {
+            return Ok(());
+        }
         loop {
             let start = cursor.at();
             let bytes = float(cursor, &encode)?;
@@ -271,10 +288,7 @@ impl Assembler<'_> {
     fn fitting(&mut self, cursor: &mut Cursor<'_>, bytes: u64) -> Result<i64, Fail> {
         let start = cursor.at();
         let value = self.absolute(cursor)?;
-        let bits = 8 * bytes.min(8) as u32;
-        // Of no bytes none is lost.
-        let fits = matches!(bits, 0 | 64) || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
-        if fits { Ok(value) } else { Err(does_not_fit(start..cursor.end(), value, bits)) }
+        fitting(value, bytes, start..cursor.end())
     }
 
     /// A number of bytes that is known here.
@@ -286,7 +300,7 @@ impl Assembler<'_> {
     }
 
     /// A number of bytes or units, which may depend on what comes later.
-    fn count_or_later(&mut self, cursor: &mut Cursor<'_>, what: &str) -> Result<Count, Fail> {
+    fn count_or_later(&mut self, cursor: &mut Cursor<'_>) -> Result<Count, Fail> {
         let start = cursor.at();
         let mut value = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
@@ -296,9 +310,7 @@ impl Assembler<'_> {
         }
         let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
         match known.ok().and_then(|known| self.symbols.number_of(&known)) {
-            Some(number) => u64::try_from(number)
-                .map(Count::Known)
-                .map_err(|_| Diagnostic::new(span, format!("expected {what}, found {number}"))),
+            Some(number) => Ok(Count::Known(number)),
             None => {
                 let place = self.place(cursor.text(), span);
                 Ok(Count::Later(self.repetitions_for_later(value, place)))
@@ -308,17 +320,31 @@ impl Assembler<'_> {
 
     fn space(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let (Count::Known(count) | Count::Later(count)) = self.count_or_later(cursor, "a number of bytes")?;
+        let counted = self.count_or_later(cursor)?;
+        let span = start..cursor.end();
         let value = if cursor.eat(",") { self.fitting(cursor, 1)? } else { 0 };
         self.end(cursor)?;
+        if !self.options.distances.lay_out() {
+            return Ok(());
+        }
+        let count = match counted {
+            Count::Known(number) => u64::try_from(number)
+                .map_err(|_| Diagnostic::new(span, format!("expected a number of bytes, found {number}")))?,
+            Count::Later(count) => count,
+        };
         self.emit_fill(count, value as u8).map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
     /// `.ds.w count`: zeros for so many values.
     fn room(&mut self, cursor: &mut Cursor<'_>, size: u64) -> Result<(), Fail> {
         let start = cursor.at();
-        let count = self.count(cursor, "a number of values")?;
+        let count = self.absolute(cursor)?;
+        let span = start..cursor.end();
         self.end(cursor)?;
+        let Ok(count) = u64::try_from(count) else {
+            self.warn_here(cursor, span, format!("{count} values are none: this has no effect"));
+            return Ok(());
+        };
         self.emit_fill(count.saturating_mul(size), 0)
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
@@ -328,37 +354,111 @@ impl Assembler<'_> {
         let start = cursor.at();
         let count = self.count(cursor, "a number of repetitions")?;
         cursor.expect(",")?;
-        let value = self.fitting(cursor, size.into())?;
+        let at = cursor.at();
+        let value = expression(cursor, &self.symbols)?;
+        let span = at..cursor.end();
         self.end(cursor)?;
         if count > 0 {
             self.mark_line();
         }
+        let Some(value) = value.value() else {
+            return self.repeated_later(count, size, value, cursor.text(), span);
+        };
+        let value = fitting(value, size.into(), span)?;
         let bytes = value.to_le_bytes();
         self.append_fill(count, bytes.get(..usize::from(size)).unwrap_or_default())
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
+    /// A value, so many times, that the end of the source decides.
+    fn repeated_later(
+        &mut self,
+        count: u64,
+        size: u8,
+        value: Expression,
+        text: &str,
+        span: Span,
+    ) -> Result<(), Fail> {
+        if count > MOST_WAITING {
+            let message = format!(
+                "expected at most {MOST_WAITING} repetitions of a value that is not known yet, found {count}"
+            );
+            return Err(Diagnostic::new(span, message));
+        }
+        // `.` is the address of the first one in all of them.
+        let value = self.symbols.anchor(value, (self.current, self.offset()));
+        let expression = self.symbols.bound(value);
+        for _ in 0..count {
+            let place = self.keep_place(text, span.clone());
+            self.pending.push(Pending {
+                section: self.current,
+                offset: self.offset(),
+                kind: PendingKind::Data(size),
+                expression: expression.clone(),
+                place,
+            });
+            let zeros = [0; 8];
+            self.emit(zeros.get(..usize::from(size)).unwrap_or_default())
+                .map_err(|message| Diagnostic::new(span.clone(), message))?;
+        }
+        Ok(())
+    }
+
+    /// Warns of a part of the statement being read.
+    fn warn_here(&mut self, cursor: &Cursor<'_>, span: Span, message: String) {
+        self.warn(self.line, cursor.text(), *Diagnostic::new(span, message));
+    }
+
+    /// The size of what `.fill` repeats, as LLVM has it; `None` if there is nothing to repeat.
+    fn fill_size(&mut self, cursor: &Cursor<'_>, size: i64, span: Span) -> Option<u64> {
+        match u64::try_from(size) {
+            Ok(size @ 0..=8) => Some(size),
+            Ok(_) => {
+                let message = format!("expected a size from 0 to 8, found {size}: 8 is taken");
+                self.warn_here(cursor, span, message);
+                Some(8)
+            }
+            Err(_) => {
+                let message = format!("expected a size from 0 to 8, found {size}: this has no effect");
+                self.warn_here(cursor, span, message);
+                None
+            }
+        }
+    }
+
     /// `.fill count, size, value`.
     fn fill(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let counted = self.count_or_later(cursor, "a number of repetitions")?;
-        let (Count::Known(count) | Count::Later(count)) = counted;
-        let size = if cursor.eat(",") { self.count(cursor, "a size")? } else { 1 };
+        let counted = self.count_or_later(cursor)?;
+        let count_span = start..cursor.end();
+        let has_size = cursor.eat(",");
+        let size_start = cursor.at();
+        let size = if has_size { self.absolute(cursor)? } else { 1 };
+        let size_span = size_start..cursor.end();
         let has_value = cursor.eat(",");
         let at = cursor.at();
-        // The value has four bytes at most.
-        let bytes = if size > 4 { 4 } else { size };
+        // The value has four bytes at most; of what is not repeated any number does.
+        let bytes = u64::try_from(size).map_or(8, |size| size.min(4));
         let value = if has_value { self.fitting(cursor, bytes)? } else { 0 };
         self.end(cursor)?;
         let span = start..cursor.end();
+        let Some(size) = self.fill_size(cursor, size, size_span) else { return Ok(()) };
+        if !self.options.distances.lay_out() {
+            return Ok(());
+        }
+        let count = match counted {
+            Count::Known(number) => u64::try_from(number).unwrap_or_else(|_| {
+                let message = format!("expected a number of repetitions, found {number}: this has no effect");
+                self.warn_here(cursor, count_span, message);
+                0
+            }),
+            Count::Later(count) => count,
+        };
         // LLVM repeats four bytes of a value where it knows how often, and eight elsewhere.
         if matches!(counted, Count::Later(_)) && size > 4 && u32::try_from(value).is_err() {
             let message = format!("expected a value from 0 to 4294967295, found {value}");
             return Err(Diagnostic::new(at..cursor.end(), message)
                 .note("how often it is repeated depends on what comes later, and the value has four bytes"));
-        }
-        if size > 8 {
-            return Err(Diagnostic::new(span, format!("expected a size from 0 to 8, found {size}")));
         }
         let total = count.checked_mul(size).filter(|total| *total <= super::section::LARGEST);
         let Some(total) = total else {
@@ -404,6 +504,9 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         self.symbols.bind(&mut place);
         self.symbols.end_fragment(self.current);
+        if !self.options.distances.lay_out() {
+            return Ok((span, 0));
+        }
         let here = (self.current, self.offset());
         let value = self.symbols.evaluate(&place, here, &span);
         let Some(value) = value.ok().filter(|value| !self.symbols.waits(value)) else {
@@ -415,6 +518,9 @@ impl Assembler<'_> {
     }
 
     fn leb128(&mut self, cursor: &mut Cursor<'_>, signed: bool) -> Result<(), Fail> {
+        if cursor.is_done() {
+            return Ok(());
+        }
         loop {
             let start = cursor.at();
             let mut value = expression(cursor, &self.symbols)?;
@@ -449,6 +555,14 @@ impl Assembler<'_> {
     /// `.p2align 8, fill, most`: `power` says that the first number is an exponent, `unit` how many bytes the fill has.
     fn align(&mut self, cursor: &mut Cursor<'_>, power: bool, unit: u64) -> Result<(), Fail> {
         let start = cursor.at();
+        if cursor.is_done() && power && unit == 1 {
+            self.warn_here(
+                cursor,
+                0..start,
+                "expected an alignment, found none: this has no effect".to_owned(),
+            );
+            return Ok(());
+        }
         let value = self.count(cursor, "an alignment")?;
         let span = start..cursor.end();
         let align = match power {
@@ -465,11 +579,16 @@ impl Assembler<'_> {
         }
         let (mut fill, mut most) = (None, u64::MAX);
         if cursor.eat(",") {
-            if !matches!(cursor.peek(), None | Some(b',')) {
+            if cursor.peek() != Some(b',') {
                 fill = Some(self.fitting(cursor, unit)?);
             }
             if cursor.eat(",") {
+                let at = cursor.at();
                 most = self.count(cursor, "the most bytes to skip")?;
+                if most == 0 {
+                    let message = "expected the most bytes to skip, found 0: nothing could be aligned";
+                    return Err(Diagnostic::new(at..cursor.end(), message));
+                }
             }
         }
         self.end(cursor)?;

@@ -1,4 +1,4 @@
-//! What observers of the assembler are told.
+//! What observers of the assembler learn.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub enum Event<'a> {
         /// Its name as it is written: with its quotes, if it has some, and the digits of a label such as `1:`.
         name: &'a str,
     },
-    /// `.print`: a text that the source wants to be read. It is neither mistake nor warning.
+    /// `.print`: a text that the source wants to be read. It is neither error nor warning.
     Print {
         /// Its line, from 1.
         line: usize,

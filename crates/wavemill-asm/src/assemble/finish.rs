@@ -39,7 +39,11 @@ impl Assembler<'_> {
         let mut references = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
             let before = needs.len();
-            if let Err(fail) = self.fill_in(&pending, &mut needs) {
+            let filled = match self.options.distances.lay_out() {
+                true => self.fill_in(&pending, &mut needs),
+                false => self.named_labels(&pending),
+            };
+            if let Err(fail) = filled {
                 let place = self.places.place(&pending.place);
                 self.report_at(&place, *fail);
             } else if let Some(need) = needs.get(before) {
@@ -79,7 +83,8 @@ impl Assembler<'_> {
 
     /// The sizes of symbols.
     fn finish_sizes(&mut self) {
-        for (symbol, size, place) in std::mem::take(&mut self.sizes) {
+        let sizes = std::mem::take(&mut self.sizes);
+        for (symbol, size, place) in sizes.into_iter().filter(|_| self.options.distances.lay_out()) {
             let place = self.places.place(&place);
             let span = place.span.clone();
             let size = self.symbols.evaluate(&size, (0, 0), &span).and_then(|value| {
@@ -88,7 +93,7 @@ impl Assembler<'_> {
                     Some(Err(_)) => Err(Diagnostic::new(span, "expected 0 or more, found less")),
                     None => Err(Diagnostic::new(
                         span,
-                        "expected a number, or the distance between two places of one section",
+                        "expected a number, or the distance between two addresses of one section",
                     )),
                 }
             });
@@ -107,7 +112,7 @@ impl Assembler<'_> {
             let span = conditional.place.span.clone();
             self.report_at(&conditional.place, *Diagnostic::new(span, message));
         }
-        // A kernel with other lines in it has been told of.
+        // A kernel with other lines in it has been reported.
         if let Some(kernel) = self.kernel.take().filter(|kernel| !kernel.strayed) {
             let fail = Diagnostic::new(
                 kernel.place.span.clone(),
@@ -132,6 +137,17 @@ impl Assembler<'_> {
         }
     }
 
+    /// Fails where a statement uses `1f` or `1b` for which there is no label: without a layout nothing else can be wrong.
+    fn named_labels(&mut self, pending: &Pending) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        let here = (pending.section, pending.offset);
+        let value = self.symbols.evaluate_bound(&pending.expression, here, &span);
+        match value.ok().and_then(|value| self.symbols.missing_label(&value)) {
+            Some(message) => Err(Diagnostic::new(span, message)),
+            None => Ok(()),
+        }
+    }
+
     fn fill_in(&mut self, pending: &Pending, needs: &mut Vec<Need>) -> Result<(), Fail> {
         let span = pending.place.span.clone();
         // `.` in an operand is the place of the instruction.
@@ -150,7 +166,7 @@ impl Assembler<'_> {
                 Some(number) => {
                     Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}")))
                 }
-                None => Err(Diagnostic::new(span, "expected a number, found the place of a label")),
+                None => Err(Diagnostic::new(span, "expected a number, found the address of a label")),
             },
             PendingKind::Instruction(FixupKind::Literal(at), _) => {
                 let relative = match &pending.expression {
@@ -194,7 +210,7 @@ impl Assembler<'_> {
                 if bytes % 4 != 0 {
                     return Err(Diagnostic::new(
                         span,
-                        "a branch goes to a word of the code; this place is none",
+                        "a branch goes to a word of the code; this address is not a multiple of 4",
                     ));
                 }
                 let Ok(distance) = i16::try_from(bytes / 4) else {
@@ -245,7 +261,7 @@ impl Assembler<'_> {
             return Ok(());
         }
         let wrong = |message: &str| Err(Diagnostic::new(span.clone(), message));
-        let Some(plus) = &value.plus else { return wrong("a place cannot be subtracted from a number") };
+        let Some(plus) = &value.plus else { return wrong("an address cannot be subtracted from a number") };
         let mut addend = value.constant;
         let mut distance = relative;
         if let Some(minus) = &value.minus {
@@ -255,7 +271,9 @@ impl Assembler<'_> {
                     addend = addend.wrapping_add(offset as i64).wrapping_sub(from as i64);
                     distance = true;
                 }
-                _ => return wrong("the distance between these places is not known before they are linked"),
+                _ => {
+                    return wrong("the distance between these addresses is not known before they are linked");
+                }
             }
         }
         let kind = match (plus.relocation.as_deref(), size, distance) {
@@ -278,7 +296,7 @@ impl Assembler<'_> {
                     "relocations are rel32@lo, rel32@hi, abs32@lo, abs32@hi, gotpcrel32@lo, gotpcrel32@hi, gotpcrel, rel64 and abs64",
                 ));
             }
-            (None, ..) => return wrong("the address of a place has 32 or 64 bits"),
+            (None, ..) => return wrong("an address has 32 or 64 bits"),
         };
         // The distance to what no other file can replace is known.
         if kind == RelocationKind::Rel32
@@ -288,7 +306,7 @@ impl Assembler<'_> {
         {
             let distance = (place as i64).wrapping_add(addend).wrapping_sub(offset as i64);
             let Ok(distance) = i32::try_from(distance) else {
-                return wrong("the place is too far away for a distance of 32 bits");
+                return wrong("the address is too far away for a distance of 32 bits");
             };
             self.patch(pending, offset, &distance.to_le_bytes());
             return Ok(());

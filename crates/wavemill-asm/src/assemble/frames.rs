@@ -111,7 +111,7 @@ impl Assembler<'_> {
         let simple = cursor.eat_name("simple");
         self.end(cursor)?;
         if let Some(open) = &self.frames.open {
-            let message = format!("the frame of line {} has not ended", open.place.line);
+            let message = format!("the frame of line {} is still open", open.place.line);
             return Err(Diagnostic::new(span, message).note("`.cfi_endproc` ends it"));
         }
         let start = self.offset();

@@ -243,7 +243,7 @@ impl Assembler<'_> {
             let message = "some files have an MD5 sum and some have none: the line table has none of them";
             self.warn(0, "", *Diagnostic::new(0..0, message));
         } else if lines.root.is_none() && files().any(|file| file.md5.is_some() || file.source.is_some()) {
-            let message = "MD5 sums and texts of files are left out: line tables without a file 0 have no place for them";
+            let message = "MD5 sums and texts of files are left out: line tables without a file 0 have no room for them";
             self.warn(0, "", *Diagnostic::new(0..0, message));
         }
         let section = self.section_named(".debug_line");

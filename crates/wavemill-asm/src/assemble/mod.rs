@@ -126,14 +126,14 @@ impl Assembled {
     }
 }
 
-/// Assembles `source`, tells `observer` of every line on the way, and goes on after mistakes.
+/// Assembles `source`, reports every line to `observer` on the way, and goes on after errors.
 pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
     source: &S,
     options: &Options<'_>,
     observer: &mut dyn FnMut(Event<'_>),
 ) -> Assembled {
     let source = source_text::text(source.as_ref());
-    let mut relaxation = Relaxation::default();
+    let mut relaxation = Relaxation::first(!options.distances.lay_out());
     loop {
         let mut assembler = Assembler::new(options, observer, relaxation);
         assembler.read(&source);

@@ -6,7 +6,7 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 
 use super::IncludedFile;
 
-/// Mistakes that a person may want to read of.
+/// Errors that a person may want to read.
 const MOST_MISTAKES: usize = 1000;
 
 /// What a source can compute with while it is read (`.if`, `.rept`, `.balign`): whether the distances between labels of a
@@ -19,8 +19,16 @@ pub enum Distances {
     /// Those are that have nothing between them whose size other assemblers leave open: alignments, `.org`, and what depends
     /// on labels. So it is for `llvm-mc` where it writes objects.
     Fixed,
-    /// None is. So it is for `llvm-mc` where it writes text.
+    /// None is, and nothing is laid out: what is wrong with an address or a field that waits for one is no error. So it is for
+    /// `llvm-mc` where it writes text.
     Unknown,
+}
+
+impl Distances {
+    /// Whether sections are laid out, so that fields and sizes that wait for addresses get their values.
+    pub(super) fn lay_out(self) -> bool {
+        self != Distances::Unknown
+    }
 }
 
 /// What a source is assembled for.
@@ -34,7 +42,7 @@ pub struct Options<'a> {
     pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
-    /// Mistakes after which no more of the source is read, which the last report says then; 1000 by default.
+    /// Errors after which no more of the source is read, which the last report says then; 1000 by default.
     pub most_mistakes: usize,
     /// Which distances between labels are numbers while the source is read; all by default. Where they are not all, the
     /// 16-bit constants of instructions must be known, too.

@@ -100,6 +100,11 @@ impl Default for Relaxation {
 }
 
 impl Relaxation {
+    /// The first reading; `only`: the sizes do not matter, so that there is no other.
+    pub(super) fn first(only: bool) -> Relaxation {
+        Relaxation { last: only, ..Relaxation::default() }
+    }
+
     /// Whether the next event is to be told of.
     pub(super) fn tells(&mut self) -> bool {
         self.events += 1;
@@ -197,14 +202,15 @@ impl Assembler<'_> {
                 }
                 LateKind::Repetitions => "where everything behind stands depends on it",
             };
-            let message = "expected a number, or the distance between two places of one section";
+            let message = "expected a number, or the distance between two addresses of one section";
             Diagnostic::new(span, message).note(note)
         })
     }
 
     /// Fills the numbers in, and tells of sizes that are none.
     pub(super) fn finish_numbers(&mut self) {
-        for late in std::mem::take(&mut self.relaxation.met) {
+        let met = std::mem::take(&mut self.relaxation.met);
+        for late in met.into_iter().filter(|_| self.options.distances.lay_out()) {
             if let Err(fail) = self.fill_late(&late) {
                 self.report_at(&late.place, *fail);
             }
@@ -222,16 +228,17 @@ impl Assembler<'_> {
                 Ok(count) if count == late.size => Ok(()),
                 Ok(_) => {
                     let message = format!(
-                        "the number has not settled after {readings} readings of the source, which move the places that it depends on"
+                        "the number changes with every one of {readings} readings of the source, which move the addresses that it depends on"
                     );
-                    Err(Diagnostic::new(span, message).note("is the statement itself between them?"))
+                    Err(Diagnostic::new(span, message)
+                        .note("is the statement itself between these addresses?"))
                 }
             };
         };
         let mut bytes = encoded(signed, value);
         if bytes.len() as u64 > late.size {
             let message =
-                format!("the size of the number has not settled after {readings} readings of the source");
+                format!("the size of the number changes with every one of {readings} readings of the source");
             return Err(Diagnostic::new(span, message));
         }
         // More bytes say the same: those of the sign.

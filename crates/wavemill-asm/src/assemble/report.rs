@@ -62,7 +62,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The column of the line where the mistake begins, in characters from 1.
+    /// The column of the line where the error begins, in characters from 1.
     pub fn column(&self) -> usize {
         let before = self.text.get(..self.diagnostic.span.start).map_or(0, |before| before.chars().count());
         self.cut + before + 1
@@ -118,9 +118,7 @@ impl Assembler<'_> {
             self.ended = true;
             if let Some(last) = self.reports.last_mut() {
                 let most = self.options.most_mistakes;
-                last.diagnostic
-                    .notes
-                    .push(format!("after {most} mistakes the rest of the source is not read"));
+                last.diagnostic.notes.push(format!("after {most} errors the rest of the source is not read"));
             }
         }
     }
@@ -140,7 +138,7 @@ impl Assembler<'_> {
         });
     }
 
-    /// Says something that is no mistake, of a line or, with 0, of the whole source.
+    /// Warns of a line or, with 0, of the whole source.
     pub(super) fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
         let place = Place {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use wavemill_isa::gcn::Encoding;
+
 use super::expand::Frame;
 use super::symbols::{Linear, Reference};
 use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
@@ -9,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::gcn::parse::FixupKind;
 use crate::syntax::{Cursor, Expression, expression, quoted_name, source_text};
 
-/// What observers are told of a directive.
+/// What observers learn of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     /// The directive.
@@ -148,7 +150,7 @@ impl Assembler<'_> {
 
     fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
         if name == "." {
-            let message = "`.` is the place of the statement, which cannot be a label";
+            let message = "`.` is the address of the statement, which cannot be a label";
             return Err(Diagnostic::new(span, message));
         }
         if self.section_index.contains_key(name) {
@@ -189,7 +191,10 @@ impl Assembler<'_> {
         let (bytes, size) = parsed.inst.encode();
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
-            if fixup.kind == FixupKind::Half && self.options.distances != Distances::All {
+            // llvm-mc takes no symbols for these; the constant of a multiply-add and of `s_setreg_imm32_b32` is part of them.
+            let fixed = fixup.kind == FixupKind::Half
+                || matches!(parsed.inst.encoding(), Encoding::Vop2Literal | Encoding::SopkLiteral);
+            if fixed && self.options.distances != Distances::All {
                 let span = fixup.span.start + start..fixup.span.end + start;
                 return Err(Diagnostic::new(span, "expected a number that is known here"));
             }

@@ -22,7 +22,7 @@ impl Assembler<'_> {
         match cursor.peek_name() {
             "" => Err(cursor.expected("the name of a symbol")),
             "." => {
-                let note = "`.` is the place of the statement; `.org` and `. = place` move it";
+                let note = "`.` is the address of the statement; `.org` and `. = address` move it";
                 Err(cursor.expected("the name of a symbol").note(note))
             }
             _ => Ok(cursor.name().to_owned()),

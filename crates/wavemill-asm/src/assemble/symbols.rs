@@ -509,15 +509,13 @@ impl Table {
                         let constant = inner.constant.wrapping_neg();
                         Ok(Linear { constant, plus: inner.minus, minus: inner.plus })
                     }
-                    _ => {
-                        Err(wrong("expected a number, found a place: only + and - go with places".to_owned()))
-                    }
+                    _ => Err(wrong(self.no_number(&inner))),
                 }
             }
             Expression::Binary(operator, pair) => {
                 let left = self.value(&pair.0, here, span, deeper)?;
                 let right = self.value(&pair.1, here, span, deeper)?;
-                self.combine(*operator, left, right).map_err(|message| wrong(message.to_owned()))
+                self.combine(*operator, left, right).map_err(wrong)
             }
             Expression::Call(name, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
@@ -536,23 +534,33 @@ impl Table {
         }
     }
 
+    /// Why a value is not the number that an operator needs.
+    fn no_number(&self, value: &Linear) -> String {
+        let symbols = [&value.plus, &value.minus].into_iter().flatten();
+        let mut named = symbols.filter_map(|reference| self.all.get(reference.symbol));
+        match named.find(|symbol| symbol.meaning.is_none()) {
+            Some(symbol) if !symbol.name.starts_with(NUMERIC) => {
+                format!("expected a number, found the symbol `{}`, whose value is not known yet", symbol.name)
+            }
+            _ => "expected a number, found an address: only + and - work with addresses".to_owned(),
+        }
+    }
+
     /// The value of an operator; the error says what is wrong with it.
-    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Result<Linear, &'static str> {
-        const PLACE: &str = "expected a number, found a place: only + and - go with places";
+    fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Result<Linear, String> {
         let (plus, minus) = match operator {
-            Binary::Add => (right.plus, right.minus),
-            Binary::Subtract => (right.minus, right.plus),
+            Binary::Add => (right.plus.clone(), right.minus.clone()),
+            Binary::Subtract => (right.minus.clone(), right.plus.clone()),
             _ => {
-                let numbers = self.number_of(&left).zip(self.number_of(&right));
-                let (left, right) = numbers.ok_or(PLACE)?;
-                return operator.apply(left, right).map(Linear::number);
+                let number = |value: &Linear| self.number_of(value).ok_or_else(|| self.no_number(value));
+                return Ok(Linear::number(operator.apply(number(&left)?, number(&right)?)?));
             }
         };
-        let mut sum = Linear {
-            constant: operator.apply(left.constant, right.constant)?,
-            plus: one_of(left.plus, plus).ok_or(PLACE)?,
-            minus: one_of(left.minus, minus).ok_or(PLACE)?,
+        let constant = operator.apply(left.constant, right.constant)?;
+        let (Some(plus), Some(minus)) = (one_of(left.plus, plus), one_of(left.minus, minus)) else {
+            return Err(self.no_number(&right));
         };
+        let mut sum = Linear { constant, plus, minus };
         if let Some(distance) = self.distance(&sum) {
             sum = Linear::number(sum.constant.wrapping_add(distance));
         }
@@ -596,7 +604,7 @@ impl Table {
         if self.reading && !self.in_one_fragment(plus.symbol, minus.symbol) {
             return None;
         }
-        if plus.symbol == minus.symbol {
+        if plus.symbol == minus.symbol && self.all.get(plus.symbol)?.meaning.is_some() {
             return Some(0);
         }
         let (from, to) = (self.place(minus.symbol)?, self.place(plus.symbol)?);

@@ -376,6 +376,16 @@ impl Writer<'_> {
 
     /// Makes the text of an instruction with an expression in its field at byte `place`. False if there is no such text.
     fn symbolic(&mut self, bytes: &[u8], inst: &Inst, place: u64, expression: &str) -> bool {
+        if self.symbolic_as_it_is(bytes, inst, place, expression) {
+            return true;
+        }
+        // A symbol with the name of a register is none, but between quotes.
+        let name = expression.find(['@', '+', '-']).map_or(expression, |end| &expression[..end]);
+        let quoted = format!("\"{name}\"{}", &expression[name.len()..]);
+        !name.starts_with('"') && self.symbolic_as_it_is(bytes, inst, place, &quoted)
+    }
+
+    fn symbolic_as_it_is(&mut self, bytes: &[u8], inst: &Inst, place: u64, expression: &str) -> bool {
         let Some(mut plain) = bytes.get(..bytes.len().min(16)).map(<[u8]>::to_vec) else { return false };
         self.text.clear();
         let wanted = match (place, distance(inst)) {

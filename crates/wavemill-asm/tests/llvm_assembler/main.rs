@@ -18,6 +18,7 @@ mod named;
 #[path = "../support/pattern.rs"]
 mod pattern;
 mod texts;
+mod types;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -35,7 +36,7 @@ use wavemill_oracle::{Failed, OracleMissing, Refusal, Suite, Tool, assemble};
 /// Texts per form, unless the environment asks for more.
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6, meetings: 1 };
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 79;
+const LISTED: usize = 76;
 const LIST: &str = include_str!("disagreements.txt");
 
 /// Lines that are true of other differences than those that they were written for: parts of messages, of texts and of
@@ -65,6 +66,9 @@ fn main() -> ExitCode {
     for target in Target::ALL {
         suite.oracle_test(format!("{target}: verdict and bytes are LLVM's"), &[Tool::LlvmMc], move || {
             outcome(target)?.agreement()
+        });
+        suite.oracle_test(format!("{target}: sources have LLVM's types"), &[Tool::LlvmMc], move || {
+            types::agree(target)
         });
         suite.test(format!("{target}: every form, operand and modifier is generated"), move || {
             let all = texts::texts(target, effort());

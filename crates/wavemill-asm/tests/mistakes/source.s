@@ -52,4 +52,8 @@ amdhsa.version: 1 # ; wrong
 	.octa one			; wrong
 	.exitm			; wrong
 	.error			; wrong
+	.if decided == 4			; wrong
+	.endif
+	.skip 4, !decided		; wrong
+decided = 4
 	.warning "not shown here: no mistake"

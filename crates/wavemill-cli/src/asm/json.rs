@@ -1,6 +1,7 @@
-//! One JSON object for each statement and each line with mistakes; at the end one for each line with warnings, and one with
+//! One JSON object for each statement and each line with errors; at the end one for each line with warnings, and one with
 //! the symbols that stay undefined.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -11,13 +12,15 @@ use serde_json::json;
 use wavemill_asm::gcn::print;
 use wavemill_asm::{Event, Inclusion, Options, Report, assemble_with};
 use wavemill_isa::gcn::Inst;
+use wavemill_object::printable::PrintableLines;
 use wavemill_object::write::{Contents, Definition, Module};
 
 use super::listing::resolved;
 use crate::failure::Failure;
+use crate::message::bounded;
 
-/// Lines with mistakes that are answered: programs send more of them than people read.
-pub(super) const MOST_MISTAKES: usize = 1 << 20;
+/// Lines with errors that are answered: programs send more of them than people read.
+pub(super) const MOST_ERRORS: usize = 1 << 20;
 
 /// A statement, and where it stands.
 struct Statement {
@@ -49,9 +52,9 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Mistake<'a>>,
+    errors: Vec<Problem<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Mistake<'a>>,
+    warnings: Vec<Problem<'a>>,
 }
 
 /// Lines by their order.
@@ -59,7 +62,7 @@ type Lines<'a> = BTreeMap<Vec<usize>, Line<'a>>;
 
 fn lines<'a>(
     reports: &'a [Report],
-    list: impl for<'l> Fn(&'l mut Line<'a>) -> &'l mut Vec<Mistake<'a>>,
+    list: impl for<'l> Fn(&'l mut Line<'a>) -> &'l mut Vec<Problem<'a>>,
 ) -> Lines<'a> {
     let mut all = Lines::new();
     for report in reports {
@@ -70,12 +73,12 @@ fn lines<'a>(
             errors: Vec::new(),
             warnings: Vec::new(),
         });
-        list(line).push(mistake(report));
+        list(line).push(problem(report));
     }
     all
 }
 
-/// Assembles, and writes what came of each line in the order of the lines. Mistakes are results here.
+/// Assembles, and writes what came of each line in the order of the lines. Errors are results here.
 ///
 /// # Errors
 /// Only those of the standard output.
@@ -104,16 +107,16 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
         }
         _ => {}
     });
-    let mut mistakes = lines(&assembled.reports, |line| &mut line.errors);
+    let mut errors = lines(&assembled.reports, |line| &mut line.errors);
     let warnings = lines(&assembled.warnings, |line| &mut line.warnings);
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut text = String::new();
     let module = assembled.module.as_ref();
     for Statement { line, inclusion, section, kind } in &statements {
-        // Mistakes of lines before this one; those of a line stand behind what it has made.
-        if !mistakes.is_empty() {
+        // Errors of lines before this one; those of a line stand behind what it has made.
+        if !errors.is_empty() {
             let order = Inclusion::order(inclusion.as_deref(), *line);
-            while let Some(entry) = mistakes.first_entry().filter(|entry| *entry.key() < order) {
+            while let Some(entry) = errors.first_entry().filter(|entry| *entry.key() < order) {
                 object(&mut out, &entry.remove())?;
             }
             // What a symbol makes wrong at the end of the source is no statement.
@@ -123,8 +126,8 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
                 Kind::Print(_) => None,
             };
             let wrong =
-                |mistake: &Mistake<'_>| text.is_some_and(|text| mistake.text.trim_end().ends_with(text));
-            if mistakes.get(&order).is_some_and(|line| line.errors.iter().any(wrong)) {
+                |problem: &Problem<'_>| text.is_some_and(|text| problem.text.trim_end().ends_with(text));
+            if errors.get(&order).is_some_and(|line| line.errors.iter().any(wrong)) {
                 continue;
             }
         }
@@ -158,7 +161,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
         // Texts of instructions have quotes in lane patterns.
         writeln!(out, "\",\"text\":{}}}", json!(text))?;
     }
-    for line in mistakes.values().chain(warnings.values()) {
+    for line in errors.values().chain(warnings.values()) {
         object(&mut out, line)?;
     }
     let symbols = assembled.module.iter().flat_map(|module| &module.symbols);
@@ -211,32 +214,33 @@ fn contents<'a>(module: &'a Module, section: usize, places: &Range<u64>) -> &'a 
     bytes.get(place(places.start)..place(places.end)).unwrap_or_default()
 }
 
-/// A mistake, for programs.
+/// An error or a warning, for programs.
 #[derive(Serialize)]
-pub(super) struct Mistake<'a> {
+pub(super) struct Problem<'a> {
     /// The column, in characters from 1.
     col: usize,
     /// How many characters.
     len: usize,
-    message: &'a str,
-    notes: &'a [String],
-    /// The line with the mistake mended.
+    message: Cow<'a, str>,
+    notes: Vec<Cow<'a, str>>,
+    /// The line without the error; none if it is too long to be shown.
     fix: Option<String>,
     /// The line.
     #[serde(skip)]
     text: &'a str,
 }
 
-pub(super) fn mistake(report: &Report) -> Mistake<'_> {
+pub(super) fn problem(report: &Report) -> Problem<'_> {
     let diagnostic = &report.diagnostic;
     let count = |range: Range<usize>| report.text.get(range).map_or(0, |part| part.chars().count());
     let span = diagnostic.span.clone();
-    Mistake {
+    let fix = diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text));
+    Problem {
         col: report.column(),
         len: count(span),
-        message: &diagnostic.message,
-        notes: &diagnostic.notes,
-        fix: diagnostic.fix.as_ref().and_then(|fix| fix.applied(&report.text)),
+        message: bounded(&diagnostic.message),
+        notes: diagnostic.notes.iter().map(|note| bounded(note)).collect(),
+        fix: fix.filter(|fix| fix.len() <= PrintableLines::LONGEST_LINE),
         text: &report.text,
     }
 }

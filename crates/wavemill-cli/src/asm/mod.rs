@@ -8,7 +8,6 @@ use crate::input::Shown as _;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use wavemill_object::container::ContainerKind;
-use wavemill_object::printable::Printable;
 
 use wavemill_asm::{Assembled, Event, IncludedFile, Options, assemble_with, integer};
 use wavemill_object::write::{
@@ -16,9 +15,11 @@ use wavemill_object::write::{
 };
 use wavemill_object::{CodeObjectVersion, TargetId};
 
+use crate::compile::Language;
 use crate::failure::Failure;
 use crate::files;
 use crate::input;
+use crate::run::text::quoted;
 
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
@@ -28,11 +29,10 @@ Examples:
   echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
   wavemill asm --target gfx942 --json - < instructions.s
 
-With --json a source is a list of questions: mistakes are answers, and the exit code is 0
-however many there are. Without it, a source with mistakes ends with exit code 3;
---message-format json tells them as JSON, too, and --message-format short each on one line.
-What `.print` says is a note on the standard error, and with --json an object such as
-{\"line\":3,\"print\":\"text\"}.";
+With --json, errors are answers, and the exit code is 0 however many there are. Without it, a
+source with errors ends with exit code 3; --message-format json writes them as JSON, too, and
+--message-format short each on one line. What `.print` says is a note on the standard error, and
+with --json an object such as {\"line\":3,\"print\":\"text\"}.";
 
 /// Options of `wavemill asm`.
 #[derive(clap::Args, Debug)]
@@ -54,7 +54,7 @@ pub(crate) struct AsmArgs {
     /// Text: write the machine code behind each instruction
     #[arg(long)]
     show_encoding: bool,
-    /// One JSON object for each statement, or line with mistakes, on a line of its own; mistakes are answers, and the exit code is 0
+    /// One JSON object for each statement, or line with errors, on a line of its own; errors are answers, and the exit code is 0
     #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding", "unresolved_symbols"])]
     json: bool,
     /// Set a symbol before the source is read; 1 without =VALUE
@@ -68,7 +68,7 @@ pub(crate) struct AsmArgs {
 /// What can be written.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum FileType {
-    /// The source again, each instruction as it is understood, and what macros make in their place
+    /// The source again, each instruction as it is understood, and what macros make instead of them
     Asm,
     /// A relocatable file, for a linker
     Obj,
@@ -79,7 +79,7 @@ enum FileType {
 /// What happens to symbols that nobody defines.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum UnresolvedSymbols {
-    /// They are mistakes (default)
+    /// They are errors (default)
     ReportAll,
     /// They are left to the loader, which must find them in another code object
     IgnoreAll,
@@ -140,7 +140,11 @@ pub(crate) fn assemble_file(
     let name = path.display().to_string();
     let folders: Vec<PathBuf> = path.parent().map(Path::to_path_buf).into_iter().collect();
     let include = |file: &str| {
-        included(&folders, file, format!("there is no file `{file}` in the folder of the source"))
+        included(
+            &folders,
+            file,
+            format!("there is no file `{file}` in the folder of the source", file = file.shown()),
+        )
     };
     let options = Options {
         target: target.cloned(),
@@ -157,7 +161,7 @@ pub(crate) fn assemble_file(
     let told = render::reports(&name, render::Level::Error, &assembled.reports);
     match &assembled.module {
         Some(module) if assembled.reports.is_empty() => linked(&name, &assembled, module, None),
-        _ => Err(mistakes(&name, told)),
+        _ => Err(errors(&name, told)),
     }
 }
 
@@ -169,13 +173,16 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     {
         return Err(Failure::usage(format!("--out: `{}` is the source, too", out.shown())));
     }
-    if let Some(failure) = no_source(&name, &source) {
-        return Err(failure);
-    }
+    refuse_object(&args.file, &source)?;
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
     let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
-    let include =
-        |file: &str| included(&folders, file, format!("there is no file `{file}` in the folders of sources"));
+    let include = |file: &str| {
+        included(
+            &folders,
+            file,
+            format!("there is no file `{file}` in the folders of sources", file = file.shown()),
+        )
+    };
     let symbols: Vec<(&str, i64)> = args.define.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let options = Options {
         target: args.target.clone(),
@@ -185,7 +192,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         ..Options::default()
     };
     if args.json {
-        return json::write(&source, &Options { most_mistakes: json::MOST_MISTAKES, ..options });
+        return json::write(&source, &Options { most_mistakes: json::MOST_ERRORS, ..options });
     }
     let filetype = args.filetype.unwrap_or(match args.out.as_deref().map(Path::extension) {
         None => FileType::Asm,
@@ -213,7 +220,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let told = render::reports(&name, render::Level::Error, &assembled.reports);
     let module = match &assembled.module {
         Some(module) if assembled.reports.is_empty() => module,
-        _ => return Err(mistakes(&name, told)),
+        _ => return Err(errors(&name, told)),
     };
     let bytes = match filetype {
         FileType::Asm => listing.text(module, args.show_encoding).into_bytes(),
@@ -229,14 +236,26 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
 }
 
-/// That a file is what others are assembled to, and not a source.
-fn no_source(name: &str, bytes: &[u8]) -> Option<Failure> {
+/// Refuses what sources are assembled to where a source, or machine code as text, is expected.
+///
+/// # Errors
+/// The contents are an object or a bundle, whatever the name of the file says.
+pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let name = quoted(&path.to_string_lossy());
+    // The name alone says what `run` does.
+    let run = match Language::of(path) {
+        None => format!("`wavemill run {name}` runs a kernel of it"),
+        Some(language) => format!(
+            "`wavemill run` runs a kernel of it under a name that is not that of a source in {}, such as {}",
+            language.name(),
+            quoted(&path.with_extension("co").to_string_lossy())
+        ),
+    };
     let (what, help) = match wavemill_object::Container::parse(bytes) {
         Ok(container) if *container.kind() == ContainerKind::CodeObject => (
             "an ELF object with GPU code",
             format!(
-                "`wavemill dis {name}` prints its source, `wavemill run {name}` runs a kernel of it, `wavemill info \
-                 {name}` says what it holds."
+                "`wavemill dis {name}` prints its source, `wavemill info {name}` says what it holds, {run}."
             ),
         ),
         Ok(container) if bytes.contains(&0) => (
@@ -245,21 +264,21 @@ fn no_source(name: &str, bytes: &[u8]) -> Option<Failure> {
                 _ => "a host program or library with GPU code",
             },
             format!(
-                "`wavemill info {name}` says what it holds, `wavemill dis {name}` prints the source of its GPU code."
+                "`wavemill info {name}` says what it holds, `wavemill dis {name}` prints the source of its GPU code, {run}."
             ),
         ),
-        _ if bytes.starts_with(b"\x7fELF") => {
+        _ if input::is_elf(bytes) => {
             ("an ELF file without GPU code", "Name a source, whose lines are assembly.".to_owned())
         }
-        _ => return None,
+        _ => return Ok(()),
     };
-    Some(Failure::input(format!("`{}` is {what}, and no source", Printable(name))).help(help))
+    Err(Failure::input(format!("`{}` is {what}, and no source", input::shown(path))).help(help))
 }
 
-/// The source has so many different ones, which have been told.
-fn mistakes(name: &str, count: usize) -> Failure {
-    let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
-    Failure::input(format!("`{}` has {mistakes}", Printable(name)))
+/// The source has so many different errors, which have been reported.
+fn errors(name: &str, count: usize) -> Failure {
+    let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
+    Failure::input(format!("`{}` has {errors}", name.shown()))
 }
 
 /// The code object of the module of the source called `name`.
@@ -284,7 +303,7 @@ fn linked(
             if missing && undefined == Undefined::Refuse {
                 help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
             }
-            mistakes(name, told).help(help)
+            errors(name, told).help(help)
         }
         error => Failure::input(error.to_string()),
     })

@@ -1,4 +1,4 @@
-//! Mistakes of a source, for people.
+//! Errors of a source, for people.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::json;
 use wavemill_asm::{Inclusion, Report};
 
-use super::json::mistake;
+use super::json::problem;
 use wavemill_object::printable::{Printable, PrintableLines};
 
 use crate::message::{self, Format};
@@ -29,12 +29,12 @@ impl Level {
     }
 }
 
-/// Tells everything that is wrong, or doubtful, with the source called `name`: people of what macros and repetitions make
-/// many times once. How many different mistakes these are.
+/// Prints everything that is wrong, or doubtful, with the source called `name`: for people, what macros and repetitions make
+/// many times once. How many different errors these are.
 pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) -> usize {
     let mut out = anstream::stderr().lock();
     let repeated = repeated(reports);
-    // If nobody can read it, there is nobody to tell.
+    // If nobody can read it, nothing is left to do.
     let _ = match message::format() {
         Format::Json => reports.iter().try_for_each(|report| writeln!(out, "{}", json(name, level, report))),
         // Editors go to every line, once for each place in it.
@@ -55,11 +55,17 @@ pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) -> usize {
 
 /// A report for programs.
 fn json(name: &str, level: Level, report: &Report) -> serde_json::Value {
-    let kind = if level == Level::Error { "mistake" } else { "warning" };
-    let mut fields = json!({ "file": file(name, report), "line": report.line, kind: mistake(report) });
+    let kind = match level {
+        Level::Error => message::Kind::SourceError,
+        Level::Warning => message::Kind::SourceWarning,
+    };
+    // Texts, numbers and lists always become JSON.
+    let mut fields = serde_json::to_value(problem(report)).unwrap_or_default();
     let included: Vec<_> =
         includers(name, report).map(|(file, line)| json!({ "file": file, "line": line })).collect();
     if let Some(fields) = fields.as_object_mut() {
+        fields.insert("file".to_owned(), file(name, report).into());
+        fields.insert("line".to_owned(), report.line.into());
         if !included.is_empty() {
             fields.insert("included".to_owned(), included.into());
         }
@@ -76,7 +82,7 @@ struct Repeated<'a> {
     others: Vec<&'a Report>,
 }
 
-/// What macros and repetitions make is one mistake, however often they make it: the first stands for all.
+/// What macros and repetitions make is one error, however often they make it: the first stands for all.
 fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
     let mut all: Vec<Repeated<'_>> = Vec::new();
     let mut known: HashMap<_, Vec<usize>> = HashMap::new();
@@ -101,7 +107,7 @@ fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
     all
 }
 
-/// Tells what the `.print` in this line of the source called `name` says. It is no warning.
+/// Prints what the `.print` in this line of the source called `name` says. It is no warning.
 pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>>, text: &[u8]) {
     let file = file_of(name, inclusion);
     let text = &*String::from_utf8_lossy(text);
@@ -111,7 +117,7 @@ pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>
         }
         Format::Short | Format::Human => {
             let (style, mut out) = (Style::new().bold(), anstream::stderr().lock());
-            // If nobody can read it, there is nobody to tell.
+            // If nobody can read it, nothing is left to do.
             let _ =
                 writeln!(out, "{}:{line}: {style}note:{style:#} {}", Printable(file), PrintableLines(text));
         }

@@ -5,6 +5,7 @@ mod opencl;
 mod pocl;
 mod report;
 
+use crate::input::Shown as _;
 use std::io::{BufWriter, Write};
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -14,9 +15,15 @@ use wavemill::{CHECKS_ACCESSES, MAX_THREADS, RunOptions, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::failure::{Exit, Failure};
+use crate::message::{Kind, with_kind};
 use crate::run::{amount, text::closest};
 pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
+
+/// What the short help ends with.
+pub(crate) const SHORT_HELP: &str = "\
+Example: wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
+--help says what is measured, and has more examples and the exit codes.";
 
 const HELP: &str = "\
 Each kernel is launched once to warm up and to count its instructions, then --runs times. A
@@ -99,7 +106,8 @@ impl BenchArgs {
 fn named(names: &[String]) -> Result<Vec<&'static KernelCase>, Failure> {
     let find = |name: &String| {
         KERNELS.iter().find(|kernel| kernel.name == name.as_str()).ok_or_else(|| {
-            let failure = Failure::usage(format!("--kernel: there is no kernel `{name}`"));
+            let failure =
+                Failure::usage(format!("--kernel: there is no kernel `{name}`", name = name.shown()));
             match closest(name, KERNELS.iter().map(|kernel| kernel.name)) {
                 Some(near) => {
                     failure.help(format!("Did you mean `{near}`? `wavemill bench --list` has all."))
@@ -199,8 +207,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         report.kernels.push(row);
     }
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)
-            .map_err(|e| Failure::output("the standard output", &e.into()))?;
+        let failed = |error: serde_json::Error| Failure::output("the standard output", &error.into());
+        let report = with_kind(Kind::Bench, serde_json::to_value(&report).map_err(failed)?);
+        serde_json::to_writer_pretty(&mut out, &report).map_err(failed)?;
         writeln!(out)?;
     }
     out.flush()?;

@@ -40,7 +40,7 @@ pub(super) struct Report {
 pub(super) struct Host {
     pub(super) arch: &'static str,
     pub(super) os: &'static str,
-    /// The processor's name, where the system tells.
+    /// The processor's name, where the system has it.
     pub(super) cpu: Option<String>,
     /// Processors that this process may use.
     pub(super) cpus: usize,

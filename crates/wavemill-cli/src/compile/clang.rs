@@ -1,15 +1,17 @@
 //! The clang of the machine: where it is, and how it is run.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use serde_json::json;
 
-use super::{CompileArgs, HANDBOOK, Language};
+use super::process::{self, GoingOn};
+use super::words::path_word;
+use super::{CompileArgs, HANDBOOK, Language, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
+use crate::input::Shown as _;
 use crate::message::{self, Format, Kind};
 
 /// The variable that names the clang, as other builds have it.
@@ -21,11 +23,8 @@ const RELEASES: std::ops::RangeInclusive<u32> = 15..=40;
 /// Where a package manager puts ROCm's own clang.
 const ROCM_CLANG: &str = "llvm/bin/clang";
 
-/// How often it is looked whether clang has ended.
-const TICK: Duration = Duration::from_millis(5);
-
-/// Bytes of messages of clang that are kept.
-const MOST_SAID: u64 = 1 << 20;
+/// The variables that name the folder for temporary files, on Unix and on Windows.
+const TEMPORARY: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
 /// A compiler.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ pub(super) struct Clang {
 
 /// How a compiler ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct Compiled {
     pub success: bool,
     /// The exit status in words.
     pub end: String,
@@ -58,21 +57,25 @@ impl Clang {
     /// The compiler of the command line, of the environment, of ROCm, or the newest one on the PATH.
     ///
     /// # Errors
-    /// There is none, or it cannot link.
-    pub(super) fn find(args: &CompileArgs, language: Language) -> Result<Clang, Failure> {
-        let named = args.clang.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    /// There is none, it cannot link, or there is no more time.
+    pub(super) fn find(
+        args: &CompileArgs,
+        language: Language,
+        going_on: GoingOn<'_>,
+    ) -> Result<Clang, Failure> {
+        let named = args.clang.clone().or_else(|| variable(VARIABLE));
         let path = match named {
             Some(path) => path,
             None => Clang::search(args).ok_or_else(|| missing(language))?,
         };
-        let resources = PathBuf::from(ask(&path, "-print-resource-dir")?);
+        let resources = PathBuf::from(ask(&path, "-print-resource-dir", going_on)?);
         let release = resources.file_name().and_then(OsStr::to_str);
         let release = release.and_then(|name| name.split('.').next()?.parse().ok());
         let clang = Clang { path, resources, release };
         // A name without a folder is what clang prints for what it does not find.
-        let linker = ask(&clang.path, "-print-prog-name=ld.lld")?;
+        let linker = ask(&clang.path, "-print-prog-name=ld.lld", going_on)?;
         if !Path::new(&linker).is_absolute() && on_path(&linker).is_none() {
-            let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.display());
+            let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.shown());
             return Err(Failure::input(message).help(format!(
                 "Debian and Ubuntu: apt install {}. Fedora and Arch: the package lld.",
                 clang.package("lld")
@@ -83,7 +86,7 @@ impl Clang {
 
     /// The path by which the user would name it, too.
     fn search(args: &CompileArgs) -> Option<PathBuf> {
-        let rocm = args.rocm_path.iter().cloned().chain(std::env::var_os("ROCM_PATH").map(PathBuf::from));
+        let rocm = args.rocm_path.iter().cloned().chain(variable(ROCM_VARIABLE));
         let mut rocm = rocm.chain([PathBuf::from("/opt/rocm")]).map(|folder| folder.join(ROCM_CLANG));
         let released = RELEASES.rev().map(|release| format!("clang-{release}"));
         let mut names = released.chain(["clang".to_owned()]);
@@ -99,7 +102,7 @@ impl Clang {
         }
     }
 
-    /// Compiles. What clang says goes to the standard error.
+    /// Compiles. What clang says goes to the standard error. Its temporary files are beside the object.
     ///
     /// # Errors
     /// It cannot be started, or there is no more time.
@@ -108,46 +111,25 @@ impl Clang {
         arguments: &[OsString],
         source: &Path,
         object: &Path,
-        going_on: &dyn Fn() -> Result<(), Failure>,
-    ) -> Result<Ended, Failure> {
+        going_on: GoingOn<'_>,
+    ) -> Result<Compiled, Failure> {
         let mut command = Command::new(&self.path);
-        command.args(arguments).arg("-o").arg(object).arg(source);
+        command.args(arguments).arg("-o").arg(object).arg(path_word(source));
         if message::format() != Format::Json && std::io::stderr().is_terminal() {
             command.arg("-fcolor-diagnostics");
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| unable(&self.path, &error))?;
-        let listen = child.stderr.take().map(|pipe| {
-            std::thread::spawn(move || {
-                let mut said = Vec::new();
-                let mut pipe = pipe;
-                // What cannot be read is not there; what is too much is read all the same, so that clang can end.
-                let _ = (&mut pipe).take(MOST_SAID).read_to_end(&mut said);
-                let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-                said
-            })
-        });
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(|error| unable(&self.path, &error))? {
-                break status;
-            }
-            if let Err(failure) = going_on() {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failure);
-            }
-            std::thread::sleep(TICK);
-        };
-        let said = listen.and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        pass_on(&said);
-        let end = format!("{} ended with {status}", self.path.display());
-        Ok(Ended { success: status.success(), end, said })
+        if let Some(folder) = object.parent() {
+            command.envs(TEMPORARY.map(|variable| (variable, folder)));
+        }
+        let ended = process::run(&mut command, going_on)?;
+        pass_on(&ended.stderr);
+        let end = format!("{} ended with {}", self.path.shown(), ended.status);
+        Ok(Compiled { success: ended.status.success(), end, said: ended.stderr })
     }
 
     /// What to do about messages of clang that have their cause in the machine.
     pub(super) fn explain(&self, said: &str, language: Language) -> Option<String> {
-        let name = self.path.display();
+        let name = self.path.shown();
         if said.contains("unknown target CPU") || said.contains("invalid target ID") {
             return Some(format!(
                 "`{name}` does not know this target: name a newer clang with --clang, or another target with --target."
@@ -182,24 +164,18 @@ fn pass_on(said: &str) {
 }
 
 /// What clang prints for an option, without the line end.
-fn ask(clang: &Path, option: &str) -> Result<String, Failure> {
-    let output = Command::new(clang).arg(option).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| unable(clang, &error))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+fn ask(clang: &Path, option: &str, going_on: GoingOn<'_>) -> Result<String, Failure> {
+    let ended = process::run(Command::new(clang).arg(option), going_on)?;
+    if !ended.status.success() {
         return Err(Failure::input(format!(
-            "`{} {option}` ended with {}: {said}",
-            clang.display(),
-            output.status
+            "`{} {option}` ended with {}: {}",
+            clang.shown(),
+            ended.status,
+            ended.stderr.trim().shown()
         ))
         .help("Name a clang with --clang PATH."));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-fn unable(clang: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(format!("cannot run `{}`: {error}", clang.display()))
-        .help("Name a clang with --clang PATH, or with the environment variable CLANG.")
+    Ok(ended.stdout.trim().to_owned())
 }
 
 /// There is no clang.

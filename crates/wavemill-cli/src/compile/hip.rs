@@ -1,10 +1,12 @@
 //! HIP.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use wavemill_object::TargetId;
 
 use super::clang::Clang;
+use super::words::path_word;
 use super::{CompileArgs, Own, libraries};
 use crate::failure::Failure;
 
@@ -23,7 +25,7 @@ fn headers(args: &CompileArgs) -> Option<PathBuf> {
 /// # Errors
 /// There are no headers or device libraries.
 pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) -> Result<Own, Failure> {
-    let Some(folder) = libraries::device_libraries(clang, args) else {
+    let Some(folder) = libraries::device_libraries(clang, args)? else {
         return Err(Failure::input(
             "HIP needs ROCm's device libraries (amdgcn/bitcode/ockl.bc), and they are neither in a folder of ROCm nor where \
              distributions have them",
@@ -41,14 +43,14 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         return Err(Failure::input(message).help(HEADERS));
     };
     let arch = format!("--offload-arch={target}");
-    let rocm = format!("--rocm-path={}", headers.display());
+    let mut rocm = OsString::from("--rocm-path=");
+    rocm.push(path_word(&headers));
     let mut own = Own::new(&[
         "-x",
         "hip",
         &arch,
         "--offload-device-only",
         "--no-gpu-bundle-output",
-        &rocm,
         "-nogpulib",
         "-fuse-cuid=none",
         "-mcode-object-version=5",
@@ -58,6 +60,7 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         "-D__AMDGCN_WAVEFRONT_SIZE=64",
         "-Wno-linker-warnings",
     ]);
+    own.arguments.push(rocm);
     // What older headers call and newer ones have themselves: fences.
     let fences = folder.join("hip.bc");
     if fences.is_file() {

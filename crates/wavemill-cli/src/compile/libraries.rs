@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use wavemill_object::TargetId;
 
 use super::clang::Clang;
-use super::{CompileArgs, Own};
+use super::{CompileArgs, Own, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// The folders of libclc: Debian and Ubuntu, Fedora, Arch and builds by hand.
 const LIBCLC_FOLDERS: &[&str] = &["/usr/lib/clc", "/usr/share/clc", "/usr/lib64/clc", "/usr/local/share/clc"];
@@ -28,7 +29,8 @@ const DEVICE_FOLDERS: &[&str] = &[
 /// The library that every set of device libraries has.
 const DEVICE_LIBRARY: &str = "ockl.bc";
 
-/// libclc for code objects: that of the command line, of the compiler, or of the system.
+/// libclc for code objects: that of the command line, of the compiler, or of the system. Whoever names a folder of ROCm gets
+/// its library instead.
 ///
 /// # Errors
 /// The command line names something that is no file.
@@ -36,8 +38,11 @@ pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf
     if let Some(path) = &args.libclc {
         return match path.is_file() {
             true => Ok(Some(path.clone())),
-            false => Err(Failure::input(format!("--libclc: there is no file `{}`", path.display()))),
+            false => Err(Failure::input(format!("--libclc: there is no file `{}`", path.shown()))),
         };
+    }
+    if args.rocm_path.is_some() {
+        return Ok(None);
     }
     let own = clang.resources.join("lib/amdgcn-amd-amdhsa/libclc.bc");
     let system = LIBCLC_FOLDERS
@@ -46,20 +51,53 @@ pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf
     Ok([own].into_iter().chain(system).find(|path| path.is_file()))
 }
 
-/// The folders that ROCm may be in, the user's first.
+/// Refuses a folder of ROCm that is not there.
+///
+/// # Errors
+/// The command line names something that is no folder.
+pub(super) fn check_rocm_path(args: &CompileArgs) -> Result<(), Failure> {
+    match &args.rocm_path {
+        Some(path) if !path.is_dir() => {
+            Err(Failure::input(format!("--rocm-path: there is no folder `{}`", path.shown())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The folders that ROCm may be in: that of the command line alone, or those of the environment and of packages.
 pub(super) fn rocm_folders(args: &CompileArgs) -> Vec<PathBuf> {
-    let variable = std::env::var_os("ROCM_PATH").filter(|path| !path.is_empty());
-    let named = args.rocm_path.iter().cloned().chain(variable.map(PathBuf::from));
-    named.chain(["/opt/rocm", "/usr"].map(PathBuf::from)).collect()
+    match &args.rocm_path {
+        Some(path) => vec![path.clone()],
+        None => variable(ROCM_VARIABLE).into_iter().chain(["/opt/rocm", "/usr"].map(PathBuf::from)).collect(),
+    }
 }
 
 /// The folder of ROCm's device libraries.
-pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Option<PathBuf> {
+///
+/// # Errors
+/// The command line names a folder of ROCm without them.
+pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf>, Failure> {
     let rocm = rocm_folders(args).into_iter();
     let rocm = rocm.flat_map(|root| DEVICE_FOLDERS.iter().map(move |folder| root.join(folder)));
     // That of ROCm's own clang, and of distributions that have a set for each release.
     let own = clang.resources.join("lib/amdgcn/bitcode");
-    rocm.chain([own]).find(|folder| folder.join(DEVICE_LIBRARY).is_file())
+    let own = args.rocm_path.as_ref().is_none_or(|root| is_within(&own, root)).then_some(own);
+    let found = rocm.chain(own).find(|folder| folder.join(DEVICE_LIBRARY).is_file());
+    match (&args.rocm_path, found) {
+        (Some(path), None) => Err(Failure::input(format!(
+            "--rocm-path: `{}` has no device libraries; looked for {DEVICE_LIBRARY} in its {}",
+            path.shown(),
+            DEVICE_FOLDERS.join(", ")
+        ))
+        .help("Name the folder of a ROCm with device libraries, or leave --rocm-path out.")),
+        (_, found) => Ok(found),
+    }
+}
+
+/// Whether a path leads into a folder, whatever links there are on the way.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let (path, folder) = (path.canonicalize(), folder.canonicalize());
+    path.is_ok_and(|path| folder.is_ok_and(|folder| path.starts_with(folder)))
 }
 
 /// What says to the device libraries what they are compiled for: the newest processor that the set knows, of those with the
@@ -96,7 +134,7 @@ pub(super) fn link_device_libraries(
         "oclc_correctly_rounded_sqrt_on.bc",
     ];
     let incomplete = |what: &str| {
-        Failure::input(format!("the device libraries in `{}` have no {what}", folder.display()))
+        Failure::input(format!("the device libraries in `{}` have no {what}", folder.shown()))
             .help("They are too old; those of ROCm 5.2 and later will do. --rocm-path names another folder of ROCm.")
     };
     for name in first.iter().chain(&["ocml.bc", DEVICE_LIBRARY]) {

@@ -1,10 +1,14 @@
 //! Sources of kernels, made into code objects: assembly by Wavemill's own assembler, OpenCL C and HIP by the clang of the
 //! machine.
 
+mod allowed;
 mod clang;
 mod hip;
+mod interrupt;
 mod libraries;
 mod opencl;
+mod process;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +16,21 @@ use serde_json::json;
 use wavemill_object::TargetId;
 
 use crate::failure::{Exit, Failure};
+use crate::input::Shown as _;
 use crate::message::{self, Kind};
 use crate::run::text::quoted;
 use crate::{asm, input};
+pub(crate) use allowed::arguments_of_launch_file;
 use clang::Clang;
+use interrupt::Held;
+use process::GoingOn;
+use words::path_word;
 
 /// What code is compiled for if nobody says it.
 pub(crate) const DEFAULT_TARGET: &str = "gfx942";
+
+/// The variable that names the folder of ROCm, as ROCm's own programs have it.
+const ROCM_VARIABLE: &str = "ROCM_PATH";
 
 /// The page of the handbook that a message refers to.
 const HANDBOOK: &str = "docs/compiling.md";
@@ -34,13 +46,14 @@ pub(crate) enum Language {
 impl Language {
     /// The language of a file, by the end of its name; `None` if it is no source.
     pub(crate) fn of(path: &Path) -> Option<Language> {
-        let name = path.file_name()?.to_str()?;
+        // Endings in capitals occur on file systems that do not tell letters by case. None of them means something else.
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         // hipify and some projects write HIP as C++ with a second ending.
         if name.ends_with(".hip.cpp") {
             return Some(Language::Hip);
         }
-        match path.extension()?.to_str()? {
-            "s" | "S" | "asm" | "amdgcn" => Some(Language::Assembly),
+        match Path::new(&name).extension()?.to_str()? {
+            "s" | "asm" | "amdgcn" => Some(Language::Assembly),
             "cl" => Some(Language::OpenCl),
             "hip" => Some(Language::Hip),
             _ => None,
@@ -59,7 +72,7 @@ impl Language {
 /// What to do with a file that holds no code object, but is a source by its name.
 pub(crate) fn advice(path: &Path) -> Option<String> {
     let shown = quoted(&path.display().to_string());
-    match path.extension()?.to_str()? {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "cpp" | "cc" | "cxx" | "c++" | "cu" => Some(format!(
             "A HIP source has a name that ends in .hip or .hip.cpp: rename {shown}, and `wavemill run` compiles it."
         )),
@@ -78,7 +91,7 @@ pub(crate) fn refuse(path: &Path, command: &str) -> Result<(), Failure> {
     let shown = quoted(&path.display().to_string());
     let object = object_name(path);
     let object = quoted(&object.display().to_string());
-    let message = format!("`{}` is a source ({}), expected a code object", path.display(), language.name());
+    let message = format!("`{}` is a source ({}), expected a code object", path.shown(), language.name());
     Err(Failure::input(message).help(match language {
         Language::Assembly => {
             format!("Assemble it first: wavemill asm {shown} -o {object} && wavemill {command} {object}")
@@ -98,6 +111,7 @@ pub(crate) struct CompileArgs {
     /// The clang that compiles OpenCL C and HIP
     ///
     /// Without it, the environment variable CLANG names it. Otherwise it is that of ROCm, or the newest one on the PATH.
+    /// --timeout bounds it.
     #[arg(long, value_name = "PATH", hide_short_help = true, help_heading = HEADING)]
     pub clang: Option<PathBuf>,
     /// An argument for clang, behind Wavemill's own, such as --clang-arg=-DN=3
@@ -112,60 +126,44 @@ pub(crate) struct CompileArgs {
     pub libclc: Option<PathBuf>,
     /// The folder of ROCm, with its device libraries and HIP's headers
     ///
-    /// Without it, ROCM_PATH, /opt/rocm and /usr are looked into.
+    /// Without it, ROCM_PATH, /opt/rocm and /usr are searched. With it, OpenCL C is linked with ROCm's opencl.bc, not with
+    /// libclc.
     #[arg(long, value_name = "FOLDER", hide_short_help = true, help_heading = HEADING)]
     pub rocm_path: Option<PathBuf>,
-}
-
-/// What a launch file may hand to clang: what changes the kernel. Other arguments can make clang run other programs.
-const HARMLESS: &[&str] = &[
-    "-D",
-    "-U",
-    "-I",
-    "-O",
-    "-g",
-    "-cl-",
-    "-std=",
-    "-mcode-object-version=",
-    "-ffast-math",
-    "-ffp-contract=",
-    "-fno-",
-    "-W",
-];
-
-/// Arguments for clang out of a launch file in a folder: folders of headers are relative to it.
-///
-/// # Errors
-/// An argument that could make clang run something.
-pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> Result<Vec<String>, Failure> {
-    let checked = |argument: &String| {
-        let passes_on = ["-Wl,", "-Wa,", "-Wp,"].iter().any(|prefix| argument.starts_with(prefix));
-        if passes_on || !HARMLESS.iter().any(|prefix| argument.starts_with(prefix)) {
-            let message =
-                format!("clang-args: `{argument}` is refused; expected one of {}", HARMLESS.join(", "));
-            return Err(Failure::usage(message).help(
-                "A launch file cannot make clang run other programs; the command line can: --clang-arg=ARGUMENT.",
-            ));
-        }
-        Ok(match argument.strip_prefix("-I").filter(|path| !path.is_empty()) {
-            Some(path) => format!("-I{}", folder.join(path).display()),
-            None => argument.clone(),
-        })
-    };
-    arguments.iter().map(checked).collect()
 }
 
 /// The code object that the line to copy writes.
 fn object_name(source: &Path) -> PathBuf {
     let name = source.file_name().unwrap_or_default();
     let name = Path::new(name);
-    let name = if Language::of(source) == Some(Language::Hip) && name.extension().is_some_and(|e| e == "cpp")
+    let name = if Language::of(source) == Some(Language::Hip)
+        && name.extension().is_some_and(|end| end.eq_ignore_ascii_case("cpp"))
     {
         name.with_extension("")
     } else {
         name.to_path_buf()
     };
     name.with_extension("co")
+}
+
+/// Refuses targets that stand for several processors: libclc and the device libraries are made for one.
+///
+/// # Errors
+/// The target is generic.
+fn refuse_generic(source: &Path, target: &TargetId) -> Result<(), Failure> {
+    if target.processor.info().is_none_or(|processor| processor.covers.is_empty()) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` cannot be compiled for {target}, which stands for several processors; expected one of them",
+        source.shown()
+    );
+    Err(Failure::usage(message).help(format!("Pass one of these to --target: {}.", crate::run::fits(target))))
+}
+
+/// The path that a variable of the environment has; an empty one is not set.
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Makes a code object of a source, for a target or else for [`DEFAULT_TARGET`]. `going_on` says whether there is still
@@ -178,7 +176,7 @@ pub(crate) fn compile(
     source: &Path,
     target: Option<&TargetId>,
     args: &CompileArgs,
-    going_on: &dyn Fn() -> Result<(), Failure>,
+    going_on: GoingOn<'_>,
 ) -> Result<Vec<u8>, Failure> {
     // clang would say the same in other words.
     let bytes = input::open(source)?;
@@ -186,20 +184,27 @@ pub(crate) fn compile(
         return asm::assemble_file(source, &bytes, target);
     }
     drop(bytes);
+    allowed::refuse_name(source, language)?;
+    if let Some(target) = target {
+        refuse_generic(source, target)?;
+    }
+    libraries::check_rocm_path(args)?;
+    // It is dropped last: signals that are held back end the process.
+    let _held = Held::new();
     let default = DEFAULT_TARGET.parse().map_err(|_| Failure::input("the default target is not known"))?;
-    let clang = Clang::find(args, language)?;
+    let clang = Clang::find(args, language, going_on)?;
     let own = match language {
         Language::OpenCl => opencl::arguments(&clang, target.unwrap_or(&default), args)?,
         _ => hip::arguments(&clang, target.unwrap_or(&default), args)?,
     };
     if target.is_none() {
         let note =
-            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.display());
+            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.shown());
         message::say(Kind::Note, &note);
     }
     let folder = tempfile::Builder::new().prefix("wavemill-").tempdir();
     let folder = folder.map_err(|error| {
-        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().display()))
+        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().shown()))
     })?;
     let object = folder.path().join("kernel.co");
     let mut line = own.arguments;
@@ -208,7 +213,7 @@ pub(crate) fn compile(
     let result = clang.run(&line, source, &object, going_on)?;
     if !result.success {
         let failure =
-            Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.display(), result.end));
+            Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.shown(), result.end));
         return Err(match clang.explain(&result.said, language) {
             Some(help) => failure.help(help),
             None => failure,
@@ -220,7 +225,7 @@ pub(crate) fn compile(
 
 /// Prints the line that is run, with an output for those who copy it.
 fn say(clang: &Clang, arguments: &[std::ffi::OsString], source: &Path) {
-    let object = object_name(source);
+    let (object, source) = (path_word(&object_name(source)), path_word(source));
     let words = [clang.path.as_os_str()].into_iter().chain(arguments.iter().map(AsRef::as_ref));
     let words = words.chain(["-o".as_ref(), object.as_os_str(), source.as_os_str()]);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
@@ -241,7 +246,7 @@ impl Own {
     /// Links a library in bitcode, of which only what is used stays.
     fn link(&mut self, library: &Path) {
         self.arguments.extend(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"].map(Into::into));
-        self.arguments.push(library.into());
+        self.arguments.push(path_word(library).into());
     }
 }
 
@@ -257,6 +262,10 @@ mod tests {
             ("k.cl", Some(Language::OpenCl)),
             ("k.hip", Some(Language::Hip)),
             ("k.hip.cpp", Some(Language::Hip)),
+            ("k.S", Some(Language::Assembly)),
+            ("K.CL", Some(Language::OpenCl)),
+            ("k.HIP", Some(Language::Hip)),
+            ("k.Hip.CPP", Some(Language::Hip)),
             ("k.cpp", None),
             ("k.co", None),
             ("cl", None),
@@ -266,27 +275,6 @@ mod tests {
         }
         assert_eq!(object_name(Path::new("a/k.hip.cpp")), Path::new("k.co"));
         assert_eq!(object_name(Path::new("a/k.cl")), Path::new("k.co"));
-    }
-
-    #[test]
-    fn launch_files_cannot_make_clang_run_programs() {
-        let read = |argument: &str| arguments_of_launch_file(&[argument.to_owned()], Path::new("here"));
-        for bad in [
-            "-fplugin=x.so",
-            "-Xclang",
-            "-load",
-            "-B.",
-            "@file",
-            "-Wl,-x",
-            "-fuse-ld=x",
-            "--config=x",
-            "-mllvm",
-        ] {
-            assert_eq!(read(bad).unwrap_err().exit, Exit::Usage, "{bad}");
-        }
-        for good in ["-DN=3", "-O0", "-cl-fast-relaxed-math", "-Werror", "-fno-inline"] {
-            assert_eq!(read(good).unwrap(), [good]);
-        }
-        assert_eq!(read("-Iinclude").unwrap(), ["-Ihere/include"]);
+        assert_eq!(object_name(Path::new("a/k.HIP.CPP")), Path::new("k.co"));
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         own.link(&library);
         return Ok(own);
     }
-    let Some(folder) = libraries::device_libraries(clang, args) else {
+    let Some(folder) = libraries::device_libraries(clang, args)? else {
         let message = "OpenCL C needs a library with OpenCL's functions, and there is neither libclc (amdgcn-amd-amdhsa.bc) \
                        nor ROCm's device libraries (opencl.bc)";
         return Err(Failure::input(message).help(format!(

@@ -13,15 +13,14 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use wavemill_asm::{InstructionSet, SourceOptions};
-use wavemill_object::container::ContainerKind;
+use wavemill_object::container::{ContainerKind, EntryId};
 use wavemill_object::name::{Match, Search, near_names};
-use wavemill_object::printable::Printable;
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
 use crate::compile;
 use crate::failure::Failure;
 use crate::files::NamedFile;
-use crate::input;
+use crate::input::{self, Shown as _};
 use crate::message::{self, Kind};
 use crate::names;
 
@@ -63,7 +62,7 @@ pub(crate) struct DisArgs {
     /// No addresses and machine code behind the lines of a source
     #[arg(long)]
     no_show_raw_insn: bool,
-    /// Names for the places that branches go to, as LLVM's tool has them; sources and listings have names anyway
+    /// Names for the targets of branches, as LLVM's tool has them; sources and listings have names anyway
     #[arg(long)]
     symbolize_operands: bool,
     /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it
@@ -96,9 +95,9 @@ fn target_of(object: &[u8]) -> Result<(InstructionSet, CodeObject<'_>), Failure>
 
 /// There are no tables for the target.
 pub(crate) fn unknown_target(id: &TargetId) -> Failure {
-    let known: Vec<_> = InstructionSet::processors().collect();
+    let id = id.to_string().shown();
     Failure::input(format!("the code is for {id}, whose instructions Wavemill does not know"))
-        .help(format!("It knows those of {}.", known.join(", ")))
+        .help(format!("{}.", input::LIST))
 }
 
 /// Prints the source or listing.
@@ -112,10 +111,10 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if let (true, Some(target)) = (args.json, &args.target) {
         return stream::answer(&args.file, InstructionSet::of(target).ok_or_else(|| unknown_target(target))?);
     }
-    if !args.raw {
+    let bytes = input::open_or_stdin(&args.file)?;
+    if !args.raw && !input::is_elf(&bytes) {
         compile::refuse(&args.file, "dis")?;
     }
-    let bytes = input::open_or_stdin(&args.file)?;
     let file = input::shown(&args.file);
     let mut out = args.output()?;
     let failed = |failure: Failure| if failure.quiet { failure } else { failure.within(&file) };
@@ -179,7 +178,7 @@ impl DisArgs {
         let out: Box<dyn Write> = match self.out.as_deref().filter(|out| !input::is_stdin(out)) {
             None => Box::new(std::io::stdout().lock()),
             Some(out) if same_file::is_same_file(out, &self.file).unwrap_or(false) => {
-                return Err(Failure::usage(format!("--out: `{}` is the file to read, too", out.display())));
+                return Err(Failure::usage(format!("--out: `{}` is the file to read, too", out.shown())));
             }
             Some(out) => Box::new(NamedFile::create(out)?),
         };
@@ -218,7 +217,7 @@ impl DisArgs {
             Ok(())
         });
         let hint = names::did_you_mean(&near_names(name, known.iter().map(String::as_str), 3));
-        Failure::usage(format!("there is no kernel or function `{}`{hint}", Printable(name)))
+        Failure::usage(format!("there is no kernel or function `{}`{hint}", name.shown()))
             .help(format!("`wavemill info {file}` lists the kernels."))
     }
 }
@@ -229,7 +228,7 @@ fn each_object(
     bytes: &[u8],
     target: Option<&TargetId>,
     limits: &Limits,
-    mut each: impl FnMut(Option<&str>, &[u8]) -> Result<(), Failure>,
+    mut each: impl FnMut(Option<&EntryId>, &[u8]) -> Result<(), Failure>,
 ) -> Result<Option<String>, Failure> {
     let failed = |error: wavemill_object::Error| input::unreadable(&error);
     let container = Container::parse(bytes).map_err(|error| match (&error, target) {
@@ -247,9 +246,9 @@ fn each_object(
         return each(None, bytes).map(|()| None);
     }
     if let Some(target) = target {
-        for selected in container.select(target, limits).map_err(failed)? {
-            let object = container.read(&selected, limits).map_err(failed)?;
-            each(Some(&selected.entry.id.text), &object)?;
+        let selected = container.select(target, limits).map_err(failed)?;
+        for (selected, object) in container.read_all(&selected, limits) {
+            each(Some(&selected.entry.id), &object.map_err(failed)?)?;
         }
         return Ok(None);
     }
@@ -258,8 +257,8 @@ fn each_object(
     let mut seen = HashSet::new();
     let mut listed = false;
     let mut shared = 0;
-    for bundle in container.bundles() {
-        let opened = bundle.open(limits).map_err(failed)?;
+    for (_, opened) in container.open_all(limits) {
+        let opened = opened.map_err(failed)?;
         let mut places = HashSet::new();
         for entry in opened.entries().iter().filter(|entry| entry.size != 0) {
             let Some(id) = &entry.id.target else { continue };
@@ -275,7 +274,7 @@ fn each_object(
                 shared += 1;
                 continue;
             }
-            each(Some(&entry.id.text), opened.read(entry).map_err(failed)?)?;
+            each(Some(&entry.id), opened.read(entry).map_err(failed)?)?;
         }
     }
     if let Some(id) = unknown.first().filter(|_| !listed) {
@@ -283,7 +282,7 @@ fn each_object(
     }
     let mut left_out = Vec::new();
     if !unknown.is_empty() {
-        let names: Vec<String> = unknown.iter().take(NAMED).map(ToString::to_string).collect();
+        let names: Vec<String> = unknown.iter().take(NAMED).map(|id| id.to_string().shown()).collect();
         let more = unknown.len() - names.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         left_out.push(format!(

@@ -11,13 +11,13 @@ use wavemill_isa::gcn::MatrixLayoutError;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::message::with_kind;
+use crate::message::{Kind, with_kind};
 use subject::Subject;
 
 pub(crate) const HELP: &str = "\
 Machine code is read as bytes in memory order (0203027e, or 02 03 02 7e), as words behind 0x
-(0x7e020302), or as llvm-mc prints it ([0x02,0x03,0x02,0x7e]). Without --target it is taken for
-that of the newest target that knows it.
+(0x7e020302), or as llvm-mc prints it ([0x02,0x03,0x02,0x7e]). Without --target, the newest target
+that has it counts.
 
 Examples:
   wavemill explain v_add_f32
@@ -41,7 +41,7 @@ pub(crate) struct ExplainArgs {
     /// Machine code in hexadecimal, or a mnemonic such as v_add_f32 or v_add_f32_e64
     #[arg(required = true, value_name = "INSTRUCTION")]
     instruction: Vec<String>,
-    /// The target or product whose instruction it is, such as gfx942 or mi210; of a mnemonic, all targets are told without it
+    /// The target or product whose instruction it is, such as gfx942 or mi210; without it, of a mnemonic all targets are shown
     #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
     target: Option<Target>,
     /// Say where a matrix instruction has the elements of its matrices: in which lanes and registers
@@ -64,7 +64,7 @@ pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
             };
             let report = report.map_err(no_layout)?;
             match (args.json, view) {
-                (true, _) => write_json(&mut out, "matrix_layout", &report)?,
+                (true, _) => write_json(&mut out, Kind::MatrixLayout, &report)?,
                 (false, LayoutView::Lanes) => write!(out, "{}", report.by_lanes())?,
                 (false, LayoutView::Elements) => write!(out, "{}", report.by_elements())?,
             }
@@ -72,14 +72,14 @@ pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
         (None, Subject::Instance(inst)) => {
             let explanation = explain(&inst);
             match args.json {
-                true => write_json(&mut out, "explanation", &explanation)?,
+                true => write_json(&mut out, Kind::Explanation, &explanation)?,
                 false => write!(out, "{explanation}")?,
             }
         }
         (None, Subject::Mnemonic { mnemonic, .. }) => {
             let facts = InstructionFacts::of_mnemonic(mnemonic, args.target);
             match args.json {
-                true => write_json(&mut out, "instruction", &facts)?,
+                true => write_json(&mut out, Kind::Instruction, &facts)?,
                 false => write!(out, "{facts}")?,
             }
         }
@@ -89,7 +89,7 @@ pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
 }
 
 /// Writes what all our JSON begins with, and a structure.
-fn write_json(out: &mut impl Write, kind: &str, value: &impl Serialize) -> Result<(), Failure> {
+fn write_json(out: &mut impl Write, kind: Kind, value: &impl Serialize) -> Result<(), Failure> {
     let failed = |error: serde_json::Error| Failure::output("the standard output", &error.into());
     let value = serde_json::to_value(value).map_err(failed)?;
     serde_json::to_writer_pretty(&mut *out, &with_kind(kind, value)).map_err(failed)?;

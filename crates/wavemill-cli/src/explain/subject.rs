@@ -1,5 +1,6 @@
 //! What `wavemill explain` is asked about.
 
+use crate::input::Shown as _;
 use wavemill_asm::gcn::explain::{Mnemonic, mnemonics};
 use wavemill_asm::gcn::{parse, print};
 use wavemill_isa::Target;
@@ -44,7 +45,7 @@ fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
         && !row.targets.contains(target)
     {
         let having: Vec<&str> = row.targets.iter().map(Target::name).collect();
-        return Err(Failure::input(format!("{target} has no instruction `{name}`"))
+        return Err(Failure::input(format!("{target} has no instruction `{name}`", name = name.shown()))
             .help(format!("Targets that have it: {}.", having.join(", "))));
     }
     match modifiers(rest) {
@@ -68,9 +69,14 @@ fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
     }
     let Some((target, error)) = first else { return Err(Failure::input("there are no targets")) };
     let part = text.get(error.span.clone()).unwrap_or_default();
-    let mut failure =
-        Failure::input(format!("`{text}` is no instruction of {target}: at `{part}`: {}", error.message));
-    let fixed = error.fix.as_ref().and_then(|fix| fix.applied(text)).map(|fixed| format!("Try `{fixed}`."));
+    let mut failure = Failure::input(format!(
+        "`{text}` is no instruction of {target}: at `{part}`: {}",
+        error.message,
+        text = text.shown(),
+        part = part.shown()
+    ));
+    let fixed =
+        error.fix.as_ref().and_then(|fix| fix.applied(text)).map(|fixed| format!("Try `{}`.", fixed.shown()));
     let help: Vec<String> = error.notes.iter().map(|note| format!("{note}.")).chain(fixed).collect();
     if !help.is_empty() {
         failure = failure.help(help.join("\n"));
@@ -96,19 +102,24 @@ fn modifiers(text: &str) -> Option<Modifiers> {
 
 fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
     if let Some((op, others)) = Mnemonic::with_other_suffixes(name) {
-        return Failure::input(format!("`{op}` has no encoding of the suffix in `{name}`")).help(
-            match others.is_empty() {
-                true => format!("Leave it out: {op}."),
-                false => format!("There are {}.", others.join(", ")),
-            },
-        );
+        return Failure::input(format!(
+            "`{op}` has no encoding of the suffix in `{name}`",
+            name = name.shown()
+        ))
+        .help(match others.is_empty() {
+            true => format!("Leave it out: {op}."),
+            false => format!("There are {}.", others.join(", ")),
+        });
     }
     let near = nearest(&name.to_ascii_lowercase(), mnemonics(target), 3);
     let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
     let of = target.map_or(String::new(), |target| format!(" of {target}"));
-    Failure::input(format!("expected machine code in hexadecimal or a mnemonic{of}, found `{name}`{hint}"))
-        .help("`wavemill isa --out DIR` writes a page for each instruction.")
+    Failure::input(format!(
+        "expected machine code in hexadecimal or a mnemonic{of}, found `{name}`{hint}",
+        name = name.shown()
+    ))
+    .help("`wavemill isa --out DIR` writes a page for each instruction.")
 }
 
 /// The bytes that a text in hexadecimal stands for, in memory order; `None` if it is something else.
@@ -132,7 +143,7 @@ fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
     let mut bytes = Vec::new();
     for part in parts {
         let wrong = |expected: &str| {
-            Failure::input(format!("expected {expected}, found `{part}`"))
+            Failure::input(format!("expected {expected}, found `{part}`", part = part.shown()))
                 .help("Write bytes in memory order (0203027e), or words behind 0x (0x7e020302).")
         };
         let digits = word_digits(part);
@@ -193,11 +204,12 @@ fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &Deco
     if let DecodeError::Truncated { needed } = error {
         let found = format!("{} {}", bytes.len(), plural(bytes.len()));
         return Failure::input(format!(
-            "`{text}` ends too early: expected at least {needed} bytes, found {found}"
+            "`{text}` ends too early: expected at least {needed} bytes, found {found}",
+            text = text.shown()
         ));
     }
     let of = target.map_or("any target".to_owned(), |target| target.to_string());
-    let failure = Failure::input(format!("`{text}` is no instruction of {of}: {error}"));
+    let failure = Failure::input(format!("`{text}` is no instruction of {of}: {error}", text = text.shown()));
     if let Some(inst) = Target::ALL.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
         return failure.help(format!("On {} it is `{}`.", inst.target(), printed(&inst)));
     }

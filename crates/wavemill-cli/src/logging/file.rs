@@ -41,7 +41,7 @@ fn title(as_json: bool) -> String {
     match as_json {
         true => {
             let fields = json!({ "level": "info", "seconds": 0.0, "message": text });
-            message::with_kind("log", fields).to_string()
+            message::with_kind(message::Kind::Log, fields).to_string()
         }
         false => format!("# {text}"),
     }
@@ -54,7 +54,8 @@ fn is_title(line: &[u8]) -> bool {
         return text.starts_with(TITLE);
     }
     let value: Value = serde_json::from_str(line).unwrap_or_default();
-    value["kind"] == "log" && value["message"].as_str().is_some_and(|text| text.starts_with(TITLE))
+    value["kind"] == message::Kind::Log.name()
+        && value["message"].as_str().is_some_and(|text| text.starts_with(TITLE))
 }
 
 impl LogFile {

@@ -194,13 +194,14 @@ impl Text {
         match directive {
             DataDirective::Integers(size) => self.values(integers(size), rest),
             DataDirective::RepeatedIntegers(size) => self.repeated(integers(size), rest),
-            DataDirective::Floats { double } => self.floats(rest, double, 1),
             DataDirective::RepeatedFloats { double } => {
                 let (count, value) = rest.split_once(',')?;
                 let count = self.repetitions(count)?;
                 self.floats(value, double, count)
             }
             DataDirective::Room(size) => self.rooms(size, rest),
+            DataDirective::Octas | DataDirective::Floats { .. } if rest.is_empty() => Some(()),
+            DataDirective::Floats { double } => self.floats(rest, double, 1),
             DataDirective::Octas => octas(rest).ok()?.into_iter().try_for_each(|value| {
                 [value as i64, (value >> 64) as i64]
                     .into_iter()
@@ -238,10 +239,10 @@ impl Text {
         Some(())
     }
 
-    /// How often something is repeated. Repetitions count up to [`MOST_REPEATED`] in all.
+    /// How often something is repeated: a negative number of times is never. Repetitions count up to [`MOST_REPEATED`] in all.
     fn repetitions(&mut self, count: &str) -> Option<u64> {
         let [(_, value)] = <[_; 1]>::try_from(self.expressions(count)?).ok()?;
-        let count = u64::try_from(value?).ok()?;
+        let count = u64::try_from(value?).unwrap_or(0);
         self.repeated = self.repeated.checked_add(count).filter(|all| *all <= MOST_REPEATED)?;
         Some(count)
     }
@@ -338,19 +339,27 @@ impl Text {
         let all = self.expressions(rest)?;
         let (count, _) = all.first()?;
         let number = |index: usize, otherwise| all.get(index).map_or(Some(otherwise), |(_, value)| *value);
-        let (size, value) = (number(1, 1)?, number(2, 0)?);
+        let (size, value) = (number(1, 1)?.min(8), number(2, 0)?);
+        // LLVM warns of it, and prints nothing.
+        if size < 0 {
+            return Some(());
+        }
         self.line(format_args!("\t.fill\t{count}, {size}, {:#x}", value as u32))
     }
 
     fn place(&mut self, rest: &str) -> Option<()> {
         let all = self.expressions(rest)?;
         let (place, _) = all.first()?;
-        let fill = all.get(1).map_or(Some(0), |(_, value)| *value)?;
+        let fill = all.get(1).map_or(Some(0), |(_, value)| *value)? as u8;
         self.line(format_args!(".org {place}, {fill}"))
     }
 
     /// An alignment, with fill values of so many bytes.
     fn align(&mut self, power: bool, rest: &str, unit: u32) -> Option<()> {
+        // Without operands it aligns nothing, and LLVM prints nothing.
+        if rest.is_empty() {
+            return Some(());
+        }
         let parts: Vec<&str> = rest.split(',').map(str::trim).collect();
         let number = |text: &mut Text, part: &str| match &*text.expressions(part)? {
             [(_, Some(value))] => Some(*value),

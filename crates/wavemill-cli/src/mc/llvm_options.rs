@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use crate::failure::Failure;
+use crate::input::Shown as _;
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +88,7 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
         "as-lex",
         false,
         Refused(
-            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` tells what became of each statement",
+            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` shows what became of each statement",
         ),
     ),
     ("mdis", false, Refused(MARKS)),
@@ -135,7 +136,7 @@ fn parts(option: &str) -> Option<(&str, Option<&str>)> {
 /// The options behind `mc` without those that change nothing, for the reader of the command line.
 ///
 /// # Errors
-/// The first that is not taken, as a mistake of the command line.
+/// The first that is not taken, as an error of the command line.
 pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let object = writes_object(&options);
     let mut kept = Vec::with_capacity(options.len());
@@ -155,7 +156,7 @@ pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> 
             continue;
         }
         let wrong = |value: &str| {
-            Failure::usage(format!("-{name}: expected 1 or 0, found `{value}`"))
+            Failure::usage(format!("-{name}: expected 1 or 0, found `{}`", value.shown()))
                 .help("1 is what it means without a value; true and false are taken, too.")
         };
         if let (true, Some(text)) = (SWITCHES.contains(&name), value) {

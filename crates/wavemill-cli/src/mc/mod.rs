@@ -24,10 +24,16 @@ use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format};
 
+/// What the short help ends with.
+pub(crate) const SHORT_HELP: &str = "\
+Options may have one dash or two, as llvm-mc takes them. --help has all of them, and examples.
+
+Example: wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s";
+
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-mistakes, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
+errors, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
 written (-mc-relax-all, -output-asm-variant, and -dwarf-version with text), and refused otherwise,
 with the reason: -show-inst prints numbers of LLVM's own tables.
 What `.print` says is written to the standard output, in front of everything else.
@@ -68,7 +74,7 @@ pub(crate) struct McArgs {
     #[arg(long, conflicts_with = "assemble")]
     disassemble: bool,
     /// Assemble, as without it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     assemble: bool,
     /// With -disassemble: two digits for each byte, without 0x
     #[arg(long)]
@@ -79,17 +85,19 @@ pub(crate) struct McArgs {
     /// Folder in which included files are looked for, behind the current one
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
-    /// Version of the code object format: 4, 5 or 6 for objects, and any for text, which shows some directives for some of them
-    #[arg(long, value_name = "VERSION", default_value = "6")]
+    /// Version of the code object format
+    ///
+    /// Objects have 4, 5 or 6; text takes any number, and shows some directives for some of them.
+    #[arg(long, value_name = "VERSION", default_value = "6", hide_short_help = true)]
     amdhsa_code_object_version: u32,
-    /// Tell no warnings
-    #[arg(short = 'W', long)]
+    /// Print no warnings
+    #[arg(short = 'W', long, hide_short_help = true)]
     no_warn: bool,
-    /// Tell warnings as mistakes, unless none are told
-    #[arg(long)]
+    /// Report warnings as errors, unless --no-warn is given
+    #[arg(long, hide_short_help = true)]
     fatal_warnings: bool,
     /// Print the version
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     version: bool,
 }
 
@@ -99,7 +107,7 @@ enum FileType {
     Asm,
     /// A relocatable file
     Obj,
-    /// Nothing: only mistakes are told
+    /// Nothing: only errors are reported
     Null,
 }
 
@@ -185,13 +193,12 @@ fn parse_triple(text: &str) -> Result<String, String> {
         "amdgcn" | "amdgpu" => Ok(text.to_owned()),
         _ if TargetId::parse(text).is_some() => Ok(text.to_owned()),
         "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
-        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{text}`")),
+        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{}`", text.shown())),
     }
 }
 
 /// The processor with its features.
 fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
-    let names = || InstructionSet::processors().collect::<Vec<_>>().join(", ");
     // Newer triples name the processor: amdgpu9.50-amd-amdhsa.
     let named = args.triple.as_deref().and_then(TargetId::parse);
     let mut id = match (&args.mcpu, named) {
@@ -201,7 +208,7 @@ fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
         (None, Some(id)) => id,
         (None, None) => {
             return Err(Failure::usage("the processor is missing: name it with -mcpu")
-                .help(format!("Wavemill knows the instructions of {}.", names())));
+                .help(format!("Write -mcpu=gfx942, for example; {}.", input::LIST)));
         }
     };
     let unknown = || Failure { exit: Exit::Usage, ..crate::dis::unknown_target(&id) };
@@ -223,7 +230,7 @@ fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
     Ok((id, set))
 }
 
-/// Does what `llvm-mc` does. False if the input has mistakes, which have been told.
+/// Does what `llvm-mc` does. False if the input has errors, which have been reported.
 ///
 /// # Errors
 /// [`Failure`] if the command line makes no sense, or a file cannot be read or written.
@@ -241,9 +248,11 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
     let name = input::shown(path);
-    // What cannot be read is a mistake of the input to llvm-mc.
+    // What cannot be read is an error of the input to llvm-mc.
     let bytes =
         input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
+    crate::asm::refuse_object(path, &bytes)
+        .map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     if args.disassemble {
         let (text, right) = disassemble::all(&name, &bytes, set, args.show_encoding, args.hex);
         if args.filetype != FileType::Null {
@@ -253,8 +262,9 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     }
     // llvm-mc looks in the current folder first, and never in that of the source.
     let folders: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(args.include.iter().cloned()).collect();
-    let include =
-        |file: &str| crate::asm::included(&folders, file, format!("Could not find include file '{file}'"));
+    let include = |file: &str| {
+        crate::asm::included(&folders, file, format!("Could not find include file '{}'", file.shown()))
+    };
     let symbols: Vec<(&str, i64)> = args.defsym.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let version = match args.amdhsa_code_object_version {
         4 => CodeObjectVersion::V4,
@@ -353,7 +363,7 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
     );
 }
 
-/// Tells what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
+/// Reports what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
 fn tell(name: &str, level: Level, reports: &[Report]) {
     if message::format() != Format::Human {
         render::reports(name, level, reports);

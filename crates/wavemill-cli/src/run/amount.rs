@@ -1,9 +1,11 @@
 //! Numbers that options and the keys of launch files take: one parser and one range for both.
 
+use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use super::text::whole_number;
 use serde::Deserialize;
 use wavemill::{MAX_THREADS, PRINTF_BUFFER_SIZES};
 
@@ -56,20 +58,48 @@ impl SecondsText {
     }
 }
 
-/// Reads a number of bytes such as `4096`, `64K`, `16M` or `1G`.
+/// The number at the beginning of a text, and what stands behind it.
+fn number_and_unit(text: &str) -> (Option<u64>, &str) {
+    let (digits, radix, is_digit): (&str, u32, fn(char) -> bool) =
+        match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(digits) => (digits, 16, |c| c.is_ascii_hexdigit()),
+            None => (text, 10, |c| c.is_ascii_digit()),
+        };
+    let end = digits.find(|c| !is_digit(c) && c != '_').unwrap_or(digits.len());
+    let (digits, unit) = digits.split_at(end);
+    (u64::from_str_radix(&digits.replace('_', ""), radix).ok(), unit)
+}
+
+/// What to write for a size that is nearly one, for the end of a message; empty if nothing is near.
+fn nearly(text: &str, number: Option<u64>, unit: &str) -> String {
+    let letter = unit.get(..1).unwrap_or_default();
+    match (number, unit.to_ascii_uppercase().as_str()) {
+        (Some(number), "KB" | "MB" | "GB") => {
+            format!(
+                "; {unit} is a power of 1000 to some and of 1024 to others: write {number}{letter} for that of 1024"
+            )
+        }
+        _ => whole_number(text),
+    }
+}
+
+/// Reads a number of bytes such as `4096`, `0x1000`, `64K`, `64KiB`, `16M` or `1G`: units are powers of 1024.
 fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+    let (number, unit) = number_and_unit(text);
+    let power = match unit.to_ascii_uppercase().as_str() {
         "" => Some(1u64),
-        "K" => Some(1 << 10),
-        "M" => Some(1 << 20),
-        "G" => Some(1 << 30),
+        "K" | "KIB" => Some(1 << 10),
+        "M" | "MIB" => Some(1 << 20),
+        "G" | "GIB" => Some(1 << 30),
         _ => None,
     };
-    let number = digits.replace('_', "").parse::<u64>().ok();
-    let size = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    let size = number.zip(power).and_then(|(number, power)| number.checked_mul(power));
     let size = size.ok_or_else(|| {
-        format!("`{text}` is no number of bytes; expected one such as 65536, 64K, 16M or 1G")
+        format!(
+            "`{}` is no number of bytes; expected one such as 65536, 64K, 64KiB, 16M, 1G or 0x10000{}",
+            text.shown(),
+            nearly(text, number, unit)
+        )
     })?;
     match (sizes.contains(&size), *sizes.end()) {
         (true, _) => Ok(size),
@@ -114,20 +144,24 @@ pub(crate) fn decompressed(text: &str) -> Result<u64, String> {
 /// Reads the number of `--threads`.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let number: Option<NonZeroUsize> = text.parse().ok();
-    number
-        .filter(|number| number.get() <= MAX_THREADS)
-        .ok_or_else(|| format!("expected a number of threads from 1 to {MAX_THREADS}, found `{text}`"))
+    number.filter(|number| number.get() <= MAX_THREADS).ok_or_else(|| {
+        format!("expected a number of threads from 1 to {MAX_THREADS}, found `{text}`", text = text.shown())
+    })
 }
 
 /// Reads a number of instructions.
 pub(crate) fn instructions(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
-    digits.parse().map_err(|_| format!("expected a whole number, of 64 bits at most, found `{text}`"))
+    digits.parse().map_err(|_| {
+        format!("expected a whole number, of 64 bits at most, found `{text}`", text = text.shown())
+    })
 }
 
 /// Reads how often something is done.
 pub(crate) fn times(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| format!("expected a number of 1 or more, of 32 bits, found `{text}`"))
+    text.parse().map_err(|_| {
+        format!("expected a number of 1 or more, of 32 bits, found `{text}`", text = text.shown())
+    })
 }
 
 /// Reads the seconds of `--timeout`, for clap.
@@ -160,13 +194,49 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, size) in
-            [("4096", 4096), ("65_536", 65_536), ("64K", 65_536), ("16m", 16 << 20), ("3G", 3 << 30)]
-        {
+        for (text, size) in [
+            ("4096", 4096),
+            ("65_536", 65_536),
+            ("64K", 65_536),
+            ("64KiB", 65_536),
+            ("64kib", 65_536),
+            ("0x1_0000", 65_536),
+            ("0X1000", 4096),
+            ("0x10K", 16_384),
+            ("16m", 16 << 20),
+            ("16MiB", 16 << 20),
+            ("3G", 3 << 30),
+            ("3GiB", 3 << 30),
+        ] {
             assert_eq!((heap(text), printf_buffer(text)), (Ok(size), Ok(size)), "{text}");
         }
-        for text in ["", "0", "K", "-1", "1T", "1.5M", "99999999999G", "1 K", "1\u{e4}"] {
+        for text in [
+            "",
+            "0",
+            "K",
+            "-1",
+            "1T",
+            "1.5M",
+            "99999999999G",
+            "1 K",
+            "1\u{e4}",
+            "0x",
+            "0xK",
+            "64KB",
+            "64B",
+            "1e3",
+            "Ki",
+            "64Ki",
+        ] {
             assert!(heap(text).is_err() && printf_buffer(text).is_err(), "{text}");
+        }
+        for (text, proposal) in [
+            ("64KB", "write 64K for that of 1024"),
+            ("64kb", "write 64k for that of 1024"),
+            ("0x10GB", "write 16G for that of 1024"),
+            ("1e3", "; write 1000 for 1e3"),
+        ] {
+            assert!(heap(text).unwrap_err().ends_with(proposal), "{text}");
         }
         assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
         assert_eq!(

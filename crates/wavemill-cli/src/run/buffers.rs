@@ -1,5 +1,6 @@
 //! The buffers of all launches: which ones a launch makes, and which ones it takes from those before it.
 
+use crate::input::Shown as _;
 use wavemill::ParameterKind;
 
 use super::plan::{Contents, Known, Planned, Single, may_be_buffer, plan_one};
@@ -92,7 +93,9 @@ impl<'a> Buffers<'a> {
                 };
                 self.take(index, &parameter)
             }
-            None => Err(Failure::usage(format!("there is no buffer `{name}` before it"))),
+            None => {
+                Err(Failure::usage(format!("there is no buffer `{name}` before it", name = name.shown())))
+            }
         }
     }
 
@@ -106,7 +109,7 @@ impl<'a> Buffers<'a> {
         let launch = self.labels.len().saturating_sub(1);
         if let Some(other) = self.position(&shape.name).map(|index| &self.list[index]) {
             let name = &shape.name;
-            let message = format!("there is a buffer `{name}` already");
+            let message = format!("there is a buffer `{name}` already", name = name.shown());
             if other.launch == launch {
                 return Err(Failure::usage(message).help("Give each buffer a name of its own."));
             }
@@ -114,8 +117,7 @@ impl<'a> Buffers<'a> {
                 "Leave the argument out, or write {name}=&{name}, to go on with it. For another buffer, put one with a name \
                  of its own above the launches, such as {name}2:{}[{}], and write {name}=&{name}2.",
                 shape.element.name(),
-                shape.count()
-            )));
+                shape.count(), name = name.shown())));
         }
         // Whoever names it later finds it; a shared argument of the same name is hidden by it.
         self.list.push(BufferPlan { shape, contents, launch });

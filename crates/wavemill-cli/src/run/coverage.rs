@@ -31,19 +31,31 @@ pub(super) struct Coverage {
 /// What a file of coverage says.
 fn parse(text: &str) -> Result<Targets, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if value["kind"] != "coverage" {
+    if value["kind"] != Kind::Coverage.name() {
         return Err("it is no file of coverage".to_owned());
     }
     if value["schema"] != message::SCHEMA {
-        return Err(format!("expected schema {}, found {}", message::SCHEMA, value["schema"]));
+        return Err(format!(
+            "expected schema {}, found {}",
+            message::SCHEMA,
+            value["schema"].to_string().shown()
+        ));
     }
     let targets = value["targets"].as_object().ok_or("`targets` is missing")?;
     let mut out = Targets::new();
     for (target, rows) in targets {
-        let rows = rows.as_object().ok_or_else(|| format!("`{target}` is no object"))?;
+        let rows =
+            rows.as_object().ok_or_else(|| format!("`{target}` is no object", target = target.shown()))?;
         let mut own = BTreeMap::new();
         for (name, count) in rows {
-            let wrong = || format!("`{name}` of {target} is {count}; expected a number of executions");
+            let wrong = || {
+                format!(
+                    "`{name}` of {target} is {}; expected a number of executions",
+                    count.to_string().shown(),
+                    name = name.shown(),
+                    target = target.shown()
+                )
+            };
             own.insert(name.clone(), count.as_u64().ok_or_else(wrong)?);
         }
         out.insert(target.clone(), own);
@@ -100,15 +112,15 @@ impl Coverage {
                 *sum = sum.saturating_add(*count);
             }
         }
-        let text = format!("{:#}\n", with_kind("coverage", json!({ "targets": targets })));
+        let text = format!("{:#}\n", with_kind(Kind::Coverage, json!({ "targets": targets })));
         turn.replace(&text).map_err(write)?;
         self.known = targets;
         self.new.clear();
         Ok(())
     }
 
-    /// Tells what is in the file.
-    pub(super) fn tell(&self) {
+    /// Prints what is in the file.
+    pub(super) fn report(&self) {
         let name = &self.name;
         let mut lines = Vec::new();
         let mut parts = Vec::new();

@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 use wavemill::{
-    BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SourceLocation, WaveSnapshot,
+    BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SegmentAccess, SourceLocation,
+    WaveSnapshot,
 };
 
 use super::trace::access_name;
@@ -117,6 +118,11 @@ pub(super) fn fault(report: &FaultReport) -> Value {
             "pc": address(fault.pc),
             "within": report.within.map(address),
             "target": target,
+            "jump": report.jump.as_ref().map(|jump| json!({
+                "pc": address(jump.pc),
+                "function": function(jump.function.as_ref()),
+                "instruction": jump.instruction,
+            })),
             "instruction": report.instruction,
             "source": source(report.source.as_ref()),
             "source_text": report.source_text,
@@ -137,11 +143,14 @@ pub(super) fn fault(report: &FaultReport) -> Value {
                 "bytes": segment.bytes,
                 "explicit": segment.explicit,
                 "hidden": segment.hidden,
-                "past": segment.past,
+                "before": segment.access == SegmentAccess::Before,
+                "past": segment.access == SegmentAccess::Past,
             })),
             "stack": report.stack.as_ref().map(|stack| json!({
                 "bytes": stack.bytes,
                 "used": stack.used,
+                "declared": stack.declared,
+                "larger": stack.larger,
                 "dynamic": stack.dynamic,
             })),
             "code": code,

@@ -1,5 +1,6 @@
 //! Element types: their names, literals, and texts.
 
+use crate::input::Shown as _;
 use half::{bf16, f16};
 
 use super::text::{Plural, closest};
@@ -93,7 +94,11 @@ impl Element {
                     closest(name, names).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
                 }
             };
-            Failure::usage(format!("there is no type `{name}`; expected one of {}{hint}", names.join(", ")))
+            Failure::usage(format!(
+                "there is no type `{name}`; expected one of {}{hint}",
+                names.join(", "),
+                name = name.shown()
+            ))
         })
     }
 
@@ -111,22 +116,32 @@ impl Element {
     pub(crate) fn number(self, text: &str) -> Result<Number, Failure> {
         let clean = text.replace('_', "");
         let fail = |what: String| Err(Failure::usage(what));
+        if clean.is_empty() {
+            return fail(format!(
+                "a number is missing; expected one such as {}",
+                if self.is_float() { "1.5" } else { "42" }
+            ));
+        }
         if self.is_float() {
             if is_radix(&clean) {
                 return match hex_float(&clean) {
                     Some(value) => Ok(Number::Float(value)),
                     None => fail(format!(
                         "`{text}` is an integer in another base, and a float was expected: write 0x1.8p3 for a value, \
-                         or pass the bits as an integer type of the same size"
+                         or pass the bits as an integer type of the same size",
+                        text = text.shown()
                     )),
                 };
             }
             return match clean.parse::<f64>() {
                 Ok(value) if value.is_infinite() && !clean.to_ascii_lowercase().contains("inf") => {
-                    fail(format!("{text} does not fit into any type; {}", self.holds()))
+                    fail(format!("{text} does not fit into any type; {}", self.holds(), text = text.shown()))
                 }
                 Ok(value) => Ok(Number::Float(value)),
-                Err(_) => fail(format!("`{text}` is no number; expected a float such as 1.5 or -2e-3")),
+                Err(_) => fail(format!(
+                    "`{text}` is no number; expected a float such as 1.5 or -2e-3",
+                    text = text.shown()
+                )),
             };
         }
         let (negative, digits) = match clean.strip_prefix('-') {
@@ -143,12 +158,17 @@ impl Element {
             // The lowest number has no opposite in 128 bits; what comes out is in the range of no type either.
             Ok(value) => Ok(Number::Int(if negative { value.saturating_neg() } else { value })),
             Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
-                fail(format!("{text} does not fit into any type; {}", self.holds()))
+                fail(format!("{text} does not fit into any type; {}", self.holds(), text = text.shown()))
             }
-            Err(_) if clean.parse::<f64>().is_ok() => {
-                fail(format!("{text} is a float, but an integer was expected: {}", self.holds()))
-            }
-            Err(_) => fail(format!("`{text}` is no number; expected an integer such as 42, -7 or 0xff")),
+            Err(_) if clean.parse::<f64>().is_ok() => fail(format!(
+                "{text} is a float, but an integer was expected: {}",
+                self.holds(),
+                text = text.shown()
+            )),
+            Err(_) => fail(format!(
+                "`{text}` is no number; expected an integer such as 42, -7 or 0xff",
+                text = text.shown()
+            )),
         }
     }
 

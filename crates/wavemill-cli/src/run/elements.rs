@@ -139,7 +139,7 @@ impl Elements {
     /// All bytes at once.
     ///
     /// # Errors
-    /// If the host has not the memory for them.
+    /// If the host does not have the memory for them.
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();
         // It was checked that this fits.

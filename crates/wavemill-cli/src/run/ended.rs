@@ -7,6 +7,7 @@ use wavemill::{Error, LiveWave, StackOverflow};
 use super::amount::bytes_text;
 use super::source::Sources;
 use crate::failure::Failure;
+use crate::message::{self, Format};
 
 /// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
@@ -28,24 +29,55 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
     if !registers {
         failure.message = short;
     }
-    let stack = match &error {
-        Error::Fault(report) => report.stack.as_ref().map(larger_stack),
-        _ => None,
-    };
-    let more = (more && !registers).then(|| match &error {
+    // Objects in JSON have all of it.
+    let more = (more && !registers && message::format() != Format::Json).then(|| match &error {
         Error::Fault(_) => "--registers prints the registers of the wave, and more of the code.".to_owned(),
         _ => "--registers lists more of the waves.".to_owned(),
     });
-    let help: Vec<String> = stack.into_iter().chain(more).collect();
+    let help: Vec<String> = advice(&error).into_iter().chain(more).collect();
     failure.help = (!help.is_empty()).then(|| help.join("\n"));
     failure
 }
 
-/// A stack that would be larger, as an option.
+/// What to do about it, on one line: reports have twelve at most with it.
+fn advice(error: &Error) -> Option<String> {
+    match error {
+        Error::Fault(report) => report.stack.as_ref().map(larger_stack),
+        Error::Stalled(report) => stuck(&report.waves).map(str::to_owned),
+        Error::InstructionLimit { live, .. } | Error::Stopped { live, .. } => Some(match stuck(live) {
+            Some(why) => format!("{why} A higher limit does not help."),
+            None => LONGER.to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+/// What there is to do where waves run on that may end.
+const LONGER: &str = "If the kernel only needs longer, raise the limit (--max-instructions, --timeout); if not, check what ends its loop.";
+
+/// What there is to do about waves that nothing can end; `None` if each of them may end.
+fn stuck(waves: &[LiveWave]) -> Option<&'static str> {
+    let runs = |wave: &LiveWave| wave.spins.is_none() && !wave.at_barrier;
+    if waves.iter().any(LiveWave::is_in_infinite_loop) {
+        Some(
+            "Nothing can end the infinite loop: check where its branch leads, and what its condition depends on.",
+        )
+    } else if waves.is_empty() || waves.iter().any(runs) {
+        None
+    } else if waves.iter().any(|wave| wave.spins.is_some()) {
+        Some("No wave stores what the loop waits for: check the address, and that a wave stores there first.")
+    } else {
+        Some("All waves of a workgroup must come to a barrier: check that none waits for it somewhere else.")
+    }
+}
+
+/// What to do about a stack that is too small.
 fn larger_stack(stack: &StackOverflow) -> String {
-    let larger = u64::from(stack.bytes.max(512)).next_power_of_two() * 4;
-    format!(
-        "--stack {} gives each work-item more; a recursion that never ends needs more than there is.",
-        bytes_text(larger)
-    )
+    match stack.larger {
+        Some(larger) => format!(
+            "--stack {} gives each work-item more; a recursion that never ends needs more than there is.",
+            bytes_text(larger.into())
+        ),
+        None => "A work-item can have no more private memory: make the recursion less deep, or its arrays smaller.".to_owned(),
+    }
 }

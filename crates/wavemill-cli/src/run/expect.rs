@@ -1,5 +1,6 @@
 //! Comparing results with what they should be.
 
+use crate::input::Shown as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -28,7 +29,8 @@ impl std::str::FromStr for Tolerance {
         for part in text.split(',') {
             let bad = || {
                 Failure::usage(format!(
-                    "`{part}` is no tolerance; expected abs=1e-6, rel=1e-5 or ulp=2, with commas between"
+                    "`{part}` is no tolerance; expected abs=1e-6, rel=1e-5 or ulp=2, with commas between",
+                    part = part.shown()
                 ))
             };
             let (key, value) = part.split_once('=').ok_or_else(bad)?;
@@ -99,8 +101,12 @@ impl Expectation {
 
     /// Reads `y=ref.npy` or `y[:4]=[0,2,4,6]`; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path, tolerance: Tolerance) -> Result<Self, Failure> {
-        let fail =
-            || Failure::usage(format!("`{text}` is no expectation; expected y=ref.npy or 'y[:4]=[0,2,4,6]'"));
+        let fail = || {
+            Failure::usage(format!(
+                "`{text}` is no expectation; expected y=ref.npy or 'y[:4]=[0,2,4,6]'",
+                text = text.shown()
+            ))
+        };
         let (what, contents) = text.split_once('=').ok_or_else(fail)?;
         let (buffer, slice) = view::split(what)?;
         let contents = contents.trim();
@@ -116,9 +122,15 @@ impl Expectation {
     /// Prepares the comparison with a buffer of that shape, before the kernel runs.
     pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
+        if view.count() == 0 {
+            return Err(Failure::usage(
+                "this part of the buffer has no elements, so that nothing is compared",
+            )
+            .help("Name a part with elements, or leave the expectation out."));
+        }
         let expected = self.contents.elements(shape.element, view.count())?;
         let slice = self.slice.as_ref().map_or(String::new(), |slice| format!("[{slice}]"));
-        let what = format!("{}{slice}", self.buffer);
+        let what = format!("{}{slice}", self.buffer).shown();
         let (text, slice) = (self.text.clone(), self.slice.clone());
         Ok(Prepared { text, slice, what, shape: shape.clone(), view, expected, tolerance: self.tolerance })
     }

@@ -30,7 +30,7 @@ pub(crate) const EXPECTED: &str = "zeros, ones, iota, iota(START,STEP), random(S
 
 /// The word for contents that the user most likely meant.
 pub(crate) fn close_to_a_word(text: &str) -> Option<&'static str> {
-    closest(text, ["zeros", "ones", "iota"])
+    closest(text, ["zeros", "ones", "iota", "random"])
 }
 
 impl Fill {
@@ -40,13 +40,27 @@ impl Fill {
         let bad = || {
             let near = close_to_a_word(text);
             let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            Failure::usage(format!("`{text}` does not say what the contents are; expected {EXPECTED}{hint}"))
+            Failure::usage(format!(
+                "`{text}` does not say what the contents are; expected {EXPECTED}{hint}",
+                text = text.shown()
+            ))
         };
+        let expected = |what: &str| {
+            Failure::usage(format!("`{}` has no `{what}` at its end; expected {EXPECTED}", text.shown()))
+        };
+        if text.is_empty() {
+            return Err(Failure::usage(format!("there is nothing behind the `=`; expected {EXPECTED}")));
+        }
         if let Some(path) = text.strip_prefix('@') {
             return match path.is_empty() {
                 true => Err(bad()),
                 false => Ok(Fill::File(base.join(path))),
             };
+        }
+        // A bracket that is open says what was meant.
+        let word = text.split('(').next().unwrap_or_default();
+        if word.len() < text.len() && !text.ends_with(')') && close_to_a_word(word).is_some() {
+            return Err(expected(")"));
         }
         let (word, arguments) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
             Some((word, arguments)) => (word, arguments.split(',').map(str::trim).collect()),
@@ -65,15 +79,17 @@ impl Fill {
                     Number::Int(seed) => u64::try_from(seed).ok(),
                     Number::Float(_) => None,
                 };
-                let seed =
-                    seed.ok_or_else(|| Failure::usage(format!("`{text}`: the seed must fit into 64 bits")))?;
+                let seed = seed.ok_or_else(|| {
+                    Failure::usage(format!("`{text}`: the seed must fit into 64 bits", text = text.shown()))
+                })?;
                 let range =
                     range.first_chunk::<2>().map(|[low, high]| ((*low).to_owned(), (*high).to_owned()));
                 return Ok(Fill::Random { seed, range });
             }
             ("random", []) => {
                 return Err(Failure::usage(format!(
-                    "`{text}` needs a seed, so that every run is the same: random(1)"
+                    "`{text}` needs a seed, so that every run is the same: random(1)",
+                    text = text.shown()
                 )));
             }
             ("zeros" | "ones" | "iota" | "random", arguments) => {
@@ -83,13 +99,16 @@ impl Fill {
                     _ => "none",
                 };
                 let given = Plural(arguments.len() as u64, "argument");
-                return Err(Failure::usage(format!("`{text}`: {given} given; expected {takes}")));
+                return Err(Failure::usage(format!(
+                    "`{text}`: {given} given; expected {takes}",
+                    text = text.shown()
+                )));
             }
             _ => {}
         }
         let list = text.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
         let list = match list {
-            Some(None) => return Err(bad()),
+            Some(None) => return Err(expected("]")),
             Some(Some(inside)) => Some(inside),
             None if text.contains(',') => Some(text),
             None => None,
@@ -103,9 +122,10 @@ impl Fill {
             }
             let numbers: Vec<String> = inside.split(',').map(|n| n.trim().to_owned()).collect();
             return match numbers.iter().position(String::is_empty) {
-                Some(at) => {
-                    Err(Failure::usage(format!("`{text}`: there is no number {at} between the commas")))
-                }
+                Some(at) => Err(Failure::usage(format!(
+                    "`{text}`: there is no number {at} between the commas",
+                    text = text.shown()
+                ))),
                 None => Ok(Fill::List(numbers)),
             };
         }

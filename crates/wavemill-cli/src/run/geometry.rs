@@ -1,5 +1,6 @@
 //! Sizes of grids and workgroups.
 
+use crate::input::Shown as _;
 use std::fmt;
 use std::str::FromStr;
 use wavemill_object::printable::Printable;
@@ -39,7 +40,8 @@ impl Size {
         match list.len() {
             1..=3 => Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))),
             _ => Err(Failure::usage(format!(
-                "`{text}` is no place in the grid; expected one to three numbers: X, X,Y or X,Y,Z"
+                "`{text}` is no position in the grid; expected one to three numbers: X, X,Y or X,Y,Z",
+                text = text.shown()
             ))),
         }
     }
@@ -59,7 +61,10 @@ fn numbers(text: &str) -> Result<Vec<u64>, Failure> {
     let part = |part: &str| part.trim().replace('_', "").parse().ok();
     let list: Option<Vec<u64>> = text.split([',', 'x', 'X']).map(part).collect();
     list.ok_or_else(|| {
-        Failure::usage(format!("`{text}` is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16"))
+        Failure::usage(format!(
+            "`{text}` is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
+            text = text.shown()
+        ))
     })
 }
 

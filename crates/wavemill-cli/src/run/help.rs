@@ -15,8 +15,10 @@ Arguments of the kernel:
   Contents: zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH),
             a number, [1,2,3], @file.npy, @file.bin (raw, little-endian)
 
-  Where the code object tells names and types, n=1024 is enough; otherwise arguments go
+  Where the code object has names and types, n=1024 is enough; otherwise arguments go
   by position, with types.
+
+Sizes in bytes: 65536, 0x10000, 64K or 64KiB, 16M, 1G; units are powers of 1024.
 
 Examples:
   wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros n:i32=1024 --print 'y[:4]'

@@ -25,7 +25,7 @@ use crate::compile::{self, CompileArgs};
 use crate::failure::Failure;
 use crate::input;
 
-/// Everything that a run was told.
+/// Everything that a run is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     /// Whether a launch file named the code objects.
@@ -69,7 +69,7 @@ pub(crate) struct LaunchJob {
     pub block: Option<Size>,
     pub offset: [u64; 3],
     pub dynamic_lds: u32,
-    /// Private memory of a work-item whose stack has no known size.
+    /// Private memory of a work-item.
     pub stack: Option<u32>,
     pub cooperative: bool,
     pub args: Vec<ArgSpec>,
@@ -119,7 +119,7 @@ impl Wanted {
 /// How messages call a launch of several: ``launch 2 (`scale`)``.
 pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => format!("launch {} (`{}`)", index + 1, Printable(kernel)),
+        Some(kernel) => format!("launch {} (`{}`)", index + 1, kernel.shown()),
         None => format!("launch {}", index + 1),
     }
 }
@@ -268,7 +268,10 @@ impl Job {
     /// Says how to get a code object that is not there.
     pub(crate) fn say_how_to_get(&self, object: &Path, failure: Failure) -> Failure {
         match !self.download.is_empty() && !object.exists() {
-            true => failure.help(format!("These commands get it:\n  {}", self.download.join("\n  "))),
+            true => {
+                let commands = self.download.iter().map(|command| format!("\n  {}", Printable(command)));
+                failure.help(format!("These commands get it:{}", commands.collect::<String>()))
+            }
             false => failure,
         }
     }
@@ -419,8 +422,11 @@ impl LaunchJob {
         let mut object = table.object.clone().unwrap_or_default();
         if object.contains("{target}") {
             let target = job.target.as_ref().ok_or_else(|| {
-                Failure::usage(format!("`{object}` depends on the target, and none is given"))
-                    .help("Say --target gfx942, or write target = \"gfx942\".")
+                Failure::usage(format!(
+                    "`{object}` depends on the target, and none is given",
+                    object = object.shown()
+                ))
+                .help("Say --target gfx942, or write target = \"gfx942\".")
             })?;
             object = object.replace("{target}", &target.target().processor.name());
         }

@@ -1,4 +1,4 @@
-//! Launch files: what `wavemill run` is told, as TOML.
+//! Launch files: what `wavemill run` does, as TOML.
 
 use crate::input::Shown as _;
 use std::path::Path;
@@ -92,7 +92,7 @@ pub(crate) enum StrictText {
     Rules(String),
 }
 
-/// What is told of launches: `true`, which is `"basic"`, or `"full"`.
+/// What is reported of launches: `true`, which is `"basic"`, or `"full"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected true, \"basic\" or \"full\"")]
 pub(crate) enum StatsText {
@@ -100,12 +100,12 @@ pub(crate) enum StatsText {
     Level(StatsLevel),
 }
 
-/// How much is told of launches.
+/// How much is reported of launches.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StatsLevel {
     // No documentation comments here: clap would show each on lines of its own.
-    // What counting blocks tells, which costs little.
+    // What counting blocks shows, which costs little.
     Basic,
     // Accesses to memory, too.
     Full,
@@ -153,6 +153,17 @@ pub(crate) enum ExpectText {
 /// Bytes of a launch file: the reader of TOML takes several times as many of memory.
 const MOST_BYTES: usize = 16 << 20;
 
+/// What the reader of TOML says, with the names of keys as messages quote them: they may have anything in them.
+fn quoting_keys(message: &str) -> String {
+    // It puts what it quotes first, in front of what it expects.
+    let quoted = message.split_once('`').and_then(|(before, rest)| {
+        let end = rest.rfind("`, expected").or_else(|| rest.rfind('`'))?;
+        let (key, behind) = rest.split_at(end);
+        Some(format!("{before}`{}{behind}", key.shown()))
+    });
+    quoted.unwrap_or_else(|| message.to_owned())
+}
+
 impl LaunchFile {
     /// Reads a launch file.
     ///
@@ -177,8 +188,10 @@ impl LaunchFile {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.shown())))?;
-        let file: LaunchFile = toml::from_str(text)
-            .map_err(|error| Failure::usage(format!("{}: {}", path.shown(), error.to_string().trim_end())))?;
+        let file: LaunchFile = toml::from_str(text).map_err(|error| {
+            let message = error.to_string().replace(error.message(), &quoting_keys(error.message()));
+            Failure::usage(format!("{}: {}", path.shown(), message.trim_end()))
+        })?;
         let launches = file.launch.as_deref().unwrap_or_default();
         if file.launch.is_some() {
             file.check_launches(launches).map_err(|failure| failure.within(path.shown()))?;

@@ -209,12 +209,10 @@ impl Loader<'_> {
             None => self.job.target.as_ref().map(TargetChoice::target),
         };
         let Some(watch) = self.watch else {
-            return Err(Failure::input(format!(
-                "`{}` is a source, and is not compiled here",
-                path.display()
-            )));
+            return Err(Failure::input(format!("`{}` is a source, and is not compiled here", path.shown())));
         };
-        let going_on = || watch.check(|| format!("compiled `{}`", path.display()));
+        crate::asm::refuse_object(path, &input::open(path)?)?;
+        let going_on = || watch.check(|| format!("compiled `{}`", path.shown()));
         compile::compile(language, path, target, &self.job.compile, &going_on).map(FileBytes::Read)
     }
 
@@ -291,7 +289,7 @@ impl Loader<'_> {
 }
 
 /// Targets that run code for one, with their products.
-fn fits(code: &TargetId) -> String {
+pub(crate) fn fits(code: &TargetId) -> String {
     let mut fitting = Vec::new();
     for target in Target::ALL {
         // With the settings that the code needs.
@@ -376,7 +374,8 @@ fn find<'a>(
             match &targets[..] {
                 [one] => one.clone(),
                 targets => {
-                    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+                    let names: Vec<String> =
+                        targets.iter().map(|target| target.to_string().shown()).collect();
                     let names = if names.is_empty() { "no target".to_owned() } else { names.join(", ") };
                     return Err(Failure::usage(format!(
                         "the file has code for {names}; say which one to run"
@@ -401,8 +400,8 @@ fn find<'a>(
     let selected = container.select(&target, limits).map_err(failed)?;
     // One after the other, as they may be large: most often one of the first is the last one that is read.
     let mut all = Contents::default();
-    for (index, one) in selected.iter().enumerate() {
-        let bytes = container.read(one, limits).map_err(failed)?;
+    for (index, (_, bytes)) in container.read_all(&selected, limits).enumerate() {
+        let bytes = bytes.map_err(failed)?;
         let object = CodeObject::parse(&bytes).map_err(failed)?;
         all.add(&object, index);
     }
@@ -483,12 +482,10 @@ fn choose(contents: Contents, launch: &LaunchJob, several: bool) -> Result<(usiz
         (Some(wanted), _) => {
             let why = contents.about(&format!("`{}", wanted.strip_suffix(".kd").unwrap_or(wanted)));
             if !why.is_empty() {
-                return Err(
-                    Failure::input(format!("the kernel `{}` cannot run", Printable(wanted))).help(why)
-                );
+                return Err(Failure::input(format!("the kernel `{}` cannot run", wanted.shown())).help(why));
             }
             let hint = names::did_you_mean(&near_names(wanted, all.iter().map(|(_, name)| name.as_str()), 3));
-            Failure::usage(format!("there is no kernel `{}`{hint}", Printable(wanted)))
+            Failure::usage(format!("there is no kernel `{}`{hint}", wanted.shown()))
                 .help(format!("Its kernels:{list}"))
         }
     })
@@ -548,20 +545,26 @@ fn incomplete(
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
 
-/// Refuses a size of a stack that would change nothing; of several launches, it is for those that it changes.
+/// Refuses a size of a stack that the kernel cannot have; of several launches, it is for those that can have it.
 fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Failure> {
-    match launch.stack {
-        Some(_) if !kernel.uses_dynamic_stack() && !job.several => Err(Failure::usage(format!(
-            "the stack of `{}` has a known size: {} bytes of private memory for a work-item",
-            Printable(kernel.name()),
-            kernel.private_size()
-        ))
-        .help(
-            "Leave the size of the stack out. Compilers leave it to the launch since code object v5, for kernels \
-             with recursion or calls of unknown functions.",
-        )),
-        _ => Ok(()),
+    let Some(bytes) = launch.stack.filter(|_| !job.several) else { return Ok(()) };
+    let (name, needs) = (Printable(kernel.name()), kernel.private_size());
+    if !kernel.has_private_memory() {
+        return Err(Failure::usage(format!("`{name}` uses no private memory, and so has no stack"))
+            .help("Leave the size of the stack out."));
     }
+    // Of a stack of no known size, the code object says only what the kernel itself needs.
+    if bytes < needs && !kernel.uses_dynamic_stack() {
+        let message = format!(
+            "a stack of {} is too small for `{name}`: its code needs {} of private memory for a work-item",
+            Plural(bytes.into(), "byte"),
+            Plural(needs.into(), "byte")
+        );
+        return Err(Failure::usage(message).help(
+            "Leave the size of the stack out, or give a larger one: calls that call themselves need more.",
+        ));
+    }
+    Ok(())
 }
 
 /// Writes a launch file.
@@ -576,6 +579,9 @@ fn init(
     if let Some(why) = signature::cannot_run(kernel, parameters) {
         return Err(Failure::usage(why));
     }
+    // A file that is refused is no use. Folders of headers are relative to the current one.
+    compile::arguments_of_launch_file(&job.compile.clang_arg, Path::new(""))
+        .map_err(|failure| failure.within("--init"))?;
     let arguments = signature::complete(parameters, places);
     if file == Path::new("-") {
         let text = signature::launch_file(&launch.object, job, launch, kernel, parameters, &arguments);

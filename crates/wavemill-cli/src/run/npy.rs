@@ -3,6 +3,7 @@
 //! bf16 is what the Python package ml_dtypes writes for it: `V2`.
 
 use super::element::Element;
+use crate::input::Shown as _;
 
 /// An array out of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,10 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
         .find(|element| descr(*element)[1..] == dtype[1.min(dtype.len())..] && !dtype.starts_with('>'))
         .or_else(|| (dtype == "|b1").then_some(Element::U8))
         .ok_or_else(|| {
-            format!("its elements are `{dtype}`; only little-endian integers and floats are supported")
+            format!(
+                "its elements are `{dtype}`; only little-endian integers and floats are supported",
+                dtype = dtype.shown()
+            )
         })?;
     if !value("fortran_order").ok_or_else(|| missing("fortran_order"))?.starts_with("False") {
         return Err("its order is Fortran's; save it with numpy.ascontiguousarray first".to_owned());

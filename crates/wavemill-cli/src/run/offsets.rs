@@ -16,18 +16,20 @@ pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
         }
         let Some(misread) = kernel.misread_global_offset(launch.offset) else { continue };
         let name = Printable(kernel.name());
-        let text = if misread.block_count {
-            format!(
+        let dimension = misread.dimension;
+        let reads = if misread.is_certain { "reads" } else { "may read" };
+        let text = match misread.reads {
+            None => format!(
                 "`{name}` reads the number of workgroups in place of the global offset: get_global_id begins at 1, not at 0, in \
                  most grids\n  It was linked with libclc, which reads the offset where code objects before version 5 have it.\n  \
                  Compile it with -mcode-object-version=4, or run its source: `wavemill run kernel.cl` does that."
-            )
-        } else {
-            format!(
-                "`{name}` reads a wrong part of the global offset: get_global_id begins at 0, whatever --offset is\n  It was \
-                 linked with libclc, which reads the offset as numbers of 32 bits.\n  Link it with ROCm's device libraries \
-                 (opencl.bc) instead, or add the offset in the kernel."
-            )
+            ),
+            Some(begin) => format!(
+                "`{name}` {reads} a wrong part of the global offset: get_global_id({dimension}) begins at {begin}, not at {}\n  It was \
+                 linked with libclc, which reads the offsets as three numbers of 32 bits, from the fifth byte on.\n  Link it with \
+                 ROCm's device libraries (`wavemill run kernel.cl --rocm-path FOLDER` does that), or add the offset in the kernel.",
+                launch.offset[dimension],
+            ),
         };
         message::say_with(Kind::Warning, &text, &json!({ "kernel": kernel.name() }));
         names.push(kernel.name());

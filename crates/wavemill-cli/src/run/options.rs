@@ -1,5 +1,6 @@
 //! The options of `wavemill run`.
 
+use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,10 +63,11 @@ pub(crate) struct RunArgs {
     /// This is HIP's third launch parameter, the size of `extern __shared__` arrays.
     #[arg(long, value_name = "BYTES", value_parser = amount::lds, help_heading = LAUNCH)]
     pub dynamic_lds: Option<u32>,
-    /// Bytes of private memory of a work-item for a stack of no known size, such as 64K
+    /// Bytes of private memory of a work-item, such as 64K: a larger stack
     ///
-    /// Recursion, calls of unknown functions and arrays of variable size make such stacks: `wavemill info` says which
-    /// kernels have one. It is what HIP's hipLimitStackSize is; 16K by default.
+    /// Recursion, calls of unknown functions and arrays of variable size need stacks of no known size: `wavemill info` says
+    /// which kernels have one, and 16K is the default. Other kernels have what their code object asks for; recursion in
+    /// OpenCL, which compilers do not count, needs more. HIP's hipLimitStackSize is the same.
     #[arg(long, value_name = "BYTES", value_parser = amount::stack, hide_short_help = true, help_heading = LAUNCH)]
     pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once
@@ -128,6 +130,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa", help_heading = CHECKS)]
     pub poison: Option<String>,
     /// Stop after that many seconds, and report where every wave is
+    ///
+    /// The time counts from the start of the command. It bounds clang, too, which compiles sources.
     #[arg(long, value_name = "SECONDS", value_parser = amount::timeout, help_heading = CHECKS)]
     pub timeout: Option<Duration>,
     /// Stop a launch after that many instructions of all waves together
@@ -218,14 +222,16 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
     let tier = found.ok_or_else(|| {
         Failure::usage(format!(
             "there is no tier `{text}`; expected {}",
-            Tier::ALL.map(Tier::name).join(", ")
+            Tier::ALL.map(Tier::name).join(", "),
+            text = text.shown()
         ))
     })?;
     match tier.is_available() {
         true => Ok(Some(tier)),
         false => Err(Failure::usage(format!(
             "this host cannot run the tier {text}; its best is {}",
-            Tier::detect()
+            Tier::detect(),
+            text = text.shown()
         ))),
     }
 }
@@ -234,7 +240,7 @@ pub(crate) fn tier(text: Option<&String>) -> Result<Option<Tier>, Failure> {
 pub(super) fn address_mode(text: &str) -> Result<AddressMode, String> {
     let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
     let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");
-    found.ok_or_else(|| format!("expected {}, found `{text}`", expected()))
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
 }
 
 /// Reads the word of `--poison`.
@@ -245,7 +251,10 @@ pub(super) fn poison(text: &str) -> Result<u32, Failure> {
         None => digits.parse(),
     };
     word.map_err(|_| {
-        Failure::usage(format!("--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa"))
+        Failure::usage(format!(
+            "--poison: `{text}` is no 32-bit word; expected a number such as 0xfffafffa",
+            text = text.shown()
+        ))
     })
 }
 
@@ -258,7 +267,7 @@ pub(super) fn strict(text: &str) -> Result<Strict, String> {
     text.split(',').try_fold(Strict::default(), |all, name| {
         let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
             let names = STRICT.map(|(name, _)| name).join(", ");
-            format!("there is no rule `{name}`; expected any of {names}")
+            format!("there is no rule `{name}`; expected any of {names}", name = name.shown())
         })?;
         Ok(Strict { lds: all.lds | rule.lds, buffers: all.buffers | rule.buffers })
     })

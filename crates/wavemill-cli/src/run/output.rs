@@ -1,6 +1,7 @@
 //! Results in files.
 
 use crate::input::Shown as _;
+use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -55,7 +56,10 @@ impl FromStr for Palette {
             "gray" => Ok(Palette::Gray),
             "heat" => Ok(Palette::Heat),
             "steps" => Ok(Palette::Steps),
-            _ => Err(Failure::usage(format!("there is no palette `{text}`; expected gray, heat or steps"))),
+            _ => Err(Failure::usage(format!(
+                "there is no palette `{text}`; expected gray, heat or steps",
+                text = text.shown()
+            ))),
         }
     }
 }
@@ -102,7 +106,8 @@ impl Output {
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Self, Failure> {
         let fail = || {
             Failure::usage(format!(
-                "`{text}` is no output; expected y=file.npy, y=file.bin or y=file.png, where y is a buffer"
+                "`{text}` is no output; expected y=file.npy, y=file.bin or y=file.png, where y is a buffer",
+                text = text.shown()
             ))
         };
         let (what, mut file) = text.split_once('=').ok_or_else(fail)?;
@@ -119,20 +124,21 @@ impl Output {
                     range
                         .replace(ends.ok_or_else(|| {
                             Failure::usage(format!(
-                                "`{value}` is no range; expected range=LOW:HIGH with LOW below HIGH, such as range=0:1"
-                            ))
+                                "`{value}` is no range; expected range=LOW:HIGH with LOW below HIGH, such as range=0:1", value = value.shown()))
                         })?)
                         .is_some()
                 }
                 "palette" => palette.replace(value.parse()?).is_some(),
                 _ => {
                     return Err(Failure::usage(format!(
-                        "`{option}`: there is no option `{key}`; expected range=LOW:HIGH or palette=NAME"
+                        "`{option}`: there is no option `{key}`; expected range=LOW:HIGH or palette=NAME",
+                        option = option.shown(),
+                        key = key.shown()
                     )));
                 }
             };
             if twice {
-                return Err(Failure::usage(format!("`{key}` is given twice")));
+                return Err(Failure::usage(format!("`{key}` is given twice", key = key.shown())));
             }
             file = rest;
         }
@@ -144,12 +150,16 @@ impl Output {
             "bin" | "raw" | "dat" => Kind::Raw,
             _ => {
                 return Err(Failure::usage(format!(
-                    "`{file}`: the name says the format; expected it to end in .npy, .bin (raw bytes) or .png"
+                    "`{file}`: the name says the format; expected it to end in .npy, .bin (raw bytes) or .png",
+                    file = file.shown()
                 )));
             }
         };
         if kind != Kind::Png && (range.is_some() || palette.is_some()) {
-            return Err(Failure::usage(format!("`{text}`: a range and a palette are for pictures (.png)")));
+            return Err(Failure::usage(format!(
+                "`{text}`: a range and a palette are for pictures (.png)",
+                text = text.shown()
+            )));
         }
         let (buffer, slice) = (buffer.to_owned(), slice.map(str::to_owned));
         let palette = palette.unwrap_or_default();
@@ -163,12 +173,16 @@ impl Output {
             self.layout(shape, &view)?;
         }
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let cannot =
+            |why: String| Err(Failure::input(format!("cannot write `{}`: {why}", self.file.shown())));
         match folder.filter(|folder| !folder.is_dir()) {
-            Some(folder) => Err(Failure::input(format!(
-                "cannot write `{}`: there is no folder `{}`",
-                self.file.shown(),
-                folder.shown()
-            ))),
+            Some(folder) => cannot(format!("there is no folder `{}`", folder.shown())),
+            None if self.file.is_dir() => cannot("it is a folder".to_owned()),
+            // What is there stays as it is until there is something to write.
+            None if self.file.is_file() => match OpenOptions::new().append(true).open(&self.file) {
+                Ok(_) => Ok(()),
+                Err(error) => cannot(error.to_string()),
+            },
             None => Ok(()),
         }
     }
@@ -202,7 +216,7 @@ impl Output {
             Err(Failure::usage(format!(
                 "`{}` cannot be a picture: {what}; expected u8[height,width], u8[height,width,3], u8[height,width,4], \
                  u32[height,width] with red in the lowest byte, or any other type [height,width] with range=LOW:HIGH",
-                self.buffer
+                self.buffer.shown()
             )))
         };
         let (height, width, channels) = match (view.shape[..].first_chunk::<2>(), view.shape.get(2)) {
@@ -240,7 +254,7 @@ impl Output {
         let (height, width, channels) = self.layout(shape, view)?;
         let failed = |error: EncodingError| match error {
             EncodingError::IoError(error) => Failure::output(&format!("`{}`", self.file.shown()), &error),
-            error => Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer)),
+            error => Failure::input(format!("cannot make a picture of `{}`: {error}", self.buffer.shown())),
         };
         let mut encoder = png::Encoder::new(file, width, height);
         encoder.set_depth(png::BitDepth::Eight);

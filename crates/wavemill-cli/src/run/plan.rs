@@ -1,5 +1,7 @@
 //! Which argument goes to which parameter, and of which type it is.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::input::Shown as _;
 use wavemill::{Kernel, Parameter, ParameterKind};
 use wavemill_object::printable::Printable;
@@ -8,7 +10,7 @@ use super::element::{Element, SourceType};
 use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::signature;
-use super::spec::{ArgSpec, Init};
+use super::spec::{ArgSpec, Init, is_name};
 use super::text::{Plural, closest};
 use super::view::Shape;
 use crate::failure::Failure;
@@ -69,15 +71,16 @@ pub(crate) fn parameters(kernel: &Kernel) -> Option<Vec<Known>> {
         return None;
     }
     let types = kernel.parameter_types().unwrap_or_default();
+    let mut names = Names::of(kernel.parameters().iter().filter_map(|parameter| parameter.name.clone()));
     let known = |(index, parameter): (usize, Parameter)| {
         let type_name = parameter.type_name.clone().or_else(|| types.get(index).cloned());
-        // Names out of files are called as they are printed.
-        let printable = |name: String| Printable(&name).to_string();
+        // A name that no argument can have is none.
+        let name = parameter.name.filter(|name| is_name(name));
         Known {
-            named: parameter.name.is_some(),
-            name: parameter.name.map_or_else(|| format!("arg{index}"), printable),
+            named: name.is_some(),
+            name: names.unique(name.unwrap_or_else(|| format!("arg{index}"))),
             source: type_name.as_deref().map(SourceType::parse),
-            type_name: type_name.map(printable),
+            type_name: type_name.map(|name| Printable(&name).to_string()),
             kind: parameter.kind,
             size: parameter.size,
             read_only: parameter.read_only,
@@ -89,6 +92,37 @@ pub(crate) fn parameters(kernel: &Kernel) -> Option<Vec<Known>> {
         mark_triton_scratch(&mut parameters);
     }
     Some(parameters)
+}
+
+/// Names of parameters, each given once: the arguments of a parameter pack are all called alike.
+#[derive(Debug, Default)]
+struct Names {
+    /// Those of the code object, and those that were made.
+    taken: HashSet<String>,
+    /// How often each of them was asked for.
+    asked: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(names: impl Iterator<Item = String>) -> Self {
+        Names { taken: names.collect(), asked: HashMap::new() }
+    }
+
+    /// The name itself, or with a number behind it if it was given before: `args`, `args.2`, `args.3`.
+    fn unique(&mut self, name: String) -> String {
+        let asked = self.asked.entry(name.clone()).or_insert(0);
+        *asked += 1;
+        if *asked == 1 {
+            return name;
+        }
+        loop {
+            let numbered = format!("{name}.{asked}");
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+            *asked += 1;
+        }
+    }
 }
 
 /// Triton's names of the pointers that it adds to every kernel.
@@ -122,7 +156,10 @@ pub(crate) fn assign<'a>(
             Some(index) => {
                 if places[index].replace(argument).is_some() {
                     let name = &parameters[index].name;
-                    return Err(Failure::usage(format!("argument `{name}` is given more than once")));
+                    return Err(Failure::usage(format!(
+                        "argument `{name}` is given more than once",
+                        name = name.shown()
+                    )));
                 }
             }
             None => rest.push(argument),
@@ -131,7 +168,7 @@ pub(crate) fn assign<'a>(
     for (index, argument) in rest.iter().enumerate() {
         let name = argument.name.as_ref();
         if let Some(name) = name.filter(|_| rest[..index].iter().any(|other| other.name.as_ref() == name)) {
-            return Err(Failure::usage(format!("two arguments are called `{name}`"))
+            return Err(Failure::usage(format!("two arguments are called `{name}`", name = name.shown()))
                 .help("Results are asked for by name, so each argument needs one of its own."));
         }
     }
@@ -144,7 +181,10 @@ pub(crate) fn assign<'a>(
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let names: Vec<&str> = names.collect();
             let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            return Err(Failure::usage(format!("the kernel has no parameter `{name}`; it has {has}{hint}")));
+            return Err(Failure::usage(format!(
+                "the kernel has no parameter `{name}`; it has {has}{hint}",
+                name = name.shown()
+            )));
         }
         match free.next() {
             Some(place) => *place = Some(argument),
@@ -433,6 +473,17 @@ mod tests {
     fn planned(parameter: &Known, text: &str) -> Result<Single, String> {
         let argument = ArgSpec::parse(text, Path::new("")).map_err(|failure| failure.message)?;
         plan_one(parameter, &argument).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let given = ["args", "n", "args", "args.2", "args", "args"];
+        let mut names = Names::of(given.iter().map(|name| (*name).to_owned()));
+        let unique = given.map(|name| names.unique(name.to_owned()));
+        assert_eq!(unique, ["args", "n", "args.3", "args.2", "args.4", "args.5"]);
+        let mut many = Names::default();
+        let all: HashSet<String> = (0..100_000).map(|_| many.unique("x".to_owned())).collect();
+        assert_eq!(all.len(), 100_000);
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
     }
     let left = Duration::try_from_secs_f64(all.saturating_sub(done) as f64 / rate).unwrap_or(Duration::MAX);
     let left = HumanDuration(left);
-    // Nobody can be told that there is no room for it.
+    // No room for it is no error.
     let _ = match rate < 10.0 {
         true => write!(out, ", {rate:.1} per second, {left:#} left"),
         false => write!(out, ", {} per second, {left:#} left", Grouped(rate as u64)),

@@ -60,7 +60,7 @@ struct Printed {
     hex: bool,
 }
 
-/// What is done after a launch, found sound before any runs. Buffers are told by their numbers.
+/// What is done after a launch, found sound before any runs. Buffers have numbers.
 pub(super) struct Checks<'a> {
     printed: Vec<Printed>,
     outputs: Vec<(usize, &'a Output)>,
@@ -76,22 +76,23 @@ impl<'a> Checks<'a> {
                 let names: Vec<&str> = buffers.list.iter().map(|buffer| buffer.shape.name.as_str()).collect();
                 let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 Failure::usage(format!(
-                    "there is no buffer `{name}` among the arguments; the buffers are {has}"
+                    "there is no buffer `{name}` among the arguments; the buffers are {has}",
+                    name = name.shown()
                 ))
             })
         };
         let shape = |index: usize| &buffers.list[index].shape;
         let mut checks = Checks { printed: Vec::new(), outputs: Vec::new(), expected: Vec::new() };
         for text in &wanted.print {
-            let (plain, hex) = text.strip_suffix(":x").map_or((text.as_str(), false), |plain| (plain, true));
             let prepare = || {
+                let (plain, hex) = view::split_format(text)?;
                 let (name, inside) = view::split(plain)?;
                 let buffer = find(name)?;
                 let view = View::parse(shape(buffer), inside)?;
                 Ok(Printed { title: plain.trim().to_owned(), buffer, view, hex })
             };
-            let printed =
-                prepare().map_err(|failure: Failure| failure.within(format_args!("--print {text}")));
+            let printed = prepare()
+                .map_err(|failure: Failure| failure.within(format_args!("--print {}", text.shown())));
             checks.printed.push(printed?);
         }
         for output in &wanted.out {
@@ -103,7 +104,7 @@ impl<'a> Checks<'a> {
         for expectation in &wanted.expect {
             let prepared = find(&expectation.buffer)
                 .and_then(|buffer| Ok((buffer, expectation.prepare(shape(buffer))?)))
-                .map_err(|failure| failure.within(format_args!("--expect {}", expectation.text)))?;
+                .map_err(|failure| failure.within(format_args!("--expect {}", expectation.text.shown())))?;
             checks.expected.push(prepared);
         }
         Ok(checks)
@@ -120,7 +121,7 @@ impl<'a> Checks<'a> {
     ) -> Result<(), Failure> {
         for one in &self.printed {
             let (shape, buffer) = &buffers[one.buffer];
-            let read = reader(buffer, watch, || format!("printed `{}`", one.title));
+            let read = reader(buffer, watch, || format!("printed `{}`", one.title.shown()));
             view::print(&one.title, shape, &one.view, one.hex, read, |text| out.write(text))?;
         }
         for (buffer, output) in &self.outputs {
@@ -131,7 +132,7 @@ impl<'a> Checks<'a> {
         }
         for (buffer, prepared) in &self.expected {
             let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("compared `{}`", shape.name));
+            let read = reader(buffer, watch, || format!("compared `{}`", shape.name.shown()));
             match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
                 Err(difference) => wrong.push(label(difference)),
@@ -220,7 +221,7 @@ impl Prepared<'_> {
         self.launch.repeat.map_or(1, |repeat| repeat.get())
     }
 
-    /// The line that tells what runs.
+    /// The line that says what runs.
     fn echo(&self, job: &Job, index: usize) -> String {
         let times = match self.repeat() {
             1 => String::new(),
@@ -250,13 +251,14 @@ impl Session<'_> {
         if traced.iter().all(Result::is_err) {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
+        // A file that cannot be written is reported before anything takes long.
+        let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
         let buffers = self.allocate(buffers, watch)?;
         let launches = self.build(&buffers)?;
         let named = |index: usize, failure: Failure| self.named(index, failure);
         let open = |job| trace::Writer::open(job, watch.lost());
         let writer = self.job.trace.as_ref().map(open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
-        let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
         let console = Console::new(watch);
         let print = |output: wavemill::Output<'_>| console.print(output);
         let mut out = Results::new();
@@ -288,7 +290,7 @@ impl Session<'_> {
                 break;
             }
         }
-        // A trace that is lost is told whatever became of the launches.
+        // A trace that is lost is reported whatever became of the launches.
         let traced = writer.map_or(Ok(()), trace::Writer::finish);
         // It may be all that has ended them.
         if watch.lost().load(Relaxed) && ran.as_ref().is_err_and(|failure| failure.exit == Exit::Limit) {
@@ -299,7 +301,7 @@ impl Session<'_> {
         }
         ran.and(traced).map_err(|failure| also(failure, &wrong))?;
         if let Some(coverage) = &coverage {
-            coverage.tell();
+            coverage.report();
         }
         let done = self.end.apply(&buffers, watch, &mut out, &mut wrong, |difference| difference);
         done.map_err(|failure| also(failure, &wrong))?;
@@ -462,7 +464,7 @@ impl Session<'_> {
         for BufferPlan { shape, contents, .. } in planned.list {
             let size = size_of(&shape)?;
             let in_time =
-                || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name));
+                || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name.shown()));
             in_time()?;
             // What it says names the buffer.
             let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
@@ -487,7 +489,7 @@ impl Session<'_> {
             fill().map_err(|failure: Failure| match failure.exit {
                 // It says so itself.
                 Exit::Limit => failure,
-                _ => failure.within(format_args!("buffer `{}`", shape.name)),
+                _ => failure.within(format_args!("buffer `{}`", shape.name.shown())),
             })?;
             log::info!(
                 "buffer `{}`: {}, {size} bytes at {:#x}",

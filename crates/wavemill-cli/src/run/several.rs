@@ -7,14 +7,42 @@ use serde_json::json;
 
 use super::options::RunArgs;
 use super::run_one;
-use super::text::Plural;
+use super::text::{Plural, quoted};
 use crate::failure::Failure;
-use crate::message;
-use wavemill_object::printable::Printable;
+use crate::input::Shown as _;
+use crate::message::{self, Format};
 
 /// Whether a path is that of a launch file.
 pub(super) fn is_launch_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
+/// Refuses files among the arguments that are none of these: they do not run together.
+fn refuse_files(args: &RunArgs) -> Result<(), Failure> {
+    let of_launch_file = is_launch_file(&args.file);
+    let is_stray = |text: &&String| {
+        let path = Path::new(text);
+        // A number with a fraction is a value.
+        let named = path.extension().is_some() && text.parse::<f64>().is_err() && !text.contains('=');
+        match is_launch_file(path) {
+            true => !of_launch_file && named,
+            false => named && path.is_file(),
+        }
+    };
+    let Some(stray) = args.args.iter().find(is_stray) else { return Ok(()) };
+    let help = match (of_launch_file, is_launch_file(Path::new(stray))) {
+        (true, _) => "A launch file names the code objects of its launches itself: object = \"kernel.co\". Only launch files may \
+                      follow it."
+            .to_owned(),
+        (false, true) => {
+            format!("Launch files and code objects do not run together. Run it alone: wavemill run {}", quoted(stray))
+        }
+        (false, false) => {
+            "A command line runs one code object. A launch file runs several: each [[launch]] names its own.".to_owned()
+        }
+    };
+    Err(Failure::usage(format!("expected arguments of the kernel, found the file `{}`", stray.shown()))
+        .help(help))
 }
 
 /// What is to be run of each launch file, if there are several: those among the arguments are files, too.
@@ -24,6 +52,7 @@ pub(super) fn is_launch_file(path: &Path) -> bool {
 pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
     let names_file =
         |text: &&String| !text.contains('=') && !text.starts_with('@') && is_launch_file(Path::new(text));
+    refuse_files(args)?;
     let others: Vec<PathBuf> = args.args.iter().filter(names_file).map(PathBuf::from).collect();
     if !is_launch_file(&args.file) || others.is_empty() {
         return Ok(None);
@@ -51,8 +80,11 @@ pub(super) fn run(files: Vec<RunArgs>) -> Result<(), Failure> {
     let count = files.len() as u64;
     let mut failed: Vec<(String, Failure)> = Vec::new();
     for args in files {
-        let name = args.file.display().to_string();
-        writeln!(std::io::stdout().lock(), "==> {} <==", Printable(&name))?;
+        let name = args.file.to_string_lossy().into_owned();
+        // Objects in JSON name their launch file.
+        if message::format() != Format::Json {
+            writeln!(std::io::stdout().lock(), "==> {} <==", args.file.shown())?;
+        }
         message::set_launch_file(Some(&name));
         let (result, quit) = run_one(&args);
         if let Err(failure) = result {
@@ -67,8 +99,9 @@ pub(super) fn run(files: Vec<RunArgs>) -> Result<(), Failure> {
     let Some((_, first)) = failed.first() else { return Ok(()) };
     let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
     let all = Plural(count, "launch file");
+    let shown: Vec<String> = names.iter().map(|name| name.shown()).collect();
     let mut failure =
-        Failure::new(first.exit, format!("{} of {all} failed: {}", failed.len(), names.join(", ")));
+        Failure::new(first.exit, format!("{} of {all} failed: {}", failed.len(), shown.join(", ")));
     failure.quiet = failed.iter().all(|(_, failure)| failure.quiet);
     failure.data = Some(Box::new(json!({ "failed": names })));
     Err(failure)

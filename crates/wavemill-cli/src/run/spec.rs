@@ -1,5 +1,6 @@
 //! Arguments as the user writes them: `name:type[count]=contents`.
 
+use crate::input::Shown as _;
 use std::path::Path;
 
 use super::amount;
@@ -7,7 +8,6 @@ use super::element::Element;
 use super::fill::{self, Fill};
 use super::text::whole_number;
 use crate::failure::Failure;
-use wavemill_object::printable::Printable;
 
 /// The form of an argument, for messages.
 pub(crate) const FORM: &str =
@@ -60,13 +60,20 @@ fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
         };
         number.ok_or_else(|| match part {
             "" => Failure::usage(format!("there is a number missing between the brackets; {expected}")),
-            _ => Failure::usage(format!("`{part}` is no size; {expected}{}", whole_number(part))),
+            _ => Failure::usage(format!(
+                "`{part}` is no size; {expected}{}",
+                whole_number(part),
+                part = part.shown()
+            )),
         })
     };
     let dims: Vec<u64> = text.split(',').map(one).collect::<Result<_, _>>()?;
     match dims.iter().try_fold(1u64, |all, n| all.checked_mul(*n)) {
         Some(_) => Ok(dims),
-        None => Err(Failure::usage(format!("the elements of [{text}] do not fit into memory"))),
+        None => Err(Failure::usage(format!(
+            "the elements of [{text}] do not fit into memory",
+            text = text.shown()
+        ))),
     }
 }
 
@@ -80,12 +87,16 @@ impl Init {
             return Ok(Init::Null);
         }
         if let Some(name) = text.strip_prefix('&') {
-            return Ok(Init::Same(name.trim().to_owned()));
+            return match name.trim() {
+                "" => Err(Failure::usage("there is no name behind the `&`; expected &NAME, such as &y")),
+                name => Ok(Init::Same(name.to_owned())),
+            };
         }
         if let Some(digits) = text.strip_prefix("bytes:") {
             let fail = || {
                 Failure::usage(format!(
-                    "`{digits}` are no bytes; expected pairs of hexadecimal digits: bytes:00ff"
+                    "`{digits}` are no bytes; expected pairs of hexadecimal digits: bytes:00ff",
+                    digits = digits.shown()
                 ))
             };
             let digits: Vec<u32> = digits
@@ -114,21 +125,23 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
     match declared.split_once(':').and_then(|(_, ty)| Element::from_name(ty.trim())) {
         Some(element) => element.number(text).err().unwrap_or(failure),
         None => Failure::usage(format!(
-            "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {declared}[COUNT]=CONTENTS"
+            "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {declared}[COUNT]=CONTENTS",
+            text = text.shown(),
+            declared = declared.shown()
         )),
     }
 }
 
 impl ArgSpec {
     /// What the user wrote, for messages.
-    pub(crate) fn shown(&self) -> Printable<'_> {
-        Printable(&self.text)
+    pub(crate) fn shown(&self) -> String {
+        self.text.shown()
     }
 
     /// Reads an argument; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
         Self::read(text.trim(), base)
-            .map_err(|failure| failure.within(format_args!("argument `{}`", Printable(text.trim()))))
+            .map_err(|failure| failure.within(format_args!("argument `{}`", text.trim().shown())))
     }
 
     fn read(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
@@ -185,7 +198,7 @@ impl ArgSpec {
         }
         if !name.is_empty() {
             if !is_name(name) {
-                return Err(Failure::usage(format!("`{}` is no name; expected {FORM}", Printable(name))));
+                return Err(Failure::usage(format!("`{}` is no name; expected {FORM}", name.shown())));
             }
             spec.name = Some(name.to_owned());
         }

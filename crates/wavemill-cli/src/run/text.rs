@@ -1,6 +1,8 @@
 //! Numbers and names for people.
 
 use std::fmt;
+
+use crate::input::Shown as _;
 use wavemill_object::printable::is_hidden;
 
 /// A number with commas between groups of three digits.
@@ -96,7 +98,7 @@ fn distance(a: &str, b: &str) -> usize {
 pub(crate) fn whole_number(text: &str) -> String {
     let number = text.trim().parse::<f64>().ok();
     let whole = number.filter(|n| n.fract() == 0.0 && n.abs() < 1e15 && text.contains(['e', 'E', '.']));
-    whole.map_or_else(String::new, |n| format!("; write {} for {}", n as i64, text.trim()))
+    whole.map_or_else(String::new, |n| format!("; write {} for {}", n as i64, text.trim().shown()))
 }
 
 /// Quotes a word for a shell, if it needs quotes.

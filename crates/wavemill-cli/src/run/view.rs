@@ -1,5 +1,6 @@
 //! Parts of a buffer: `y`, `y[:4]`, `y[10:20:2]`, `y[0,:4]`.
 
+use crate::input::Shown as _;
 use std::ops::Range;
 
 use super::element::Element;
@@ -48,13 +49,44 @@ struct Along {
     stride: u64,
 }
 
+/// Takes `:x`, the format of values, off the end of a view: the view, and whether values are in hexadecimal.
+///
+/// # Errors
+/// Another format.
+pub(crate) fn split_format(text: &str) -> Result<(&str, bool), Failure> {
+    match text.trim().rsplit_once(':') {
+        // Slices have colons of their own.
+        Some((view, format))
+            if !format.contains(']') && (view.trim_end().ends_with(']') || !view.contains('[')) =>
+        {
+            match format.trim() {
+                "x" => Ok((view, true)),
+                other => Err(Failure::usage(format!(
+                    "there is no format `:{}`; expected nothing behind the view, or :x for values in hexadecimal",
+                    other.shown()
+                ))),
+            }
+        }
+        _ => Ok((text.trim(), false)),
+    }
+}
+
 /// Splits `y[0,:4]` into the name and what is between the brackets.
 pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), Failure> {
     match text.trim().split_once('[') {
         None => Ok((text.trim(), None)),
         Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
             Some(inside) => Ok((name.trim(), Some(inside))),
-            None => Err(Failure::usage(format!("`{}` has no `]` at its end", text.trim()))),
+            None => Err(Failure::usage(match rest.rsplit_once(']') {
+                Some((_, behind)) => {
+                    format!(
+                        "expected nothing behind the `]` of `{}`, found `{}`",
+                        text.trim().shown(),
+                        behind.trim().shown()
+                    )
+                }
+                None => format!("`{}` has no `]` at its end", text.trim().shown()),
+            })),
         },
     }
 }
@@ -67,7 +99,7 @@ impl View {
             let declared = Extent(&shape.dims);
             return Err(Failure::usage(format!(
                 "`{}` has {} ({declared}), but {} indices were given",
-                shape.name,
+                shape.name.shown(),
                 Plural(shape.dims.len() as u64, "dimension"),
                 parts.len()
             )));
@@ -176,7 +208,9 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
     let bad = || {
         Failure::usage(format!(
             "`{part}` is no index into `{name}`; expected a number such as 7 or -1, or a slice such as :4, 10:20 or 0:100:10{}",
-            whole_number(part)
+            whole_number(part),
+            part = part.shown(),
+            name = name.shown()
         ))
     };
     let outside = |index: i64| {
@@ -187,7 +221,8 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
         };
         Failure::usage(format!(
             "index {index} is outside of `{name}`, which has {}{there}{range}",
-            Plural(size, "element")
+            Plural(size, "element"),
+            name = name.shown()
         ))
     };
     let number = |text: &str| text.trim().parse::<i64>().map_err(|_| bad());
@@ -211,7 +246,9 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
     let end = field(1).map_or(Ok(size), |text| place(number(text)?, size))?;
     let step = field(2).map_or(Ok(1), number)?;
     let step = u64::try_from(step).ok().filter(|step| *step > 0);
-    let step = step.ok_or_else(|| Failure::usage(format!("`{part}`: the step must be 1 or more")))?;
+    let step = step.ok_or_else(|| {
+        Failure::usage(format!("`{part}`: the step must be 1 or more", part = part.shown()))
+    })?;
     Ok((start..end.max(start), step, true))
 }
 

@@ -104,7 +104,7 @@ impl Watch {
         (Instant::now() >= end).then(|| format!("--timeout: {} s are over", time.as_secs_f64()))
     }
 
-    /// Runs a launch of so many workgroups. The second result is why it was told to stop, if it was.
+    /// Runs a launch of so many workgroups. The second result is why it was stopped, if it was.
     pub(super) fn during<T>(
         &self,
         control: &RunControl,

@@ -96,8 +96,12 @@ impl Case {
         line.extend(self.args.iter().map(|(name, value)| {
             // Metadata tells the types of buffers, too.
             let ty = match (self.object, value) {
-                ("source", Value::Buffer(bytes)) => format!("i32[{}]={:#x}", bytes / 4, 0x1111_1111),
-                ("source", Value::Zeros(bytes)) => format!("i32[{}]=zeros", bytes / 4),
+                ("source" | "recursion" | "stack", Value::Buffer(bytes)) => {
+                    format!("i32[{}]={:#x}", bytes / 4, 0x1111_1111)
+                }
+                ("source" | "recursion" | "stack", Value::Zeros(bytes)) => {
+                    format!("i32[{}]=zeros", bytes / 4)
+                }
                 _ => text(*value),
             };
             format!("{name}:{ty}")
@@ -122,6 +126,9 @@ impl Case {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // A process that a signal has ended has no code.
         assert_eq!(output.status.code(), Some(self.exit), "{}: {line:?}\n{said}", self.name);
+        // What to do about it included, a terminal shows it whole.
+        let report = said.split_once("error: ").map_or("", |(_, report)| report).lines().count();
+        assert!(report <= 12 || more.contains(&"--registers"), "{}: {report} lines\n{said}", self.name);
         said
     }
 
@@ -213,7 +220,8 @@ pub(crate) fn path(target: &str, object: &str) -> impl AsRef<Path> {
 /// A folder with all objects of a target.
 pub(crate) fn folder(name: &str, target: &str) -> Folder {
     let folder = Folder::new(&format!("faults_{name}_{target}"));
-    for object in ["access", "private", "freed", "control", "absurd", "source"] {
+    for object in ["access", "private", "freed", "control", "jumps", "stack", "absurd", "source", "recursion"]
+    {
         folder.file(&format!("{object}.co"), std::fs::read(path(target, object)).unwrap());
     }
     folder

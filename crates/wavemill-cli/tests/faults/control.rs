@@ -32,9 +32,32 @@ fn jumps() -> Vec<Case> {
     ]
 }
 
+/// Jumps to where no instruction begins, and functions that nothing ends.
+fn ends() -> Vec<Case> {
+    let kernels = [
+        "misaligned",
+        "branch_to_illegal",
+        "behind_another_kernel",
+        "open_end",
+        "open_end_behind_data",
+        "to_the_end_of_the_code",
+    ];
+    kernels.map(in_jumps).to_vec()
+}
+
+/// A kernel of `jumps.s`.
+fn in_jumps(kernel: &'static str) -> Case {
+    Case { object: "jumps", ..at(kernel, kernel, 0) }
+}
+
 /// Accesses of the segment of 24 bytes that holds the arguments.
 fn arguments() -> Vec<Case> {
-    vec![at("load_past_the_end", "loads_past_the_arguments", 0), at("store", "stores_to_the_arguments", 0)]
+    vec![
+        at("load_past_the_end", "loads_past_the_arguments", 0),
+        at("store", "stores_to_the_arguments", 0),
+        in_jumps("loads_before_the_arguments"),
+        in_jumps("load_straddles_the_start"),
+    ]
 }
 
 fn waits() -> Vec<Case> {
@@ -59,6 +82,28 @@ fn on_flag(name: &'static str, kernel: &'static str) -> Case {
 #[test]
 fn jumps_to_where_no_code_is() {
     TARGETS.iter().for_each(|target| check("jumps", target, &jumps()));
+}
+
+#[test]
+fn ends_of_code_and_jumps_beside_instructions() {
+    TARGETS.iter().for_each(|target| check("ends", target, &ends()));
+}
+
+/// Only a wave that comes to the end of a function in order lacks its end.
+#[test]
+fn an_end_is_missed_where_no_jump_leads() {
+    for target in TARGETS {
+        let folder = folder("missed", target);
+        for case in jumps().into_iter().chain(ends()) {
+            let ends_nowhere = ["no_end", "no_end_with_data_behind_it", "open_end", "open_end_behind_data"]
+                .contains(&case.name);
+            for steps in [&[][..], &["--trace"]] {
+                let said = case.command(&folder, AddressMode::Sandbox, steps);
+                let missed = said.contains("`s_endpgm` missing?");
+                assert_eq!(missed, ends_nowhere, "{} on {target}: {said}", case.name);
+            }
+        }
+    }
 }
 
 #[test]

@@ -41,6 +41,10 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.test("a machine without clang", without_clang);
     suite.test("a clang without a linker", without_linker);
     suite.test("a clang that does not end", without_end);
+    suite.test("a clang that is interrupted", interrupted);
+    suite.test("launch files that want more of clang than a kernel", bad_launch_files);
+    suite.test("folders of ROCm that are none", rocm_paths);
+    suite.test("sources for a generic processor", generic_processors);
     for target in TARGETS {
         suite.oracle_test(format!("OpenCL C for {target}"), &OPENCL, move || source("saxpy.cl", target));
         suite.oracle_test(format!("HIP for {target}"), &HIP, move || source("saxpy.hip", target));
@@ -49,6 +53,9 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.oracle_test("the line that is printed", &OPENCL, printed_line);
     suite.oracle_test("errors in OpenCL C", &OPENCL, errors_in_opencl);
     suite.oracle_test("arguments for clang", &OPENCL, arguments_for_clang);
+    suite.oracle_test("names that look like options", &OPENCL, names_like_options);
+    suite.oracle_test("global offsets", &OPENCL, global_offsets);
+    suite.oracle_test("global offsets with ROCm's library", &HIP, global_offsets_of_rocm);
 }
 
 /// A source of the examples, in a folder of its own with an empty folder for temporary files.
@@ -217,7 +224,103 @@ fn arguments_for_clang() -> Result<(), Failed> {
     // A launch file is data: it cannot make clang run something else.
     folder.file("plugin.toml", launch.replace("-DN=3", "-fplugin=evil.so"));
     let said = said(&folder, 2, &["run", "plugin.toml"]);
-    contains(&said, "plugin.toml: clang-args: `-fplugin=evil.so` is refused; expected one of -D, -U, -I, -O,")
+    contains(
+        &said,
+        "plugin.toml: clang-args: `-fplugin=evil.so` is refused; expected -DNAME, -UNAME, -IFOLDER,",
+    )?;
+    // Nor is one written that would be refused.
+    let line = ["run", "k.cl", "--clang-arg=-DN=3", "--clang-arg=-Iheaders", "--clang-arg=-fverbose-asm"];
+    let said = err(&expect(&folder, 2, &[&line[..], &["a:i32[64]", "--init=no.toml"]].concat()));
+    contains(&said, "error: --init: clang-args: `-fverbose-asm` is refused;")?;
+    same(&folder.0.join("no.toml").exists(), &false)
+}
+
+/// Names of files that clang, or a process that it starts, would take for something else.
+fn names_like_options() -> Result<(), Failed> {
+    let folder = example("compiled_names", "saxpy.cl")?;
+    let source = std::fs::read(folder.0.join("saxpy.cl"))?;
+    for name in ["-x.cl", "-fplugin=x.cl", "K.CL", "a b.cl", "=x.cl"] {
+        folder.file(name, &source);
+        let launch = format!(
+            "object = '{name}'\ngrid = 4\nblock = 64\nargs = ['a=2', 'x[250]=iota', 'y[250]=ones', 'n=250']\nexpect = ['y=iota(1,2)']\n"
+        );
+        folder.file("k.toml", launch);
+        expect(&folder, 0, &["run", "k.toml"]);
+    }
+    // The line can be copied.
+    let said = err(&expect(&folder, 0, &[&["run", "./-x.cl"][..], &SAXPY].concat()));
+    let line = said.lines().nth(1).unwrap_or_default();
+    contains(line, " -o ./-x.co ./-x.cl")?;
+    ends(0, std::process::Command::new("sh").arg("-c").arg(line).current_dir(&folder.0));
+    same(&folder.0.join("-x.co").exists(), &true)
+}
+
+/// The warning about `--offset` comes if and only if global ids are wrong, and says where they begin.
+fn global_offsets() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_offsets");
+    folder.file("k.cl", OFFSET_KERNELS);
+    for level in ["-O0", "-O2"] {
+        // The line that is printed makes the code object for all launches.
+        let text = said(&folder, 2, &["run", "k.cl", &format!("--clang-arg={level}")]);
+        let line = text.lines().nth(1).unwrap_or_default();
+        ends(0, std::process::Command::new("sh").arg("-c").arg(line).current_dir(&folder.0));
+        // The kernel, the offset, and where its first ids begin instead: libclc (LLVM 22) reads the upper half of X in X, the
+        // lower half of Y in Y, and the upper half of Y in Z.
+        for (kernel, offset, ids, warning) in [
+            ("xy", "0,5", [0, 5, 0], None),
+            ("xy", "5", [0, 0, 0], Some("get_global_id(0) begins at 0, not at 5")),
+            ("y", "0,5", [0, 5, 0], None),
+            ("y", "5", [0, 0, 0], None),
+            ("y", "0,0,5", [0, 0, 0], None),
+            ("x", "0,5", [0, 0, 0], None),
+            ("x", "5", [0, 0, 0], Some("get_global_id(0) begins at 0, not at 5")),
+            ("x", "21474836480", [5, 0, 0], Some("get_global_id(0) begins at 5, not at 21474836480")),
+            ("y", "0,21474836487", [0, 7, 0], Some("get_global_id(1) begins at 7, not at 21474836487")),
+            ("z", "0,5", [0, 0, 0], None),
+            ("z", "0,0,5", [0, 0, 0], Some("get_global_id(2) begins at 0, not at 5")),
+            ("z", "0,21474836480,5", [0, 0, 5], None),
+        ] {
+            let line = ["run", "k.co", "--kernel", kernel, "--offset", offset, "--grid", "1", "--block", "1"];
+            let output = expect(&folder, 0, &[&line[..], &["a:u64[3]", "--print", "a"]].concat());
+            let case = format!("{level} {kernel} {offset}");
+            same(&(&case, out(&output)), &(&case, format!("a = {ids:?}\n")))?;
+            match warning {
+                Some(warning) => contains(&err(&output), warning)?,
+                None => same(&(&case, err(&output).contains("warning: ")), &(&case, false))?,
+            }
+        }
+    }
+    Ok(())
+}
+
+const OFFSET_KERNELS: &str = "
+kernel void x(global ulong *a) { a[0] = get_global_id(0); }
+kernel void y(global ulong *a) { a[1] = get_global_id(1); }
+kernel void z(global ulong *a) { a[2] = get_global_id(2); }
+kernel void xy(global ulong *a) { a[0] = get_global_id(0); a[1] = get_global_id(1); }
+";
+
+/// The way out that the warning names.
+fn global_offsets_of_rocm() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_offsets_rocm");
+    folder.file("k.cl", OFFSET_KERNELS);
+    let line = [
+        "run",
+        "k.cl",
+        "--rocm-path",
+        "/usr",
+        "--kernel",
+        "xy",
+        "--offset",
+        "5,6",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+    ];
+    let output = expect(&folder, 0, &[&line[..], &["a:u64[3]", "--expect", "a=[5,6,0]"]].concat());
+    contains(&err(&output), "/opencl.bc ")?;
+    same(&err(&output).contains("warning: "), &false)
 }
 
 fn assembly() -> Result<(), Failed> {
@@ -243,7 +346,7 @@ fn errors_in_assembly() -> Result<(), Failed> {
     folder.file("bad.s", "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n\tv_add_f33 v0, v1, v2\n");
     let text = said(&folder, 3, &["run", "bad.s"]);
     contains(&text, "bad.s:2:2")?;
-    contains(&text, "error: `bad.s` has a mistake\n")
+    contains(&text, "error: `bad.s` has an error\n")
 }
 
 fn no_code_objects() -> Result<(), Failed> {
@@ -281,7 +384,110 @@ fn without_clang() -> Result<(), Failed> {
     command.args(["run", "k.cl"]).env("PATH", "").env_remove("CLANG").env_remove("ROCM_PATH");
     let text = err(&ends(3, &mut command));
     contains(&text, "error: OpenCL C needs clang, and there is none: looked for --clang, ")?;
+    // An empty variable names nothing.
+    let empty = err(&ends(3, command.env("CLANG", "")));
+    same(&empty, &text)?;
     contains(&text, "apt install clang-22 lld-22 libclc-22")
+}
+
+/// A generic processor has no libraries.
+fn generic_processors() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_generic");
+    for name in ["k.cl", "k.hip"] {
+        folder.file(name, "");
+        let text = said(&folder, 2, &["run", name, "--target", "gfx9-generic", "--clang", "nowhere/clang"]);
+        contains(
+            &text,
+            &format!("error: `{name}` cannot be compiled for gfx9-generic, which stands for several"),
+        )?;
+        contains(&text, "Pass one of these to --target: ")?;
+        contains(&text, "gfx906 (")?;
+        same(&text.contains("gfx90a"), &false)?;
+        let text = said(&folder, 2, &["run", name, "--target", "gfx9-4-generic", "--clang", "nowhere/clang"]);
+        contains(&text, "gfx942")?;
+        contains(&text, "gfx950")?;
+    }
+    Ok(())
+}
+
+/// What a stand-in answers to the questions where things are.
+#[cfg(unix)]
+const KNOWN: &str = "-print-resource-dir) echo /usr/lib/clang/22 ;; -print*) echo /bin/sh ;;";
+
+/// A folder of ROCm that is named has what is needed; nothing else takes its place.
+#[cfg(unix)]
+fn rocm_paths() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_rocm");
+    stand_in(&folder, &format!("case $1 in {KNOWN} *) echo > ran ;; esac"))?;
+    std::fs::create_dir(folder.0.join("empty"))?;
+    std::fs::create_dir_all(folder.0.join("libraries/amdgcn/bitcode"))?;
+    folder.file("libraries/amdgcn/bitcode/ockl.bc", "");
+    for name in ["k.cl", "k.hip"] {
+        folder.file(name, "");
+        let run = |path: &str| said(&folder, 3, &["run", name, "--clang", "./clang", "--rocm-path", path]);
+        contains(&run("nowhere"), "error: --rocm-path: there is no folder `nowhere`\n")?;
+        let text = run("empty");
+        contains(&text, "error: --rocm-path: `empty` has no device libraries; looked for ockl.bc in its ")?;
+        contains(&text, "amdgcn/bitcode, ")?;
+    }
+    let run = |name: &str| said(&folder, 3, &["run", name, "--clang", "./clang", "--rocm-path", "libraries"]);
+    contains(&run("k.hip"), "HIP needs the header hip/hip_runtime.h, which is not in libraries/include\n")?;
+    contains(&run("k.cl"), "the device libraries in `libraries/amdgcn/bitcode` have no opencl.bc\n")?;
+    same(&folder.0.join("ran").exists(), &false)
+}
+
+/// Whoever runs a launch file of somebody else runs a kernel, and nothing else.
+#[cfg(unix)]
+fn bad_launch_files() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_bad_launch_files");
+    stand_in(&folder, "echo > ran")?;
+    folder.file("k.cl", "kernel void k(global int *a) {}\n");
+    // A file with arguments for whoever takes the name behind the @ for one.
+    folder.file("x.cl", "-fplugin=evil.so\n");
+    folder.file("@x.cl", "kernel void k(global int *a) {}\n");
+    let run = |code: i32, object: &str, argument: &str| {
+        let launch = format!(
+            "object = '{object}'\nclang-args = ['{argument}']\ngrid = 1\nblock = 64\nargs = ['a[64]']\n"
+        );
+        folder.file("k.toml", launch);
+        said(&folder, code, &["run", "k.toml", "--clang", "./clang"])
+    };
+    for argument in [
+        // Plugins, other programs, files with arguments, files that are read, files that are written, other sources.
+        "-fplugin=evil.so",
+        "-Xclang",
+        "-fno-integrated-as",
+        "-Wa,-x",
+        "-B.",
+        "-fuse-ld=evil",
+        "--config=x.cl",
+        "@x.cl",
+        "-D@x.cl",
+        "-include",
+        "-o",
+        "-ok.toml",
+        "-save-temps",
+        "-ftime-trace=x",
+        "x.cl",
+        "",
+    ] {
+        contains(
+            &run(2, "k.cl", argument),
+            &format!("k.toml: clang-args: `{argument}` is refused; expected -DNAME, "),
+        )?;
+    }
+    let folders = folder.0.join("sub");
+    std::fs::create_dir(&folders)?;
+    std::fs::copy(folder.0.join("@x.cl"), folders.join("@x.cl"))?;
+    for object in ["@x.cl", "./@x.cl", "sub/@x.cl"] {
+        let text = run(3, object, "-O1");
+        contains(
+            &text,
+            "is not compiled: clang takes a name that begins with @ for a file with arguments\n",
+        )?;
+        contains(&text, "Rename the file.")?;
+    }
+    same(&folder.0.join("ran").exists(), &false)
 }
 
 /// A program in the folder that stands for clang.
@@ -305,18 +511,59 @@ fn without_linker() -> Result<(), Failed> {
     contains(&text, "apt install lld-21")
 }
 
-/// `--timeout` ends clang, too.
+/// Beats once, and goes on in a process of its own as clang's compiler does under its driver.
+#[cfg(unix)]
+const WITHOUT_END: &str = "echo > beat; (while :; do echo > beat; sleep 0.05; done) & wait";
+
+/// Whether something goes on beating.
+#[cfg(unix)]
+fn still_beats(folder: &Folder) -> Result<bool, Failed> {
+    let beat = folder.0.join("beat");
+    std::fs::remove_file(&beat)?;
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    Ok(beat.exists())
+}
+
+/// `--timeout` ends clang with the processes that it has started, while it is asked for its folders, too.
 #[cfg(unix)]
 fn without_end() -> Result<(), Failed> {
     let folder = Folder::new("compiled_without_end");
     folder.file("k.cl", "kernel void k() {}\n");
     folder.file("libclc.bc", "");
-    stand_in(
-        &folder,
-        "case $1 in -print-resource-dir) echo /usr/lib/clang/22 ;; -print*) echo /bin/sh ;; *) exec sleep 1000 ;; esac",
-    )?;
-    let line = ["run", "k.cl", "--clang", "./clang", "--libclc", "libclc.bc", "--timeout", "0.3"];
-    contains(&said(&folder, 124, &line), "the run was stopped while it compiled `k.cl`\n")
+    std::fs::create_dir(folder.0.join("tmp"))?;
+    let line = ["run", "k.cl", "--clang", "./clang", "--libclc", "libclc.bc", "--timeout", "2"];
+    for asked in [format!("{KNOWN} *) {WITHOUT_END} ;;"), format!("*) {WITHOUT_END} ;;")] {
+        stand_in(&folder, &format!("case $1 in {asked} esac"))?;
+        let mut command = folder.command();
+        let said = err(&ends(124, command.env("TMPDIR", folder.0.join("tmp")).args(line)));
+        contains(&said, "the run was stopped while it compiled `k.cl`\n")?;
+        same(&still_beats(&folder)?, &false)?;
+        same(&files(&folder.0.join("tmp"))?.len(), &0)?;
+    }
+    Ok(())
+}
+
+/// Ctrl-C ends clang before it ends Wavemill.
+#[cfg(unix)]
+fn interrupted() -> Result<(), Failed> {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    let folder = Folder::new("compiled_interrupted");
+    folder.file("k.cl", "kernel void k() {}\n");
+    folder.file("libclc.bc", "");
+    std::fs::create_dir(folder.0.join("tmp"))?;
+    stand_in(&folder, &format!("case $1 in {KNOWN} *) {WITHOUT_END} ;; esac"))?;
+    let mut command = folder.command();
+    command.env("TMPDIR", folder.0.join("tmp")).stderr(Stdio::null());
+    let mut run = command.args(["run", "k.cl", "--clang", "./clang", "--libclc", "libclc.bc"]).spawn()?;
+    while !folder.0.join("beat").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    ends(0, Command::new("sh").args(["-c", &format!("kill -INT {}", run.id())]));
+    // POSIX: SIGINT is 2.
+    same(&run.wait()?.signal(), &Some(2))?;
+    same(&still_beats(&folder)?, &false)?;
+    same(&files(&folder.0.join("tmp"))?.len(), &0)
 }
 
 #[cfg(not(unix))]
@@ -326,5 +573,20 @@ fn without_linker() -> Result<(), Failed> {
 
 #[cfg(not(unix))]
 fn without_end() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn interrupted() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn bad_launch_files() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn rocm_paths() -> Result<(), Failed> {
     Ok(())
 }

@@ -55,6 +55,35 @@ fn pointers_can_be_null() {
     assert!(message.contains("there is no buffer `a` among the arguments; the buffers are x"), "{message}");
 }
 
+/// The arguments of a parameter pack are all called alike, and a file can call an argument anything.
+#[test]
+fn proposed_names_can_be_used() {
+    let folder = Folder::new("argument_names");
+    let argument = |(index, name): (usize, &str)| {
+        let offset = 8 * index;
+        format!(
+            "      - .name: !str \"{name}\"\n        .type_name: \"int*\"\n        .offset: {offset}\n        .size: 8\n        \
+             .value_kind: global_buffer\n        .address_space: global\n"
+        )
+    };
+    let names = ["args", "args", "args.2", "args", "a=b", "c d", "", "\\e[1m"];
+    let arguments = names.into_iter().enumerate().map(argument).collect::<String>();
+    let metadata =
+        format!("    .kernarg_segment_size: 64\n    .private_segment_fixed_size: 0\n    .args:\n{arguments}");
+    folder.file("k.s", source("s_endpgm", "", &metadata));
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    let message = said(&folder, 2, &["run", "k.co"]);
+    let proposed = message.lines().last().unwrap_or_default().trim();
+    let line = proposed.strip_prefix("wavemill ").unwrap_or_else(|| panic!("{message}"));
+    let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let arguments: Vec<&str> = words.iter().filter_map(|word| word.strip_suffix("[1024]=zeros")).collect();
+    let wanted = ["args", "args.3", "args.2", "args.4", "arg4", "arg5", "arg6", "arg7"];
+    assert_eq!(arguments, wanted.map(|name| format!("{name}:i32")));
+    expect(&folder, 0, &words);
+    let printed = out(&expect(&folder, 0, &[&words[..], &["--print", "args.3[:2]"]].concat()));
+    assert_eq!(printed, "args.3[:2] = [0, 0]\n");
+}
+
 #[test]
 fn stacks_of_no_known_size_are_set_by_the_launch() {
     let folder = Folder::new("stack");
@@ -82,10 +111,24 @@ fn stacks_of_no_known_size_are_set_by_the_launch() {
     let message = said(&folder, 2, &launch(&["--stack", "1M"]));
     let wanted = "1048576 bytes of private memory for a work-item; 131056 are possible at most";
     assert!(message.contains(wanted), "{message}");
-    let fixed = ["run", "fixed.co", "--grid", "1", "--block", "64", "--stack", "32K"];
-    let message = said(&folder, 2, &fixed);
-    let wanted = "error: the stack of `k` has a known size: 16 bytes of private memory for a work-item\n";
+    // What is known may be too little, but never too much.
+    let fixed = |size| ["run", "fixed.co", "--grid", "1", "--block", "64", "--stack", size];
+    expect(&folder, 0, &fixed("20004"));
+    expect(&folder, 4, &fixed("20000"));
+    expect(&folder, 4, &fixed("16"));
+    expect(&folder, 4, &["run", "fixed.co", "--grid", "1", "--block", "64"]);
+    let message = said(&folder, 2, &fixed("15"));
+    let wanted = "error: a stack of 15 bytes is too small for `k`: its code needs 16 bytes of private memory for a work-item\n";
     assert!(message.starts_with(wanted), "{message}");
+    let message = said(&folder, 2, &fixed("1M"));
+    assert!(message.contains("131056 are possible at most"), "{message}");
+    folder.file(
+        "k.s",
+        source("s_endpgm", "", "    .private_segment_fixed_size: 0\n    .kernarg_segment_size: 0\n"),
+    );
+    expect(&folder, 0, &["asm", "k.s", "-o", "none.co"]);
+    let message = said(&folder, 2, &["run", "none.co", "--grid", "1", "--block", "64", "--stack", "4K"]);
+    assert!(message.starts_with("error: `k` uses no private memory, and so has no stack\n"), "{message}");
     folder.file("k.toml", "object = 'k.co'\ngrid = 1\nblock = 64\nstack = '32K'\n");
     expect(&folder, 0, &["run", "k.toml"]);
     let written = out(&expect(&folder, 0, &launch(&["--stack", "32K", "--init"])));

@@ -65,6 +65,21 @@ fn every_command_takes_names_as_people_write_them() {
 }
 
 #[test]
+fn an_empty_name_means_no_kernel() {
+    let folder = folder("empty_name");
+    for line in [
+        &["run", "k.co", "--kernel", "", "--grid", "1", "--block", "1"][..],
+        &["info", "k.co", "--kernel", ""],
+        &["info", "k.co", "--kernel", " "],
+    ] {
+        let message = said(&folder, 2, line);
+        for symbol in SYMBOLS {
+            assert!(message.contains(symbol), "{line:?}: {message}");
+        }
+    }
+}
+
+#[test]
 fn names_of_none_or_several_are_refused() {
     let folder = folder("wrong_names");
     let run = |name: &str| said(&folder, 2, &[&["run", "k.co", "--kernel", name], &LAUNCH[..]].concat());

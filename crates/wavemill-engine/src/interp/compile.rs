@@ -37,7 +37,7 @@ pub(super) struct Code {
     sites: Vec<Box<Site>>,
     /// The operations that count, with the byte offsets of the guest instructions behind them.
     counters: Vec<(u32, usize)>,
-    /// Whether there is no code where the block begins.
+    /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
 }
 
@@ -98,12 +98,13 @@ pub(super) struct Purpose<'a> {
 /// Compiles a block.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     let mut c = Compiler::new(block, purpose);
+    let empty = block.insts.is_empty() && block.guest.len() <= 1;
     // Who comes to where there is no code does not enter a block: nothing is counted, and nobody is told.
-    let nowhere = block.insts.is_empty() && block.terminator == Terminator::Fault(FaultKind::NoCode);
-    if nowhere && block.guest.len() <= 1 {
+    if empty && block.terminator == Terminator::Fault(FaultKind::NoCode) {
         c.terminator(None);
         return Code { nowhere: true, ..c.finished() };
     }
+    let nowhere = empty && block.terminator == Terminator::Fault(FaultKind::IllegalInstruction);
     let mut rest = &block.insts[..];
     let mut exec_known = false;
     // Guest instructions without operations count too; a block without any has its end only.
@@ -147,7 +148,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
             false => c.probe_after(site, None),
         }
     }
-    c.finished()
+    Code { nowhere, ..c.finished() }
 }
 
 /// Whether an operation may change EXEC: 64-bit results may begin one cell before it.

@@ -193,7 +193,7 @@ pub(crate) struct Wave {
     pub hw_id: u32,
     /// Its private memory: guest addresses from the first byte to behind the last one.
     pub private: (u64, u64),
-    /// Address of the branch that led to `pc`, if the wave was preempted there.
+    /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction there is illegal.
     pub from: Option<u64>,
 }
 
@@ -485,6 +485,9 @@ impl<'a> Interpreter<'a> {
                     break WaveExit::Fault { pc, cause: FaultCause::BadJump { target } };
                 }
                 Exit::Fault { pc, kind } => {
+                    if kind == FaultKind::IllegalInstruction {
+                        wave.from = branch.filter(|(_, to)| *to == pc).map(|(from, _)| from);
+                    }
                     break WaveExit::Fault { pc, cause: FaultCause::Instruction(kind) };
                 }
                 Exit::Memory { pc, access, space, size } => {

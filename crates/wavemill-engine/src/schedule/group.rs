@@ -135,7 +135,7 @@ fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
         private: group.private,
         waves: group.waves.len() as u32,
     };
-    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, snapshot, resources })
+    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, from: wave.from, snapshot, resources })
 }
 
 impl Group {

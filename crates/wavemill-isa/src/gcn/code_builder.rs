@@ -52,7 +52,7 @@ impl fmt::Display for CodeError {
             }
             CodeError::NoBranch(op) => write!(f, "{op} does not go to a label"),
             CodeError::Build(error) => error.fmt(f),
-            CodeError::Label(_) => f.write_str("the label belongs to other code or has a place already"),
+            CodeError::Label(_) => f.write_str("the label belongs to other code or has an address already"),
             CodeError::NotPlaced { offset, .. } => {
                 write!(f, "the branch at {offset:#x} goes to a label that was never placed")
             }
@@ -155,7 +155,7 @@ impl CodeBuilder {
     /// Says that a label is here.
     ///
     /// # Errors
-    /// [`CodeError::Label`] if it has a place already, or is none of this code's.
+    /// [`CodeError::Label`] if it has an address already, or is none of this code's.
     pub fn place(&mut self, label: Label) -> Result<(), CodeError> {
         let offset = self.bytes.len();
         match self.labels.get_mut(label.0) {

@@ -33,6 +33,8 @@ pub enum Rule {
     LdsDirect,
     /// Scalar memory does not load into EXEC and M0 (Vega ISA 7.1).
     ScalarData,
+    /// The value of a lane does not go into M0.
+    LaneToM0,
     /// Stores have no status to return (Vega ISA 8.1.5).
     StatusOfStore,
     /// Offsets into scalar buffers are not negative (Vega ISA 7.2).
@@ -67,6 +69,7 @@ impl fmt::Display for Rule {
             Rule::ScalarOrConstant => "only scalar registers and constants without literal can stand here",
             Rule::LdsDirect => "`src_lds_direct` cannot stand here",
             Rule::ScalarData => "the data of scalar memory instructions cannot be EXEC or M0",
+            Rule::LaneToM0 => "the value of a lane cannot go into M0: move it there from another scalar register",
             Rule::StatusOfStore => "a store has no status that `tfe` could return",
             Rule::NegativeBufferOffset => "offsets into scalar buffers go from 0 to 0xfffff",
             Rule::AtomicChannels => "`dmask` is 0x1 for 32 bits of data and 0x3 for 64, or for 32 bits and a value to compare with, 0xf for 64 bits and one",
@@ -199,6 +202,8 @@ impl Inst {
         let m0 = matches!(operand, Operand::Special { reg: Special::M0, .. });
         match (spec.role, self.encoding()) {
             (Role::Sdata, Encoding::Smem) if exec || m0 => broken(Rule::ScalarData),
+            // Only the moves of one lane have a scalar destination of 32 bits here.
+            (Role::Sdst, Encoding::Vop1 | Encoding::Vop3a) if m0 => broken(Rule::LaneToM0),
             (Role::Attr, _) if matches!(operand, Operand::Attr { attr: 33.., .. }) => broken(Rule::Attribute),
             _ if spec.ty.elem == Elem::GprIdx && matches!(operand, Operand::Imm(mode) if mode > 15) => {
                 broken(Rule::IndexMode)

@@ -3,7 +3,7 @@
 //! The build script compiles this file too, so a word of the row files and its meaning stand in one place.
 
 /// Defines a field-less enum whose variants have a lower-case spelling: the one that the row files and texts use. The
-/// documentation of a variant is also what users are told of it: plain text, without links.
+/// documentation of a variant is also what users read of it: plain text, without links.
 macro_rules! words {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use super::compressed::{self, CompressedHeader};
 use crate::Limits;
 use crate::bytes;
 use crate::elf::CodeObject;
 use crate::error::{Error, Result};
+use crate::printable::Printable;
 use crate::target::TargetId;
 
 /// Beginning of a plain bundle.
@@ -16,6 +18,12 @@ pub(crate) const PLAIN_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 
 /// Longest entry id that is read; real ones have some dozen bytes.
 const LONGEST_ID: u64 = 4096;
+
+/// Where [`PLAIN_MAGIC`] stands.
+const HEAD: Range<u64> = 0..PLAIN_MAGIC.len() as u64;
+
+/// What messages call the beginning of a plain bundle.
+const TABLE: &str = "offload bundle table";
 
 /// What messages call an entry.
 const ENTRY: &str = "offload bundle entry";
@@ -68,9 +76,10 @@ impl EntryId {
     }
 }
 
+/// On one line, with what a terminal would obey escaped.
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
+        Printable(&self.text).fmt(f)
     }
 }
 
@@ -232,6 +241,11 @@ impl<'a> Bundle<'a> {
                 (Cow::Borrowed(self.data), self.read_entries(limits)?, None)
             }
             BundleFormat::Compressed(header) => {
+                // What is no bundle at all is not worth the time and memory of what its header declares.
+                let head = compressed::decompress(self.data, header, HEAD, limits)?;
+                if head.len() == PLAIN_MAGIC.len() {
+                    check_magic(&head)?;
+                }
                 let whole = 0..header.uncompressed_size;
                 let contents = compressed::decompress(self.data, header, whole, limits)?;
                 let (entries, _) = parse_table(&contents, header.uncompressed_size)?;
@@ -251,14 +265,22 @@ impl<'a> Bundle<'a> {
                 .is_ok_and(|(entries, _)| entries.iter().any(|entry| entry.id.target.is_some())),
             BundleFormat::Compressed(header) => {
                 let any_size = Limits::with_decompressed(u64::MAX);
-                compressed::decompress(self.data, header, 0..PLAIN_MAGIC.len() as u64, &any_size)
+                compressed::decompress(self.data, header, HEAD, &any_size)
                     .is_ok_and(|start| start == PLAIN_MAGIC)
             }
         }
     }
 
+    /// Bytes of the contents of a compressed bundle, by its header.
+    pub(super) fn decompressed_size(&self) -> Option<u64> {
+        match &self.format {
+            BundleFormat::Compressed(header) => Some(header.uncompressed_size),
+            _ => None,
+        }
+    }
+
     /// The bundle's name in messages.
-    fn place(&self) -> String {
+    pub(super) fn place(&self) -> String {
         place(&self.format, self.offset)
     }
 
@@ -271,14 +293,20 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// Refuses what does not begin like a plain bundle.
+fn check_magic(data: &[u8]) -> Result<()> {
+    match bytes::slice(data, 0, PLAIN_MAGIC.len() as u64, TABLE)? == PLAIN_MAGIC {
+        true => Ok(()),
+        false => Err(Error::malformed(TABLE, 0, "it does not begin with __CLANG_OFFLOAD_BUNDLE__")),
+    }
+}
+
 /// Reads the table of a plain bundle of `total` bytes, of which `data` is the
 /// beginning. Also tells where the last entry ends.
 fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
-    const WHAT: &str = "offload bundle table";
+    const WHAT: &str = TABLE;
+    check_magic(data)?;
     let magic = PLAIN_MAGIC.len() as u64;
-    if bytes::slice(data, 0, magic, WHAT)? != PLAIN_MAGIC {
-        return Err(Error::malformed(WHAT, 0, "it does not begin with __CLANG_OFFLOAD_BUNDLE__"));
-    }
     let count = bytes::u64(data, magic, WHAT)?;
     if count > total / ROW {
         let detail = format!("{count} entries do not fit into {total} bytes");

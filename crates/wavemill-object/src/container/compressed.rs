@@ -118,7 +118,7 @@ pub(super) fn decompress(
     let failed =
         |source: io::Error| damaged(format!("{} data cannot be decompressed: {source}", header.method));
     let other_size = |relation: &str| {
-        damaged(format!("it decompresses to {relation} bytes than the {size} that its header tells"))
+        damaged(format!("it decompresses to {relation} bytes than the {size} that its header says"))
     };
     let part = part.start.min(size)..part.end.min(size);
     // All of it must be as long as the header says: one byte more shows that it is not.

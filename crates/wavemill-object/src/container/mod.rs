@@ -5,6 +5,7 @@
 //! compresses it, and puts one bundle per source file into a section of the
 //! host program.
 
+mod budget;
 mod bundle;
 mod compressed;
 mod host;
@@ -15,6 +16,7 @@ use std::collections::HashSet;
 pub use bundle::{Bundle, BundleFormat, Entry, EntryId, OffloadKind, OpenBundle};
 pub use compressed::{CompressedHeader, Compression};
 
+use budget::Budget;
 pub(crate) use bundle::PLAIN_MAGIC;
 pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
 
@@ -144,8 +146,8 @@ impl<'a> Container<'a> {
         let mut search = Search::new(name);
         // The code object of what was found last.
         let mut held = None;
-        for selected in self.select(device, limits)? {
-            let bytes = self.read(&selected, limits)?;
+        for (selected, bytes) in self.read_all(&self.select(device, limits)?, limits) {
+            let bytes = bytes?;
             if !may_define(&bytes, name) {
                 continue;
             }
@@ -175,6 +177,34 @@ impl<'a> Container<'a> {
                 Err(Error::Ambiguous { name: name.to_owned(), kernels })
             }
         }
+    }
+
+    /// Opens the bundles one after the other, as they are asked for. What they decompress to counts together: behind the
+    /// first one that is over the limit for the file, all compressed ones are.
+    pub fn open_all<'s>(
+        &'s self,
+        limits: &'s Limits,
+    ) -> impl Iterator<Item = (&'s Bundle<'a>, Result<OpenBundle<'a>>)> {
+        let mut budget = Budget::new(limits, &self.bundles);
+        self.bundles.iter().map(move |bundle| {
+            let admitted = budget.spend(bundle, u64::MAX);
+            (bundle, admitted.and_then(|()| bundle.open(limits)))
+        })
+    }
+
+    /// The bytes of entries that [`select`](Self::select) found, one after the other, as they are asked for. What they
+    /// decompress to counts together, as with [`open_all`](Self::open_all).
+    pub fn read_all<'s>(
+        &'s self,
+        selected: &'s [Selected],
+        limits: &'s Limits,
+    ) -> impl Iterator<Item = (&'s Selected, Result<Cow<'a, [u8]>>)> {
+        let mut budget = Budget::new(limits, &self.bundles);
+        selected.iter().map(move |one| {
+            let end = one.entry.offset.saturating_add(one.entry.size);
+            let admitted = self.bundles.get(one.bundle).map_or(Ok(()), |bundle| budget.spend(bundle, end));
+            (one, admitted.and_then(|()| self.read(one, limits)))
+        })
     }
 
     /// The bytes of an entry that [`select`](Self::select) found.

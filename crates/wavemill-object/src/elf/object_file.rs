@@ -25,6 +25,9 @@ const LARGEST_ALIGNMENT: u64 = 1 << 30;
 /// Most metadata that is read, in bytes: a kernel takes about one kilobyte.
 const LARGEST_METADATA: usize = 64 << 20;
 
+/// The same of code object v2, where it is text: a kernel takes up to three kilobytes.
+const LARGEST_YAML: usize = 16 << 20;
+
 /// Version of the code object format (`EI_ABIVERSION`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CodeObjectVersion {
@@ -108,7 +111,7 @@ impl<'a> CodeObject<'a> {
             CodeObjectVersion::V3 => TargetId::from_flags_v3(flags),
             _ => TargetId::from_flags_v4(flags),
         };
-        let metadata = read_metadata(&notes)?;
+        let metadata = read_metadata(&notes, &mut problems)?;
         if sections.is_empty() {
             problems.push("there are no section headers: symbols and relocations are not known".to_owned());
         }
@@ -415,20 +418,21 @@ fn read_notes<'a>(
     Ok(notes)
 }
 
-fn read_metadata(notes: &[Note<'_>]) -> Result<Option<Metadata>> {
-    let find = |owner: &[u8], kind| notes.iter().find(|note| note.owner == owner && note.kind == kind);
-    let metadata = find(b"AMDGPU", note::METADATA).or_else(|| find(b"AMD", note::YAML_METADATA));
-    if let Some(note) = metadata.filter(|note| note.contents.len() > LARGEST_METADATA) {
-        return Err(Error::TooLarge {
-            what: "metadata",
-            size: note.contents.len() as u64,
-            limit: LARGEST_METADATA as u64,
-        });
+/// Reads the metadata. What is left out of it stands in `problems`.
+fn read_metadata(notes: &[Note<'_>], problems: &mut Vec<String>) -> Result<Option<Metadata>> {
+    let find = |owner: &[u8], kind, limit: usize| {
+        let note = notes.iter().find(|note| note.owner == owner && note.kind == kind);
+        match note.map(|note| note.contents.len()).filter(|&size| size > limit) {
+            None => Ok(note),
+            Some(size) => Err(Error::TooLarge { what: "metadata", size: size as u64, limit: limit as u64 }),
+        }
+    };
+    if let Some(note) = find(b"AMDGPU", note::METADATA, LARGEST_METADATA)? {
+        let (metadata, left_out) = metadata::from_msgpack(note.contents, note.offset)?;
+        problems.extend(left_out);
+        return Ok(Some(metadata));
     }
-    if let Some(note) = find(b"AMDGPU", note::METADATA) {
-        return metadata::from_msgpack(note.contents, note.offset).map(Some);
-    }
-    if let Some(note) = find(b"AMD", note::YAML_METADATA) {
+    if let Some(note) = find(b"AMD", note::YAML_METADATA, LARGEST_YAML)? {
         return metadata::from_yaml(note.contents, note.offset).map(Some);
     }
     Ok(None)

@@ -3,7 +3,7 @@
 /// Memory that the items of metadata may still take, in bytes.
 ///
 /// An item of one byte becomes a node of some dozen bytes: without a bound, a file of megabytes takes gigabytes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
     left: usize,
     all: usize,
@@ -12,10 +12,13 @@ pub(super) struct Allowance {
 /// Any metadata may take so much, in bytes.
 const BASE: usize = 4 << 20;
 
-/// What the allocator needs beside the bytes of a text.
-const TEXT: usize = 16;
+/// What the allocator needs beside the bytes of a text or a list.
+const ALLOCATION: usize = 16;
 
 impl Allowance {
+    /// No bound: what is stepped over takes no memory.
+    pub(super) const UNLIMITED: Allowance = Allowance { left: usize::MAX, all: usize::MAX };
+
     /// `factor` times the size of the metadata in bytes, and a little more.
     pub(super) fn new(size: usize, factor: usize) -> Self {
         let all = size.saturating_mul(factor).saturating_add(BASE);
@@ -30,12 +33,20 @@ impl Allowance {
         self.spend_bytes(count.saturating_mul(size_of::<T>()))
     }
 
+    /// Takes the memory of a list of so many items of a type.
+    ///
+    /// # Errors
+    /// As [`Allowance::spend`].
+    pub(super) fn spend_list<T>(&mut self, length: usize) -> Result<(), String> {
+        self.spend_text(length.saturating_mul(size_of::<T>()))
+    }
+
     /// Takes the memory of a text that has so many bytes.
     ///
     /// # Errors
     /// As [`Allowance::spend`].
     pub(super) fn spend_text(&mut self, length: usize) -> Result<(), String> {
-        self.spend_bytes(if length == 0 { 0 } else { length.saturating_add(TEXT) })
+        self.spend_bytes(if length == 0 { 0 } else { length.saturating_add(ALLOCATION) })
     }
 
     fn spend_bytes(&mut self, bytes: usize) -> Result<(), String> {

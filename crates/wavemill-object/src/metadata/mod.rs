@@ -17,8 +17,8 @@ pub use yaml::MetadataError;
 
 use crate::error::Result;
 
-/// Reads the MessagePack of code object v3 and later, found at `offset`.
-pub(crate) fn from_msgpack(data: &[u8], offset: u64) -> Result<Metadata> {
+/// Reads the MessagePack of code object v3 and later, found at `offset`. Also says which kernels are left out, and why.
+pub(crate) fn from_msgpack(data: &[u8], offset: u64) -> Result<(Metadata, Vec<String>)> {
     Metadata::decode(data, offset)
 }
 
@@ -67,6 +67,10 @@ fn keys(node: &yaml::Node) -> Result<(), MetadataError> {
 /// lines `---` and `...` around it. `None` if there is no such text: the bytes are damaged, lack what metadata must say, or
 /// are not in the form that LLVM writes, so that only data directives can give them back.
 pub fn disassemble_metadata(metadata: &[u8]) -> Option<String> {
+    // The tree and the text would take many times the memory of what is wrong with them.
+    if Metadata::has_too_many_arguments(metadata).ok()? {
+        return None;
+    }
     let text = print::document(&msgpack::parse(metadata, 0).ok()?);
     let again = assemble_metadata(&text).ok()?;
     (again == metadata).then_some(text)

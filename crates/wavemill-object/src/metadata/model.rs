@@ -159,6 +159,12 @@ spelled! {
 /// The key of the list of kernels.
 const KERNELS: &str = "amdhsa.kernels";
 
+/// The key of a kernel's list of arguments.
+const ARGS: &str = ".args";
+
+/// Most arguments of a kernel that are read. Arguments take four bytes or more, and runtimes take some kilobytes of them at most.
+pub(super) const MOST_ARGUMENTS: usize = 4096;
+
 /// What messages call the outermost map.
 const TOP: &str = "the top level";
 
@@ -174,7 +180,7 @@ pub struct Metadata {
     pub target: Option<String>,
     /// `amdhsa.printf`: the formats of OpenCL printf, as spelled (`id:count:sizes:format`).
     pub printf: Vec<String>,
-    /// `amdhsa.kernels`.
+    /// `amdhsa.kernels`, without those that have too many arguments.
     pub kernels: Vec<Arc<KernelMetadata>>,
     /// Keys without a meaning here.
     pub extra: Extra,
@@ -282,35 +288,34 @@ impl Metadata {
     pub(super) fn from_value(value: Value, offset: u64, size: usize) -> Result<Self> {
         let mut allowance = Allowance::new(size, yaml::FACTOR / 2);
         let mut map = Reader::new(value, TOP, offset)?;
-        let kernels = map.list(KERNELS)?.unwrap_or_default();
-        let kernels = kernels
-            .into_iter()
-            .enumerate()
-            .map(|(at, item)| {
-                let kernel = KernelMetadata::from_value(item, at, offset)?;
-                let spent = kernel.spend(&mut allowance);
-                spent.map_err(|detail| Error::malformed("metadata", offset, detail))?;
-                Ok(Arc::new(kernel))
-            })
-            .collect::<Result<_>>()?;
+        let list = map.list(KERNELS)?.unwrap_or_default();
+        let mut kernels = Vec::with_capacity(list.len());
+        for (at, item) in list.into_iter().enumerate() {
+            let kernel = KernelMetadata::from_value(item, at, offset)?;
+            let spent = kernel.spend(&mut allowance);
+            spent.map_err(|detail| Error::malformed("metadata", offset, detail))?;
+            kernels.push(Arc::new(kernel));
+        }
         Metadata::of(map, kernels)
     }
 
-    /// Reads MessagePack: of the tree, no more than one kernel is in memory at a time.
-    pub(super) fn decode(data: &[u8], offset: u64) -> Result<Self> {
+    /// Reads MessagePack: of the tree, no more than one kernel is in memory at a time. Also says which kernels are left out.
+    pub(super) fn decode(data: &[u8], offset: u64) -> Result<(Self, Vec<String>)> {
         let mut decoder = Decoder::new(data, offset);
         let Some(length) = decoder.map()? else {
             let other = decoder.value(0)?;
             return Err(Reader::new(other, TOP, offset).err().unwrap_or_else(|| decoder.error("no map")));
         };
         let mut kernels = None;
+        let mut problems = Vec::new();
         let mut others = Vec::new();
         for _ in 0..length {
-            decoder.spend::<(String, Value)>(1)?;
             let key = decoder.key(1)?;
             let list = if key == KERNELS && kernels.is_none() { decoder.list()? } else { None };
             match list {
-                Some(count) => kernels = Some(KernelMetadata::decode_all(&mut decoder, count)?),
+                Some(count) => {
+                    kernels = Some(KernelMetadata::decode_all(&mut decoder, count, &mut problems)?);
+                }
                 None => others.push((key, decoder.value(1)?)),
             }
         }
@@ -320,7 +325,27 @@ impl Metadata {
             // Something else than a list.
             map.list(KERNELS)?;
         }
-        Metadata::of(map, kernels.unwrap_or_default())
+        Ok((Metadata::of(map, kernels.unwrap_or_default())?, problems))
+    }
+
+    /// Whether MessagePack has a kernel with more arguments than are read, whatever else is wrong with it.
+    pub(super) fn has_too_many_arguments(data: &[u8]) -> Result<bool> {
+        let mut decoder = Decoder::new(data, 0);
+        for _ in 0..decoder.map()?.unwrap_or(0) {
+            let kernels = if decoder.key(1)? == KERNELS { decoder.list()? } else { None };
+            let Some(count) = kernels else {
+                decoder.skip(1)?;
+                continue;
+            };
+            for _ in 0..count {
+                let left = decoder.allowance.left();
+                if KernelMetadata::decode(&mut decoder)?.1.is_some() {
+                    return Ok(true);
+                }
+                decoder.allowance.give_back(left);
+            }
+        }
+        Ok(false)
     }
 
     fn of(mut map: Reader, kernels: Vec<Arc<KernelMetadata>>) -> Result<Self> {
@@ -340,13 +365,41 @@ impl Metadata {
     }
 }
 
+/// That kernel number `at` has too many arguments to be read.
+fn too_many_arguments(kernel: &Value, at: usize, count: usize) -> String {
+    let name = match kernel {
+        Value::Map(entries) => {
+            entries.iter().find(|(key, _)| key == ".name").and_then(|(_, name)| name.as_text())
+        }
+        _ => None,
+    };
+    let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+    format!(
+        "the metadata of kernel {at}{name} is left out: it lists {count} arguments, and a kernel has {MOST_ARGUMENTS} at most; \
+         the file is damaged"
+    )
+}
+
 impl KernelMetadata {
     /// Reads the `count` kernels of a list. What they were read from is gone when they have been read.
-    fn decode_all(decoder: &mut Decoder<'_>, count: usize) -> Result<Vec<Arc<Self>>> {
+    fn decode_all(
+        decoder: &mut Decoder<'_>,
+        count: usize,
+        problems: &mut Vec<String>,
+    ) -> Result<Vec<Arc<Self>>> {
+        // There are no more than can be kept.
+        let mut ahead = *decoder;
+        ahead.spend::<Self>(count)?;
         let mut kernels = Vec::new();
         for at in 0..count {
             let left = decoder.allowance.left();
-            let value = decoder.value(2)?;
+            let (value, excess) = Self::decode(decoder)?;
+            if let Some(count) = excess {
+                problems.push(too_many_arguments(&value, at, count));
+                decoder.allowance.give_back(left);
+                decoder.spend::<String>(1)?;
+                continue;
+            }
             let kernel = KernelMetadata::from_value(value, at, decoder.offset())?;
             // Entries without a meaning are kept.
             if kernel.extra.is_empty() && kernel.args.iter().all(|arg| arg.extra.is_empty()) {
@@ -356,6 +409,25 @@ impl KernelMetadata {
             kernels.push(Arc::new(kernel));
         }
         Ok(kernels)
+    }
+
+    /// The tree of a kernel. Of arguments that are too many the number is read.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<(Value, Option<usize>)> {
+        let Some(length) = decoder.map()? else { return Ok((decoder.value(2)?, None)) };
+        let mut entries = Vec::new();
+        let mut excess = None;
+        for _ in 0..length {
+            let key = decoder.key(3)?;
+            let arguments = if key == ARGS { decoder.next_list()? } else { None };
+            match arguments.filter(|&count| count > MOST_ARGUMENTS) {
+                Some(count) => {
+                    decoder.skip(3)?;
+                    excess = Some(count);
+                }
+                None => entries.push((key, decoder.value(3)?)),
+            }
+        }
+        Ok((Value::Map(entries), excess))
     }
 
     /// Takes the memory of the kernel and its arguments.
@@ -372,7 +444,7 @@ impl KernelMetadata {
             Some(symbol) => symbol,
             None => format!("{name}.kd"),
         };
-        let args = map.list(".args")?.unwrap_or_default();
+        let args = map.list(ARGS)?.unwrap_or_default();
         let mut end = 0;
         let args = args
             .into_iter()

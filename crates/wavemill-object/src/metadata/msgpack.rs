@@ -8,7 +8,7 @@ use super::value::{MAX_DEPTH, Value};
 use crate::error::{Error, Result};
 
 /// Times its own size that metadata may take in memory. That of compilers takes 5 to 7 times its size.
-const FACTOR: usize = 16;
+const FACTOR: usize = 10;
 
 /// Reads one MessagePack value that fills `data`; trailing zeros are padding.
 pub(super) fn parse(data: &[u8], offset: u64) -> Result<Value> {
@@ -19,6 +19,7 @@ pub(super) fn parse(data: &[u8], offset: u64) -> Result<Value> {
 }
 
 /// Reads values one after the other, with bounds on their nesting and on the memory that they take.
+#[derive(Clone, Copy)]
 pub(super) struct Decoder<'a> {
     data: &'a [u8],
     at: usize,
@@ -72,36 +73,37 @@ impl<'a> Decoder<'a> {
         Ok(self.bytes(size)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// The same with a sign.
-    fn signed(&mut self, size: usize) -> Result<Value> {
-        let unused = 64 - 8 * size as u32;
-        Ok(Value::Integer(((self.number(size)? << unused) as i64 >> unused).into()))
-    }
-
     fn marker(&mut self) -> Result<Marker> {
         Ok(Marker::from_u8(self.bytes(1)?.first().copied().unwrap_or_default()))
     }
 
-    /// The number of entries, if a map comes next: its entries follow.
+    /// The number of entries, if a map comes next: its entries follow. There is memory for them.
     pub(super) fn map(&mut self) -> Result<Option<usize>> {
-        let start = self.at;
+        let start = *self;
         let marker = self.marker()?;
         let length = self.map_length(marker)?;
-        if length.is_none() {
-            self.at = start;
+        match length {
+            Some(length) => self.room::<(String, Value)>(length, 2)?,
+            None => *self = start,
         }
         Ok(length)
     }
 
     /// The number of items, if a list comes next: its items follow.
     pub(super) fn list(&mut self) -> Result<Option<usize>> {
-        let start = self.at;
+        let start = *self;
         let marker = self.marker()?;
         let length = self.list_length(marker)?;
         if length.is_none() {
-            self.at = start;
+            *self = start;
         }
         Ok(length)
+    }
+
+    /// The number of items, if a list comes next, which is still to be read.
+    pub(super) fn next_list(&self) -> Result<Option<usize>> {
+        let mut ahead = *self;
+        ahead.list()
     }
 
     fn map_length(&mut self, marker: Marker) -> Result<Option<usize>> {
@@ -122,22 +124,59 @@ impl<'a> Decoder<'a> {
         }))
     }
 
-    /// The next value, within so many lists and maps.
+    /// The next value, within so many lists and maps. It is known to be whole, and to fit into the memory that there is,
+    /// before any of it is kept.
     pub(super) fn value(&mut self, depth: u16) -> Result<Value> {
+        let mut ahead = *self;
+        ahead.measure(depth)?;
+        self.allowance = ahead.allowance;
+        self.build()
+    }
+
+    /// Steps over the next value.
+    pub(super) fn skip(&mut self, depth: u16) -> Result<()> {
+        let mut ahead = Decoder { allowance: Allowance::UNLIMITED, ..*self };
+        ahead.measure(depth)?;
+        self.at = ahead.at;
+        Ok(())
+    }
+
+    /// Steps over the next value, and takes the memory that [`Decoder::build`] needs for it.
+    fn measure(&mut self, depth: u16) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(self.error(format!("it is nested more than {MAX_DEPTH} levels deep")));
         }
         let marker = self.marker()?;
         if let Some(length) = self.list_length(marker)? {
             self.room::<Value>(length, 1)?;
-            return Ok(Value::List((0..length).map(|_| self.value(depth + 1)).collect::<Result<_>>()?));
+            return (0..length).try_for_each(|_| self.measure(depth + 1));
         }
         if let Some(length) = self.map_length(marker)? {
             self.room::<(String, Value)>(length, 2)?;
-            let mut entry = || Ok((self.key(depth + 1)?, self.value(depth + 1)?));
+            // Keys and values take turns.
+            return (0..2 * length).try_for_each(|_| self.measure(depth + 1));
+        }
+        let contents = self.contents(marker)?;
+        match is_number(marker) {
+            true => Ok(()),
+            false => self.allowance.spend_text(contents.len()).map_err(|detail| self.error(detail)),
+        }
+    }
+
+    /// Reads the next value, which has been measured.
+    fn build(&mut self) -> Result<Value> {
+        let marker = self.marker()?;
+        if let Some(length) = self.list_length(marker)? {
+            return Ok(Value::List((0..length).map(|_| self.build()).collect::<Result<_>>()?));
+        }
+        if let Some(length) = self.map_length(marker)? {
+            let mut entry = || {
+                let key = self.build()?;
+                Ok((self.spelled(key)?, self.build()?))
+            };
             return Ok(Value::Map((0..length).map(|_| entry()).collect::<Result<_>>()?));
         }
-        self.scalar(marker)
+        Ok(scalar(marker, self.contents(marker)?))
     }
 
     /// Makes sure that there is memory for a list of so many items, of which each takes `least` bytes of the data or more.
@@ -148,12 +187,18 @@ impl<'a> Decoder<'a> {
                 format!("a list or map has {length} items, and {left} bytes are left; the file is damaged");
             return Err(self.error(detail));
         }
-        self.spend::<T>(length)
+        self.allowance.spend_list::<T>(length).map_err(|detail| self.error(detail))
     }
 
-    /// The key of a map; one that is not text is spelled out.
+    /// The key of a map.
     pub(super) fn key(&mut self, depth: u16) -> Result<String> {
-        let key = match self.value(depth)? {
+        let key = self.value(depth)?;
+        self.spelled(key)
+    }
+
+    /// A key as text; one of another type is spelled out.
+    fn spelled(&mut self, key: Value) -> Result<String> {
+        let key = match key {
             Value::Text(text) => return Ok(text),
             other => other.to_string(),
         };
@@ -161,68 +206,70 @@ impl<'a> Decoder<'a> {
         Ok(key)
     }
 
-    fn scalar(&mut self, marker: Marker) -> Result<Value> {
-        Ok(match marker {
-            Marker::Null => Value::Nil,
-            Marker::False => Value::Bool(false),
-            Marker::True => Value::Bool(true),
-            Marker::FixPos(value) => Value::Integer(value.into()),
-            Marker::FixNeg(value) => Value::Integer(value.into()),
-            Marker::U8 => Value::Integer(self.number(1)?.into()),
-            Marker::U16 => Value::Integer(self.number(2)?.into()),
-            Marker::U32 => Value::Integer(self.number(4)?.into()),
-            Marker::U64 => Value::Integer(self.number(8)?.into()),
-            Marker::I8 => self.signed(1)?,
-            Marker::I16 => self.signed(2)?,
-            Marker::I32 => self.signed(4)?,
-            Marker::I64 => self.signed(8)?,
-            Marker::F32 => Value::Float(f32::from_bits(self.number(4)? as u32).into()),
-            Marker::F64 => Value::Float(f64::from_bits(self.number(8)?)),
-            Marker::FixStr(length) => self.text(length.into())?,
-            Marker::Str8 => self.sized(1, Self::text)?,
-            Marker::Str16 => self.sized(2, Self::text)?,
-            Marker::Str32 => self.sized(4, Self::text)?,
-            Marker::Bin8 => self.sized(1, Self::binary)?,
-            Marker::Bin16 => self.sized(2, Self::binary)?,
-            Marker::Bin32 => self.sized(4, Self::binary)?,
-            Marker::Ext8 => self.sized(1, Self::extension)?,
-            Marker::Ext16 => self.sized(2, Self::extension)?,
-            Marker::Ext32 => self.sized(4, Self::extension)?,
-            Marker::FixExt1 => self.extension(1)?,
-            Marker::FixExt2 => self.extension(2)?,
-            Marker::FixExt4 => self.extension(4)?,
-            Marker::FixExt8 => self.extension(8)?,
-            Marker::FixExt16 => self.extension(16)?,
+    /// The bytes of an item that is no list and no map, behind its marker, its length and its type.
+    fn contents(&mut self, marker: Marker) -> Result<&'a [u8]> {
+        let size = match marker {
+            Marker::Null | Marker::False | Marker::True | Marker::FixPos(_) | Marker::FixNeg(_) => 0,
+            Marker::U8 | Marker::I8 => 1,
+            Marker::U16 | Marker::I16 => 2,
+            Marker::U32 | Marker::I32 | Marker::F32 => 4,
+            Marker::U64 | Marker::I64 | Marker::F64 => 8,
+            Marker::FixStr(length) => length.into(),
+            Marker::Str8 | Marker::Bin8 | Marker::Ext8 => self.number(1)? as usize,
+            Marker::Str16 | Marker::Bin16 | Marker::Ext16 => self.number(2)? as usize,
+            Marker::Str32 | Marker::Bin32 | Marker::Ext32 => self.number(4)? as usize,
+            Marker::FixExt1 => 1,
+            Marker::FixExt2 => 2,
+            Marker::FixExt4 => 4,
+            Marker::FixExt8 => 8,
+            Marker::FixExt16 => 16,
             other => {
                 let detail = format!("the byte {:#04x} begins no item; the file is damaged", other.to_u8());
                 return Err(self.error(detail));
             }
-        })
+        };
+        if is_extension(marker) {
+            self.bytes(1)?;
+        }
+        self.bytes(size)
     }
+}
 
-    /// An item whose length stands in front of it, in a number of `size` bytes.
-    fn sized(&mut self, size: usize, read: fn(&mut Self, usize) -> Result<Value>) -> Result<Value> {
-        let length = self.number(size)? as usize;
-        read(self, length)
-    }
+/// Whether an item is of a type that the format leaves to its users: one byte in front of its bytes says which.
+fn is_extension(marker: Marker) -> bool {
+    let fixed = [Marker::FixExt1, Marker::FixExt2, Marker::FixExt4, Marker::FixExt8, Marker::FixExt16]
+        .contains(&marker);
+    fixed || [Marker::Ext8, Marker::Ext16, Marker::Ext32].contains(&marker)
+}
 
-    fn text(&mut self, length: usize) -> Result<Value> {
-        let bytes = self.bytes(length)?;
-        self.allowance.spend_text(length).map_err(|detail| self.error(detail))?;
+/// Whether an item is a number, a boolean or nothing, which takes no memory but its node's.
+fn is_number(marker: Marker) -> bool {
+    !matches!(scalar(marker, &[]), Value::Text(_) | Value::Bytes(_))
+}
+
+/// The item with this marker and these bytes, which is no list and no map.
+fn scalar(marker: Marker, bytes: &[u8]) -> Value {
+    // Numbers are big-endian and have eight bytes at most.
+    let number = || bytes.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+    let signed = || {
+        let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
+        Value::Integer(((number() << unused) as i64 >> unused).into())
+    };
+    match marker {
+        Marker::Null => Value::Nil,
+        Marker::False => Value::Bool(false),
+        Marker::True => Value::Bool(true),
+        Marker::FixPos(value) => Value::Integer(value.into()),
+        Marker::FixNeg(value) => Value::Integer(value.into()),
+        Marker::U8 | Marker::U16 | Marker::U32 | Marker::U64 => Value::Integer(number().into()),
+        Marker::I8 | Marker::I16 | Marker::I32 | Marker::I64 => signed(),
+        Marker::F32 => Value::Float(f32::from_bits(number() as u32).into()),
+        Marker::F64 => Value::Float(f64::from_bits(number())),
         // A name with bytes that are not UTF-8 is shown with replacements.
-        Ok(Value::Text(String::from_utf8_lossy(bytes).into_owned()))
-    }
-
-    fn binary(&mut self, length: usize) -> Result<Value> {
-        let bytes = self.bytes(length)?;
-        self.allowance.spend_text(length).map_err(|detail| self.error(detail))?;
-        Ok(Value::Bytes(bytes.to_vec()))
-    }
-
-    /// An item of a type that the format leaves to its users.
-    fn extension(&mut self, length: usize) -> Result<Value> {
-        self.bytes(1)?;
-        self.binary(length)
+        Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
+            Value::Text(String::from_utf8_lossy(bytes).into_owned())
+        }
+        _ => Value::Bytes(bytes.to_vec()),
     }
 }
 

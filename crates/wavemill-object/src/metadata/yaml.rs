@@ -3,6 +3,7 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use super::allowance::Allowance;
+use super::model::MOST_ARGUMENTS;
 use super::value::{MAX_DEPTH, Value};
 use super::yaml_mistakes;
 
@@ -96,7 +97,10 @@ struct Reader<'a> {
 }
 
 /// Times its own size that a text may take in memory. That of compilers takes 5 to 10 times its size.
-pub(super) const FACTOR: usize = 24;
+pub(super) const FACTOR: usize = 12;
+
+/// Keys of lists of arguments, in code object v2 and later.
+const ARGUMENTS: [&str; 2] = ["Args", ".args"];
 
 /// Reads the first document of a text; `None` if it has none.
 pub(super) fn parse(text: &str, typing: Typing) -> Result<Option<Node>, MetadataError> {
@@ -107,7 +111,9 @@ pub(super) fn parse(text: &str, typing: Typing) -> Result<Option<Node>, Metadata
         match reader.next()? {
             Some((Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, ..)) => {}
             None | Some((Event::StreamEnd | Event::DocumentEnd, ..)) => return Ok(None),
-            Some((event, mark, absent)) => return reader.node(event, mark, absent, 0).map(Some),
+            Some((event, mark, absent)) => {
+                return reader.node(event, mark, absent, (0, usize::MAX)).map(Some);
+            }
         }
     }
 }
@@ -140,13 +146,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The node that begins with `event`.
+    /// The node that begins with `event`: how deep it is, and how many items it may have as a list.
     fn node(
         &mut self,
         event: Event<'a>,
         mark: Mark,
         absent: bool,
-        depth: u16,
+        (depth, longest): (u16, usize),
     ) -> Result<Node, MetadataError> {
         if depth > MAX_DEPTH {
             return Err(mark.error(format!("nested more than {MAX_DEPTH} levels deep")));
@@ -168,7 +174,15 @@ impl<'a> Reader<'a> {
                 loop {
                     match self.inner()? {
                         (Event::SequenceEnd, ..) => break,
-                        (event, mark, absent) => items.push(self.node(event, mark, absent, depth + 1)?),
+                        (_, mark, _) if items.len() == longest => {
+                            let detail = format!(
+                                "more than {longest} arguments are listed, and no kernel has so many"
+                            );
+                            return Err(mark.error(detail));
+                        }
+                        (event, mark, absent) => {
+                            items.push(self.node(event, mark, absent, (depth + 1, usize::MAX))?);
+                        }
                     }
                 }
                 items.shrink_to_fit();
@@ -193,7 +207,8 @@ impl<'a> Reader<'a> {
                         return Err(key_mark.error(format!("the key `{key}` is there twice")));
                     }
                     let (event, mark, absent) = self.inner()?;
-                    entries.push((key, self.node(event, mark, absent, depth + 1)?));
+                    let longest = if ARGUMENTS.contains(&key.as_str()) { MOST_ARGUMENTS } else { usize::MAX };
+                    entries.push((key, self.node(event, mark, absent, (depth + 1, longest))?));
                 }
                 // Room for four would be most of what a map with one entry takes.
                 entries.shrink_to_fit();

@@ -1,11 +1,12 @@
 //! Names of kernels and functions as people write them.
 //!
 //! A name may leave out what the symbol has: scopes on the left, template arguments, parameters, the type that is
-//! returned. What it has may be spelled in any way: `const float*` or `float const*`, `unsigned` or `unsigned int`,
+//! returned, and of parameters and template arguments their scopes and the types of constants. What it has may be spelled in any way: `const float*` or `float const*`, `unsigned` or `unsigned int`,
 //! `64u` or `(unsigned int)64`, with any blanks.
 
 mod near;
 mod parts;
+mod short;
 mod spelling;
 mod tokens;
 
@@ -225,7 +226,13 @@ mod tests {
             ("tile", 7),
             ("tile<64>", 7),
             ("tile<64, true>", 7),
+            ("tile<64, 1>", 7),
+            ("tile<64, true, Type<float const>>", 7),
+            ("tile<64, true, my::Type<float const>>(Type<float const>*)", 7),
+            ("tile(Type<float const>*)", 7),
             ("hidden", 8),
+            ("{anonymous}::hidden", 8),
+            ("{anonymous}::hidden(unsigned char volatile*)", 8),
             ("apply", 9),
             ("vector_add", 10),
             ("vector_add.kd", 10),
@@ -264,6 +271,9 @@ mod tests {
             "sum",
             "shared_sum(float*, float*, unsigned)",
             "tile<32>",
+            "tile<64, 0>",
+            "tile(Type<double const>*)",
+            "tile(your::Type<float const>*)",
             "",
             "my::",
         ] {
@@ -291,6 +301,8 @@ mod tests {
         assert_eq!(near_names("VectorAdd", SYMBOLS, 3), ["vector_add"]);
         assert_eq!(near_names("fill(double*, int)", SYMBOLS, 3), ["fill"]);
         assert!(near_names("nothing", SYMBOLS, 3).is_empty());
+        // A name that a message would escape cannot be typed.
+        assert_eq!(near_names("add", ["ad\u{1b}d", "addd"], 3), ["addd"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::parts::Parts;
 use super::plain;
+use crate::printable::is_hidden;
 
 /// Least similarity of a name that is proposed, of 1.
 const SIMILAR: f64 = 0.6;
@@ -38,6 +39,10 @@ pub fn near_names<'s>(name: &str, symbols: impl IntoIterator<Item = &'s str>, co
         let last = similarity(wanted.last(), parts.last());
         if last >= SIMILAR {
             let short = parts.short();
+            // What messages escape cannot be typed.
+            if short.contains(is_hidden) {
+                continue;
+            }
             scored.push((last, similarity(&wanted_short, &short), short));
         }
     }

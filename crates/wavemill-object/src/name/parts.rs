@@ -1,5 +1,6 @@
 //! A function's name in parts: what it returns, scopes, template arguments, parameters.
 
+use super::short::is_short_for;
 use super::spelling::{Component, Reader};
 use super::tokens::{Token, tokens};
 use crate::demangle::demangle;
@@ -90,7 +91,14 @@ impl Parts {
         }
         let mut fit = if skipped == 0 { Fit::Complete } else { Fit::Part };
         match (&self.parameters, &symbol.parameters) {
-            (Some(own), Some(others)) if own != others => return None,
+            (Some(own), Some(others)) if own != others => {
+                if own.len() != others.len()
+                    || !own.iter().zip(others).all(|(own, other)| is_short_for(own, other))
+                {
+                    return None;
+                }
+                fit = Fit::Part;
+            }
             (Some(_), None) if symbol.complete => return None,
             (None, Some(_)) => fit = fit.min(Fit::Whole),
             _ => {}
@@ -120,20 +128,11 @@ impl Component {
         match (&self.arguments, &symbol.arguments) {
             (own, others) if own == others => Some(Fit::Complete),
             (None, Some(_)) => Some(Fit::Part),
-            // Arguments at the end have defaults; the types of numbers are the template's.
+            // Arguments at the end have defaults.
             (Some(own), Some(others)) if own.len() <= others.len() => {
-                own.iter().zip(others).all(|(own, other)| untyped(own) == untyped(other)).then_some(Fit::Part)
+                own.iter().zip(others).all(|(own, other)| is_short_for(own, other)).then_some(Fit::Part)
             }
             _ => None,
         }
-    }
-}
-
-/// A constant without the suffix that says its type; anything else as it is.
-fn untyped(argument: &str) -> &str {
-    let digits = argument.strip_prefix('-').unwrap_or(argument);
-    match digits.starts_with(|c: char| c.is_ascii_digit()) {
-        true => argument.trim_end_matches(['u', 'l']),
-        false => argument,
     }
 }

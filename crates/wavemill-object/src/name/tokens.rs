@@ -13,7 +13,10 @@ pub(super) enum Token<'a> {
     Mark(char),
 }
 
+/// An anonymous namespace as Clang spells it.
 const ANONYMOUS: &str = "(anonymous namespace)";
+/// The same as GCC spells it, and as Microsoft does.
+const OTHER_ANONYMOUS: [&str; 2] = ["{anonymous}", "'anonymous namespace'"];
 
 fn in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
@@ -54,6 +57,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             c if c.is_whitespace() => {}
             c if c.is_ascii_digit() => out.push(Token::Number(piece)),
             _ if piece == "::" => out.push(Token::Scope),
+            _ if OTHER_ANONYMOUS.contains(&piece) => out.push(Token::Word(ANONYMOUS)),
             c if length == c.len_utf8() && !in_word(c) => out.push(Token::Mark(c)),
             _ => out.push(Token::Word(piece)),
         }

@@ -276,14 +276,16 @@ impl FileReport {
             },
             ContainerKind::Host { description } => description.clone(),
         };
-        let bundles =
-            container.bundles().iter().map(|bundle| BundleReport::new(bundle, filter, limits)).collect();
+        let bundles = container
+            .open_all(limits)
+            .map(|(bundle, opened)| BundleReport::new(bundle, &opened, filter))
+            .collect();
         Ok(FileReport { description, bundles })
     }
 }
 
 impl BundleReport {
-    fn new(bundle: &Bundle<'_>, filter: &Filter, limits: &Limits) -> Self {
+    fn new(bundle: &Bundle<'_>, opened: &Result<OpenBundle<'_>>, filter: &Filter) -> Self {
         let (compression, uncompressed_size) = match bundle.format() {
             BundleFormat::CodeObject => (None, None),
             BundleFormat::Plain => (Some("none".to_owned()), None),
@@ -291,8 +293,7 @@ impl BundleReport {
                 (Some(header.method.to_string()), Some(header.uncompressed_size))
             }
         };
-        let opened = bundle.open(limits);
-        let (entries, error) = match &opened {
+        let (entries, error) = match opened {
             Ok(open) => (EntryReport::all(open, filter), None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
@@ -417,6 +418,8 @@ impl ObjectReport {
     pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
         let name = filter.kernel.as_deref().map(Wanted::new);
         let wanted = |kernel: &KernelReport| match (&filter.kernel, &name) {
+            // No name is empty, and every one contains an empty text.
+            (Some(text), _) if text.trim().is_empty() => false,
             (Some(text), Some(name)) => {
                 let full = kernel.demangled.as_ref();
                 kernel.name.contains(text)

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::printable::Printable;
+
 /// Processors that lay out the fields of a kernel descriptor alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -124,9 +126,10 @@ impl Processor {
     }
 }
 
+/// The name on one line, with what a terminal would obey escaped: ids of bundles name any processor.
 impl fmt::Display for Processor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name())
+        Printable(&self.name()).fmt(f)
     }
 }
 

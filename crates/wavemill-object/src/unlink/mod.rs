@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
                     Error::malformed(
                         "relocations",
                         at,
-                        format!("one refers to the symbol {index}, which has no place"),
+                        format!("one refers to the symbol {index}, which has no address"),
                     )
                 })?;
                 let relocation = Relocation {

@@ -5,12 +5,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::io::Write;
 
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits, unlink};
+use wavemill_object::{CodeObject, Container, Limits, disassemble_metadata, unlink};
 
 use crate::support::fixture;
+use crate::support::hostile::{
+    ID, bundle, compressed, kernel_with_arguments, list, map, set, text, with_note, word, zlib, zstd,
+};
 
 /// Times the size of the file that reading and reporting it may take in memory.
 const MOST: usize = 40;
@@ -91,67 +93,9 @@ fn check(name: &str, data: &[u8]) {
     assert!(printed <= MOST * data.len(), "{name} of {} bytes: {printed} are printed", data.len());
 }
 
-fn word(data: &[u8], at: usize) -> usize {
-    u64::from_le_bytes(data[at..at + 8].try_into().expect("8 bytes")) as usize
-}
-
-fn set(data: &mut [u8], at: usize, number: usize) {
-    data[at..at + 8].copy_from_slice(&(number as u64).to_le_bytes());
-}
-
-/// A code object whose notes are one of this owner, type and contents.
-fn with_note(name: &str, owner: &[u8], kind: u32, contents: &[u8]) -> Vec<u8> {
-    let mut note = Vec::new();
-    for number in [owner.len() as u32, contents.len() as u32, kind] {
-        note.extend(number.to_le_bytes());
-    }
-    for part in [owner, contents] {
-        note.extend(part);
-        note.resize(note.len().next_multiple_of(4), 0);
-    }
-    let mut data = fixture(name);
-    data.resize(data.len().next_multiple_of(8), 0);
-    let (at, headers) = (data.len(), word(&data, 32));
-    for header in (0..usize::from(data[56])).map(|index| headers + 56 * index) {
-        // PT_NOTE
-        if data[header] == 4 {
-            set(&mut data, header + 8, at);
-            set(&mut data, header + 32, note.len());
-        }
-    }
-    data.extend(note);
-    data
-}
-
 /// A code object with this MessagePack as its metadata.
 fn with_metadata(metadata: &[u8]) -> Vec<u8> {
-    with_note("gfx942-v5.co", b"AMDGPU\0", 32, metadata)
-}
-
-fn text(text: &str) -> Vec<u8> {
-    let mut out = vec![0xda];
-    out.extend((text.len() as u16).to_be_bytes());
-    out.extend(text.as_bytes());
-    out
-}
-
-/// A map with one key and a list of `count` times the same item.
-fn list(key: &str, count: u32, item: &[u8]) -> Vec<u8> {
-    let mut out = vec![0x81];
-    out.extend(text(key));
-    out.push(0xdd);
-    out.extend(count.to_be_bytes());
-    out.extend(item.repeat(count as usize));
-    out
-}
-
-fn map(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut out = vec![0x80 | entries.len() as u8];
-    for (key, value) in entries {
-        out.extend(text(key));
-        out.extend(*value);
-    }
-    out
+    crate::support::hostile::with_metadata(fixture("gfx942-v5.co"), metadata)
 }
 
 #[test]
@@ -171,15 +115,12 @@ fn lists_of_metadata() {
     ] {
         check(name, &with_metadata(&metadata));
     }
-    let kernel = |arguments: &[u8]| {
-        let mut out = list("amdhsa.kernels", 1, &[]);
-        out.extend(map(&[(".name", &text("scale_add")), (".args", arguments)]));
-        out
-    };
     let arguments = |count: u32, item: &[u8]| list("", count, item)[4..].to_vec();
-    check("arguments", &with_metadata(&kernel(&arguments(20_000, &argument))));
+    let kernel = |count, argument: &[u8]| with_metadata(&kernel_with_arguments("scale_add", count, argument));
+    check("arguments", &kernel(4096, &argument));
     let strange = [&[0x85][..], &argument[1..], &text(""), &arguments(60, &[0xc0])].concat();
-    check("arguments with more", &with_metadata(&kernel(&arguments(20_000, &strange))));
+    check("arguments with more", &kernel(4096, &strange));
+    check("arguments that are too many", &kernel(20_000, &strange));
     let wide = map(&[
         (".size", &[0]),
         (".offset", &[0]),
@@ -187,11 +128,71 @@ fn lists_of_metadata() {
         (".name", &text(&"n".repeat(60_000))),
         (".type_name", &text(&"t".repeat(60_000))),
     ]);
-    let mut widest = arguments(20_001, &argument);
-    widest.truncate(5);
-    widest.extend(wide);
-    widest.extend(argument.repeat(20_000));
-    check("one wide argument", &with_metadata(&kernel(&widest)));
+    let widest = [wide, argument.repeat(4095)].concat();
+    let mut metadata = kernel_with_arguments("scale_add", 4096, &[]);
+    metadata.extend(widest);
+    check("one wide argument", &with_metadata(&metadata));
+}
+
+/// Kernels with more arguments than any kernel has are read as if nothing were known of them.
+#[test]
+fn arguments_that_are_too_many() {
+    let argument = map(&[(".size", &[4]), (".offset", &[0]), (".value_kind", &text("by_value"))]);
+    let kernel = |count, argument: &[u8]| kernel_with_arguments("scale_add", count, argument);
+    let usual = with_metadata(&kernel(4096, &argument));
+    let usual = CodeObject::parse(&usual).expect("so many are read");
+    let metadata = usual.kernel("scale_add").and_then(|kernel| kernel.metadata.clone());
+    assert_eq!(metadata.map(|metadata| metadata.args.len()), Some(4096));
+
+    for (count, argument) in [(4097, &argument), (300_000, &map(&[(".name", &text("x"))]))] {
+        let metadata = kernel(count, argument);
+        assert_eq!(disassemble_metadata(&metadata), None);
+        let data = with_metadata(&metadata);
+        let taken = peak(|| {
+            let object = CodeObject::parse(&data).expect("the kernels are usable");
+            let problem = format!(
+                "the metadata of kernel 0 (`scale_add`) is left out: it lists {count} arguments, and a kernel has 4096 at most; \
+                 the file is damaged"
+            );
+            assert!(object.problems().contains(&problem), "{:?}", object.problems());
+            assert!(object.kernel("scale_add").is_some_and(|kernel| kernel.metadata.is_none()));
+        });
+        assert!(taken < 256 << 10, "{count} arguments take {taken} bytes");
+    }
+
+    let yaml = |count: usize| {
+        let argument = "      - { Size: 4, Align: 4, ValueKind: ByValue }\n";
+        format!("---\nKernels:\n  - Name: k\n    Args:\n{}...\n", argument.repeat(count))
+    };
+    let parse = |text: String| {
+        let data = with_note(fixture("gfx906-v2.co"), b"AMD\0", 10, text.as_bytes());
+        CodeObject::parse(&data).map(|object| object.metadata().map(|data| data.kernels[0].args.len()))
+    };
+    assert_eq!(parse(yaml(4096)).expect("so many are read"), Some(4096));
+    let error = parse(yaml(4097)).unwrap_err().to_string();
+    assert!(
+        error
+            .ends_with("line 4101, column 9: more than 4096 arguments are listed, and no kernel has so many"),
+        "{error}"
+    );
+}
+
+/// What does not fit is refused before anything of it is kept.
+#[test]
+fn metadata_is_measured_before_it_is_read() {
+    let item = [&[0x81, 0xa5][..], b"abcde", &[0x93, 1, 2, 3]].concat();
+    for (name, metadata) in [
+        ("lists in maps", list("x", 800_000, &item)),
+        ("kernels", list("amdhsa.kernels", 800_000, &[0x81, 0xa0, 0xa0])),
+        ("a map", [&[0xdf][..], &1_000_000_u32.to_be_bytes(), &[0xa0, 0xc0].repeat(1_000_000)].concat()),
+    ] {
+        let data = with_metadata(&metadata);
+        let taken = peak(|| {
+            let error = CodeObject::parse(&data).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("the items of its lists and maps need more than"), "{error}");
+        });
+        assert!(taken < 64 << 10, "{name}: {taken} bytes are taken for what is refused");
+    }
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn metadata_of_a_kernel_is_not_kept_twice() {
 
 #[test]
 fn lists_of_yaml() {
-    let yaml = |text: &str| with_note("gfx906-v2.co", b"AMD\0", 10, text.as_bytes());
+    let yaml = |text: &str| with_note(fixture("gfx906-v2.co"), b"AMD\0", 10, text.as_bytes());
     for (name, data) in [
         ("nils", yaml(&format!("---\nx: [{}~]\n...\n", "~,".repeat(1_000_000)))),
         ("numbers", yaml(&format!("---\nx: [{}1]\n...\n", "1,".repeat(1_000_000)))),
@@ -237,29 +238,10 @@ fn usual_yaml_is_within_all_bounds() {
     let count = kernels.lines().filter(|line| line.starts_with("  - Name:")).count();
     let many = format!("{head}Kernels:\n{}...\n", kernels.repeat(300));
     assert!(many.len() > 500_000);
-    let data = with_note("gfx906-v2.co", b"AMD\0", 10, many.as_bytes());
+    let data = with_note(fixture("gfx906-v2.co"), b"AMD\0", 10, many.as_bytes());
     let object = CodeObject::parse(&data).expect("usual metadata is within all bounds");
     assert_eq!(object.metadata().map(|metadata| metadata.kernels.len()), Some(300 * count));
 }
-
-/// A bundle's table, and what is behind it.
-fn bundle(rows: impl Iterator<Item = (u64, u64, String)> + Clone, code: &[u8]) -> Vec<u8> {
-    let table: usize = rows.clone().map(|(_, _, id)| 24 + id.len()).sum();
-    let start = (32 + table).next_multiple_of(4096);
-    let mut data = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-    data.extend((rows.clone().count() as u64).to_le_bytes());
-    for (offset, size, id) in rows {
-        for number in [offset + start as u64, size, id.len() as u64] {
-            data.extend(number.to_le_bytes());
-        }
-        data.extend(id.as_bytes());
-    }
-    data.resize(start, 0);
-    data.extend(code);
-    data
-}
-
-const ID: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
 
 #[test]
 fn entries_that_share_their_code() {
@@ -295,42 +277,6 @@ fn entries_that_share_their_code() {
     assert!(report.to_string().contains(", the code of entry 1\n"), "{report}");
 }
 
-/// A compressed bundle whose header declares so many bytes.
-fn compressed(method: u8, declared: u64, contents: &[u8]) -> Vec<u8> {
-    let mut data = b"CCOB\x03\0".to_vec();
-    data.extend([method, 0]);
-    for number in [32 + contents.len() as u64, declared, 0] {
-        data.extend(number.to_le_bytes());
-    }
-    data.extend(contents);
-    data
-}
-
-/// A zstd frame: a table of a bundle, then blocks of 128 KiB of zeros (RFC 8878, 3.1.1).
-fn zstd(table: &[u8], blocks: usize) -> Vec<u8> {
-    const BLOCK: u32 = 128 << 10;
-    let size = table.len() as u64 + blocks as u64 * u64::from(BLOCK);
-    // The magic number; a single segment, and eight bytes with its size.
-    let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
-    out.extend(size.to_le_bytes());
-    let header = |size: u32, kind: u32, last: bool| (size << 3 | kind << 1 | u32::from(last)).to_le_bytes();
-    out.extend(&header(table.len() as u32, 0, blocks == 0)[..3]);
-    out.extend(table);
-    for block in 1..=blocks {
-        out.extend(&header(BLOCK, 1, block == blocks)[..3]);
-        out.push(0);
-    }
-    out
-}
-
-fn zlib(table: &[u8], zeros: usize) -> Vec<u8> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(table).expect("memory");
-    let piece = vec![0; 1 << 20];
-    (0..zeros >> 20).for_each(|_| encoder.write_all(&piece).expect("memory"));
-    encoder.finish().expect("memory")
-}
-
 #[test]
 fn bundles_that_unfold() {
     let size = 256_u64 << 20;
@@ -343,7 +289,10 @@ fn bundles_that_unfold() {
         let container = Container::parse(&honest).expect("a bundle");
         let error = container.bundles()[0].open(&Limits::default()).unwrap_err();
         assert_eq!(error.over_limit(), Some(("max_decompressed", declared)));
-        assert!(error.to_string().ends_with("raise `max_decompressed` if the file is right"), "{error}");
+        let message = error.to_string();
+        let expected = format!("the decompressed bundle needs {declared} bytes, and the limit is ");
+        // Only who reads the file knows what the limit is called there.
+        assert!(message.contains(&expected) && !message.contains("max_decompressed"), "{message}");
         // Whoever wants it can have it, and a part of it for the price of the part.
         let raised = Limits::with_decompressed(declared);
         let entries = container.bundles()[0].entries(&raised).expect("a table");
@@ -356,6 +305,18 @@ fn bundles_that_unfold() {
         // In a host program, where the beginning of each bundle is looked at.
         let host = [b"MZ".to_vec(), vec![0; 510], compressed(method, u64::MAX, &contents)].concat();
         check("a bundle in a host program", &host);
+    }
+    // What is no bundle is refused at its beginning, whatever the limit is.
+    let zeros = [0; 4096];
+    for (method, contents) in [(0, zlib(&zeros, size as usize)), (1, zstd(&zeros, blocks))] {
+        let data = compressed(method, zeros.len() as u64 + size, &contents);
+        let container = Container::parse(&data).expect("a bundle");
+        let raised = Limits::with_decompressed(4 * size);
+        let taken = peak(|| {
+            let error = container.bundles()[0].open(&raised).unwrap_err().to_string();
+            assert!(error.ends_with("it does not begin with __CLANG_OFFLOAD_BUNDLE__"), "{error}");
+        });
+        assert!(taken < 8 << 20, "{taken} bytes are taken for zeros");
     }
     // A window that is only claimed, of 2 GiB: not a single segment, exponent 21.
     let window = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3][..], &[0x01, 0, 0]].concat();

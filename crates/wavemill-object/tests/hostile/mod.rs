@@ -10,7 +10,12 @@ mod memory;
 use crate::support::{CODE_OBJECTS, fixture, random_cases};
 
 /// Small, so that a test that unfolds without bound is seen.
-const LIMITS: Limits = Limits { max_decompressed: 1 << 20, max_expansion: 128, max_image: 1 << 20 };
+const LIMITS: Limits = Limits {
+    max_decompressed: 1 << 20,
+    max_expansion: 128,
+    max_decompressed_in_all: 1 << 24,
+    max_image: 1 << 20,
+};
 
 /// Uses everything that the crate can tell about a file.
 fn exercise(data: &[u8]) -> bool {

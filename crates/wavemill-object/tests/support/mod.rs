@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod hostile;
+
 use std::path::PathBuf;
 
 use proptest::test_runner::{Config, RngSeed};

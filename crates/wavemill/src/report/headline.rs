@@ -7,6 +7,7 @@ use wavemill_ir::FaultKind;
 
 use super::FaultReport;
 use super::text::Count;
+use crate::code::is_misaligned;
 use wavemill_object::printable::Printable;
 
 /// An access to memory that was refused.
@@ -33,17 +34,7 @@ impl FaultReport {
                     "misaligned atomic of {size} bytes at {address:#x}: the address must be a multiple of {size}"
                 )
             }
-            FaultCause::Instruction(FaultKind::IllegalInstruction) => match &self.fell_out_of {
-                Some(name) => {
-                    let name = wavemill_object::readable(name);
-                    write!(
-                        f,
-                        "illegal instruction behind the end of `{}`: `s_endpgm` missing?",
-                        Printable(&name)
-                    )
-                }
-                None => f.write_str("illegal instruction"),
-            },
+            FaultCause::Instruction(FaultKind::IllegalInstruction) => self.illegal(f),
             FaultCause::Instruction(FaultKind::Unsupported) => {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
             }
@@ -52,10 +43,29 @@ impl FaultReport {
                 f.write_str("trap 2: the program aborted (assertion, abort or unreachable code)")
             }
             FaultCause::Trap(id) => write!(f, "trap {id}"),
-            FaultCause::BadJump { target } => match &self.target {
-                Some(nearest) => write!(f, "jump to {target:#x}, which holds no code: {nearest}"),
-                None => f.write_str(NO_END),
-            },
+            FaultCause::BadJump { target } if is_misaligned(*target) => {
+                write!(f, "jump to {target:#x}, which is misaligned: instructions begin at multiples of 4")
+            }
+            FaultCause::BadJump { target } => {
+                write!(f, "jump to {target:#x}, which holds no code")?;
+                self.target.as_ref().map_or(Ok(()), |nearest| write!(f, ": {nearest}"))
+            }
+        }
+    }
+
+    /// An illegal instruction, and how the wave came to it.
+    fn illegal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.jump, &self.function, &self.fell_out_of) {
+            (Some(_), ..) if self.within.is_some() => f.write_str("jump into the middle of an instruction"),
+            (Some(_), None, _) => {
+                write!(f, "jump to {:#x}, which holds no instruction", self.fault.pc)
+            }
+            (.., Some(name)) => {
+                let name = wavemill_object::readable(name);
+                let name = Printable(&name);
+                write!(f, "illegal instruction behind the end of `{name}`: `s_endpgm` missing?")
+            }
+            _ => f.write_str("illegal instruction"),
         }
     }
 
@@ -89,7 +99,7 @@ impl FaultReport {
                 write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: ")?;
                 let allocated = u64::from(self.fault.resources.lds_allocated);
                 return match first.saturating_add(refused.size.into()) <= allocated {
-                    true => write!(f, "the chip allocates {allocated}"),
+                    true => write!(f, "the chip allocates {allocated} and serves it (modelled)"),
                     false => f.write_str(silence),
                 };
             }

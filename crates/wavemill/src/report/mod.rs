@@ -6,7 +6,7 @@ mod text;
 mod wave;
 
 pub(crate) use segments::{ARGUMENTS, Segment};
-pub use segments::{ArgumentSegment, StackOverflow};
+pub use segments::{ArgumentSegment, SegmentAccess, StackOverflow};
 pub use text::FullReport;
 
 use std::fmt;
@@ -53,6 +53,17 @@ pub struct InlinedCall {
     pub at: Option<SourceLocation>,
 }
 
+/// A branch that led to a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// Its guest address.
+    pub pc: u64,
+    /// Function that holds it, and its offset there.
+    pub function: Option<(String, u64)>,
+    /// Its text.
+    pub instruction: Option<String>,
+}
+
 /// A guest fault with what a person needs to understand it.
 #[derive(Clone, Debug)]
 pub struct FaultReport {
@@ -80,14 +91,16 @@ pub struct FaultReport {
     pub within: Option<u64>,
     /// Where the branch went lies, if it is a branch to where no code is.
     pub target: Option<Nearest>,
+    /// The branch that led to the PC, if the instruction there is illegal and a branch led to it.
+    pub jump: Option<Jump>,
     /// Allocations around the address in global memory that was accessed (the first one, if there are several) or branched
     /// to, unless it is null or in an aperture.
     pub neighbours: Option<Neighbours>,
-    /// The kernel argument segment, if the access went past its end or tried to write it.
+    /// The kernel argument segment, if the access left it or tried to write it.
     pub arguments: Option<ArgumentSegment>,
     /// The stack, if it is what private memory was too small for.
     pub stack: Option<StackOverflow>,
-    /// The function that execution went on behind the end of, as nothing at its end keeps it there.
+    /// The function that execution went on behind the end of, in order, as nothing at its end keeps it there.
     pub fell_out_of: Option<String>,
 }
 
@@ -157,7 +170,16 @@ impl FaultReport {
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
-        let behind = region.as_ref().filter(|_| function.is_none()).and_then(|r| r.in_front_of(at));
+        let jump = fault.from.map(|pc| Jump {
+            pc,
+            function: device.code.region(pc).and_then(|r| {
+                let (name, offset) = r.function(pc)?;
+                Some((name.to_owned(), offset))
+            }),
+            instruction: decode(device.target, &bytes(pc)).ok().as_ref().map(text),
+        });
+        let behind = region.as_ref().filter(|_| function.is_none() && jump.is_none());
+        let behind = behind.and_then(|r| r.in_front_of(at));
         let fell_out_of = behind.filter(|(start, end, _)| goes_on(device.target, *start..*end, bytes));
         let fell_out_of = fell_out_of.map(|(.., name)| name.clone());
         let from = |start: u64| window(device.target, start, fault.pc, bytes);
@@ -171,12 +193,6 @@ impl FaultReport {
             (None, None) => from(fault.pc),
         };
         let (target, address) = match &fault.cause {
-            // Code that is not followed by more has no branch at its end.
-            FaultCause::BadJump { target }
-                if decoded.is_some_and(|i| fault.pc + i.size() as u64 == *target) =>
-            {
-                (None, None)
-            }
             FaultCause::BadJump { target } => {
                 let nearest = map.nearest_of_all(*target);
                 let address = is_somewhere(&nearest).then_some(*target);
@@ -209,6 +225,7 @@ impl FaultReport {
                 None => map.neighbours(address),
             }),
             target,
+            jump,
             arguments,
             stack,
             fell_out_of,
@@ -246,7 +263,11 @@ fn goes_on(target: Target, function: Range<u64>, bytes: impl Fn(u64) -> Vec<u8>)
                 at += inst.size() as u64;
                 last = Some(inst.op());
             }
-            Err(_) => return false,
+            // Data between instructions.
+            Err(_) => {
+                at += 4;
+                last = None;
+            }
         }
     }
     !matches!(last, None | Some(Op::SEndpgm | Op::SBranch | Op::SSetpcB64 | Op::STrap))

@@ -4,6 +4,7 @@ use wavemill_engine::{Fault, FaultCause, FaultSpace, Nearest};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Operand, Role};
 
+use crate::limits::MAX_PRIVATE;
 use crate::module::Kernel;
 
 /// The stack pointer and the frame pointer (AMDGPUUsage, "Non-Kernel Functions").
@@ -11,7 +12,7 @@ const STACK_POINTER: usize = 32;
 const FRAME_POINTER: usize = 33;
 /// Lanes of a wave: where private memory is swizzled, the stack pointer counts the bytes of all of them.
 const LANES: u32 = 64;
-/// Bytes behind the kernel argument segment that are nobody's, in every address mode.
+/// Bytes on both sides of the kernel argument segment that are nobody's, in every address mode.
 const GUARD: u64 = 4096;
 
 /// The name of the kernel argument segment in guest memory.
@@ -26,7 +27,7 @@ pub(crate) struct Segment {
     pub bytes: u64,
 }
 
-/// A kernel argument segment that the kernel went past, or wrote to.
+/// A kernel argument segment that the kernel left, or wrote to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentSegment {
     /// Bytes that the code object declares for it.
@@ -35,30 +36,50 @@ pub struct ArgumentSegment {
     pub explicit: Option<Vec<String>>,
     /// Arguments behind them that the launcher fills in.
     pub hidden: usize,
-    /// Whether the access went past its end; else it tried to write it.
-    pub past: bool,
+    /// What is wrong with the access.
+    pub access: SegmentAccess,
+}
+
+/// What is wrong with an access to the kernel argument segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentAccess {
+    /// It begins in front of the segment.
+    Before,
+    /// It goes past the segment's end.
+    Past,
+    /// It writes.
+    Write,
 }
 
 impl ArgumentSegment {
-    /// The segment, if the fault is an access to it; then it is also what the access is near to.
+    /// The segment, if the fault is an access to it or right beside it; then it is also what the access is near to.
     pub(super) fn of(kernel: &Kernel, segment: Segment, fault: &mut Fault) -> Option<ArgumentSegment> {
         let FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } = &mut fault.cause else {
             return None;
         };
-        let offset = lanes.first()?.address.checked_sub(segment.address)?;
-        if offset >= segment.bytes.saturating_add(GUARD) {
-            return None;
-        }
-        if let Some(distance) = offset.checked_sub(segment.bytes) {
-            *nearest = Nearest::After { name: ARGUMENTS.to_owned(), distance, freed: false };
-        }
+        let address = lanes.first()?.address;
+        let end = segment.address.saturating_add(segment.bytes);
+        let (name, freed) = (ARGUMENTS.to_owned(), false);
+        let access = match (segment.address.saturating_sub(address), address.checked_sub(end)) {
+            (distance @ 1..=GUARD, _) => {
+                *nearest = Nearest::Before { name, distance, freed };
+                SegmentAccess::Before
+            }
+            (0, Some(distance @ 0..GUARD)) => {
+                *nearest = Nearest::After { name, distance, freed };
+                SegmentAccess::Past
+            }
+            (0, None) if matches!(nearest, Nearest::Inside { .. }) => SegmentAccess::Past,
+            (0, None) => SegmentAccess::Write,
+            _ => return None,
+        };
         let name = |(index, name): (usize, Option<String>)| name.unwrap_or_else(|| format!("arg{index}"));
         let names = kernel.parameters().into_iter().map(|parameter| parameter.name).enumerate();
         let metadata = kernel.object().metadata.as_ref();
         Some(ArgumentSegment {
             bytes: segment.bytes,
             explicit: metadata.map(|_| names.map(name).collect()),
-            past: offset >= segment.bytes || matches!(nearest, Nearest::Inside { .. }),
+            access,
             hidden: metadata.map_or(0, |m| m.args.iter().filter(|a| a.is_hidden()).count()),
         })
     }
@@ -71,6 +92,10 @@ pub struct StackOverflow {
     pub bytes: u32,
     /// Bytes that are in use, by the stack pointer.
     pub used: u32,
+    /// Bytes that the code object asks for.
+    pub declared: u32,
+    /// A larger size that [`Launch::stack`](crate::Launch::stack) takes; `None` if there is none.
+    pub larger: Option<u32>,
     /// Whether the code object does not say how much the kernel needs: it calls itself or what it does not know, or
     /// allocates by a size that it computes.
     pub dynamic: bool,
@@ -100,8 +125,16 @@ impl StackOverflow {
         // A negative offset is in front of the stack.
         let past = lanes.iter().all(|lane| (lane.address as i64) >= 0);
         let overflows = used > bytes || is_frame_slot(inst);
-        (past && overflows).then_some(StackOverflow { bytes, used, dynamic })
+        let larger = larger(bytes).filter(|_| kernel.has_private_memory());
+        let declared = kernel.private_size();
+        (past && overflows).then_some(StackOverflow { bytes, used, declared, larger, dynamic })
     }
+}
+
+/// A private memory that is much larger than so many bytes; `None` if these are all that the chip can give a work-item.
+fn larger(bytes: u32) -> Option<u32> {
+    let larger = bytes.max(512).checked_next_power_of_two()?.saturating_mul(4);
+    (bytes < MAX_PRIVATE).then_some(larger.min(MAX_PRIVATE))
 }
 
 /// Whether an access goes to a fixed offset from the stack or the frame pointer.

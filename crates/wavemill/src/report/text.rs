@@ -7,9 +7,9 @@ use wavemill_ir::Row;
 use wavemill_object::printable::Printable;
 
 use super::wave::Wave;
-use super::{FaultReport, SourceLocation};
+use super::{FaultReport, SegmentAccess, SourceLocation};
 
-/// Lines of a short report, so that with what to do about it a terminal shows it whole.
+/// Lines of a short report, so that it has twelve with a blank one and one that says what to do about it.
 const LINES: usize = 10;
 /// Instructions that a short report shows, at most, and calls that were inlined.
 const CODE: usize = 5;
@@ -20,8 +20,8 @@ const LANES: usize = 4;
 /// How much a report says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
-    /// What most often is enough to find the error.
-    Short,
+    /// What most often is enough to find the error, with so many inlined calls at most.
+    Short { calls: usize },
     /// Everything.
     Full,
 }
@@ -29,7 +29,7 @@ enum Length {
 impl Length {
     /// Addresses of lanes that are listed.
     fn addresses(self) -> usize {
-        if self == Length::Short { 4 } else { 8 }
+        if self == Length::Full { 8 } else { 4 }
     }
 }
 
@@ -76,13 +76,23 @@ impl fmt::Display for Distance {
     }
 }
 
-/// The report in at most ten lines; [`FaultReport::full`] says the rest.
+/// The report in at most ten lines, of a stack that is too small in nine; [`FaultReport::full`] says the rest.
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What to do about a stack is one line more.
+        let lines = LINES - usize::from(self.stack.is_some());
         let mut text = String::new();
-        self.rows(&mut text, Length::Short)?;
-        let left = LINES.saturating_sub(text.lines().count()).clamp(1, CODE);
-        self.code(&mut text, left)?;
+        let mut left = 0;
+        // There is always a line for the instruction; inlined calls make room for it.
+        for calls in (0..=CALLS).rev() {
+            text.clear();
+            self.rows(&mut text, Length::Short { calls })?;
+            left = lines.saturating_sub(text.lines().count());
+            if left > 0 {
+                break;
+            }
+        }
+        self.code(&mut text, left.clamp(1, CODE))?;
         f.write_str(&text)
     }
 }
@@ -116,7 +126,7 @@ impl FaultReport {
         let [x, y, z] = fault.workgroup;
         let wave = format!("({x}, {y}, {z}), wave {} of {}", fault.wave, fault.resources.waves);
         match length {
-            Length::Short => writeln!(f, ", workgroup {wave}")?,
+            Length::Short { .. } => writeln!(f, ", workgroup {wave}")?,
             Length::Full => writeln!(f)?,
         }
         self.source(f, length)?;
@@ -134,6 +144,7 @@ impl FaultReport {
             }
             writeln!(f, "  workgroup    {wave}")?;
         }
+        self.jump(f)?;
         self.lanes(f, length)?;
         self.memory(f, length)?;
         self.arguments(f)?;
@@ -148,7 +159,10 @@ impl FaultReport {
             return Ok(());
         }
         write!(f, "  source       {}", Printable(&place(&self.source)))?;
-        let calls = if length == Length::Short { CALLS } else { usize::MAX };
+        let calls = match length {
+            Length::Short { calls } => calls,
+            Length::Full => usize::MAX,
+        };
         let mut text = self.source_text.as_deref();
         for call in self.inlined.iter().take(calls) {
             let name = wavemill_object::readable(&call.function);
@@ -162,6 +176,23 @@ impl FaultReport {
         }
         source_text(f, text)?;
         writeln!(f)
+    }
+
+    /// The branch that led to the PC.
+    fn jump(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let Some(jump) = &self.jump else { return Ok(()) };
+        f.write_str("  came from    ")?;
+        match &jump.function {
+            Some((name, offset)) => {
+                let name = wavemill_object::readable(name);
+                write!(f, "{} + {offset:#x} ({:#x})", Printable(&name), jump.pc)?;
+            }
+            None => write!(f, "{:#x}", jump.pc)?,
+        }
+        match &jump.instruction {
+            Some(text) => writeln!(f, ": {text}"),
+            None => writeln!(f),
+        }
     }
 
     fn lanes(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
@@ -212,7 +243,7 @@ impl FaultReport {
             at if at < one.end() => format!("holds it as byte {}", at - one.start),
             at => format!("ends {} below", Distance(at - one.end())),
         };
-        let alone = length == Length::Short && neighbours.holds.is_some();
+        let alone = length != Length::Full && neighbours.holds.is_some();
         let around = |one| Some(one).filter(|_| !alone);
         let all = [around(&neighbours.below), Some(&neighbours.holds), around(&neighbours.above)];
         for (n, one) in all.into_iter().flatten().flatten().enumerate() {
@@ -249,16 +280,21 @@ impl FaultReport {
         writeln!(
             f,
             "{}",
-            if segment.past { "; does the code expect more?" } else { "; kernels only read them" }
+            match segment.access {
+                SegmentAccess::Before => "; the access begins in front of them",
+                SegmentAccess::Past => "; does the code expect more?",
+                SegmentAccess::Write => "; kernels only read them",
+            }
         )
     }
 
     /// How large the stack is, and who has said so.
     fn stack(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let Some(stack) = &self.stack else { return Ok(()) };
-        let why = match stack.dynamic {
-            true => "the code object does not say how much the kernel needs",
-            false => "as the code object says",
+        let why = match (stack.dynamic, stack.bytes > stack.declared) {
+            (true, _) => "the code object does not say how much the kernel needs".to_owned(),
+            (false, true) => format!("the code object asks for {}", stack.declared),
+            (false, false) => "as the code object says".to_owned(),
         };
         let used = Count(stack.used.into(), "byte");
         writeln!(

@@ -225,7 +225,7 @@ impl<'a> Hostcalls<'a> {
         };
         let room = MAX_PENDING - state.bytes;
         let Some(message) = state.pending.get_mut(&number) else {
-            self.tell(state, "printf with a message that it has not begun".to_owned());
+            self.tell(state, "printf with a message that did not begin".to_owned());
             return u64::MAX;
         };
         let words = words.get(..length).unwrap_or_default();
@@ -272,7 +272,7 @@ impl<'a> Hostcalls<'a> {
                 self.tell(
                     state,
                     format!(
-                        "memory that the device heap of {have} bytes has not; malloc returned a null pointer"
+                        "more memory than the device heap of {have} bytes has left; malloc returned a null pointer"
                     ),
                 );
             }
@@ -396,7 +396,7 @@ mod tests {
             [
                 "err 7 err\n",
                 "out 1+2\n",
-                "note the kernel asked for printf with a message that it has not begun"
+                "note the kernel asked for printf with a message that did not begin"
             ]
         );
     }
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(
             heard,
             [
-                "note the kernel asked for memory that the device heap of 1048576 bytes has not; malloc returned a null pointer",
+                "note the kernel asked for more memory than the device heap of 1048576 bytes has left; malloc returned a null pointer",
                 "note the kernel asked for freeing 0x4d2, which malloc did not return or which was freed before",
             ]
         );

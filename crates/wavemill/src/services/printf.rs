@@ -347,7 +347,7 @@ impl PrintfBuffer {
                     None => {
                         sink.text(to_error, &std::mem::take(&mut text));
                         sink.note(format_args!(
-                            "printf with a format that the code object has not ({hash:#x})"
+                            "printf with a format that is not in the code object ({hash:#x})"
                         ));
                     }
                 }
@@ -529,7 +529,7 @@ mod tests {
         assert_eq!(printed(&formats, 80, &records), ["out 42 x5 ", "err 42 42 "]);
         assert_eq!(
             printed(&formats, 20, &[control(20, true, false), 3, 1, 42, 0]),
-            ["note printf with a format that the code object has not (0x100000003)"]
+            ["note printf with a format that is not in the code object (0x100000003)"]
         );
         for bytes in [1, 4, 8, 84, u32::MAX >> 2] {
             let heard = printed(&formats, 80, &[control(bytes, true, false), 2, 1, 42]);

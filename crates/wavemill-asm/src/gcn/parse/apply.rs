@@ -116,6 +116,8 @@ pub(super) fn apply(
     let takes = match modifier.name {
         // Memory-to-LDS instructions of their own have the bit always; so do those that only reach the other memory.
         Name::Lds | Name::Gds if flag && always_set(form, target, id) => true,
+        // LLVM takes the denial here, and sets the bit all the same.
+        Name::Gds if !flag && ordered_count(form, target) => true,
         Name::Offset if modifier.count == PATTERN => row.has(Flag::Swizzle, target),
         Name::Offset if form.encoding == Encoding::Ds => !two_offsets && settable(form, target, id),
         Name::Offset0 | Name::Offset1 => two_offsets && settable(form, target, id),
@@ -131,6 +133,8 @@ pub(super) fn apply(
         Name::Tfe if !flag => form.encoding == Encoding::Mimg,
         // Before CDNA 3, what writes caches back is told no scope.
         Name::Glc | Name::Scc if row.has(Flag::Fence, target) => false,
+        // What LLVM takes and does not encode.
+        Name::Nt if row.has(Flag::Fence, target) => true,
         Name::DppCtrl if !target.has_unified_vgprs() && ROW_NEWBCAST.contains(&value) => false,
         Name::Neg => doubles && target >= Target::Gfx942 && settable(form, target, id),
         Name::Blgp => !(doubles && target >= Target::Gfx942) && settable(form, target, id),
@@ -222,11 +226,11 @@ pub(super) fn apply(
         }
         Name::Offset0 => all.offset = value as i32,
         Name::Offset1 => all.offset1 = small,
-        Name::Gds => all.gds = flag,
+        Name::Gds => all.gds = flag || always_set(form, target, id),
         Name::Offen => all.offen = flag,
         Name::Idxen => all.idxen = flag,
         Name::Glc | Name::Sc0 => all.glc = flag,
-        Name::Slc | Name::Nt => all.slc = flag,
+        Name::Slc | Name::Nt => all.slc = flag && settable(form, target, id),
         Name::Scc | Name::Sc1 => all.scc = flag,
         Name::Nv => all.nv = flag,
         Name::Lds => all.lds = flag,
@@ -251,6 +255,12 @@ pub(super) fn apply(
         }
     }
     Ok(())
+}
+
+/// Whether this is the instruction that reaches the global data share only and is no barrier or semaphore.
+fn ordered_count(form: &Form, target: Target) -> bool {
+    let row = form.op.row();
+    row.has(Flag::GdsOnly, target) && row.operand(Role::Vdst).is_some()
 }
 
 /// The codes of `row_newbcast`, which CDNA 2 brought.

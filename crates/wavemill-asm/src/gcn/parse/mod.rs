@@ -148,9 +148,9 @@ impl Parser {
         if named.suffix.is_some() && named.forms(self.target).next().is_none() {
             return Err(report::no_such_form(self.target, word, op, named, span));
         }
-        // Where `scc` is a modifier, it is no operand.
+        // LLVM reads `scc` as a modifier where a form without data may stand, so that the offset is not the last operand.
         let caches = self.target < Target::Gfx942
-            && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Scc));
+            && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Lds));
         self.operands(&mut cursor, row, caches, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;
         let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;

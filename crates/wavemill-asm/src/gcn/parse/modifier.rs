@@ -204,7 +204,7 @@ impl Modifier {
 }
 
 /// Reads the modifier that comes next; `Ok(None)` if none does. `is_register`: an operand comes, and `a16` and
-/// `scc` are some; `caches`: the instruction has a bit `scc`.
+/// `scc` are some; `caches`: `scc` is a modifier all the same.
 pub(super) fn modifier(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,

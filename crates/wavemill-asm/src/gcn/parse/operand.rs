@@ -100,6 +100,9 @@ impl Reader<'_, '_> {
         if !literal {
             self.no_value()?;
         }
+        if elem == Elem::Branch {
+            self.no_register()?;
+        }
         let expression = expression(self.cursor, self.symbols)?;
         if literal {
             self.cursor.expect(")")?;
@@ -109,7 +112,7 @@ impl Reader<'_, '_> {
                 let span = start..self.cursor.end();
                 let message = "expected a label or a distance in dwords, found an expression over symbols";
                 return Err(Diagnostic::new(span, message)
-                    .note("a label of its own at the place makes it possible to go there"));
+                    .note("define a label at the address, and branch to the label"));
             }
             return Ok(Value::Symbolic(expression));
         };
@@ -254,6 +257,21 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Fails where the operand begins with a register: a label of its name cannot be reached.
+    fn no_register(&mut self) -> Result<(), Fail> {
+        let start = self.cursor.at();
+        let register = self.register()?.is_some();
+        let span = start..self.cursor.end();
+        self.cursor.go_to(start);
+        if !register {
+            return Ok(());
+        }
+        let name = self.cursor.text().get(span.clone()).unwrap_or_default();
+        let message = format!("expected a label or a distance in dwords, found the register `{name}`");
+        Err(Diagnostic::new(span, message)
+            .note("a label with the name of a register is branched to in quotes: s_branch \"vcc\""))
+    }
+
     /// Fails for names that LLVM takes for no symbol where an operand stands.
     fn no_value(&mut self) -> Result<(), Fail> {
         let name = self.cursor.peek_name();
@@ -307,6 +325,11 @@ impl Reader<'_, '_> {
                 .replace_with("lit"));
         }
         self.no_value()?;
+        // Neither is the negation of one.
+        if self.cursor.eat("-") {
+            self.no_value()?;
+            self.cursor.go_to(start);
+        }
         // A float stands alone; integers may begin an expression.
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
             let minus = self.cursor.eat("-");

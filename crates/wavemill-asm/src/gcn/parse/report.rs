@@ -534,7 +534,7 @@ pub(super) fn one_symbolic(arguments: &[Argument], specs: &[OperandSpec]) -> Res
 pub(super) fn symbol_of_other_width(argument: &Argument, bits: u32) -> Fail {
     let message =
         format!("expected a number that is known here, because the operand has {bits} bits; found a symbol");
-    let note = "symbols that are set later, and places, are literals of 32 bits for operands of 32 bits";
+    let note = "symbols that are set later, and addresses, are literals of 32 bits for operands of 32 bits";
     let fail = Diagnostic::new(argument.span.clone(), message).note(note);
     let register = match &argument.value {
         Value::Symbolic(Expression::Symbol { name, .. }) => register_but_for_case(name),

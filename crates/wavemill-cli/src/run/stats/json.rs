@@ -1,4 +1,4 @@
-//! What `--stats` tells, for those who read JSON.
+//! What `--stats` reports, for those who read JSON.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn memory(traffic: &Traffic) -> Vec<Value> {
     traffic.accesses.iter().map(one).collect()
 }
 
-/// The parts of what is told of a launch.
+/// The parts of what is reported of a launch.
 pub(in crate::run) fn json(index: usize, kernel: &str, stats: &LaunchStats, times: &[Duration]) -> Value {
     let run = &stats.run;
     let lds = stats.traffic.as_ref().map(|traffic| {

@@ -5,7 +5,7 @@ use wavemill::ir::{Row, Uni};
 use wavemill::{Piece, Place, RowChange, TraceAccess, TraceStep};
 
 use super::text::{access_name, scalars};
-use crate::message::with_kind;
+use crate::message::{Kind, with_kind};
 
 /// Numbers of 64 bits are texts, because not every reader of JSON keeps all of them.
 fn wide(value: u64) -> Value {
@@ -79,5 +79,5 @@ pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
         "registers": registers,
         "memory": step.accesses.iter().map(access).collect::<Vec<_>>(),
     });
-    with_kind("step", fields).to_string()
+    with_kind(Kind::Step, fields).to_string()
 }

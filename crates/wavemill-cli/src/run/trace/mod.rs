@@ -81,13 +81,15 @@ impl PcRange {
             && first >= end
         {
             return Err(Failure::usage(format!(
-                "`{text}` is no range of instructions: its end, {end:#x}, is not behind its beginning, {first:#x}"
+                "`{text}` is no range of instructions: its end, {end:#x}, is not behind its beginning, {first:#x}",
+                text = text.shown()
             )));
         }
         if text.is_empty() || (digits && addresses.is_none()) {
             return Err(Failure::usage(format!(
                 "`{text}` is no range of instructions; expected addresses (0x1000..0x1040, 0x1000), a function, or offsets \
-                 in one (scale, scale+0x10..0x40, scale+0x10)"
+                 in one (scale, scale+0x10..0x40, scale+0x10)",
+                text = text.shown()
             )));
         }
         let parts =
@@ -103,11 +105,11 @@ impl PcRange {
             false => Err(Failure::usage(format!(
                 "--trace-pc: no instruction of the code of `{}` begins in `{}`, {:#x}..{:#x}",
                 Printable(kernel.name()),
-                self.text,
+                self.text.shown(),
                 range.start,
                 range.end
             ))
-            .help("`wavemill dis` tells where instructions begin.")),
+            .help("`wavemill dis` prints where instructions begin.")),
         }
     }
 
@@ -144,13 +146,14 @@ impl PcRange {
                     return Err(Failure::usage(format!(
                         "--trace-pc: `{name}` has {:#x} bytes, so that there is nothing at +{:#x}",
                         whole.end - whole.start,
-                        offsets.start
+                        offsets.start,
+                        name = name.shown()
                     )));
                 }
             },
         };
         let hint = names::did_you_mean(&near_names(name, symbols(), 3));
-        Err(Failure::usage(format!("--trace-pc: there is no function `{name}`{hint}")))
+        Err(Failure::usage(format!("--trace-pc: there is no function `{name}`{hint}", name = name.shown())))
     }
 }
 

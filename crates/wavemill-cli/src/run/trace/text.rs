@@ -122,7 +122,7 @@ fn access(access: &TraceAccess) -> String {
         return format!("{head} {:#x}", value(first));
     }
     let rises = |pair: &[Piece]| value(&pair[0]) + u64::from(pair[0].size) == value(&pair[1]);
-    // The pieces of a lane follow one another; the first one tells where the lane begins.
+    // The pieces of a lane follow one another; the first one has where the lane begins.
     let lanes: Vec<(u8, u64)> = access
         .pieces
         .chunk_by(|a, b| a.lane == b.lane)

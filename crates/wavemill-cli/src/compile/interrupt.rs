@@ -1,0 +1,92 @@
+//! Ctrl-C and requests to end while a compiler runs.
+//!
+//! A compiler runs in a process group of its own, which Ctrl-C does not reach, and its temporary files are in a folder that
+//! Wavemill deletes. So a signal that ends Wavemill waits until both are gone.
+
+use crate::failure::Failure;
+
+#[cfg(unix)]
+mod signals {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+    use std::sync::{Arc, OnceLock};
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag::{register_conditional_default, register_usize};
+    use signal_hook::low_level::emulate_default_handler;
+
+    /// What the handlers see, which stay for the rest of the process.
+    struct Signals {
+        /// Whether no compiler runs, so that a signal does what it does by default.
+        idle: Arc<AtomicBool>,
+        /// The signal that came while one ran; 0 if none did.
+        came: Arc<AtomicUsize>,
+    }
+
+    static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
+
+    fn register() -> io::Result<Signals> {
+        let signals = Signals { idle: Arc::new(AtomicBool::new(true)), came: Arc::default() };
+        for signal in [SIGINT, SIGTERM] {
+            register_conditional_default(signal, signals.idle.clone())?;
+            register_usize(signal, signals.came.clone(), signal as usize)?;
+        }
+        Ok(signals)
+    }
+
+    /// Nothing on a host that takes no handlers: signals do there what they do by default.
+    fn signals() -> Option<&'static Signals> {
+        SIGNALS.get_or_init(|| register().ok()).as_ref()
+    }
+
+    pub(super) fn hold() {
+        if let Some(signals) = signals() {
+            signals.idle.store(false, Relaxed);
+        }
+    }
+
+    pub(super) fn came() -> bool {
+        signals().is_some_and(|signals| signals.came.load(Relaxed) != 0)
+    }
+
+    pub(super) fn release() {
+        if let Some(signals) = signals() {
+            signals.idle.store(true, Relaxed);
+            let came = signals.came.swap(0, Relaxed);
+            if came != 0 {
+                // It ends the process. If that is impossible, the failure of the compilation is reported.
+                let _ = emulate_default_handler(came as i32);
+            }
+        }
+    }
+}
+
+/// Holds signals back until it is dropped.
+pub(super) struct Held(());
+
+impl Held {
+    pub(super) fn new() -> Held {
+        #[cfg(unix)]
+        signals::hold();
+        Held(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        signals::release();
+    }
+}
+
+/// Whether the compiler may go on.
+///
+/// # Errors
+/// A signal came. It ends the process when [`Held`] is dropped.
+pub(super) fn check() -> Result<(), Failure> {
+    #[cfg(unix)]
+    if signals::came() {
+        return Err(Failure::input("the compiler was interrupted"));
+    }
+    Ok(())
+}

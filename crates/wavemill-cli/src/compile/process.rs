@@ -1,0 +1,107 @@
+//! Programs that are started, and ended when there is no more time for them.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::interrupt;
+use crate::failure::Failure;
+use crate::input::Shown as _;
+
+/// How often it is looked whether a program has ended.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Bytes of each output that are kept.
+const MOST_SAID: u64 = 1 << 20;
+
+/// Whether there is still time.
+pub(super) type GoingOn<'a> = &'a dyn Fn() -> Result<(), Failure>;
+
+/// How a program ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A program that runs, with the processes that it has started.
+struct Running {
+    child: Child,
+    has_ended: bool,
+}
+
+impl Running {
+    /// Starts a program in a process group of its own: clang's driver runs the compiler and the linker as processes, which
+    /// go on if the driver alone is killed.
+    fn start(command: &mut Command) -> io::Result<Running> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        Ok(Running { child: command.spawn()?, has_ended: false })
+    }
+
+    fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        let status = self.child.try_wait()?;
+        self.has_ended |= status.is_some();
+        Ok(status)
+    }
+}
+
+impl Drop for Running {
+    /// Ends what still runs. What cannot be killed has ended by itself.
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        #[cfg(unix)]
+        {
+            use rustix::process::{Pid, Signal, kill_process_group};
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads a pipe in a thread. What is too much is read all the same, so that the program can end.
+fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<String>> {
+    Builder::new().spawn(move || {
+        let mut said = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What cannot be read is not there.
+            let _ = pipe.by_ref().take(MOST_SAID).read_to_end(&mut said);
+            let _ = io::copy(&mut pipe, &mut io::sink());
+        }
+        String::from_utf8_lossy(&said).into_owned()
+    })
+}
+
+/// Runs a program without input until it has ended and its outputs are closed.
+///
+/// # Errors
+/// It cannot be run, or there is no more time.
+pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended, Failure> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = Path::new(command.get_program()).to_owned();
+    let unable = |error: io::Error| {
+        Failure::input(format!("cannot run `{}`: {error}", program.shown()))
+            .help("Name a clang with --clang PATH, or with the environment variable CLANG.")
+    };
+    let mut running = Running::start(command).map_err(unable)?;
+    let stdout = listen(running.child.stdout.take()).map_err(unable)?;
+    let stderr = listen(running.child.stderr.take()).map_err(unable)?;
+    let status = loop {
+        if let Some(status) = running.status().map_err(unable)?
+            && stdout.is_finished()
+            && stderr.is_finished()
+        {
+            break status;
+        }
+        interrupt::check()?;
+        going_on()?;
+        std::thread::sleep(TICK);
+    };
+    Ok(Ended { status, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+}
