@@ -5,6 +5,7 @@ mod buffers;
 mod common;
 mod float_operations;
 mod global_chunks;
+mod integer_operations;
 mod invariants;
 mod lds;
 mod observers;

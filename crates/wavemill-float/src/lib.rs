@@ -1,4 +1,7 @@
-//! Scalar floating point for Wavemill: bits in, bits out, exact and the same on every host.
+//! What the operations of the wave IR mean, for one element: bits in, bits out, exact and the same on every host.
+//!
+//! Integer and bit operations are [`int_op`], [`int_compare`] and [`scalar_op`]: the yardstick of the engines' handlers. The rest is
+//! scalar floating point.
 //!
 //! Every float operation of the wave IR is here for one element: in all rounding modes, with and without denormals,
 //! with a fixed NaN policy. It is the slow path of the engines (modes other than the default, NaN lanes, f16, odd
@@ -30,11 +33,13 @@ mod elementary;
 mod exceptions;
 mod format;
 mod half;
+mod integer;
 mod integral;
 mod minmax;
 mod mixed;
 mod nan;
 mod output;
+mod scalar;
 mod small;
 mod trig_preop;
 mod value;
@@ -47,8 +52,10 @@ pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqr
 pub use exceptions::{Exceptions, watched};
 pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials};
 pub use half::{add_f16, f16_from_f32, f32_from_f16, fma_f16, mul_f16};
+pub use integer::{IntResult, int_compare, int_op};
 pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};
 pub use output::{apply_output, apply_output_bits};
+pub use scalar::{ScalarResult, scalar_op};
 pub use small::{narrow, narrow_stochastic, scale_exponent, widen};
 
 /// `a / b`, correctly rounded: what a division sequence must arrive at. No single instruction does this.

@@ -5,6 +5,7 @@ mod conformance;
 mod coverage;
 mod files;
 mod histogram;
+mod ir_reference;
 mod operations;
 mod round_trip;
 
@@ -24,6 +25,8 @@ enum Chore {
     Coverage(coverage::Options),
     /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
     Histogram(histogram::Options),
+    /// Write docs/ir.md: what every operation of the IR takes, gives and does
+    IrReference(ir_reference::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
     /// Write the sources of all code objects in files and folders, assemble and link them, and compare the code objects
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Coverage(options) => coverage::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
+        Chore::IrReference(options) => ir_reference::run(&options),
         Chore::Operations(options) => operations::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
     };

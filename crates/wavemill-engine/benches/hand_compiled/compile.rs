@@ -276,19 +276,17 @@ fn refuse<T>(inst: &Inst) -> Result<T, Refused> {
     Err(Refused::Operation(inst.to_string()))
 }
 
-/// Rows that an operation reads and writes, with the number of rows each.
+fn rows(operands: impl Iterator<Item = Operand>) -> Vec<u16> {
+    operands.filter_map(|o| if let Operand::Row(r) = o { Some(r.0) } else { None }).collect()
+}
+
+/// Rows that an operation reads and writes.
 fn row_uses(inst: &Inst) -> Vec<u16> {
-    let n = if matches!(inst.op, Op::Float(_, FloatType::PkF32)) { 2 } else { 1 };
-    let operands = inst.dst.iter().chain(&inst.src);
-    operands
-        .filter_map(|o| if let Operand::Row(r) = o { Some(r.0) } else { None })
-        .flat_map(|r| r..r + n)
-        .collect()
+    rows(inst.reads().chain(inst.writes()))
 }
 
 fn written_rows(inst: &Inst) -> Vec<u16> {
-    let n = if matches!(inst.op, Op::Float(_, FloatType::PkF32)) { 2 } else { 1 };
-    if let Operand::Row(r) = inst.dst[0] { (r.0..r.0 + n).collect() } else { Vec::new() }
+    rows(inst.writes())
 }
 
 fn is_bitwise(op: ScalarOp) -> bool {
@@ -298,15 +296,16 @@ fn is_bitwise(op: ScalarOp) -> bool {
 
 /// Cells that an operation names as 64-bit values (with its masks).
 fn pair_uses(inst: &Inst) -> Vec<u16> {
-    let uni = |o: &Operand| if let Operand::Uni(u) = o { Some(u.0) } else { None };
-    match inst.op {
-        Op::Scalar(op, Width::W64) => {
-            let sources = if op == ScalarOp::Select { &inst.src[..2] } else { &inst.src[..] };
-            std::iter::once(&inst.dst[0]).chain(sources).filter_map(uni).collect()
-        }
-        Op::FloatCmp(..) | Op::IntCmp(..) => uni(&inst.dst[0]).into_iter().collect(),
-        _ => Vec::new(),
+    if !matches!(inst.op, Op::Scalar(..) | Op::FloatCmp(..) | Op::IntCmp(..)) {
+        return Vec::new();
     }
+    let results = inst.dst.iter().enumerate().map(|(n, operand)| (operand, inst.result_dwords(n)));
+    let sources = inst.src.iter().enumerate().map(|(n, operand)| (operand, inst.source_dwords(n)));
+    let pair = |(operand, dwords): (&Operand, u16)| match operand {
+        Operand::Uni(cell) if dwords == 2 => Some(cell.0),
+        _ => None,
+    };
+    results.chain(sources).filter_map(pair).collect()
 }
 
 /// Compiles a loop: a block that branches to itself. `state` shows how its lanes address LDS.

@@ -99,6 +99,10 @@ macro_rules! operations {
         pub enum Op { $($(#[doc = $doc])+ $variant $(($($ty),+))?,)* }
 
         impl Op {
+            /// The kinds of operations, with what defines them.
+            pub const KINDS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($variant), concat!($($doc, "\n"),+))),*];
+
             /// What it takes and gives, and what it does.
             #[must_use]
             pub const fn signature(self) -> Signature {

@@ -1,0 +1,169 @@
+//! `docs/ir.md`: what every operation of the IR takes, gives and does, from the lines of `wavemill-ir`.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use wavemill_ir::{AtomicOp, CvtOp, FloatOp, FloatType, IntOp, LaneOp, Op, ScalarOp, Signature, Value};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only check that the page is up to date
+    #[arg(long)]
+    check: bool,
+}
+
+fn path() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "ir.md"].iter().collect()
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let old = fs::read_to_string(path()).unwrap_or_default();
+    let new = page();
+    if old == new {
+        println!("docs/ir.md is up to date");
+    } else if options.check {
+        return Err("docs/ir.md is out of date; run `cargo run -p xtask -- ir-reference`".into());
+    } else {
+        fs::write(path(), new)?;
+        println!("docs/ir.md is written");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const HEAD: &str = "\
+# The wave IR
+
+Written by `cargo run -p xtask -- ir-reference` from the lines of operations in `crates/wavemill-ir/src/op`.
+
+An operation works on cells of 32 bits in place. A *row* has a cell for each of the 64 lanes; a *uniform* cell has one value for
+the wave; a *mask* is a pair of uniform cells with a bit for each lane. Results are written in the active lanes. Where a source
+is a row, a uniform cell or a constant may stand, which is the same in all lanes.
+
+| value | what it is |
+|---|---|
+| `b32`, `b64`, `b128` | an integer or a bit pattern of each lane |
+| `2 x b16` | two integers of each lane in a cell; selects name halves |
+| `2 x b32` | two bit patterns of each lane; selects name cells |
+| `f16`, `f32`, `f64`, `2 x f16`, `2 x f32` | a float of each lane, or two: modifiers change the sign of a source, and scale and clamp a result |
+| `f32 or f16` | modifiers say which, and in which half |
+| `mask` | a bit of each lane |
+| `uniform b32` | one value for the wave |
+
+\"Saturates\" means that clamping brings the exact result into the range of its type; floats always clamp. \"Updates\" means that
+the results are sources, too.
+
+";
+
+/// What people call a value; `own` is the name of the type that an operation has beside it.
+fn value_name(value: Value, own: &str) -> String {
+    match value {
+        Value::None => "-".to_owned(),
+        Value::Bits(dwords) => format!("`b{}`", 32 * dwords),
+        Value::Halves => "`2 x b16`".to_owned(),
+        Value::Pair => "`2 x b32`".to_owned(),
+        Value::Float(FloatType::PkF32) if !own.is_empty() => format!("`{own}`"),
+        Value::Float(ty) => format!(
+            "`{}`",
+            match ty {
+                FloatType::F16 => "f16",
+                FloatType::F32 => "f32",
+                FloatType::F64 => "f64",
+                FloatType::PkF16 => "2 x f16",
+                FloatType::PkF32 => "2 x f32",
+            }
+        ),
+        Value::Mixed => "`f32 or f16`".to_owned(),
+        Value::Mask => "`mask`".to_owned(),
+        Value::Uniform(0) => format!("`uniform {own}`"),
+        Value::Uniform(dwords) => format!("`uniform b{}`", 32 * dwords),
+        Value::Address(_) => "`address`".to_owned(),
+        Value::Base(_) => "`base`".to_owned(),
+    }
+}
+
+/// One line of a table.
+fn line(out: &mut String, signature: Signature, own: &str) {
+    let names = |values: &[Value]| {
+        let last = values.iter().rposition(|value| *value != Value::None);
+        let used = &values[..last.map_or(0, |last| last + 1)];
+        used.iter().map(|value| value_name(*value, own)).collect::<Vec<_>>().join(", ")
+    };
+    let flags = [(signature.saturates, "saturates"), (signature.updates, "updates")];
+    let flags: Vec<&str> = flags.into_iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
+    let doc = sentence(signature.doc);
+    writeln!(
+        out,
+        "| `{}` | {} | {} | {doc} | {} |",
+        signature.name,
+        names(&signature.sources),
+        names(&signature.results),
+        flags.join(", ")
+    )
+    .expect("writing to a string");
+}
+
+/// Documentation on one line of a table, without links to Rust items.
+fn sentence(doc: &str) -> String {
+    let line = doc.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.replace("[`", "`").replace("`]", "`").replace('|', "\\|")
+}
+
+fn table<T: Copy>(out: &mut String, title: &str, all: &[T], own: &str, signature: impl Fn(T) -> Signature) {
+    write!(out, "## {title}\n\n| name | sources | results | meaning | |\n|---|---|---|---|---|\n")
+        .expect("writing to a string");
+    for op in all {
+        line(out, signature(*op), own);
+    }
+    out.push('\n');
+}
+
+fn page() -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str("## Kinds of operations\n\n| kind | meaning |\n|---|---|\n");
+    for (name, doc) in Op::KINDS {
+        writeln!(out, "| `{name}` | {} |", sentence(doc)).expect("writing to a string");
+    }
+    out.push('\n');
+    // Types of no size and of two floats stand for those that are named beside the operation.
+    let width = Value::Uniform(0);
+    let ty = Value::Float(FloatType::PkF32);
+    table(&mut out, "Uniform operations (`Scalar`), of a width", ScalarOp::ALL, "width", |op| {
+        op.signature(width)
+    });
+    table(&mut out, "Integers (`Int`)", IntOp::ALL, "", IntOp::signature);
+    table(&mut out, "Floats (`Float`), of a type", FloatOp::ALL, "type", |op| op.signature(ty));
+    table(&mut out, "Conversions (`Cvt`)", CvtOp::ALL, "", CvtOp::signature);
+    table(&mut out, "Lanes (`Lane`)", LaneOp::ALL, "", LaneOp::signature);
+    table(&mut out, "Atomics (`Atomic`, `BufferAtomic`): data", AtomicOp::ALL, "width", |op| {
+        op.signature(Value::Bits(1))
+    });
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let page_there = fs::read_to_string(path()).expect("docs/ir.md");
+        assert!(page_there == page(), "docs/ir.md is out of date; run `cargo run -p xtask -- ir-reference`");
+    }
+
+    #[test]
+    fn every_operation_has_a_sentence_and_a_name_of_its_own() {
+        let mut names = std::collections::BTreeSet::new();
+        for signature in
+            IntOp::ALL.iter().map(|op| op.signature()).chain(LaneOp::ALL.iter().map(|op| op.signature()))
+        {
+            assert!(signature.doc.trim_end().ends_with('.'), "{}: {}", signature.name, signature.doc);
+            assert!(names.insert(signature.name), "{}", signature.name);
+        }
+    }
+}
