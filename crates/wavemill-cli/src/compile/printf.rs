@@ -40,3 +40,20 @@ pub(super) fn definition(arguments: &[OsString]) -> String {
 "
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::definition;
+
+    /// Those who copy the line that is printed copy the file from the handbook.
+    #[test]
+    fn the_handbook_has_the_same_function() {
+        let page =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(crate::compile::HANDBOOK);
+        let page = std::fs::read_to_string(page).unwrap();
+        let version = |number: u32| definition(&[format!("-mcode-object-version={number}").into()]);
+        assert!(page.contains(&format!("```c\n{}```", version(4))));
+        assert_eq!(version(5), version(4).replace("hidden[3]", "hidden[9]"));
+        assert_eq!(definition(&[]), version(6));
+    }
+}

@@ -618,6 +618,8 @@ fn interrupted() -> Result<(), Failed> {
             same(&begun(shell(""))?.wait()?.signal(), &Some(number))?;
             same(&still_beats(&folder)?, &false)?;
             same(&files(&folder.0.join("tmp"))?.len(), &0)?;
+        } else {
+            eprintln!("not tested: SIG{name} is ignored where these tests run");
         }
         let mut deaf = begun(shell(&format!("trap '' {name};")))?;
         std::thread::sleep(std::time::Duration::from_millis(200));
