@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Fidelity, MemSpace, Op, instructions};
+use wavemill_isa::gcn::{Fidelity, Flag, MemSpace, Role, instructions};
 use wavemill_object::TargetId;
 use wavemill_object::report::{CodeReport, InstructionReport};
 
@@ -15,7 +15,9 @@ pub(crate) fn read(target: &TargetId, code: &[u8]) -> Option<CodeReport> {
     // What is no instruction is data between them, or padding.
     for inst in instructions(target, code).filter_map(|(_, inst)| inst.ok()) {
         report.instructions += 1;
-        report.calls += u64::from(inst.op() == Op::SSwappcB64);
+        // A jump with a result leaves the address behind it, to come back to.
+        let is_call = inst.row().flags().contains(Flag::Jump) && inst.operand(Role::Sdst).is_some();
+        report.calls += u64::from(is_call);
         report.lds_instructions += u64::from(inst.memory().any(|access| access.space == MemSpace::Lds));
         if inst.fidelity() == Fidelity::Unsupported {
             *unsupported.entry(inst.row().name()).or_insert(0) += 1;

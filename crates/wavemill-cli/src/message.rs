@@ -222,7 +222,9 @@ fn usage_text(error: &clap::Error, given: &[OsString]) -> String {
     let shown = given.flat_map(|arg| [Some(arg), arg.split_once('=').map(|(_, value)| value)]);
     // It leaves out what sets colours: between quotes, as what is left may be any word.
     let stripped = |arg: &str| (format!("'{}'", strip_str(arg)), format!("'{}'", arg.shown()));
-    let forms = |arg: &str| [(arg.to_owned(), arg.shown()), stripped(arg)];
+    // What is nothing but line ends and blanks is found between quotes only: the text has its own.
+    let whole = |arg: &str| (!arg.trim().is_empty()).then(|| (arg.to_owned(), arg.shown()));
+    let forms = |arg: &str| whole(arg).into_iter().chain([stripped(arg)]).collect::<Vec<_>>();
     let mut quoted: Vec<(String, String)> = shown.flatten().flat_map(forms).collect();
     quoted.retain(|(arg, shown)| arg != shown);
     // Those that hold others first.

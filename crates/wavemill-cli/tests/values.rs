@@ -185,3 +185,15 @@ fn arguments_that_are_no_text_are_told() {
     let wanted = "error: expected text in UTF-8, found `c=\u{fffd}.npy`\n";
     assert!(err(&output).starts_with(wanted), "{}", err(&output));
 }
+
+#[test]
+fn contents_of_buffers_are_no_values() {
+    let folder = folder("values_contents");
+    for text in ["n=iota", "n=iota(3)", "n=random(1)"] {
+        let mut run = RUN;
+        run[9] = text;
+        let message = said(&folder, 2, &run);
+        let expected = "parameter `n` is a value: iota and random are contents of buffers; expected a number";
+        assert!(message.contains(expected), "{message}");
+    }
+}

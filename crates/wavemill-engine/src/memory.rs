@@ -87,7 +87,7 @@ impl fmt::Display for AddressMode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// The host has no memory for it.
-    #[error("cannot allocate {size} bytes for `{name}`: the host has not that much memory")]
+    #[error("cannot allocate {size} bytes for `{name}`: the host does not have that much memory")]
     OutOfMemory {
         /// Name of the allocation.
         name: String,

@@ -208,8 +208,11 @@ impl fmt::Display for List<'_> {
         match alike[shown..].iter().map(|(_, waves)| waves.len()).sum::<usize>() {
             0 => Ok(()),
             more => {
-                let places = alike.len() - shown;
-                write!(f, "\n{indent}and {more} more, which do {places} other things")
+                let doing = match alike.len() - shown {
+                    1 => "another thing".to_owned(),
+                    things => format!("{things} other things"),
+                };
+                write!(f, "\n{indent}and {more} more, which do {doing}")
             }
         }
     }

@@ -342,7 +342,11 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         self.end(cursor)?;
         let Ok(count) = u64::try_from(count) else {
-            self.warn_here(cursor, span, format!("{count} values are none: this has no effect"));
+            self.warn_here(
+                cursor,
+                span,
+                format!("expected a number of values, found {count}: this has no effect"),
+            );
             return Ok(());
         };
         self.emit_fill(count.saturating_mul(size), 0)

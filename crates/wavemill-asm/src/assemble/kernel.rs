@@ -262,8 +262,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// A line within `.amdhsa_kernel` that is none of its directives. The block has not been ended, perhaps: the first such
-    /// line is told.
+    /// A line within `.amdhsa_kernel` that is none of its directives. Perhaps the block has no end: the first such line is
+    /// reported.
     pub(super) fn stray(&mut self, word: &str, span: Span) -> Result<(), Fail> {
         let missing_dot = Directive::find(&format!(".{word}"));
         if let Some(directive) = missing_dot {

@@ -142,6 +142,44 @@ pub(super) fn formats(mnemonic: &str, operands: &[String]) -> Vec<String> {
     front.chain(behind).collect()
 }
 
+/// Operands of buffers in front of the offset, and modifiers that belong to them: without data, as memory-to-LDS forms have
+/// them, and with data.
+const ADDRESSES: &[(&str, &str)] = &[
+    ("off, s[0:3]", ""),
+    ("v0, s[0:3]", "offen"),
+    ("v0, s[0:3]", "idxen"),
+    ("v[0:1], s[0:3]", "idxen offen"),
+    ("s[0:3]", ""),
+    ("v0, off, s[0:3]", ""),
+    ("v0, v1, s[0:3]", "offen"),
+];
+
+/// Offsets of buffers with the condition bit in them or beside them, `+` for the modifiers of the address.
+const CONDITIONS: &[&str] = &[
+    "scc + lds",
+    "scc +",
+    "scc + offset:4 lds",
+    "scc, + lds",
+    "scc scc + lds",
+    "scc, scc + lds",
+    "0 + scc lds",
+    "0 + lds scc",
+    "0, scc + lds",
+    "lds, scc +",
+    "src_scc + lds",
+];
+
+/// Buffer instructions in which `scc` stands where the offset does, or where modifiers do.
+pub(super) fn condition_offsets(mnemonic: &str) -> Vec<String> {
+    let lines = ADDRESSES.iter().flat_map(|(operands, modifiers)| {
+        CONDITIONS.iter().map(move |offset| {
+            let offset = offset.replace('+', modifiers).replace("  ", " ");
+            format!("{mnemonic} {operands}, {}", offset.trim())
+        })
+    });
+    lines.collect()
+}
+
 /// How far each encoding has come in the modifiers, and each of its operands, by their numbers, in the operands.
 #[derive(Default)]
 pub(super) struct Turns(BTreeMap<(Encoding, Option<usize>), usize>);

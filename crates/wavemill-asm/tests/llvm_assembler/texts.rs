@@ -466,6 +466,10 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
         let base = all.lines[before].clone();
         all.lines.extend(spellings(form, target, &base));
         all.lines.extend(crossing.of(form, &base));
+        // Not among the texts that others are made of.
+        if form.encoding == Encoding::Mubuf {
+            all.mutated.extend(cross::condition_offsets(form.op.row().mnemonic(target)));
+        }
         for _ in 0..effort.replacements {
             let base = all.lines[before + random.below((all.lines.len() - before) as u64) as usize].clone();
             let Some((mnemonic, mut operands, modifiers)) = parts(&base) else { continue };
@@ -591,7 +595,10 @@ fn pick(from: &'static [&'static str], random: &mut SplitMix64) -> &'static str 
 
 /// How many modifiers a text has, as far as that is told by looking at it: two where it is not.
 pub(crate) fn modifiers(text: &str) -> usize {
-    parts(text).map_or(2, |(_, _, modifiers)| modifiers.len())
+    // Behind a comma, a modifier looks like an operand.
+    let named =
+        |operands: &[String]| operands.iter().filter(|operand| MODIFIERS.contains(&operand.as_str())).count();
+    parts(text).map_or(2, |(_, operands, modifiers)| named(&operands) + modifiers.len())
 }
 
 /// Mnemonic, operands and modifiers of a text.

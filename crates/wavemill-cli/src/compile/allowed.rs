@@ -101,6 +101,9 @@ fn is_macro(text: &str) -> bool {
 
 /// Whether an argument that is no folder changes the kernel, its debug information or clang's warnings, and nothing else.
 fn is_allowed(argument: &str) -> bool {
+    if argument.contains('\0') {
+        return false;
+    }
     let value_of = |prefix: &&str| argument.strip_prefix(*prefix);
     let switch = value_of(&"-fno-").or_else(|| value_of(&"-f"));
     WHOLE.contains(&argument)
@@ -117,7 +120,9 @@ fn is_allowed(argument: &str) -> bool {
 /// An argument that is not allowed.
 pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> Result<Vec<String>, Failure> {
     let checked = |argument: &String| {
-        if let Some(headers) = argument.strip_prefix("-I").filter(|headers| !headers.is_empty()) {
+        // No program takes an argument with a zero byte.
+        let headers = argument.strip_prefix("-I").filter(|_| !argument.contains('\0'));
+        if let Some(headers) = headers.filter(|headers| !headers.is_empty()) {
             return Ok(format!("-I{}", path_word(&folder.join(headers)).display()));
         }
         if is_allowed(argument) {
@@ -230,6 +235,8 @@ mod tests {
             "",
             "x.cl",
             "-ObjC",
+            "-DX\0Y",
+            "-Ix\0y",
         ] {
             match read(bad) {
                 Err(failure) => assert_eq!(failure.exit, Exit::Usage, "{bad}"),

@@ -13,6 +13,7 @@ use super::{CompileArgs, HANDBOOK, Language, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
 use crate::input::Shown as _;
 use crate::message::{self, Format, Kind};
+use wavemill_object::printable::PrintableLines;
 
 /// The variable that names the clang, as other builds have it.
 const VARIABLE: &str = "CLANG";
@@ -42,7 +43,7 @@ pub(super) struct Compiled {
     pub success: bool,
     /// The exit status in words.
     pub end: String,
-    /// What it said, which the user has seen.
+    /// What it said.
     pub said: String,
 }
 
@@ -102,7 +103,7 @@ impl Clang {
         }
     }
 
-    /// Compiles. What clang says goes to the standard error. Its temporary files are beside the object.
+    /// Compiles. Its temporary files are beside the object.
     ///
     /// # Errors
     /// It cannot be started, or there is no more time.
@@ -122,7 +123,6 @@ impl Clang {
             command.envs(TEMPORARY.map(|variable| (variable, folder)));
         }
         let ended = process::run(&mut command, going_on)?;
-        pass_on(&ended.stderr);
         let end = format!("{} ended with {}", self.path.shown(), ended.status);
         Ok(Compiled { success: ended.status.success(), end, said: ended.stderr })
     }
@@ -152,15 +152,41 @@ impl Clang {
 }
 
 /// Shows the user what clang said.
-fn pass_on(said: &str) {
+pub(super) fn pass_on(said: &str) {
     if said.is_empty() {
         return;
     }
     match message::format() {
         Format::Json => message::say_with(Kind::Compiler, said.trim_end(), &json!({})),
-        // It is for terminals already. If nobody can read it, there is nobody to tell.
-        _ => _ = std::io::stderr().lock().write_all(said.as_bytes()),
+        // If nobody can read it, there is nobody to write for.
+        _ => _ = std::io::stderr().lock().write_all(for_terminals(said).as_bytes()),
     }
+}
+
+/// The text with colours and line ends as they are; of names in the source, which may hold anything, all else that a terminal
+/// would obey is escaped.
+fn for_terminals(said: &str) -> String {
+    let mut out = String::with_capacity(said.len());
+    let mut rest = said;
+    while let Some(at) = rest.find('\x1b') {
+        let (text, sequence) = rest.split_at(at);
+        let length = colour(sequence).unwrap_or(1);
+        let (sequence, behind) = sequence.split_at(length);
+        out += &PrintableLines(text).to_string();
+        match length {
+            1 => out += &PrintableLines(sequence).to_string(),
+            _ => out += sequence,
+        }
+        rest = behind;
+    }
+    out + &PrintableLines(rest).to_string()
+}
+
+/// Bytes of the sequence at the beginning that sets a colour, or clears the rest of a line, as clang does (ECMA-48, SGR and EL).
+fn colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\x1b[")?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    parameters[end..].starts_with(['m', 'K']).then_some("\x1b[".len() + end + 1)
 }
 
 /// What clang prints for an option, without the line end.
@@ -194,4 +220,18 @@ fn missing(language: Language) -> Failure {
     .help(format!(
         "Debian and Ubuntu: apt install {packages} (or the newest release that there is). {HANDBOOK} says more."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_terminals;
+
+    #[test]
+    fn colours_stay_and_all_else_is_escaped() {
+        let colours = "\x1b[1mk.cl:1:2: \x1b[0m\x1b[0;1;31merror: \x1b[0mx\x1b[K\n\t^~\n";
+        assert_eq!(for_terminals(colours), colours);
+        let title = "a\x1b]0;pwned\x07b\x1b[2J\x1b[31\x1b\n";
+        assert_eq!(for_terminals(title), "a\\u{1b}]0;pwned\\u{7}b\\u{1b}[2J\\u{1b}[31\\u{1b}\n");
+        assert_eq!(for_terminals("é\u{202e}\n"), "é\\u{202e}\n");
+    }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and requests to end while a compiler runs.
+//! Ctrl-C, closed terminals and requests to end while a compiler runs.
 //!
 //! A compiler runs in a process group of its own, which Ctrl-C does not reach, and its temporary files are in a folder that
 //! Wavemill deletes. So a signal that ends Wavemill waits until both are gone.
@@ -11,7 +11,7 @@ mod signals {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
     use std::sync::{Arc, OnceLock};
 
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag::{register_conditional_default, register_usize};
     use signal_hook::low_level::emulate_default_handler;
 
@@ -25,9 +25,18 @@ mod signals {
 
     static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
+    fn is_ignored(signal: i32) -> bool {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: without a new action nothing changes, and the old one goes to memory of its type.
+        let found = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+        // SAFETY: all of it was zero, which is an action, and was written if the call did not fail.
+        found == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+    }
+
     fn register() -> io::Result<Signals> {
         let signals = Signals { idle: Arc::new(AtomicBool::new(true)), came: Arc::default() };
-        for signal in [SIGINT, SIGTERM] {
+        // Who started Wavemill may want it to ignore some, as `nohup` and `&` of a shell script do.
+        for signal in [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
             register_conditional_default(signal, signals.idle.clone())?;
             register_usize(signal, signals.came.clone(), signal as usize)?;
         }

@@ -7,6 +7,7 @@ mod hip;
 mod interrupt;
 mod libraries;
 mod opencl;
+mod printf;
 mod process;
 mod words;
 
@@ -210,7 +211,17 @@ pub(crate) fn compile(
     let mut line = own.arguments;
     line.extend(args.clang_arg.iter().map(Into::into));
     say(&clang, &line, source);
-    let result = clang.run(&line, source, &object, going_on)?;
+    let mut result = clang.run(&line, source, &object, going_on)?;
+    if language == Language::OpenCl && printf::is_missing(&result.said) {
+        let header = folder.path().join(printf::HEADER);
+        std::fs::write(&header, printf::definition(&line))
+            .map_err(|error| Failure::input(format!("cannot write `{}`: {error}", header.shown())))?;
+        let include = |header: &Path| ["-include".into(), header.as_os_str().to_owned()];
+        say(&clang, &[&line[..], &include(Path::new(printf::HEADER))[..]].concat(), source);
+        line.extend(include(&header));
+        result = clang.run(&line, source, &object, going_on)?;
+    }
+    clang::pass_on(&result.said);
     if !result.success {
         let failure =
             Failure::new(Exit::Input, format!("`{}` does not compile: {}", source.shown(), result.end));

@@ -93,9 +93,11 @@ pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended,
     let stdout = listen(running.child.stdout.take()).map_err(unable)?;
     let stderr = listen(running.child.stderr.take()).map_err(unable)?;
     let status = loop {
-        if let Some(status) = running.status().map_err(unable)?
-            && stdout.is_finished()
+        // Until its outputs are closed, nobody asks how it ended: processes that it has left behind are killed by its number,
+        // which may be another's once it has been asked for.
+        if stdout.is_finished()
             && stderr.is_finished()
+            && let Some(status) = running.status().map_err(unable)?
         {
             break status;
         }

@@ -561,7 +561,7 @@ fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Fai
             Plural(needs.into(), "byte")
         );
         return Err(Failure::usage(message).help(
-            "Leave the size of the stack out, or give a larger one: calls that call themselves need more.",
+            "Leave the size of the stack out, or give a larger one: functions that call themselves need more.",
         ));
     }
     Ok(())

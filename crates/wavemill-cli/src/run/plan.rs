@@ -387,6 +387,11 @@ fn value(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         (None, Fill::List(values)) => values.len() as u64,
         (None, _) => 1,
     };
+    if let (None, Fill::Iota { .. } | Fill::Random { .. }) = (&argument.dims, contents) {
+        return Err(Failure::usage(format!(
+            "parameter `{name}` is a value: iota and random are contents of buffers; expected a number"
+        )));
+    }
     let total = count.saturating_mul(element.bytes() as u64);
     if argument.dims.is_some() && parameter.size == 8 {
         // Some compilers call pointers values of eight bytes.

@@ -10,11 +10,52 @@ const SOURCE: &str = include_str!("out_of_range.s");
 const TARGETS: [(&str, &str); 4] =
     [("gfx906", "512"), ("gfx90a", "512"), ("gfx942", "512"), ("gfx950", "1,280")];
 
+/// The kernels, with the bytes of LDS that they declare.
+const KERNELS: [(&str, u32); 10] = [
+    ("reverse", 0),
+    ("half", 0),
+    ("cannot", 0),
+    ("faulty", 0),
+    ("endless", 0),
+    ("once", 0),
+    ("declared", 128),
+    ("argument", 0),
+    ("caller", 0),
+    ("direct", 0),
+];
+
+/// What the metadata says of a kernel: all have a buffer, and one has LDS as an argument.
+fn metadata(kernel: &str, lds: u32) -> String {
+    let local = match kernel {
+        "argument" => {
+            "      - {.name: tmp, .address_space: local, .offset: 8, .size: 4, .value_kind: dynamic_shared_pointer, .pointee_align: 4}\n"
+        }
+        _ => "",
+    };
+    format!(
+        "  - .name: {kernel}
+    .symbol: {kernel}.kd
+    .args:
+      - {{.name: x, .address_space: global, .offset: 0, .size: 8, .value_kind: global_buffer}}
+{local}    .group_segment_fixed_size: {lds}
+    .kernarg_segment_align: 8
+    .kernarg_segment_size: 16
+    .max_flat_workgroup_size: 256
+    .private_segment_fixed_size: 0
+    .sgpr_count: 40
+    .vgpr_count: 8
+    .wavefront_size: 64
+"
+    )
+}
+
 /// A folder with the assembled kernels.
 fn folder(name: &str, target: &str) -> Folder {
     let folder = Folder::new(&format!("out_of_range_{name}_{target}"));
     let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 8" };
-    folder.file("k.s", SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset));
+    let kernels: String = KERNELS.iter().map(|(kernel, lds)| metadata(kernel, *lds)).collect();
+    let source = SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset);
+    folder.file("k.s", source.replace("KERNELS", &kernels));
     expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
     folder
 }
@@ -145,7 +186,9 @@ fn info_reads_the_code() {
         assert!(!of("reverse").contains("cannot run") && !of("half").contains("more at launch"), "{text}");
         assert!(of("cannot").contains("\n    cannot run ds_gws_init (2), ds_gws_sema_v (1)\n"), "{text}");
         // What it calls is read, too.
-        assert!(of("caller").contains("\n    cannot run ds_gws_sema_p (1)\n"), "{text}");
+        for kernel in ["caller", "direct"] {
+            assert!(of(kernel).contains("\n    cannot run ds_gws_sema_p (1)\n"), "{text}");
+        }
         let json = out(&expect(&folder, 0, &["info", "k.co", "--json"]));
         let json: Value = serde_json::from_str(&json).unwrap();
         let kernels = json["bundles"][0]["entries"][0]["object"]["kernels"].as_array().unwrap();

@@ -143,6 +143,16 @@ caller:
 .Lcaller_end:
 	.size caller, .Lcaller_end-caller
 
+; The same by the distance.
+	.globl direct
+	.p2align 8
+	.type direct,@function
+direct:
+	s_call_b64 s[30:31], called
+	s_endpgm
+.Ldirect_end:
+	.size direct, .Ldirect_end-direct
+
 	.p2align 2
 	.type called,@function
 called:
@@ -171,160 +181,11 @@ called:
 	describe declared, 128
 	describe argument
 	describe caller
+	describe direct
 
 	.amdgpu_metadata
 ---
 amdhsa.version: [1, 2]
 amdhsa.target: amdgcn-amd-amdhsa--TARGET
 amdhsa.kernels:
-  - .name: reverse
-    .symbol: reverse.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: half
-    .symbol: half.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: cannot
-    .symbol: cannot.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: faulty
-    .symbol: faulty.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: endless
-    .symbol: endless.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: once
-    .symbol: once.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: declared
-    .symbol: declared.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 128
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: argument
-    .symbol: argument.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-      - .name: tmp
-        .address_space: local
-        .offset: 8
-        .size: 4
-        .value_kind: dynamic_shared_pointer
-        .pointee_align: 4
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-  - .name: caller
-    .symbol: caller.kd
-    .args:
-      - .name: x
-        .address_space: global
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-    .group_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
-    .sgpr_count: 40
-    .vgpr_count: 8
-    .wavefront_size: 64
-	.end_amdgpu_metadata
+KERNELS	.end_amdgpu_metadata

@@ -143,11 +143,11 @@ pub(crate) fn out_of_range(insts: &[Inst], setup: &Setup, memory: &GuestMemory, 
     run_block(insts, Terminator::End, setup, memory, tier).expect("nothing faults").out_of_range
 }
 
-/// The tiers of this host. Those that it has not are named, so that nobody takes them for tested.
+/// The tiers of this host. Those that it lacks are named, so that nobody takes them for tested.
 pub(crate) fn tiers() -> Vec<Tier> {
     let (here, missing): (Vec<Tier>, Vec<Tier>) = Tier::ALL.into_iter().partition(|t| t.is_available());
     for t in missing {
-        eprintln!("not run on tier {t}: this host has not its instructions");
+        eprintln!("not run on tier {t}: this host lacks its instructions");
     }
     here
 }

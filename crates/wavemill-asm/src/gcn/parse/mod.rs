@@ -148,10 +148,11 @@ impl Parser {
         if named.suffix.is_some() && named.forms(self.target).next().is_none() {
             return Err(report::no_such_form(self.target, word, op, named, span));
         }
-        // LLVM reads `scc` as a modifier where a form without data may stand, so that the offset is not the last operand.
-        let caches = self.target < Target::Gfx942
+        // Memory-to-LDS forms have no data: LLVM reads `scc` behind their offset as a modifier, also where data stands and the
+        // offset comes later.
+        let without_data = self.target < Target::Gfx942
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Lds));
-        self.operands(&mut cursor, row, caches, symbols)?;
+        self.operands(&mut cursor, row, without_data, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;
         let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;
         let fixup = bound.symbolic.and_then(|(kind, index)| {
@@ -184,7 +185,7 @@ impl Parser {
         &mut self,
         cursor: &mut Cursor<'_>,
         row: &'static Row,
-        caches: bool,
+        without_data: bool,
         symbols: &dyn Symbols,
     ) -> Result<(), Fail> {
         let specs = row.operands;
@@ -201,6 +202,8 @@ impl Parser {
         while !cursor.is_done() {
             let start = cursor.at();
             let operand = self.arguments.len() < specs.len() && open;
+            // LLVM counts modifiers, too.
+            let caches = without_data && self.arguments.len() + self.modifiers.len() + 1 >= specs.len();
             if let Some(modifier) = modifier::modifier(cursor, symbols, operand, caches)? {
                 if let Some(offset) = typed {
                     self.format_stands_right(&modifier, offset, open)?;

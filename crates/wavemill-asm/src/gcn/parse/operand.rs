@@ -266,10 +266,14 @@ impl Reader<'_, '_> {
         if !register {
             return Ok(());
         }
-        let name = self.cursor.text().get(span.clone()).unwrap_or_default();
+        let text = self.cursor.text();
+        let name = text.get(span.clone()).unwrap_or_default();
+        let before: Vec<&str> = text.get(..start).unwrap_or_default().split_whitespace().collect();
+        let before = before.join(" ");
         let message = format!("expected a label or a distance in dwords, found the register `{name}`");
-        Err(Diagnostic::new(span, message)
-            .note("a label with the name of a register is branched to in quotes: s_branch \"vcc\""))
+        Err(Diagnostic::new(span, message).note(format!(
+            "a label with the name of a register is branched to in quotes: {before} \"{name}\""
+        )))
     }
 
     /// Fails for names that LLVM takes for no symbol where an operand stands.
