@@ -65,9 +65,15 @@ struct Inputs {
 impl Inputs {
     fn new(random: &mut Random) -> Inputs {
         let mut cell = || cell(random);
-        let rows = std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| cell())));
+        let mut rows = [[[0; 64]; 4]; 3];
+        rows.as_flattened_mut().as_flattened_mut().fill_with(&mut cell);
         let cells = std::array::from_fn(|_| std::array::from_fn(|_| cell()));
-        let exec = random.pick(&[u64::MAX, random.next(), random.next() & random.next(), 1 << 63]);
+        let exec = match random.below(4) {
+            0 => u64::MAX,
+            1 => random.next(),
+            2 => random.next() & random.next(),
+            _ => 1 << 63,
+        };
         Inputs { rows, cells, masks: [random.next(), random.next()], exec }
     }
 
