@@ -18,6 +18,7 @@ use wavemill_ir::{
     Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, FloatOp, FloatType, FpEnv, IntOp, LANES, MemType,
     Op, Operand, Row, ScalarOp, Space, SrcMods, Terminator, Uni, Width,
 };
+use wavemill_lift::gcn::registers::{SCC, VCC};
 
 /// Address of the loop.
 const BODY: u64 = 0x1000;
@@ -91,12 +92,12 @@ impl Body {
         );
         self.op(
             Op::ScalarCmp(CmpPred::Lg, wavemill_ir::IntType::U32),
-            [Operand::Uni(Uni::SCC), Operand::None],
+            [Operand::Uni(SCC), Operand::None],
             &[counter, Operand::Const(0)],
             Attrs::default(),
         );
         self.0.begin_guest(self.1);
-        let again = Terminator::Branch { cond: Cond::Scc1, taken: BODY, next: AFTER };
+        let again = Terminator::Branch { cond: Cond::NonZero(SCC, Width::W32), taken: BODY, next: AFTER };
         let body = self.0.finish(self.1 + 4, again);
         wavemill_ir::verify(&body).expect("the loop is well formed");
         let mut after = BlockBuilder::new(AFTER);
@@ -106,7 +107,7 @@ impl Body {
 }
 
 fn v(n: u16) -> Operand {
-    Operand::Row(Row::vgpr(n))
+    Operand::Row(Row(n))
 }
 
 fn k(value: f32) -> Operand {
@@ -134,11 +135,11 @@ fn mandelbrot() -> Loop {
     b.float(FloatOp::Add, t, &[v(xx), v(yy)]);
     b.op(
         Op::FloatCmp(CmpPred::Lt, FloatType::F32),
-        [Operand::Uni(Uni::VCC), Operand::None],
+        [Operand::Uni(VCC), Operand::None],
         &[v(t), k(4.0)],
         Attrs::default(),
     );
-    let carry = [Operand::Uni(Uni::VCC), Operand::None];
+    let carry = [Operand::Uni(VCC), Operand::None];
     b.op(Op::Int(IntOp::AddCi), [n, Operand::None], &[n, Operand::Const(0), carry[0]], Attrs::default());
     b.float(FloatOp::Mul, t, &[x, y]);
     let negated = SrcMods { neg: true, ..SrcMods::default() };
@@ -179,11 +180,11 @@ impl WaveInit for Init {
         regs.set_uni(COUNTER, ITERATIONS);
         for row in 0..16 {
             let lanes = std::array::from_fn(|l| (0.001 * (l as f32 + f32::from(row))).to_bits());
-            regs.set_row(Row::vgpr(row), &lanes);
+            regs.set_row(Row(row), &lanes);
         }
         // LDS addresses: one per lane, and the same for sixteen lanes.
-        regs.set_row(Row::vgpr(40), &std::array::from_fn(|l| 4 * l as u32));
-        regs.set_row(Row::vgpr(41), &std::array::from_fn(|l| 4 * (l as u32 / 16)));
+        regs.set_row(Row(40), &std::array::from_fn(|l| 4 * l as u32));
+        regs.set_row(Row(41), &std::array::from_fn(|l| 4 * (l as u32 / 16)));
     }
 }
 
@@ -232,12 +233,12 @@ fn bench(c: &mut Criterion<OwnTime>) {
                 init: &Init,
                 workgroups: [1, 1, 1],
                 waves_per_group: 1,
-                registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 64, accs: 0 },
+                registers: RegisterCounts::of_rows([64, 0]),
                 lds_size: 4096,
                 lds_granule: 0,
                 scratch_size: 0,
                 entry: BODY,
-                mode: 0,
+                context: 0,
                 resident: 1,
             };
             let options =

@@ -1,6 +1,6 @@
 //! Guest faults: what stopped a wave, with everything a report needs.
 
-use wavemill_ir::{FaultKind, Row, Uni};
+use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
 use crate::memory::Nearest;
 use crate::regs::Registers;
@@ -74,7 +74,7 @@ pub enum FaultCause {
     },
     /// The instruction cannot run.
     Instruction(FaultKind),
-    /// `s_trap` with this number (2: the program called `abort` or an assertion failed).
+    /// The program asked for it, with this number.
     Trap(u8),
     /// A branch went to an address that holds no code. The registers are those behind it.
     BadJump {
@@ -86,66 +86,53 @@ pub enum FaultCause {
 /// The registers of a wave at a moment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaveSnapshot {
-    /// Scalar cells by operand number (0..=101 SGPRs, 106 VCC, 124 M0, 126 EXEC...), 128 entries.
-    pub scalars: Vec<u32>,
-    /// SCC.
-    pub scc: bool,
-    /// VGPRs, 64 lanes each.
-    pub vgprs: Vec<[u32; 64]>,
-    /// AccVGPRs, 64 lanes each.
-    pub accs: Vec<[u32; 64]>,
-    /// MODE register.
-    pub mode: u32,
+    /// The cells of the instruction family; further ones are zero.
+    pub cells: Vec<u32>,
+    /// A bit for each active lane.
+    pub active: u64,
+    /// Rows of each bank, 64 lanes each.
+    pub rows: [Vec<[u32; LANES]>; Row::BANKS],
+    /// The context under which blocks are lifted.
+    pub context: u32,
 }
 
 impl WaveSnapshot {
-    pub(crate) fn take(regs: &Registers, mode: u32) -> Self {
+    pub(crate) fn take(regs: &Registers, context: u32) -> Self {
         let counts = regs.counts();
+        let mut rows = <[Vec<_>; Row::BANKS]>::default();
+        for row in counts.all_rows() {
+            if let Some((bank, _)) = row.bank() {
+                rows[bank].push(regs.row(row));
+            }
+        }
         WaveSnapshot {
-            scalars: (0..128).map(|n| regs.uni(Uni(n))).collect(),
-            scc: regs.uni(Uni::SCC) != 0,
-            vgprs: (0..counts.vgprs).map(|n| regs.row(Row::vgpr(n))).collect(),
-            accs: (0..counts.accs).map(|n| regs.row(Row::acc(n))).collect(),
-            mode,
+            cells: (0..counts.cells).map(|n| regs.uni(Uni(n))).collect(),
+            active: regs.uni64(Uni::ACTIVE),
+            rows,
+            context,
         }
     }
 
-    /// EXEC.
+    /// Value of a cell; 0 for one that the family does not have.
     #[must_use]
-    pub fn exec(&self) -> u64 {
-        self.pair(Uni::EXEC)
+    pub fn cell(&self, cell: Uni) -> u32 {
+        match cell.0.checked_sub(Uni::ACTIVE.0) {
+            Some(0) => self.active as u32,
+            Some(1) => (self.active >> 32) as u32,
+            _ => self.cells.get(usize::from(cell.0)).copied().unwrap_or(0),
+        }
     }
 
-    /// VCC.
+    /// Value of a pair of cells.
     #[must_use]
-    pub fn vcc(&self) -> u64 {
-        self.pair(Uni::VCC)
+    pub fn pair(&self, low: Uni) -> u64 {
+        u64::from(self.cell(low)) | u64::from(self.cell(low.plus(1))) << 32
     }
-
-    /// STATUS, as `s_getreg_b32` reads it.
-    #[must_use]
-    pub fn status(&self) -> u32 {
-        status_word(self.scc, self.exec(), self.vcc())
-    }
-
-    fn pair(&self, low: Uni) -> u64 {
-        let n = usize::from(low.0);
-        u64::from(self.scalars[n]) | u64::from(self.scalars[n + 1]) << 32
-    }
-}
-
-/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
-pub(crate) fn status_word(scc: bool, exec: u64, vcc: u64) -> u32 {
-    u32::from(scc) | u32::from(exec == 0) << 9 | u32::from(vcc == 0) << 10 | 1 << 16
 }
 
 /// What a wave has beside the registers that instructions name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WaveResources {
-    /// TRAPSTS.
-    pub trapsts: u32,
-    /// HW_ID.
-    pub hw_id: u32,
     /// Bytes of LDS of its workgroup.
     pub lds: u32,
     /// Bytes of LDS that the chip allocates for it: whole granules.

@@ -6,14 +6,14 @@ use wavemill_ir::{LANES, Row, Uni};
 
 /// Bytes of a row.
 pub(crate) const ROW_BYTES: u32 = 4 * LANES as u32;
-/// Offset of a 64-bit cell that is always all ones: the mask of operations that ignore EXEC.
-pub(crate) const ALL_LANES: u32 = 704;
-/// Offset of the 64-bit mask that a DPP step leaves for the operation behind it.
-pub(crate) const STEP_MASK: u32 = 712;
+/// Offset of a 64-bit cell that is always all ones: the mask of operations on all lanes.
+pub(crate) const ALL_LANES: u32 = 1168;
+/// Offset of the 64-bit mask that a lane permutation leaves for the operation behind it.
+pub(crate) const STEP_MASK: u32 = 1176;
 /// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
-pub(crate) const DUMP: u32 = 720;
+pub(crate) const DUMP: u32 = 1184;
 /// Offset of the first row.
-const ROWS: u32 = 1024;
+const ROWS: u32 = 1280;
 /// Rows behind the IR temporaries that the interpreter's own steps use: 32 for copies of the widest sources, and 12 for
 /// what the attributes of an operation ask for.
 pub(crate) const STEP_ROWS: u32 = 44;
@@ -21,70 +21,87 @@ pub(crate) const STEP_ROWS: u32 = 44;
 /// keeps offsets inside the register file whatever happens.
 const DUMP_ROWS: u32 = 4;
 
-/// How many registers a wave has; decides where its rows are.
+/// Which registers a wave has; decides where its rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RegisterCounts {
-    /// SGPRs that are allocated, VCC and other special ones included. The special ones are there whatever the number is.
-    pub sgprs: u16,
-    /// VGPRs, 1..=256.
-    pub vgprs: u16,
-    /// AccVGPRs, 0..=256.
-    pub accs: u16,
+    /// Cells from 0 on that hold registers of the instruction family.
+    pub cells: u16,
+    /// Cells among them that instructions can name, but that the wave was not allocated: the first one, and the one behind
+    /// the last one. They read as cell 0, and what is written there is lost.
+    pub absent: (Uni, Uni),
+    /// The pair of cells that holds the address of the wave's private memory.
+    pub private_base: Uni,
+    /// Rows that the wave was allocated of each bank. One that it lacks reads as the first one of all, and what is written
+    /// there is lost.
+    pub rows: [u16; Row::BANKS],
 }
 
 impl RegisterCounts {
-    /// As many SGPRs as a wave can have.
-    pub const ALL_SGPRS: u16 = 112;
+    /// All cells that a family can have, and so many rows of each bank.
+    #[must_use]
+    pub const fn of_rows(rows: [u16; Row::BANKS]) -> RegisterCounts {
+        RegisterCounts {
+            cells: Uni::ACTIVE.0,
+            absent: (Uni::ACTIVE, Uni::ACTIVE),
+            private_base: Uni(Uni::ACTIVE.0 - 2),
+            rows,
+        }
+    }
 
-    fn rows(self) -> u32 {
-        u32::from(self.vgprs) + u32::from(self.accs) + u32::from(Row::TEMPS) + STEP_ROWS + DUMP_ROWS
+    /// Rows of both banks.
+    fn persistent_rows(self) -> u32 {
+        self.rows.iter().map(|rows| u32::from(*rows)).sum()
     }
 
     /// Bytes of a register file.
     pub(crate) fn bytes(self) -> usize {
-        (ROWS + self.rows() * ROW_BYTES) as usize
+        let own = u32::from(Row::TEMPS) + STEP_ROWS + DUMP_ROWS;
+        (ROWS + (self.persistent_rows() + own) * ROW_BYTES) as usize
     }
 
     fn temp0(self) -> u32 {
-        ROWS + (u32::from(self.vgprs) + u32::from(self.accs)) * ROW_BYTES
+        ROWS + self.persistent_rows() * ROW_BYTES
     }
 
-    /// Offset of a row that is read. A VGPR that the wave has not reads as VGPR0 (Vega ISA 3.6.1).
+    /// The cells that live as long as the wave, in ascending order.
+    pub fn persistent_cells(self) -> impl Iterator<Item = Uni> {
+        (0..self.cells.min(Uni::ACTIVE.0)).map(Uni).chain([Uni::ACTIVE, Uni::ACTIVE.plus(1)])
+    }
+
+    /// The rows that live as long as the wave, in ascending order.
+    pub fn all_rows(self) -> impl Iterator<Item = Row> {
+        let [first, second] = self.rows;
+        (0..first.min(Row::BANK)).map(Row).chain((0..second.min(Row::BANK)).map(Row::second))
+    }
+
+    /// Offset of a row that is read.
     pub(crate) fn source(self, row: Row) -> u32 {
         self.source_nth(row, 0)
     }
 
     /// Offset of the row that is read as register `n` of an operand that begins at `row`. The rule for registers that
-    /// the wave has not holds for each register of an operand (*modelled*: the manual speaks of single registers).
+    /// the wave lacks holds for each register of an operand (*modelled*: manuals speak of single registers).
     pub(crate) fn source_nth(self, row: Row, n: u16) -> u32 {
         if self.has(row, n + 1) { self.offset(row.plus(n)).unwrap_or(ROWS) } else { ROWS }
     }
 
-    /// Whether the wave has the `n` registers from `row` on. The last VGPR is not followed by the first AccVGPR.
+    /// Whether the wave has the `n` registers from `row` on. The last row of a bank is not followed by the next bank.
     pub(crate) fn has(self, row: Row, n: u16) -> bool {
-        let end = row.0.saturating_add(n);
-        if row < Row::ACC0 {
-            end <= self.vgprs
-        } else if row < Row::TEMP0 {
-            end - Row::ACC0.0 <= self.accs
-        } else {
-            true
-        }
+        row.bank().is_none_or(|(bank, first)| first.saturating_add(n) <= self.rows[bank])
     }
 
-    /// Whether the wave does not have such an SGPR. Other scalar cells are there always.
+    /// Whether the wave lacks a cell.
     pub(crate) fn lacks(self, cell: Uni) -> bool {
-        cell < Uni::FLAT_SCRATCH && cell.0 >= self.sgprs
+        (self.absent.0..self.absent.1).contains(&cell)
     }
 
-    /// Offset of the cells that are read. An operand that begins at an SGPR that the wave does not have reads as if it
-    /// began at s0 (Vega ISA 3.6.1, 5.2; *modelled* for pairs and wider ones, as the manual speaks of single registers).
+    /// Offset of the cells that are read. An operand that begins at a cell that the wave lacks reads as if it began at cell 0
+    /// (*modelled* for pairs and wider ones, as manuals speak of single registers).
     pub(crate) fn uniform_source(self, cell: Uni) -> u32 {
         uni_offset(if self.lacks(cell) { Uni(0) } else { cell })
     }
 
-    /// Offset of the cells that are written; what would go to an SGPR that the wave does not have goes nowhere (Vega ISA
-    /// 3.6.1, 5.2).
+    /// Offset of the cells that are written; what would go to a cell that the wave lacks goes nowhere.
     pub(crate) fn uniform_dest(self, cell: Uni) -> u32 {
         if self.lacks(cell) { DUMP } else { uni_offset(cell) }
     }
@@ -94,21 +111,19 @@ impl RegisterCounts {
         Row::temp(Row::TEMPS + n)
     }
 
-    /// Offset of a row that is written; writes to a VGPR that the wave has not go nowhere (Vega ISA 3.6.1).
+    /// Offset of a row that is written; writes to a row that the wave lacks go nowhere.
     pub(crate) fn dest(self, row: Row) -> u32 {
         self.offset(row).unwrap_or(self.dump_row())
     }
 
     /// Offset of the row, if the wave has it.
     pub(crate) fn offset(self, row: Row) -> Option<u32> {
-        let index = row.0;
-        if index < Row::ACC0.0 {
-            (index < self.vgprs).then(|| ROWS + u32::from(index) * ROW_BYTES)
-        } else if index < Row::TEMP0.0 {
-            let acc = index - Row::ACC0.0;
-            (acc < self.accs).then(|| ROWS + u32::from(self.vgprs + acc) * ROW_BYTES)
-        } else {
-            Some(self.temp0() + u32::from(index - Row::TEMP0.0) * ROW_BYTES)
+        match row.bank() {
+            Some((bank, n)) => {
+                let before: u32 = self.rows[..bank].iter().map(|rows| u32::from(*rows)).sum();
+                (n < self.rows[bank]).then(|| ROWS + (before + u32::from(n)) * ROW_BYTES)
+            }
+            None => Some(self.temp0() + u32::from(row.0 - Row::TEMP0.0) * ROW_BYTES),
         }
     }
 
@@ -164,7 +179,7 @@ impl Registers {
         unsafe { (self.ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
     }
 
-    /// Makes all cells, VGPRs and AccVGPRs zero again. Temporaries keep what they have: a block writes them before it
+    /// Makes all cells and rows zero again. Temporaries keep what they have: a block writes them before it
     /// reads them.
     pub fn clear(&mut self) {
         // SAFETY: the whole block is ours.
@@ -212,7 +227,7 @@ impl Registers {
         self.set_uni(u.plus(1), (value >> 32) as u32);
     }
 
-    /// The lanes of a row; zeros for a row that the wave has not.
+    /// The lanes of a row; zeros for a row that the wave lacks.
     #[must_use]
     pub fn row(&self, row: Row) -> [u32; LANES] {
         match self.counts.offset(row) {
@@ -224,7 +239,7 @@ impl Registers {
         }
     }
 
-    /// Writes the lanes of a row; a row that the wave has not is ignored.
+    /// Writes the lanes of a row; a row that the wave lacks is ignored.
     pub fn set_row(&mut self, row: Row, lanes: &[u32; LANES]) {
         if row.0 < Row::COUNT
             && let Some(offset) = self.counts.offset(row)
@@ -249,13 +264,12 @@ mod tests {
     #[test]
     fn cells_and_rows_do_not_overlap() {
         assert!(uni_offset(Uni(Uni::COUNT)) <= ALL_LANES);
-        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 8, accs: 4 };
+        let counts = RegisterCounts::of_rows([8, 4]);
         let mut regs = Registers::new(counts);
         for n in 0..Uni::COUNT {
             regs.set_uni(Uni(n), 1000 + u32::from(n));
         }
-        let rows: Vec<Row> =
-            (0..8).map(Row::vgpr).chain((0..4).map(Row::acc)).chain((0..16).map(Row::temp)).collect();
+        let rows: Vec<Row> = counts.all_rows().chain((0..16).map(Row::temp)).collect();
         for (i, row) in rows.iter().enumerate() {
             regs.set_row(*row, &[i as u32; LANES]);
         }
@@ -268,18 +282,18 @@ mod tests {
     }
 
     #[test]
-    fn registers_that_the_wave_has_not_follow_the_manual() {
-        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 8, accs: 0 };
-        assert_eq!(counts.source(Row::vgpr(8)), counts.source(Row::vgpr(0)));
-        assert_eq!(counts.source_nth(Row::vgpr(7), 0), counts.source(Row::vgpr(7)));
-        assert_eq!(counts.source_nth(Row::vgpr(7), 1), counts.source(Row::vgpr(0)));
-        assert!(counts.has(Row::vgpr(4), 4) && !counts.has(Row::vgpr(4), 5));
-        let full = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 4 };
-        assert!(full.has(Row::vgpr(255), 1) && !full.has(Row::vgpr(255), 2));
-        assert!(full.has(Row::acc(0), 4) && !full.has(Row::acc(3), 2));
+    fn registers_that_the_wave_lacks() {
+        let counts = RegisterCounts::of_rows([8, 0]);
+        assert_eq!(counts.source(Row(8)), counts.source(Row(0)));
+        assert_eq!(counts.source_nth(Row(7), 0), counts.source(Row(7)));
+        assert_eq!(counts.source_nth(Row(7), 1), counts.source(Row(0)));
+        assert!(counts.has(Row(4), 4) && !counts.has(Row(4), 5));
+        let full = RegisterCounts::of_rows([256, 4]);
+        assert!(full.has(Row(255), 1) && !full.has(Row(255), 2));
+        assert!(full.has(Row::second(0), 4) && !full.has(Row::second(3), 2));
         assert_eq!(counts.offset(RegisterCounts::step(3)), Some(counts.step_row(3)));
-        let dump = counts.dest(Row::vgpr(9));
-        assert!((0..8).all(|n| counts.dest(Row::vgpr(n)) != dump));
+        let dump = counts.dest(Row(9));
+        assert!((0..8).all(|n| counts.dest(Row(n)) != dump));
         assert!(dump + ROW_BYTES <= counts.bytes() as u32);
     }
 }

@@ -324,7 +324,7 @@ impl Run<'_> {
         let watched = watch.as_ref().map(|watch| &watch.interp);
         for c in interp.block_counts().chain(watched.into_iter().flat_map(Interpreter::block_counts)) {
             let all = &mut shared.stats.block_counts;
-            match all.binary_search_by_key(&(c.pc, c.mode), |b| (b.pc, b.mode)) {
+            match all.binary_search_by_key(&(c.pc, c.context), |b| (b.pc, b.context)) {
                 Ok(at) => all[at].add(&c),
                 Err(at) => all.insert(at, c),
             }

@@ -1,7 +1,7 @@
 //! Finds out whether a grid can never finish.
 //!
 //! The proof is one for each wave: instruction by instruction it comes back to a state that it was in before (program
-//! counter, registers, mode), reads no clock on the way, and changes neither memory nor LDS. If all waves that do not
+//! counter, registers, context), reads no clock on the way, and changes neither memory nor LDS. If all waves that do not
 //! wait at a barrier do so while nobody else runs, nothing that they read will ever change, in whatever order they run.
 //! So a grid that would finish is never found stuck. Loops that count, or that write and take back, are not found.
 
@@ -69,7 +69,7 @@ fn effect_of(op: Op) -> Effect {
 
 /// The address in global memory that an operation accesses in its first active lane, before it runs.
 fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
-    let lane = wave.regs.uni64(Uni::EXEC).trailing_zeros() as usize % LANES;
+    let lane = wave.regs.uni64(Uni::ACTIVE).trailing_zeros() as usize % LANES;
     let dword = |operand: Operand| match operand {
         Operand::None => Some(0),
         Operand::Const(value) => Some(u64::from(value as u32)),
@@ -98,26 +98,23 @@ fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
 #[derive(Debug, Default)]
 struct WaveState {
     pc: u64,
-    mode: u32,
-    trapsts: u32,
+    context: u32,
     cells: Vec<u32>,
     rows: Vec<[u32; LANES]>,
 }
 
 fn rows_of(wave: &Wave) -> impl Iterator<Item = [u32; LANES]> + '_ {
-    let counts = wave.regs.counts();
-    let rows = (0..counts.vgprs).map(Row::vgpr).chain((0..counts.accs).map(Row::acc));
-    rows.map(|row| wave.regs.row(row))
+    wave.regs.counts().all_rows().map(|row| wave.regs.row(row))
 }
 
 /// Temporaries do not count: a block writes them before it reads them.
 fn cells_of(wave: &Wave) -> impl Iterator<Item = u32> + '_ {
-    (0..Uni::TEMP0.0).map(|n| wave.regs.uni(Uni(n)))
+    wave.regs.counts().persistent_cells().map(|cell| wave.regs.uni(cell))
 }
 
 impl WaveState {
     fn take(&mut self, wave: &Wave) {
-        (self.pc, self.mode, self.trapsts) = (wave.pc, wave.mode, wave.trapsts);
+        (self.pc, self.context) = (wave.pc, wave.context);
         self.cells.clear();
         self.cells.extend(cells_of(wave));
         self.rows.clear();
@@ -125,7 +122,7 @@ impl WaveState {
     }
 
     fn is(&self, wave: &Wave) -> bool {
-        (self.pc, self.mode, self.trapsts) == (wave.pc, wave.mode, wave.trapsts)
+        (self.pc, self.context) == (wave.pc, wave.context)
             && cells_of(wave).eq(self.cells.iter().copied())
             && rows_of(wave).eq(self.rows.iter().copied())
     }
@@ -221,12 +218,12 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn effect(&mut self, pc: u64, mode: u32) -> Effect {
+    fn effect(&mut self, pc: u64, context: u32) -> Effect {
         let source = self.source;
-        *self.effects.entry((pc, mode)).or_insert_with(|| {
-            let block = source.block(pc, mode);
+        *self.effects.entry((pc, context)).or_insert_with(|| {
+            let block = source.block(pc, context);
             // Behind an invalidation the same address may hold other code.
-            if let Terminator::Trap { .. } | Terminator::InvalidateCode(_) = block.terminator {
+            if let Terminator::InvalidateCode(_) = block.terminator {
                 return Effect::Unknown;
             }
             let effects = || block.insts.iter().map(|inst| effect_of(inst.op));
@@ -254,7 +251,7 @@ impl<'a> Attempt<'a> {
         let (mut round, mut limit) = (0u64, 1u64);
         let mut spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None, address: None };
         loop {
-            let (pc, effect) = (wave.pc, self.effect(wave.pc, wave.mode));
+            let (pc, effect) = (wave.pc, self.effect(wave.pc, wave.context));
             if effect == Effect::Unknown || !self.pay(STEP) {
                 return Verdict::Unclear;
             }
@@ -301,7 +298,7 @@ impl<'a> Attempt<'a> {
     ) -> Option<u64> {
         for _ in 0..spin.instructions {
             if spin.polls == Some(wave.pc) {
-                let block = self.source.block(wave.pc, wave.mode);
+                let block = self.source.block(wave.pc, wave.context);
                 return block.insts.iter().rev().find_map(|inst| address_of(inst, wave));
             }
             // Every step of the loop has been seen to be one that changes nothing.

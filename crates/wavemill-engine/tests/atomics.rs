@@ -1,6 +1,6 @@
 //! Atomics on global memory, LDS and the flat space, and the LDS counters.
 
-use crate::common::{Random, Setup, fault_of, inst, registers_after, run_block, s, tiers, v};
+use crate::common::{INDEX, Random, Setup, fault_of, inst, registers_after, run_block, s, tiers, v};
 use wavemill_engine::{Access, FaultCause, GuestMemory, LDS_APERTURE, Tier};
 use wavemill_float as exact;
 use wavemill_ir::{
@@ -120,16 +120,16 @@ fn every_operation(tier: Tier) {
                 let second: [u64; 64] = std::array::from_fn(|_| value(&mut random, *op) & mask);
                 let mut words: [u64; WORDS] = std::array::from_fn(|_| value(&mut random, *op) & mask);
                 for (first, values) in [(0, &address), (2, &data), (4, &second)] {
-                    setup.rows.push((Row::vgpr(first), values.map(|x| x as u32)));
-                    setup.rows.push((Row::vgpr(first + 1), values.map(|x| (x >> 32) as u32)));
+                    setup.rows.push((Row(first), values.map(|x| x as u32)));
+                    setup.rows.push((Row(first + 1), values.map(|x| (x >> 32) as u32)));
                 }
                 // LDS gets its words from rows 8 and 9, lanes 0..16.
                 let in_lds = matches!(place, Place::Lds | Place::FlatToLds);
                 let low: [u32; 64] = std::array::from_fn(|l| words.get(l).map_or(0, |w| *w as u32));
                 let high: [u32; 64] = std::array::from_fn(|l| words.get(l).map_or(0, |w| (*w >> 32) as u32));
-                setup.rows.push((Row::vgpr(8), low));
-                setup.rows.push((Row::vgpr(9), high));
-                setup.rows.push((Row::vgpr(10), std::array::from_fn(|l| (size * l) as u32)));
+                setup.rows.push((Row(8), low));
+                setup.rows.push((Row(9), high));
+                setup.rows.push((Row(10), std::array::from_fn(|l| (size * l) as u32)));
                 setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()[..size].to_vec()).collect();
                 memory.write(buffer, &bytes).unwrap();
@@ -161,9 +161,9 @@ fn every_operation(tier: Tier) {
                     let active = exec >> lane & 1 != 0;
                     let slot = slots[lane];
                     let old = if active && returns { words[slot] } else { 0 };
-                    assert_eq!(after.vgprs[6][lane], old as u32, "old value of lane {lane}: {what}");
+                    assert_eq!(after.rows[0][6][lane], old as u32, "old value of lane {lane}: {what}");
                     if wide {
-                        assert_eq!(after.vgprs[7][lane], (old >> 32) as u32, "high, lane {lane}: {what}");
+                        assert_eq!(after.rows[0][7][lane], (old >> 32) as u32, "high, lane {lane}: {what}");
                     }
                     if active {
                         words[slot] = model(*op, wide, words[slot], data[lane], second[lane]);
@@ -173,8 +173,8 @@ fn every_operation(tier: Tier) {
                 memory.read(buffer, &mut bytes).unwrap();
                 for (n, word) in words.iter().enumerate() {
                     let got = if in_lds {
-                        let high = if wide { after.vgprs[13][n] } else { 0 };
-                        u64::from(after.vgprs[12][n]) | u64::from(high) << 32
+                        let high = if wide { after.rows[0][13][n] } else { 0 };
+                        u64::from(after.rows[0][12][n]) | u64::from(high) << 32
                     } else {
                         let mut b = [0; 8];
                         b[..size].copy_from_slice(&bytes[size * n..size * (n + 1)]);
@@ -197,12 +197,12 @@ fn nothing_is_lost_between_threads() {
     let tickets = memory.allocate("tickets", u64::from(LANES), 256).unwrap();
     let mut setup = Setup { workgroups: GROUPS, waves: 4, threads: 8, ..Setup::one_wave(!0) };
     setup.rows = vec![
-        (Row::vgpr(0), [0; 64]),
-        (Row::vgpr(1), [1; 64]),
-        (Row::vgpr(2), [1f32.to_bits(); 64]),
-        (Row::vgpr(3), [0; 64]),
-        (Row::vgpr(4), [0x3ff0_0000; 64]),
-        (Row::vgpr(6), std::array::from_fn(|l| 1000 - l as u32)),
+        (Row(0), [0; 64]),
+        (Row(1), [1; 64]),
+        (Row(2), [1f32.to_bits(); 64]),
+        (Row(3), [0; 64]),
+        (Row(4), [0x3ff0_0000; 64]),
+        (Row(6), std::array::from_fn(|l| 1000 - l as u32)),
     ];
     setup.cells = vec![
         (Uni(0), buffer as u32),
@@ -254,9 +254,9 @@ fn misaligned_atomics_fault_and_name_their_lanes() {
         let base = if space == Space::Lds { 0 } else { buffer };
         let address: [u64; 64] =
             std::array::from_fn(|l| base + 8 * l as u64 + if l == 3 || l == 5 || l == 40 { bad } else { 0 });
-        setup.rows.push((Row::vgpr(0), address.map(|x| x as u32)));
-        setup.rows.push((Row::vgpr(1), address.map(|x| (x >> 32) as u32)));
-        setup.rows.push((Row::vgpr(2), [1; 64]));
+        setup.rows.push((Row(0), address.map(|x| x as u32)));
+        setup.rows.push((Row(1), address.map(|x| (x >> 32) as u32)));
+        setup.rows.push((Row(2), [1; 64]));
         let insts = [inst(
             Op::Atomic(AtomicOp::Add, space, width),
             v(4),
@@ -284,9 +284,9 @@ fn atomics_outside_memory() {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 16, 256).unwrap();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b111) };
-    setup.rows.push((Row::vgpr(0), std::array::from_fn(|l| [0, 60, 64][l % 3])));
-    setup.rows.push((Row::vgpr(2), std::array::from_fn(|l| 7 + l as u32)));
-    setup.rows.push((Row::vgpr(4), [99; 64]));
+    setup.rows.push((Row(0), std::array::from_fn(|l| [0, 60, 64][l % 3])));
+    setup.rows.push((Row(2), std::array::from_fn(|l| 7 + l as u32)));
+    setup.rows.push((Row(4), [99; 64]));
     // LDS: the lane out of range reads 0 and changes nothing.
     let add = |space| Op::Atomic(AtomicOp::Add, space, Width::W32);
     let twice = [
@@ -294,8 +294,8 @@ fn atomics_outside_memory() {
         inst(add(Space::Lds), v(5), &[v(0), Operand::None, v(2)], Attrs::default()),
     ];
     let after = registers_after(&twice, &setup, &memory, Tier::detect());
-    assert_eq!(after.vgprs[4][..4], [0, 0, 0, 99]);
-    assert_eq!(after.vgprs[5][..3], [7, 8, 0]);
+    assert_eq!(after.rows[0][4][..4], [0, 0, 0, 99]);
+    assert_eq!(after.rows[0][5][..3], [7, 8, 0]);
     // Global memory: a fault, and nothing has changed.
     setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
     let global = [inst(add(Space::Global), v(4), &[v(0), s(0), v(2)], Attrs::default())];
@@ -312,18 +312,18 @@ fn atomics_outside_memory() {
 fn append_and_consume_count_lanes() {
     let memory = GuestMemory::default();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b1011) };
-    setup.cells = vec![(Uni::M0, 8)];
+    setup.cells = vec![(INDEX, 8)];
     let at = |imm| Attrs { imm, ..Attrs::default() };
     let insts = [
-        inst(Op::LdsAppend(true), v(0), &[], at(4)),
-        inst(Op::LdsAppend(true), v(1), &[], at(4)),
-        inst(Op::LdsAppend(false), v(2), &[], at(4)),
-        inst(Op::LdsAppend(true), v(3), &[], at(4)),
+        inst(Op::LdsAppend(true), v(0), &[INDEX.into()], at(4)),
+        inst(Op::LdsAppend(true), v(1), &[INDEX.into()], at(4)),
+        inst(Op::LdsAppend(false), v(2), &[INDEX.into()], at(4)),
+        inst(Op::LdsAppend(true), v(3), &[INDEX.into()], at(4)),
         // Out of range: 0, and nothing happens.
-        inst(Op::LdsAppend(true), v(4), &[], at(60)),
+        inst(Op::LdsAppend(true), v(4), &[INDEX.into()], at(60)),
     ];
     let after = registers_after(&insts, &setup, &memory, Tier::detect());
-    let first = |n: usize| after.vgprs[n][..5].to_vec();
+    let first = |n: usize| after.rows[0][n][..5].to_vec();
     assert_eq!(first(0), [0, 0, 0, 0, 0]);
     assert_eq!(first(1), [3, 3, 0, 3, 0]);
     assert_eq!(first(2), [6, 6, 0, 6, 0]);

@@ -112,8 +112,8 @@ impl Trial {
         with_resource(&mut setup, self.fields, self.soffset);
         let both = self.addr.offen && self.addr.idxen;
         let first = if self.addr.idxen { self.index } else { self.offset };
-        setup.rows.push((Row::vgpr(0), first));
-        setup.rows.push((Row::vgpr(1), if both { self.offset } else { [77; 64] }));
+        setup.rows.push((Row(0), first));
+        setup.rows.push((Row(1), if both { self.offset } else { [77; 64] }));
         setup
     }
 
@@ -164,7 +164,7 @@ fn loads_follow_the_resource() {
         let trial = Trial::new(&mut random, buffer);
         let ty = random.pick(&types);
         let mut setup = trial.setup();
-        setup.rows.push((Row::vgpr(8), [0x1234_5678; 64]));
+        setup.rows.push((Row(8), [0x1234_5678; 64]));
         let load = inst(Op::BufferLoad(ty, trial.addr), v(8), &trial.operands(Operand::None), trial.attrs());
         let after = registers_after(&[load], &setup, &memory, Tier::detect());
         for lane in 0..64 {
@@ -181,7 +181,7 @@ fn loads_follow_the_resource() {
                     MemType::D16HiB16 => raw << 16 | 0x5678,
                     _ => raw,
                 };
-                let got = after.vgprs[8 + k][lane];
+                let got = after.rows[0][8 + k][lane];
                 assert_eq!(got, want, "trial {n}: dword {k} of lane {lane}, {load} of {:?}", trial.fields);
             }
         }
@@ -211,7 +211,7 @@ fn stores_and_atomics_follow_the_resource() {
         let mut setup = trial.setup();
         let data: [[u32; 64]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
         for (k, row) in data.iter().enumerate() {
-            setup.rows.push((Row::vgpr(8 + k as u16), *row));
+            setup.rows.push((Row(8 + k as u16), *row));
         }
         let op = if atomic {
             Op::BufferAtomic(AtomicOp::CmpSwap, Width::W32, trial.addr)
@@ -224,7 +224,7 @@ fn stores_and_atomics_follow_the_resource() {
                 Some(at) if lane % 2 == 0 => u32::from_le_bytes(at.map(|byte| bytes[byte])),
                 _ => 5,
             });
-            setup.rows.push((Row::vgpr(9), old));
+            setup.rows.push((Row(9), old));
         }
         let comparands = setup.rows.last().map_or([0; 64], |r| r.1);
         let dst = if atomic { v(16) } else { Operand::None };
@@ -234,7 +234,7 @@ fn stores_and_atomics_follow_the_resource() {
             if atomic {
                 let at = trial.place(buffer, lane, 0, 4);
                 let old = at.map_or(0, |at| u32::from_le_bytes(at.map(|byte| bytes[byte])));
-                assert_eq!(after.vgprs[16][lane], old, "trial {n}: old value of lane {lane}, {one}");
+                assert_eq!(after.rows[0][16][lane], old, "trial {n}: old value of lane {lane}, {one}");
                 if let Some(at) = at.filter(|_| old == comparands[lane]) {
                     at.into_iter().zip(data[0][lane].to_le_bytes()).for_each(|(at, byte)| bytes[at] = byte);
                 }
@@ -266,7 +266,7 @@ fn spills_are_rows() {
         for exec in [!0, 0x00ff_ff00_1234_5678] {
             let mut setup = Setup::one_wave(exec);
             with_resource(&mut setup, fields, 512);
-            setup.rows = vec![(Row::vgpr(0), value), (Row::vgpr(1), [16; 64])];
+            setup.rows = vec![(Row(0), value), (Row(1), [16; 64])];
             let none = BufferAddr { offen: false, idxen: false };
             let offen = BufferAddr { offen: true, idxen: false };
             let at = |imm| Attrs { imm, ..Attrs::default() };
@@ -283,8 +283,8 @@ fn spills_are_rows() {
             for lane in 0..64 {
                 let want = if exec >> lane & 1 != 0 { value[lane] } else { 0 };
                 assert_eq!(u32::from_le_bytes(row[4 * lane..4 * lane + 4].try_into().unwrap()), want);
-                assert_eq!(after.vgprs[2][lane], want);
-                assert_eq!(after.vgprs[3][lane], want >> 8 & 0xff);
+                assert_eq!(after.rows[0][2][lane], want);
+                assert_eq!(after.rows[0][3][lane], want >> 8 & 0xff);
             }
         }
     }
@@ -297,7 +297,7 @@ fn an_access_in_range_but_outside_memory_faults() {
     let fields = Fields { base: buffer, records: 1000, ..Fields::default() };
     let mut setup = Setup::one_wave(0b1111);
     with_resource(&mut setup, fields, 0);
-    setup.rows.push((Row::vgpr(0), std::array::from_fn(|l| 30 * l as u32)));
+    setup.rows.push((Row(0), std::array::from_fn(|l| 30 * l as u32)));
     let offen = BufferAddr { offen: true, idxen: false };
     let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
     let fault = fault_of(&[load], &setup, &memory, Tier::detect());
@@ -321,7 +321,7 @@ fn offsets_wrap() {
         ] {
             let mut setup = Setup::one_wave(!0);
             with_resource(&mut setup, Fields { base, records: SIZE as u32, ..Fields::default() }, 0);
-            setup.rows.push((Row::vgpr(0), offsets));
+            setup.rows.push((Row(0), offsets));
             let addr = BufferAddr { offen: true, idxen: false };
             let attrs = Attrs { imm: 512, ..Attrs::default() };
             let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
@@ -329,7 +329,7 @@ fn offsets_wrap() {
             for (lane, offset) in offsets.into_iter().enumerate() {
                 let at = offset.wrapping_add(512) as usize;
                 let expected = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-                assert_eq!(after.vgprs[1][lane], expected, "{tier}, lane {lane}");
+                assert_eq!(after.rows[0][1][lane], expected, "{tier}, lane {lane}");
             }
         }
     }
@@ -350,7 +350,7 @@ fn private_memory_of_others_is_out_of_reach() {
             setup.scratch_size = BYTES;
             with_resource(&mut setup, fields, 0);
             let offsets = std::array::from_fn(|lane| if uniform || lane == 9 { offset } else { 0 });
-            setup.rows.push((Row::vgpr(0), offsets));
+            setup.rows.push((Row(0), offsets));
             let addr = BufferAddr { offen: true, idxen: false };
             let sources = [v(0), s(4), s(8), v(0)];
             let op = Op::BufferStore(MemType::Dwords(1), addr);
@@ -392,7 +392,7 @@ fn accesses_out_of_range_count() {
         let count = |op: Op, records: u32, exec: u64| {
             let mut setup = Setup::one_wave(exec);
             with_resource(&mut setup, Fields { base, records, ..Fields::default() }, 16);
-            setup.rows = vec![(Row::vgpr(0), lanes)];
+            setup.rows = vec![(Row(0), lanes)];
             let dst = if matches!(op, Op::BufferStore(..)) { Operand::None } else { v(8) };
             let one = inst(op, dst, &[v(0), s(4), s(8), v(12)], Attrs::default());
             let found = out_of_range(&[one, one], &setup, &memory, tier);

@@ -147,8 +147,8 @@ impl Inputs {
         let mut setup = crate::common::Setup::one_wave(self.exec);
         for (i, row) in self.rows.iter().enumerate() {
             let n = 2 * i as u16;
-            setup.rows.push((Row::vgpr(n), row.map(|x| x as u32)));
-            setup.rows.push((Row::vgpr(n + 1), row.map(|x| (x >> 32) as u32)));
+            setup.rows.push((Row(n), row.map(|x| x as u32)));
+            setup.rows.push((Row(n + 1), row.map(|x| (x >> 32) as u32)));
             setup.cells.push((Uni(n), self.cells[i] as u32));
             setup.cells.push((Uni(n + 1), (self.cells[i] >> 32) as u32));
         }
@@ -218,8 +218,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
         let mut insts = Vec::new();
         for (i, case) in group.iter().enumerate() {
             let mut inst = case.inst;
-            let (row, cell) =
-                (Operand::Row(Row::vgpr(16 + 2 * i as u16)), Operand::Uni(Uni(24 + 2 * i as u16)));
+            let (row, cell) = (Operand::Row(Row(16 + 2 * i as u16)), Operand::Uni(Uni(24 + 2 * i as u16)));
             match case.expected {
                 Expected::Lanes { .. } => inst.dst[0] = row,
                 Expected::Mask(_) => inst.dst[0] = cell,
@@ -233,7 +232,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
                 let at = || format!("{} {:?} on {tier}", insts[i], insts[i].attrs);
                 let mask = |want: u64| {
                     let cell = 24 + 2 * i;
-                    let got = u64::from(after.scalars[cell]) | u64::from(after.scalars[cell + 1]) << 32;
+                    let got = u64::from(after.cells[cell]) | u64::from(after.cells[cell + 1]) << 32;
                     assert_eq!(got, want & inputs.exec, "mask of {} {:x}", at(), got ^ want & inputs.exec);
                 };
                 let rows = |values: &[u64; 64], dwords: u16| {
@@ -242,7 +241,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
                         let want = if active { values[lane] } else { 0 };
                         for d in 0..2 {
                             let want = if d < dwords { (want >> (32 * d)) as u32 } else { 0 };
-                            let got = after.vgprs[16 + 2 * i + d as usize][lane];
+                            let got = after.rows[0][16 + 2 * i + d as usize][lane];
                             let from = inputs.rows.map(|r| format!("{:x}", r[lane]));
                             let cells = inputs.cells.map(|c| format!("{c:x}"));
                             assert_eq!(
@@ -660,17 +659,17 @@ fn packed_results_may_overwrite_sources() {
             let attrs = Attrs { src: [select(0), select(2), SrcMods::default()], ..Attrs::default() };
             let insts = [inst(Op::Float(FloatOp::Mul, FloatType::PkF32), v(0), &[v(0), v(0)], attrs)];
             let mut setup = crate::common::Setup::one_wave(!0);
-            setup.rows = vec![(Row::vgpr(0), rows[0]), (Row::vgpr(1), rows[1])];
+            setup.rows = vec![(Row(0), rows[0]), (Row(1), rows[1])];
             let after = registers_after(&insts, &setup, &memory, tier);
             for lane in 0..64 {
                 let x = |high: bool| f32::from_bits(rows[usize::from(high)][lane]);
                 assert_eq!(
-                    after.vgprs[0][lane],
+                    after.rows[0][0][lane],
                     (x(bit(0)) * x(bit(2))).to_bits(),
                     "low, {pattern:04b} on {tier}"
                 );
                 assert_eq!(
-                    after.vgprs[1][lane],
+                    after.rows[0][1][lane],
                     (x(bit(1)) * x(bit(3))).to_bits(),
                     "high, {pattern:04b} on {tier}"
                 );
@@ -696,11 +695,11 @@ fn reciprocal_roots_of_all_significands() {
             let value = |row: u32, lane: usize| first + 64 * row + lane as u32;
             let mut setup = crate::common::Setup::one_wave(!0);
             for row in 0..ROWS {
-                setup.rows.push((Row::vgpr(row as u16), std::array::from_fn(|lane| value(row, lane))));
+                setup.rows.push((Row(row as u16), std::array::from_fn(|lane| value(row, lane))));
             }
             let after = registers_after(&insts, &setup, &memory, tier);
             for row in 0..ROWS {
-                for (lane, got) in after.vgprs[(ROWS + row) as usize].iter().enumerate() {
+                for (lane, got) in after.rows[0][(ROWS + row) as usize].iter().enumerate() {
                     let x = value(row, lane);
                     assert_eq!(*got, exact::rsq_f32(x), "of {x:#x} on {tier}");
                 }

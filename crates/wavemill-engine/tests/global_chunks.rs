@@ -47,13 +47,13 @@ fn chunks_of_lanes_move_as_lanes_do() {
         let data: [u32; 64] = std::array::from_fn(|_| random.next() as u32);
         let before: Vec<u32> = (0..WORDS).map(|_| random.next() as u32).collect();
         let mut setup = Setup::one_wave(exec);
-        setup.rows.extend([(Row::vgpr(1), offsets), (Row::vgpr(2), data), (Row::vgpr(3), [7; 64])]);
+        setup.rows.extend([(Row(1), offsets), (Row(2), data), (Row(3), [7; 64])]);
         let base = buffer.wrapping_sub(imm as u64);
         setup.cells.extend([(BASE, base as u32), (BASE.plus(1), (base >> 32) as u32)]);
         let access = |op, dst, data| {
             let attrs = Attrs { imm, ..Attrs::default() };
             let access = inst(op, dst, &[v(1), Operand::Uni(BASE), data], attrs);
-            wavemill_ir::Inst { mask: LaneMask::Exec, ..access }
+            wavemill_ir::Inst { mask: LaneMask::Active, ..access }
         };
         // Every second load overwrites its own addresses, behind the store.
         let result = if round % 2 == 0 { 3 } else { 1 };
@@ -74,7 +74,7 @@ fn chunks_of_lanes_move_as_lanes_do() {
             let bytes: Vec<u8> = before.iter().flat_map(|word| word.to_le_bytes()).collect();
             memory.write(buffer, &bytes).expect("inside");
             let registers = registers_after(&insts, &setup, &memory, tier);
-            assert_eq!(registers.vgprs[usize::from(result)], loaded, "round {round} on {tier}: {words:?}");
+            assert_eq!(registers.rows[0][usize::from(result)], loaded, "round {round} on {tier}: {words:?}");
             let mut bytes = vec![0; 4 * WORDS];
             memory.read(buffer, &mut bytes).expect("inside");
             let found: Vec<u32> =

@@ -81,7 +81,7 @@ impl Inputs {
         let mut setup = Setup::one_wave(self.exec);
         for (n, source) in self.rows.iter().enumerate() {
             let rows = source.iter().enumerate();
-            setup.rows.extend(rows.map(|(d, row)| (Row::vgpr((4 * n + d) as u16), *row)));
+            setup.rows.extend(rows.map(|(d, row)| (Row((4 * n + d) as u16), *row)));
         }
         for (n, source) in self.cells.iter().enumerate() {
             let cells = source.iter().enumerate();
@@ -142,16 +142,16 @@ fn check(cases: &[Case], inputs: &Inputs) {
                 let at = || format!("{} {:?} on {tier}", insts[n], case.attrs);
                 if let Some((dwords, values)) = &case.values {
                     for lane in (0..64).filter(|lane| inputs.exec >> lane & 1 != 0) {
-                        let found = joined((0..usize::from(*dwords)).map(|d| after.vgprs[row + d][lane]));
+                        let found = joined((0..usize::from(*dwords)).map(|d| after.rows[0][row + d][lane]));
                         let from = case.sources.len();
                         assert_eq!(found, values[lane], "lane {lane}, {from} sources: {}: {found:#x}", at());
                     }
                     for lane in (0..64).filter(|lane| inputs.exec >> lane & 1 == 0) {
-                        assert_eq!(after.vgprs[row][lane], 0, "inactive lane {lane}: {}", at());
+                        assert_eq!(after.rows[0][row][lane], 0, "inactive lane {lane}: {}", at());
                     }
                 }
                 if let Some(mask) = case.mask {
-                    let found = joined([after.scalars[cell], after.scalars[cell + 1]]) as u64;
+                    let found = joined([after.cells[cell], after.cells[cell + 1]]) as u64;
                     assert_eq!(found, mask & inputs.exec, "{}", at());
                 }
             }
@@ -312,10 +312,10 @@ fn scalars() {
         }
         for (one, (want, dwords)) in insts.iter().zip(expected) {
             let after = registers_after(&[*one], &setup, &memory, tiers()[0]);
-            let found = joined((0..usize::from(dwords)).map(|d| after.scalars[20 + d])) as u64;
+            let found = joined((0..usize::from(dwords)).map(|d| after.cells[20 + d])) as u64;
             assert_eq!(found, want.value, "{one} of {cells:x?}");
             if let Some(scc) = want.scc {
-                assert_eq!(after.scalars[22], u32::from(scc), "SCC of {one} of {cells:x?}");
+                assert_eq!(after.cells[22], u32::from(scc), "SCC of {one} of {cells:x?}");
             }
         }
     }

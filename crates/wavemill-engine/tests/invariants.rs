@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::common::{COUNTS, Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{COUNTS, FLAG, PRIVATE, Setup, fault_of, inst, registers_after, s, tiers, v};
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, run,
 };
@@ -35,13 +35,13 @@ fn a_refused_access_takes_effect_in_no_lane() {
             let scratch = memory.allocate("private memory", 64 * 16, 256).unwrap();
             let mut setup = Setup { scratch_size: 16, ..Setup::one_wave(!0) };
             point_to(&mut setup, buffer);
-            let private_base = Uni::FLAT_SCRATCH;
+            let private_base = PRIVATE;
             setup
                 .cells
                 .extend([(private_base, scratch as u32), (private_base.plus(1), (scratch >> 32) as u32)]);
             let global: [u32; 64] = std::array::from_fn(|l| if l == refused { 254 } else { 4 * l as u32 });
             let private: [u32; 64] = std::array::from_fn(|l| if l == refused { 14 } else { 0 });
-            setup.rows = vec![(Row::vgpr(0), global), (Row::vgpr(1), private), (Row::vgpr(2), [7; 64])];
+            setup.rows = vec![(Row(0), global), (Row(1), private), (Row(2), [7; 64])];
             for (space, address, base) in [(Space::Global, v(0), s(0)), (Space::Scratch, v(1), Operand::None)]
             {
                 let before = inst(Op::Int(IntOp::Mov), v(3), &[Operand::Const(5)], Attrs::default());
@@ -57,9 +57,9 @@ fn a_refused_access_takes_effect_in_no_lane() {
                     };
                     assert_eq!(lanes.iter().map(|l| usize::from(l.lane)).collect::<Vec<_>>(), [refused]);
                     assert_eq!(fault.pc, 0x1004, "{tier} {space:?}: the access is the second instruction");
-                    assert_eq!(fault.snapshot.vgprs[2], [7; 64], "{tier} {space:?}: no lane is loaded");
+                    assert_eq!(fault.snapshot.rows[0][2], [7; 64], "{tier} {space:?}: no lane is loaded");
                     assert_eq!(
-                        fault.snapshot.vgprs[3], [5; 64],
+                        fault.snapshot.rows[0][3], [5; 64],
                         "{tier} {space:?}: the first ran, the third not"
                     );
                     for (start, size) in [(buffer, 256), (scratch, 64 * 16)] {
@@ -87,12 +87,7 @@ fn memory_operations_do_not_overlap() {
             let buffer = memory.allocate("words", 256, 256).unwrap();
             let mut setup = Setup { lds_size: 256, ..Setup::one_wave(!0) };
             point_to(&mut setup, buffer);
-            setup.rows = vec![
-                (Row::vgpr(0), ascending),
-                (Row::vgpr(1), reversed),
-                (Row::vgpr(2), halved),
-                (Row::vgpr(3), data),
-            ];
+            setup.rows = vec![(Row(0), ascending), (Row(1), reversed), (Row(2), halved), (Row(3), data)];
             let base = if space == Space::Global { s(0) } else { Operand::None };
             let load =
                 |dst, address| inst(Op::Load(space, DWORD), v(dst), &[v(address), base], Attrs::default());
@@ -101,10 +96,10 @@ fn memory_operations_do_not_overlap() {
             };
             let code = program(&[store(0, 3), load(4, 1), store(1, 4), load(5, 0), store(2, 3), load(6, 0)]);
             let after = registers_after(&code, &setup, &memory, tier);
-            assert_eq!(after.vgprs[4], std::array::from_fn(|l| 163 - l as u32), "{tier} {space:?}: across");
-            assert_eq!(after.vgprs[5], data, "{tier} {space:?}: and back");
+            assert_eq!(after.rows[0][4], std::array::from_fn(|l| 163 - l as u32), "{tier} {space:?}: across");
+            assert_eq!(after.rows[0][5], data, "{tier} {space:?}: and back");
             let pairs = std::array::from_fn(|l| if l < 32 { 101 + 2 * l as u32 } else { 100 + l as u32 });
-            assert_eq!(after.vgprs[6], pairs, "{tier} {space:?}: the higher lane of two wins");
+            assert_eq!(after.rows[0][6], pairs, "{tier} {space:?}: the higher lane of two wins");
         }
     }
 }
@@ -140,11 +135,14 @@ impl BlockSource for Spinners {
             b.push(first, [SEEN.into(), none], [v(1), none, none, none], Attrs::default());
             b.begin_guest(8);
             let equal = Op::ScalarCmp(CmpPred::Eq, IntType::U32);
-            b.push(equal, [Uni::SCC.into(), none], [SEEN.into(), ME.into(), none, none], Attrs::default());
+            b.push(equal, [FLAG.into(), none], [SEEN.into(), ME.into(), none, none], Attrs::default());
             b.begin_guest(12);
-            return Arc::new(b.finish(16, Terminator::Branch { cond: Cond::Scc0, taken: SPIN, next: DONE }));
+            return Arc::new(b.finish(
+                16,
+                Terminator::Branch { cond: Cond::Zero(FLAG, Width::W32), taken: SPIN, next: DONE },
+            ));
         }
-        b.scalar(ScalarOp::SubBorrowOut, Width::W32, SEEN, &[ME.into(), Operand::Const(1)], false);
+        b.scalar(ScalarOp::SubBorrowOut, Width::W32, SEEN, &[ME.into(), Operand::Const(1)]);
         b.begin_guest(4);
         b.push(Op::Int(IntOp::Mov), [v(1), none], [SEEN.into(), none, none, none], Attrs::default());
         b.begin_guest(8);
@@ -187,7 +185,7 @@ fn waves_that_spin_do_not_keep_others_from_running() {
                 lds_granule: 0,
                 scratch_size: 0,
                 entry: SPIN,
-                mode: 0,
+                context: 0,
                 resident: workgroups,
             };
             let options = RunOptions {

@@ -1,8 +1,8 @@
 //! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every tier.
 
-use crate::common::{Random, Setup, inst, out_of_range, registers_after, s, tiers, v};
+use crate::common::{INDEX, Random, Setup, inst, out_of_range, registers_after, s, tiers, v};
 use wavemill_engine::{GuestMemory, LDS_APERTURE, OutOfRange};
-use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Uni, Width};
+use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
 
 /// Bytes of LDS; no power of two.
 const SIZE: u32 = 3000;
@@ -66,14 +66,14 @@ fn loads_and_stores_in_every_pattern() {
 
         // v0: 4 times the lane, v1: addresses, v4..: data, v8..: results, v20..: content, v40..: LDS afterwards.
         let mut setup = Setup { lds_size: SIZE, ..Setup::one_wave(exec) };
-        setup.rows.push((Row::vgpr(0), ramp));
-        setup.rows.push((Row::vgpr(1), addresses));
+        setup.rows.push((Row(0), ramp));
+        setup.rows.push((Row(1), addresses));
         let mut insts = Vec::new();
         for (d, row) in data.iter().enumerate() {
-            setup.rows.push((Row::vgpr(4 + d as u16), *row));
+            setup.rows.push((Row(4 + d as u16), *row));
         }
         for (r, row) in rows.iter().enumerate() {
-            setup.rows.push((Row::vgpr(20 + r as u16), *row));
+            setup.rows.push((Row(20 + r as u16), *row));
             let store = Op::Store(Space::Lds, MemType::Dwords(1));
             let src = [v(0), Operand::None, v(20 + r as u16)];
             insts.push(memory(store, Operand::None, src, 256 * r as i32, LaneMask::All));
@@ -82,18 +82,18 @@ fn loads_and_stores_in_every_pattern() {
         let result = if round % 8 < 4 { 8 } else { 1 };
         if result == 1 {
             // Rows behind v1 belong to nobody else; the store below still needs the addresses.
-            setup.rows.push((Row::vgpr(16), addresses));
+            setup.rows.push((Row(16), addresses));
         }
         let keeper = if result == 1 { v(16) } else { v(1) };
         let data_row = if result == 1 { 60 } else { 4 };
         for (d, row) in data.iter().enumerate() {
-            setup.rows.push((Row::vgpr(data_row + d as u16), *row));
+            setup.rows.push((Row(data_row + d as u16), *row));
         }
         let ty = MemType::Dwords(dwords as u8);
         let src = [v(1), Operand::None, Operand::None];
-        insts.push(memory(Op::Load(Space::Lds, ty), v(result), src, imm, LaneMask::Exec));
+        insts.push(memory(Op::Load(Space::Lds, ty), v(result), src, imm, LaneMask::Active));
         let src = [keeper, Operand::None, v(data_row)];
-        insts.push(memory(Op::Store(Space::Lds, ty), Operand::None, src, imm, LaneMask::Exec));
+        insts.push(memory(Op::Store(Space::Lds, ty), Operand::None, src, imm, LaneMask::Active));
         for r in 0..12u16 {
             let load = Op::Load(Space::Lds, MemType::Dwords(1));
             let src = [v(0), Operand::None, Operand::None];
@@ -123,11 +123,11 @@ fn loads_and_stores_in_every_pattern() {
         for tier in tiers() {
             let after = registers_after(&insts, &setup, &GuestMemory::default(), tier);
             for (d, want) in loaded.iter().enumerate() {
-                let got = after.vgprs[usize::from(result) + d];
+                let got = after.rows[0][usize::from(result) + d];
                 assert_eq!(got, *want, "dword {d} of {dwords} in round {round} on {tier}: {addresses:x?}");
             }
             for r in 0..12 {
-                let got = after.vgprs[40 + r];
+                let got = after.rows[0][40 + r];
                 let want: [u32; 64] = std::array::from_fn(|i| {
                     // What lies behind the end reads as 0.
                     let at = 256 * r + 4 * i;
@@ -142,7 +142,7 @@ fn loads_and_stores_in_every_pattern() {
 
 /// What a row starts with.
 fn setup_row(setup: &Setup, n: u16) -> [u32; 64] {
-    setup.rows.iter().rev().find(|(row, _)| *row == Row::vgpr(n)).map_or([0; 64], |(_, lanes)| *lanes)
+    setup.rows.iter().rev().find(|(row, _)| *row == Row(n)).map_or([0; 64], |(_, lanes)| *lanes)
 }
 
 /// LDS is allocated in granules (Vega ISA 3.6.5): what lies between the bytes that the workgroup asked for and the end of the
@@ -165,19 +165,19 @@ fn the_rest_of_a_granule_is_there() {
             let data: [[u32; 64]; 4] =
                 std::array::from_fn(|k| std::array::from_fn(|lane| (9 * lane + k + 1) as u32));
             let mut setup = Setup { lds_size: ASKED, lds_granule: granule, ..Setup::one_wave(0x3ffff) };
-            setup.rows = vec![(Row::vgpr(0), addresses)];
-            setup.rows.extend((4..).zip(data).map(|(n, row)| (Row::vgpr(n), row)));
+            setup.rows = vec![(Row(0), addresses)];
+            setup.rows.extend((4..).zip(data).map(|(n, row)| (Row(n), row)));
             let high = [(LDS_APERTURE >> 32) as u32; 64];
-            setup.rows.push((Row::vgpr(1), high));
+            setup.rows.push((Row(1), high));
             let counted = |space: Space| {
                 let src = [v(0), Operand::None, v(4)];
-                let store = memory(Op::Store(space, ty), Operand::None, src, 0, LaneMask::Exec);
+                let store = memory(Op::Store(space, ty), Operand::None, src, 0, LaneMask::Active);
                 let load = memory(
                     Op::Load(space, ty),
                     v(8),
                     [v(0), Operand::None, Operand::None],
                     0,
-                    LaneMask::Exec,
+                    LaneMask::Active,
                 );
                 [store, load]
             };
@@ -192,7 +192,7 @@ fn the_rest_of_a_granule_is_there() {
                     for (k, row) in data.iter().enumerate().take(usize::from(ty.dwords())) {
                         let expected = if inside { row[lane] } else { 0 };
                         assert_eq!(
-                            after.vgprs[8 + k][lane],
+                            after.rows[0][8 + k][lane],
                             expected,
                             "{ty:?} at {} of {end} on {tier}",
                             addresses[lane]
@@ -214,24 +214,24 @@ fn the_rest_of_a_granule_is_there() {
     }
 }
 
-/// Atomics, the counter of an append and elements by M0 count, too; without LDS there is no granule.
+/// Atomics, the counter of an append and elements count, too; without LDS there is no granule.
 #[test]
 fn other_accesses_behind_the_end_count() {
     let guest = GuestMemory::default();
     for tier in tiers() {
         for (asked, granule, there) in [(4, 512, true), (4, 0, false), (0, 512, false)] {
             let mut setup = Setup { lds_size: asked, lds_granule: granule, ..Setup::one_wave(0b111) };
-            setup.rows = vec![(Row::vgpr(0), [508; 64]), (Row::vgpr(1), [5; 64])];
-            setup.cells = vec![(Uni::M0, 508 | 2 << 16)];
+            setup.rows = vec![(Row(0), [508; 64]), (Row(1), [5; 64])];
+            setup.cells = vec![(INDEX, 508 | 2 << 16)];
             let swap = Op::Atomic(AtomicOp::Add, Space::Lds, Width::W32);
             let attrs = Attrs::default();
             let insts = [
                 inst(swap, v(2), &[v(0), Operand::None, v(1)], attrs),
-                inst(Op::LdsAppend(true), v(3), &[], attrs),
-                inst(Op::LdsDirect, s(9), &[], attrs),
+                inst(Op::LdsAppend(true), v(3), &[INDEX.into()], attrs),
+                inst(Op::LdsDirect, s(9), &[INDEX.into()], attrs),
             ];
             let after = registers_after(&insts, &setup, &guest, tier);
-            let seen = (after.vgprs[2][..3].to_vec(), after.vgprs[3][0], after.scalars[9]);
+            let seen = (after.rows[0][2][..3].to_vec(), after.rows[0][3][0], after.cells[9]);
             // Three lanes add 5, and the counter goes up by the three of them.
             let expected = if there { (vec![0, 5, 10], 15, 18) } else { (vec![0; 3], 0, 0) };
             assert_eq!(seen, expected, "{asked} bytes in granules of {granule} on {tier}");

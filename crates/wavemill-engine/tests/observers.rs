@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Setup, inst, s, v};
+use crate::common::{FLAG, INDEX, PRIVATE, Setup, inst, s, v};
 use wavemill_engine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
     LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place, RegisterCounts, Registers,
@@ -16,7 +16,7 @@ use wavemill_ir::{
 };
 
 const START: u64 = 0x1000;
-const COUNTS: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 16, accs: 4 };
+const COUNTS: RegisterCounts = RegisterCounts::of_rows([16, 4]);
 const LDS: u32 = 256;
 const SCRATCH: u32 = 16;
 
@@ -72,7 +72,7 @@ impl WaveInit for Init<'_> {
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
         self.0.rows.iter().for_each(|(row, lanes)| regs.set_row(*row, lanes));
         self.0.cells.iter().for_each(|(cell, value)| regs.set_uni(*cell, *value));
-        regs.set_uni64(Uni::EXEC, self.0.exec);
+        regs.set_uni64(Uni::ACTIVE, self.0.exec);
     }
 }
 
@@ -136,7 +136,7 @@ impl Drop for Told<'_> {
 
 impl Watcher for Told<'_> {
     fn started(&mut self, wave: WaveId, registers: &Registers) {
-        self.say(format!("{} starts with {:#x}", wave.wave, registers.uni64(Uni::EXEC)));
+        self.say(format!("{} starts with {:#x}", wave.wave, registers.uni64(Uni::ACTIVE)));
     }
 
     fn instruction(&mut self, i: &Instruction<'_>) {
@@ -166,8 +166,8 @@ impl Watcher for Told<'_> {
             c.cells.iter().map(|c| format!(" {:?} {:#x}->{:#x}", c.cell, c.before, c.after)).collect();
         let rows: Vec<String> =
             c.rows.iter().map(|c| format!(" {:?} {}->{}", c.row, c.before[1], c.after[1])).collect();
-        let mode = c.mode.map_or(String::new(), |(a, b)| format!(" mode {a:#x}->{b:#x}"));
-        self.say(format!("{} at {:#x}:{}{}{mode}", i.wave.wave, i.pc, cells.concat(), rows.concat()));
+        let context = c.context.map_or(String::new(), |(a, b)| format!(" context {a:#x}->{b:#x}"));
+        self.say(format!("{} at {:#x}:{}{}{context}", i.wave.wave, i.pc, cells.concat(), rows.concat()));
     }
 
     fn ended(&mut self, wave: WaveId) {
@@ -186,7 +186,7 @@ fn run_program(
     let buffer = memory.allocate("memory", 1024, 256).unwrap();
     let scratch = memory.allocate("scratch", 64 * u64::from(SCRATCH), 256).unwrap();
     let mut setup = setup.clone();
-    for (cell, value) in [(Uni(0), buffer), (Uni::FLAT_SCRATCH, scratch)] {
+    for (cell, value) in [(Uni(0), buffer), (PRIVATE, scratch)] {
         setup.cells.push((cell, value as u32));
         setup.cells.push((cell.plus(1), (value >> 32) as u32));
     }
@@ -202,7 +202,7 @@ fn run_program(
         lds_granule: 0,
         scratch_size: SCRATCH,
         entry: START,
-        mode: 0,
+        context: 0,
         resident: 4,
     };
     let options = RunOptions {
@@ -222,7 +222,7 @@ fn run_program(
 
 /// v1: 4, 8, 12 and so on; v2 and v3: addresses that the lanes of flat accesses use.
 fn setup(exec: u64) -> Setup {
-    let row = |n, lanes: &dyn Fn(usize) -> u32| (Row::vgpr(n), std::array::from_fn(lanes));
+    let row = |n, lanes: &dyn Fn(usize) -> u32| (Row(n), std::array::from_fn(lanes));
     let rows = vec![row(1, &|lane| 4 + 4 * lane as u32), row(5, &|lane| 100 + lane as u32)];
     Setup { rows, exec, ..Setup::default() }
 }
@@ -273,7 +273,7 @@ fn accesses_have_addresses_of_active_lanes() {
     let wanted = [buffer + 40, LDS_APERTURE + 12, SCRATCH_APERTURE + 6];
     for (n, shift) in [(2, 0), (3, 32)] {
         let lanes = std::array::from_fn(|lane| (wanted[lane.min(2)] >> shift) as u32);
-        flat.rows.push((Row::vgpr(n), lanes));
+        flat.rows.push((Row(n), lanes));
     }
     let store = access(Op::Store(Space::Flat, DWORD), &[v(2), Operand::None, data], 0);
     // Bytes 6 to 9 of lane 2 are in two dwords.
@@ -331,8 +331,8 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let [low, high] = [buffer as u32, (buffer >> 32) as u32];
     let piece = |lane: u8, size, offset: u64| Piece { lane, size, place: Place::Global(buffer + offset) };
     let mut setup = setup(0b1111);
-    setup.rows.push((Row::vgpr(10), std::array::from_fn(|lane| lane as u32)));
-    setup.rows.push((Row::vgpr(11), std::array::from_fn(|lane| 4 * (lane as u32 % 2))));
+    setup.rows.push((Row(10), std::array::from_fn(|lane| lane as u32)));
+    setup.rows.push((Row(11), std::array::from_fn(|lane| 4 * (lane as u32 % 2))));
     let both = BufferAddr { offen: true, idxen: true };
     let store = |ty, imm| access(Op::BufferStore(ty, both), &[v(10), s(8), Operand::None, v(5)], imm);
 
@@ -398,11 +398,12 @@ fn accesses_of_the_whole_wave_have_addresses() {
 
     let m0 = |exec, value| {
         let mut setup = setup(exec);
-        setup.cells.push((Uni::M0, value));
+        setup.cells.push((INDEX, value));
         setup
     };
     // A counter in LDS of 256 bytes, for the first active lane.
-    let append = |imm| Inst { dst: [v(8), Operand::None], ..access(Op::LdsAppend(true), &[], imm) };
+    let append =
+        |imm| Inst { dst: [v(8), Operand::None], ..access(Op::LdsAppend(true), &[INDEX.into()], imm) };
     let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
     for (exec, value, imm, pieces) in [
         (0b1100, 5, 8, vec![lds(2, 4, 12)]),
@@ -413,8 +414,8 @@ fn accesses_of_the_whole_wave_have_addresses() {
         let found = accesses(append(imm), &m0(exec, value));
         assert_eq!(found, [(MemoryKind::Lds, Access::Atomic, 4, exec, pieces)], "{value} {imm}");
     }
-    // An element of LDS, whose type M0 says; reserved types are none.
-    let direct = Inst { dst: [s(4), Operand::None], ..access(Op::LdsDirect, &[], 0) };
+    // An element of LDS, whose type the source says; reserved types are none.
+    let direct = Inst { dst: [s(4), Operand::None], ..access(Op::LdsDirect, &[INDEX.into()], 0) };
     for (value, size, pieces) in [
         (255, 1, vec![lds(0, 1, 255)]),
         (1 << 16 | 254, 2, vec![lds(0, 2, 254)]),
@@ -437,7 +438,7 @@ fn add(dst: u16, a: Operand, b: Operand) -> Inst {
 #[test]
 fn events_come_in_order() {
     let scalar = Inst {
-        dst: [s(4), Uni::SCC.into()],
+        dst: [s(4), FLAG.into()],
         ..inst(
             Op::Scalar(ScalarOp::AddCarryOut, Width::W32),
             s(4),
@@ -460,7 +461,7 @@ fn events_come_in_order() {
     let wanted = [
         "1 starts with 0xffffffffffffffff",
         "1 at 0x1000: 1 ops",
-        "1 at 0x1000: v3 0->10",
+        "1 at 0x1000: r3 0->10",
         "1 at 0x1008: 1 ops",
         "1 at 0x1008 accesses global",
         "1 at 0x1008:",
@@ -468,7 +469,7 @@ fn events_come_in_order() {
         "1 at 0x1010 fence Wave",
         "1 at 0x1010:",
         "1 at 0x1018: 1 ops",
-        "1 at 0x1018: s4 0x0->0x5",
+        "1 at 0x1018: u4 0x0->0x5",
         "1 at 0x1020: 0 ops",
         "1 at 0x1020 barrier",
         "1 at 0x1020:",
@@ -510,7 +511,7 @@ fn everyone_is_told_what_he_asked_for() {
     };
     assert_eq!(of(&memory), ["1 at 0x1008 accesses global", "1 ends"]);
     assert_eq!(of(&early), ["1 at 0x1000: 1 ops", "1 ends"]);
-    assert_eq!(of(&late), ["1 at 0x1010: v4 0->10", "1 ends"]);
+    assert_eq!(of(&late), ["1 at 0x1010: r4 0->10", "1 ends"]);
     assert_eq!(of(&nothing), ["1 ends"]);
     assert_eq!(late.lines().len(), 3, "wave 0 is not watched: {:?}", late.lines());
     assert_eq!(memory.lines().len(), 6);
@@ -534,15 +535,15 @@ fn faults_are_the_same() {
     assert!(!lines.iter().any(|line| line == "0 ends"), "{lines:?}");
 }
 
-/// An instruction that changes MODE is told with it, before the new mode counts.
+/// An instruction that changes the context is reported with it, before the new one counts.
 #[test]
-fn changes_of_mode_are_told() {
-    let end = Terminator::SetMode { value: Operand::Const(0xc), offset: 4, width: 4, next: at(1) };
+fn changes_of_the_context_are_reported() {
+    let end = Terminator::SetContext { value: Operand::Const(0xc0), next: at(1) };
     let source = program(&[], end);
     let recorder = Recorder::new(Interests { registers: true, ..Interests::default() });
     run_program(&source, &setup(!0), (1, 1), Some(&recorder)).1.unwrap();
     let wanted =
-        ["0 starts with 0xffffffffffffffff", "0 at 0x1000: mode 0x0->0xc0", "0 at 0x1008:", "0 ends"];
+        ["0 starts with 0xffffffffffffffff", "0 at 0x1000: context 0x0->0xc0", "0 at 0x1008:", "0 ends"];
     assert_eq!(recorder.lines(), wanted);
 }
 
@@ -568,7 +569,7 @@ struct Forks;
 impl BlockSource for Forks {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
         let end = match (pc - START) / 8 {
-            0 => Terminator::Branch { cond: Cond::Scc1, taken: at(2), next: at(1) },
+            0 => Terminator::Branch { cond: Cond::NonZero(FLAG, Width::W32), taken: at(2), next: at(1) },
             1 => Terminator::Barrier(at(2)),
             _ => Terminator::End,
         };
@@ -584,7 +585,7 @@ impl WaveInit for Numbered {
     }
 
     fn init(&self, _: [u32; 3], wave: u32, _: u32, regs: &mut Registers) {
-        regs.set_uni(Uni::SCC, wave & 1);
+        regs.set_uni(FLAG, wave & 1);
     }
 }
 
@@ -641,7 +642,7 @@ fn forks(map: &MemoryMap, workgroups: u32, resident: u32) -> Grid<'_> {
         lds_granule: 0,
         scratch_size: 0,
         entry: START,
-        mode: 0,
+        context: 0,
         resident,
     }
 }

@@ -18,12 +18,14 @@ fn set(register: u16, value: u64, pc_offset: u32) -> Inst {
 #[test]
 fn an_instruction_of_several_operations_with_an_unsupported_one_has_no_effect() {
     for tier in tiers() {
-        let setup =
-            Setup { rows: vec![(Row::vgpr(1), [10; 64]), (Row::vgpr(2), [20; 64])], ..Setup::one_wave(!0) };
+        let setup = Setup { rows: vec![(Row(1), [10; 64]), (Row(2), [20; 64])], ..Setup::one_wave(!0) };
         let code = [set(1, 11, 0), set(2, 21, 4), set(1, 12, 4), unsupported(4)];
         let fault = fault_of(&code, &setup, &GuestMemory::default(), tier);
         assert_eq!(fault.cause, FaultCause::Instruction(FaultKind::Unsupported));
-        assert_eq!(fault.snapshot.vgprs[1], [11; 64], "the instruction before it has taken effect ({tier})");
-        assert_eq!(fault.snapshot.vgprs[2], [20; 64], "its first operation has not ({tier})");
+        assert_eq!(
+            fault.snapshot.rows[0][1], [11; 64],
+            "the instruction before it has taken effect ({tier})"
+        );
+        assert_eq!(fault.snapshot.rows[0][2], [20; 64], "its first operation has not ({tier})");
     }
 }

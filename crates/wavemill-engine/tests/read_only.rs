@@ -21,10 +21,10 @@ fn setup(start: u64, first: u64, step: u64, exec: u64) -> Setup {
     let mut setup = Setup::one_wave(exec);
     let at = |l: usize| first + step * l as u64;
     setup.rows = vec![
-        (Row::vgpr(0), std::array::from_fn(|l| (start + at(l)) as u32)),
-        (Row::vgpr(1), std::array::from_fn(|l| ((start + at(l)) >> 32) as u32)),
-        (Row::vgpr(2), std::array::from_fn(|l| at(l) as u32)),
-        (Row::vgpr(8), [0x5555_5555; 64]),
+        (Row(0), std::array::from_fn(|l| (start + at(l)) as u32)),
+        (Row(1), std::array::from_fn(|l| ((start + at(l)) >> 32) as u32)),
+        (Row(2), std::array::from_fn(|l| at(l) as u32)),
+        (Row(8), [0x5555_5555; 64]),
     ];
     let resource = [start as u32, (start >> 32) as u32, SIZE as u32, 4 << 15];
     setup.cells = (4..).map(Uni).zip(resource).collect();
@@ -103,8 +103,8 @@ fn the_rest_is_not() {
             // Writes up to the border, and loads from behind it.
             registers_after(&[write], &setup(start, HALF - 256, 4, !0), &memory, tier);
             let after = registers_after(&[load], &setup(start, HALF - 128, 4, !0), &memory, tier);
-            assert_eq!(after.vgprs[9][32..], [0xeeee_eeee; 32]);
-            assert_ne!(after.vgprs[9][..32], [0xeeee_eeee; 32], "{write}");
+            assert_eq!(after.rows[0][9][32..], [0xeeee_eeee; 32]);
+            assert_ne!(after.rows[0][9][..32], [0xeeee_eeee; 32], "{write}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the scheduler promises: private memory does not depend on who had it before, the first workgroup's fault is
 //! reported, and grids that can never finish end.
 
+use crate::common::{FLAG, PRIVATE};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use wavemill_engine::{
 };
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BlockBuilder, CmpPred, Cond, FaultKind, IntType, MemType, Op, Operand, Row,
-    ScalarOp, Space, StatusReg, Terminator, Uni, Width,
+    ScalarOp, Space, Status, Terminator, Uni, Width,
 };
 
 const THREADS: [usize; 3] = [1, 2, 16];
@@ -83,11 +84,15 @@ impl WaveInit for Init<'_> {
     fn init(&self, [group, ..]: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
         regs.set_uni64(Uni(0), self.memory);
         let first = (group * self.waves + wave) * 64;
-        regs.set_row(Row::vgpr(0), &std::array::from_fn(|lane| 4 * (first + lane as u32)));
+        regs.set_row(Row(0), &std::array::from_fn(|lane| 4 * (first + lane as u32)));
         if let Some(address) = self.scratch {
-            regs.set_uni64(Uni::FLAT_SCRATCH, address + u64::from(slot) * SCRATCH);
+            regs.set_uni64(PRIVATE, address + u64::from(slot) * SCRATCH);
         }
         (self.set)(group, wave, regs);
+    }
+
+    fn unwritten(&self) -> Vec<Uni> {
+        (0..FLAG.0).map(Uni).collect()
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
@@ -133,12 +138,12 @@ impl Launch<'_> {
             init: &init,
             workgroups: [self.workgroups, 1, 1],
             waves_per_group: self.waves,
-            registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 16, accs: 4 },
+            registers: RegisterCounts::of_rows([16, 4]),
             lds_size: 256,
             lds_granule: 0,
             scratch_size: (SCRATCH / 64) as u32,
             entry: at(0),
-            mode: 0,
+            context: 0,
             resident: self.resident,
         };
         let result = run(&grid, &self.options);
@@ -154,19 +159,18 @@ fn s(n: u16) -> Operand {
 }
 
 fn v(n: u16) -> Operand {
-    Operand::Row(Row::vgpr(n))
+    Operand::Row(Row(n))
 }
 
 const DWORD: MemType = MemType::Dwords(1);
 const NONE: Operand = Operand::None;
-const SCC: Operand = Operand::Uni(Uni::SCC);
 
 fn scalar(op: ScalarOp, dst: u16, src: &[Operand]) -> Line {
     (Op::Scalar(op, Width::W32), s(dst), src.to_vec())
 }
 
 fn compare(pred: CmpPred, a: Operand, b: Operand) -> Line {
-    (Op::ScalarCmp(pred, IntType::U32), SCC, vec![a, b])
+    (Op::ScalarCmp(pred, IntType::U32), FLAG.into(), vec![a, b])
 }
 
 /// `s<dst>` = word of memory at the byte offset in `offset`.
@@ -248,9 +252,9 @@ fn all_private_memory_is_wiped() {
 /// Counts s2 down to zero, then traps.
 fn counts_and_traps() -> Program {
     Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 2, 1)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 2, 1)),
         (vec![scalar(ScalarOp::SubBorrowOut, 2, &[s(2), Operand::Const(1)])], Terminator::Jump(at(0))),
-        (vec![], Terminator::Trap { id: 2, next: at(2) }),
+        (vec![], Terminator::Trap(2)),
     ])
 }
 
@@ -278,11 +282,11 @@ fn the_first_workgroups_fault_is_reported() {
     }
     // Those with even numbers end.
     let program = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 2, 1)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 2, 1)),
         (vec![scalar(ScalarOp::SubBorrowOut, 2, &[s(2), Operand::Const(1)])], Terminator::Jump(at(0))),
-        (vec![compare(CmpPred::Eq, s(3), Operand::Const(0))], branch(Cond::Scc1, 3, 4)),
+        (vec![compare(CmpPred::Eq, s(3), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 3, 4)),
         (vec![], Terminator::End),
-        (vec![], Terminator::Trap { id: 2, next: at(4) }),
+        (vec![], Terminator::Trap(2)),
     ]);
     let set = |group: u32, _, regs: &mut Registers| {
         regs.set_uni(Uni(2), (40 - group) * 20_000);
@@ -299,8 +303,11 @@ fn nobody_waits_for_a_workgroup_that_has_faulted() {
     // All but the last one wait for a word that the last one would set.
     let wait = |end| {
         Program::new(&[
-            (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 2, 1)),
-            (vec![], Terminator::Trap { id: 2, next: at(1) }),
+            (
+                vec![compare(CmpPred::Eq, s(2), Operand::Const(0))],
+                branch(Cond::NonZero(FLAG, Width::W32), 2, 1),
+            ),
+            (vec![], Terminator::Trap(2)),
             (vec![load(4, NONE), compare(CmpPred::Eq, s(4), Operand::Const(0))], end),
             (vec![], Terminator::End),
         ])
@@ -311,7 +318,7 @@ fn nobody_waits_for_a_workgroup_that_has_faulted() {
             let mut launch = Launch { workgroups: 9, resident: 7, set: &set, ..Launch::default() };
             // Without stall detection, too, the wait is limited.
             launch.options.find_stalls = find_stalls;
-            let program = wait(branch(Cond::Scc1, 2, 3));
+            let program = wait(branch(Cond::NonZero(FLAG, Width::W32), 2, 3));
             assert_eq!(faulting_group(launch.threads(threads).run(&program).1), 5, "{threads} threads");
         }
     }
@@ -334,7 +341,7 @@ fn stalled(result: Result<RunStats, RunError>) -> (Vec<(u32, u32, bool)>, u64) {
 /// Waits for a word to become another than zero, in different ways.
 fn waits() -> Vec<(&'static str, Program)> {
     let zero = Operand::Const(0);
-    let again = branch(Cond::Scc1, 0, 1);
+    let again = branch(Cond::NonZero(FLAG, Width::W32), 0, 1);
     let end = (vec![], Terminator::End);
     let look = vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)];
     let atomic = |op, operands: &[Operand]| {
@@ -353,9 +360,9 @@ fn waits() -> Vec<(&'static str, Program)> {
                 scalar(ScalarOp::SubBorrowOut, 5, &[s(5), Operand::Const(1)]),
                 compare(CmpPred::Eq, s(5), zero),
             ],
-            branch(Cond::Scc1, 2, 1),
+            branch(Cond::NonZero(FLAG, Width::W32), 2, 1),
         ),
-        (look.clone(), branch(Cond::Scc1, 0, 3)),
+        (look.clone(), branch(Cond::NonZero(FLAG, Width::W32), 0, 3)),
         end.clone(),
     ];
     // Stores the same value to private memory in every round, as unoptimised code does.
@@ -368,7 +375,7 @@ fn waits() -> Vec<(&'static str, Program)> {
         ("loads", Program::new(&[(look.clone(), again), end.clone()])),
         ("sleeps", {
             let sleep = (vec![], Terminator::Yield(at(0)));
-            Program::new(&[(look, branch(Cond::Scc1, 2, 1)), end.clone(), sleep])
+            Program::new(&[(look, branch(Cond::NonZero(FLAG, Width::W32), 2, 1)), end.clone(), sleep])
         }),
         ("adds 0", Program::new(&[(atomic(AtomicOp::Add, &[v(7)]), again), end.clone()])),
         ("swaps", Program::new(&[(atomic(AtomicOp::CmpSwap, &[v(7), v(7)]), again), end.clone()])),
@@ -395,13 +402,16 @@ fn a_run_can_be_stopped_and_tells_how_far_it_is() {
     let zero = Operand::Const(0);
     // Group 0 ends, 1 counts for ever, 2 waits at a barrier for a wave that waits for memory.
     let program = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::Scc1, 1, 2)),
+        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 1, 2)),
         (vec![], Terminator::End),
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(1))], branch(Cond::Scc1, 3, 4)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(1))], branch(Cond::NonZero(FLAG, Width::W32), 3, 4)),
         (vec![scalar(ScalarOp::SubBorrowOut, 5, &[s(5), Operand::Const(1)])], Terminator::Jump(at(3))),
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(2))], branch(Cond::Scc1, 5, 6)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(2))], branch(Cond::NonZero(FLAG, Width::W32), 5, 6)),
         (vec![], Terminator::Barrier(at(1))),
-        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)], branch(Cond::Scc1, 6, 1)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)],
+            branch(Cond::NonZero(FLAG, Width::W32), 6, 1),
+        ),
     ]);
     let set = |group: u32, wave: u32, regs: &mut Registers| {
         regs.set_uni(Uni(2), if group < 2 { group } else { 2 + wave });
@@ -454,10 +464,10 @@ fn others_may_write() {
 fn waiting_for_a_workgroup_that_cannot_start_is_reported() {
     // The last workgroup would set the word.
     let program = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 1, 3)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 1, 3)),
         (
             vec![load(4, Operand::Const(4 * 64 * 4)), compare(CmpPred::Eq, s(4), Operand::Const(0))],
-            branch(Cond::Scc1, 1, 2),
+            branch(Cond::NonZero(FLAG, Width::W32), 1, 2),
         ),
         (vec![], Terminator::End),
         (vec![store(Operand::Const(1))], Terminator::End),
@@ -479,9 +489,12 @@ fn waiting_for_a_workgroup_that_cannot_start_is_reported() {
 #[test]
 fn waves_at_a_barrier_are_told_from_those_that_spin() {
     let program = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 1, 2)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 1, 2)),
         (vec![], Terminator::Barrier(at(3))),
-        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), Operand::Const(0))], branch(Cond::Scc1, 2, 3)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Eq, s(4), Operand::Const(0))],
+            branch(Cond::NonZero(FLAG, Width::W32), 2, 3),
+        ),
         (vec![], Terminator::End),
     ]);
     let memory = AtomicU64::new(0);
@@ -508,16 +521,19 @@ fn grids_that_finish_are_not_reported() {
     let minus_one = |n| scalar(ScalarOp::SubBorrowOut, n, &[s(n), Operand::Const(1)]);
     // Group 0 counts for long and then sets the words that the others wait for.
     let signal = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::Scc1, 4, 1)),
-        (vec![minus_one(2), compare(CmpPred::Eq, s(2), zero)], branch(Cond::Scc1, 2, 1)),
+        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 4, 1)),
+        (vec![minus_one(2), compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 2, 1)),
         (vec![store(Operand::Const(1))], Terminator::End),
         (vec![], Terminator::End),
-        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)], branch(Cond::Scc1, 4, 3)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)],
+            branch(Cond::NonZero(FLAG, Width::W32), 4, 3),
+        ),
     ]);
     // One writes 1 and 0 in turns for a long time, so its state and memory repeat for those who look; the other waits
     // until it sees the 1, which only lasts an instant.
     let pulse = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::Scc1, 2, 1)),
+        (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 2, 1)),
         (
             vec![
                 store(Operand::Const(1)),
@@ -525,9 +541,12 @@ fn grids_that_finish_are_not_reported() {
                 load(5, Operand::Const(1024)),
                 compare(CmpPred::Eq, s(5), zero),
             ],
-            branch(Cond::Scc1, 1, 3),
+            branch(Cond::NonZero(FLAG, Width::W32), 1, 3),
         ),
-        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)], branch(Cond::Scc1, 2, 4)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Eq, s(4), zero)],
+            branch(Cond::NonZero(FLAG, Width::W32), 2, 4),
+        ),
         (vec![], Terminator::End),
         // Stores 1 at its own place.
         (vec![store(Operand::Const(1))], Terminator::End),
@@ -536,13 +555,13 @@ fn grids_that_finish_are_not_reported() {
     let clock = Program::new(&[
         (
             vec![
-                (Op::ReadStatus(StatusReg::MemTime), s(4), vec![]),
+                (Op::ReadStatus(Status::Clock), s(4), vec![]),
                 scalar(ScalarOp::Shr, 6, &[s(4), Operand::Const(23)]),
                 scalar(ScalarOp::Mov, 4, &[zero]),
                 scalar(ScalarOp::Mov, 5, &[zero]),
                 compare(CmpPred::Lt, s(6), Operand::Const(3)),
             ],
-            branch(Cond::Scc1, 0, 1),
+            branch(Cond::NonZero(FLAG, Width::W32), 0, 1),
         ),
         (vec![], Terminator::End),
     ]);
@@ -567,7 +586,7 @@ fn deterministic_clocks_count_instructions() {
     let program = Program::new(&[
         (
             vec![
-                (Op::ReadStatus(StatusReg::MemTime), s(4), vec![]),
+                (Op::ReadStatus(Status::Clock), s(4), vec![]),
                 (Op::Int(wavemill_ir::IntOp::Mov), v(1), vec![s(4)]),
                 store(v(1)),
             ],
@@ -576,7 +595,7 @@ fn deterministic_clocks_count_instructions() {
         (
             vec![
                 (Op::Int(wavemill_ir::IntOp::Or), v(0), vec![v(0), Operand::Const(1 << 14)]),
-                (Op::ReadStatus(StatusReg::MemRealTime), s(4), vec![]),
+                (Op::ReadStatus(Status::RealTime), s(4), vec![]),
                 (Op::Int(wavemill_ir::IntOp::Mov), v(1), vec![s(4)]),
                 store(v(1)),
             ],
@@ -620,7 +639,7 @@ fn the_host_answers_between_turns() {
             (vec![store(Operand::Const(1))], Terminator::Jump(at(1))),
             (
                 vec![load(3, Operand::Const(0)), compare(CmpPred::Eq, s(3), Operand::Const(answer))],
-                branch(Cond::Scc1, 2, 1),
+                branch(Cond::NonZero(FLAG, Width::W32), 2, 1),
             ),
             (vec![], Terminator::End),
         ])
@@ -629,7 +648,7 @@ fn the_host_answers_between_turns() {
         let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4096, 256).unwrap();
         let map = memory.snapshot();
-        let set = |_: u32, _: u32, regs: &mut Registers| regs.set_uni64(Uni::EXEC, 1);
+        let set = |_: u32, _: u32, regs: &mut Registers| regs.set_uni64(Uni::ACTIVE, 1);
         let init = Init { memory: buffer, scratch: None, waves: 1, set: &set };
         let program = program(answer);
         let grid = Grid {
@@ -638,12 +657,12 @@ fn the_host_answers_between_turns() {
             init: &init,
             workgroups: [1, 1, 1],
             waves_per_group: 1,
-            registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 16, accs: 4 },
+            registers: RegisterCounts::of_rows([16, 4]),
             lds_size: 0,
             lds_granule: 0,
             scratch_size: 0,
             entry: at(0),
-            mode: 0,
+            context: 0,
             resident: 1,
         };
         let options = RunOptions {
@@ -667,11 +686,6 @@ fn where_code_ends_is_told_apart_from_jumps_to_nowhere() {
     let behind = at(0) + 8;
     let cases = [
         (Terminator::Jump(behind), behind, FaultCause::Instruction(FaultKind::NoCode)),
-        (
-            Terminator::Branch { cond: Cond::Never, taken: at(7), next: behind },
-            behind,
-            FaultCause::Instruction(FaultKind::NoCode),
-        ),
         (Terminator::Jump(at(7)), at(0) + 4, FaultCause::BadJump { target: at(7) }),
         (Terminator::Indirect(Uni(0)), at(0) + 4, FaultCause::BadJump { target: at(7) }),
     ];
@@ -695,8 +709,14 @@ fn workgroups_that_wait_for_those_before_them_end() {
     let wait = |last| {
         Program::new(&[
             // The first ones do nothing, so that threads come to claim many at once.
-            (vec![compare(CmpPred::Lt, s(2), Operand::Const(400))], branch(Cond::Scc1, 3, 1)),
-            (vec![load(4, NONE), compare(CmpPred::Eq, s(4), s(3))], branch(Cond::Scc1, 2, last)),
+            (
+                vec![compare(CmpPred::Lt, s(2), Operand::Const(400))],
+                branch(Cond::NonZero(FLAG, Width::W32), 3, 1),
+            ),
+            (
+                vec![load(4, NONE), compare(CmpPred::Eq, s(4), s(3))],
+                branch(Cond::NonZero(FLAG, Width::W32), 2, last),
+            ),
             (
                 vec![
                     (Op::Int(wavemill_ir::IntOp::Mov), v(5), vec![Operand::Const(0)]),
@@ -731,7 +751,10 @@ fn workgroups_that_wait_for_those_before_them_end() {
 #[test]
 fn workgroups_that_wait_for_those_behind_them_end_soon() {
     let program = Program::new(&[
-        (vec![load(4, NONE), compare(CmpPred::Eq, s(4), s(3))], branch(Cond::Scc1, 1, 0)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Eq, s(4), s(3))],
+            branch(Cond::NonZero(FLAG, Width::W32), 1, 0),
+        ),
         (
             vec![
                 (Op::Int(wavemill_ir::IntOp::Mov), v(5), vec![Operand::Const(0)]),
@@ -771,14 +794,17 @@ fn workgroups_that_meet_again_and_again_end_soon() {
             ],
             Terminator::Jump(at(2)),
         ),
-        (vec![load(4, NONE), compare(CmpPred::Lt, s(4), s(3))], branch(Cond::Scc1, 2, 3)),
+        (
+            vec![load(4, NONE), compare(CmpPred::Lt, s(4), s(3))],
+            branch(Cond::NonZero(FLAG, Width::W32), 2, 3),
+        ),
         (
             vec![
                 scalar(ScalarOp::AddCarryOut, 3, &[s(3), Operand::Const(64 * u64::from(workgroups))]),
                 scalar(ScalarOp::AddCarryOut, 5, &[s(5), Operand::Const(0xffff_ffff)]),
                 compare(CmpPred::Eq, s(5), zero),
             ],
-            branch(Cond::Scc1, 4, 0),
+            branch(Cond::NonZero(FLAG, Width::W32), 4, 0),
         ),
         (vec![], Terminator::End),
     ]);
@@ -802,9 +828,9 @@ fn workgroups_that_meet_again_and_again_end_soon() {
 fn the_first_fault_is_that_of_a_workgroup_that_another_thread_has_claimed() {
     // Most end at once, so that threads come to claim many at once; these do not.
     let program = Program::new(&[
-        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::Scc1, 1, 2)),
+        (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 1, 2)),
         (vec![], Terminator::End),
-        (vec![], Terminator::Trap { id: 2, next: at(2) }),
+        (vec![], Terminator::Trap(2)),
     ]);
     for first in [1203, 1210, 1250, 2001] {
         let set = |group: u32, _, regs: &mut Registers| regs.set_uni(Uni(2), u32::from(group >= first));

@@ -1,13 +1,14 @@
 //! Strict runs: accesses that the chip answers with zeros, or drops, are faults, and nothing of the instruction has taken
 //! effect. On every tier.
 
-use crate::common::{Setup, inst, run_block, s, tiers, v};
+use crate::common::{INDEX, Setup, inst, run_block, s, tiers, v};
 use wavemill_engine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, GuestMemory, RunError, RunOptions, Strict,
     Tier,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, BufferAddr, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, BufferAddr, FaultKind, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni,
+    Width,
 };
 
 const LDS: u32 = 256;
@@ -15,7 +16,7 @@ const LDS: u32 = 256;
 /// Runs the operations as one guest instruction.
 fn fault(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier, strict: Strict) -> Fault {
     let setup = Setup { strict, ..setup.clone() };
-    match run_block(insts, Terminator::Trap { id: 2, next: 0x1000 }, &setup, memory, tier) {
+    match run_block(insts, Terminator::Trap(2), &setup, memory, tier) {
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("expected a fault or the trap, got {other:?}"),
     }
@@ -44,11 +45,7 @@ fn imm(imm: i32) -> Attrs {
 fn lanes_from(first: u32) -> Setup {
     let addresses = std::array::from_fn(|lane| first.wrapping_add(4 * lane as u32));
     let data: [u32; 64] = std::array::from_fn(|lane| 0x5000 + lane as u32);
-    Setup {
-        lds_size: LDS,
-        rows: vec![(Row::vgpr(1), addresses), (Row::vgpr(2), data)],
-        ..Setup::one_wave(!0)
-    }
+    Setup { lds_size: LDS, rows: vec![(Row(1), addresses), (Row(2), data)], ..Setup::one_wave(!0) }
 }
 
 fn load(dst: u16, offset: i32) -> Inst {
@@ -70,10 +67,9 @@ fn lds_is_checked_before_anything_takes_effect() {
         let setup = lanes_from(0);
         let found = fault(&pair, &setup, &memory, tier, lds);
         assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 4, vec![(63, 256)])), "{tier}");
-        let poisoned =
-            Setup { rows: [&setup.rows[..], &[(Row::vgpr(4), [7; 64])]].concat(), ..setup.clone() };
+        let poisoned = Setup { rows: [&setup.rows[..], &[(Row(4), [7; 64])]].concat(), ..setup.clone() };
         let found = fault(&pair, &poisoned, &memory, tier, lds);
-        assert_eq!(found.snapshot.vgprs[4], [7; 64], "the first load has taken effect on {tier}");
+        assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first load has taken effect on {tier}");
         // So it is with stores and exchanges.
         for op in
             [Op::Store(Space::Lds, MemType::Dwords(1)), Op::Atomic(AtomicOp::Swap, Space::Lds, Width::W32)]
@@ -83,7 +79,7 @@ fn lds_is_checked_before_anything_takes_effect() {
             let old = if access == Access::Store { Operand::None } else { v(4) };
             let pair = [inst(op, old, &src, imm(0)), inst(op, Operand::None, &src, imm(-4))];
             let found = fault(&pair, &poisoned, &memory, tier, lds);
-            assert_eq!(found.snapshot.vgprs[4], [7; 64], "the first one has taken effect on {tier}");
+            assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first one has taken effect on {tier}");
             let wanted = vec![(0, -4i64 as u64)];
             assert_eq!(refused(&found), Some((access, FaultSpace::Lds, 4, wanted)), "{tier}");
         }
@@ -91,11 +87,11 @@ fn lds_is_checked_before_anything_takes_effect() {
         let inside = [store(0), load(4, 0)];
         let found = fault(&inside, &setup, &memory, tier, lds);
         assert_eq!(refused(&found), None);
-        assert_eq!(found.snapshot.vgprs[4][63], 0x5000 + 63);
+        assert_eq!(found.snapshot.rows[0][4][63], 0x5000 + 63);
         for strict in [Strict::default(), Strict { lds: false, buffers: true }] {
             let found = fault(&pair, &setup, &memory, tier, strict);
             assert_eq!(refused(&found), None);
-            assert_eq!((found.snapshot.vgprs[5][62], found.snapshot.vgprs[5][63]), (0, 0));
+            assert_eq!((found.snapshot.rows[0][5][62], found.snapshot.rows[0][5][63]), (0, 0));
         }
         // Inactive lanes go where they like.
         let partial = Setup { exec: !0 >> 1, ..setup };
@@ -122,11 +118,11 @@ fn addresses_that_the_instruction_makes_itself() {
         let found = fault(&made, &lanes_from(0), &memory, tier, lds);
         assert_eq!(refused(&found), Some((Access::Store, FaultSpace::Lds, 4, vec![(63, 256)])));
         assert_eq!(refused(&fault(&made, &lanes_from(u32::MAX - 3), &memory, tier, lds)), None);
-        // The counter of an append, and an element by M0.
+        // The counter of an append, and an element.
         for op in [Op::LdsAppend(true), Op::LdsDirect] {
             let to: Operand = if op == Op::LdsDirect { s(9) } else { v(4) };
-            let setup = |m0| Setup { cells: vec![(Uni::M0, m0)], ..lanes_from(0) };
-            let one = [inst(op, to, &[], Attrs::default())];
+            let setup = |index| Setup { cells: vec![(INDEX, index)], ..lanes_from(0) };
+            let one = [inst(op, to, &[INDEX.into()], Attrs::default())];
             let dword = if op == Op::LdsDirect { 2 << 16 } else { 0 };
             assert_eq!(refused(&fault(&one, &setup(252 | dword), &memory, tier, lds)), None, "{op:?}");
             let found = refused(&fault(&one, &setup(256 | dword), &memory, tier, lds));
@@ -135,18 +131,18 @@ fn addresses_that_the_instruction_makes_itself() {
                 Some((FaultSpace::Lds, 4, vec![(0, 256)]))
             );
         }
-        // M0 says how large the element is; of a reserved type nothing is read.
+        // The source says how large the element is; of a reserved type nothing is read.
         for (ty, size) in [(0, 1), (1, 2), (2, 4), (4, 1), (5, 2)] {
-            let setup = |at| Setup { cells: vec![(Uni::M0, at | ty << 16)], ..lanes_from(0) };
-            let one = [inst(Op::LdsDirect, s(9), &[], Attrs::default())];
+            let setup = |at| Setup { cells: vec![(INDEX, at | ty << 16)], ..lanes_from(0) };
+            let one = [inst(Op::LdsDirect, s(9), &[INDEX.into()], Attrs::default())];
             assert_eq!(refused(&fault(&one, &setup(256 - size), &memory, tier, lds)), None, "type {ty}");
             let found = refused(&fault(&one, &setup(257 - size), &memory, tier, lds));
             let at = vec![(0, u64::from(257 - size))];
             assert_eq!(found, Some((Access::Load, FaultSpace::Lds, size, at)), "type {ty}");
         }
         for ty in [3, 6, 7] {
-            let setup = Setup { cells: vec![(Uni::M0, 0xffff | ty << 16)], ..lanes_from(0) };
-            let one = [inst(Op::LdsDirect, s(9), &[], Attrs::default())];
+            let setup = Setup { cells: vec![(INDEX, 0xffff | ty << 16)], ..lanes_from(0) };
+            let one = [inst(Op::LdsDirect, s(9), &[INDEX.into()], Attrs::default())];
             assert_eq!(refused(&fault(&one, &setup, &memory, tier, lds)), None, "type {ty}");
         }
     }
@@ -164,7 +160,7 @@ fn flat_accesses_that_lead_to_lds() {
         let buffer = memory.allocate("buffer", 64, 256).unwrap();
         let highs = std::array::from_fn(|lane| if lane < 62 { high } else { (buffer >> 32) as u32 });
         let lows = std::array::from_fn(|lane| if lane < 62 { low[lane] } else { buffer as u32 });
-        setup.rows.extend([(Row::vgpr(6), lows), (Row::vgpr(7), highs)]);
+        setup.rows.extend([(Row(6), lows), (Row(7), highs)]);
         let flat = [inst(Op::Load(Space::Flat, MemType::Dwords(1)), v(4), &[v(6)], Attrs::default())];
         assert_eq!(refused(&fault(&flat, &setup, &memory, tier, lds)), None);
         let wide = [inst(Op::Load(Space::Flat, MemType::Dwords(2)), v(4), &[v(6)], Attrs::default())];

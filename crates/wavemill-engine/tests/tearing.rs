@@ -4,13 +4,13 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{COUNTS, inst, s, v};
+use crate::common::{COUNTS, FLAG, inst, s, v};
 use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, LaneOp, MemType, Op, Operand,
-    Row, ScalarOp, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, FaultKind, Inst, IntOp, IntType, LaneOp, MemType, Op,
+    Operand, Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 
 const ENTRY: u64 = 0x1000;
@@ -123,18 +123,20 @@ fn scalar(op: ScalarOp, dst: u16, src: [Operand; 2]) -> Inst {
     inst(Op::Scalar(op, Width::W32), s(dst), &src, Attrs::default())
 }
 
-/// SCC: whether the cell is not zero.
+/// FLAG: whether the cell is not zero.
 fn not_zero(cell: u16) -> Inst {
     let compare = Op::ScalarCmp(CmpPred::Lg, IntType::U32);
-    inst(compare, Uni::SCC, &[s(cell), Operand::Const(0)], Attrs::default())
+    inst(compare, FLAG, &[s(cell), Operand::Const(0)], Attrs::default())
 }
 
 impl BlockSource for Program {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
         match pc {
-            ENTRY => {
-                block(ENTRY, Vec::new(), Terminator::Branch { cond: Cond::Scc1, taken: WAIT, next: WRITER })
-            }
+            ENTRY => block(
+                ENTRY,
+                Vec::new(),
+                Terminator::Branch { cond: Cond::NonZero(FLAG, Width::W32), taken: WAIT, next: WRITER },
+            ),
             WRITER => {
                 let data =
                     if self.writer.is_scalar() { [s(SCALAR_ALL), s(SCALAR_NONE)] } else { [v(ALL), v(NONE)] };
@@ -147,7 +149,7 @@ impl BlockSource for Program {
                 block(
                     WAIT,
                     vec![load, begun],
-                    Terminator::Branch { cond: Cond::Scc1, taken: READER, next: WAIT },
+                    Terminator::Branch { cond: Cond::NonZero(FLAG, Width::W32), taken: READER, next: WAIT },
                 )
             }
             READER => {
@@ -157,10 +159,11 @@ impl BlockSource for Program {
                 }
                 insts.push(scalar(ScalarOp::SubOverflow, COUNTER, [s(COUNTER), Operand::Const(20)]));
                 insts.push(not_zero(COUNTER));
-                let again = Terminator::Branch { cond: Cond::Scc1, taken: READER, next: AFTER };
+                let again =
+                    Terminator::Branch { cond: Cond::NonZero(FLAG, Width::W32), taken: READER, next: AFTER };
                 block(READER, insts, again)
             }
-            _ => block(AFTER, Vec::new(), Terminator::Trap { id: 2, next: AFTER }),
+            _ => block(AFTER, Vec::new(), Terminator::Trap(2)),
         }
     }
 }
@@ -209,8 +212,8 @@ impl WaveInit for Program {
         // The reader is the first one: its trap ends the run, whatever the other one might still do.
         let reader = workgroup[0] == 0;
         let me = if reader { self.reader } else { self.writer };
-        regs.set_uni(Uni::SCC, u32::from(reader));
-        regs.set_uni64(Uni::EXEC, me.exec);
+        regs.set_uni(FLAG, u32::from(reader));
+        regs.set_uni64(Uni::ACTIVE, me.exec);
         let start = self.start + me.shift;
         regs.set_uni64(Uni(BASE), start);
         let resource = [start as u32, (start >> 32) as u32, 1 << 20, 4 << 15];
@@ -223,12 +226,12 @@ impl WaveInit for Program {
         let offset: [u32; 64] = std::array::from_fn(|l| stride * l as u32);
         let far = |l: usize| l == 63 && !me.one_place;
         let address = |l: usize| if far(l) { self.far + me.shift } else { start + u64::from(offset[l]) };
-        regs.set_row(Row::vgpr(OFFSET), &offset);
-        regs.set_row(Row::vgpr(ADDRESS), &std::array::from_fn(|l| address(l) as u32));
-        regs.set_row(Row::vgpr(ADDRESS + 1), &std::array::from_fn(|l| (address(l) >> 32) as u32));
-        regs.set_row(Row::vgpr(COLLECT + 2), &[!0; 64]);
+        regs.set_row(Row(OFFSET), &offset);
+        regs.set_row(Row(ADDRESS), &std::array::from_fn(|l| address(l) as u32));
+        regs.set_row(Row(ADDRESS + 1), &std::array::from_fn(|l| (address(l) >> 32) as u32));
+        regs.set_row(Row(COLLECT + 2), &[!0; 64]);
         for n in 0..4 {
-            regs.set_row(Row::vgpr(ALL + n), &[!0; 64]);
+            regs.set_row(Row(ALL + n), &[!0; 64]);
             regs.set_uni(Uni(SCALAR_ALL + n), !0);
         }
     }
@@ -252,7 +255,7 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
         lds_granule: 0,
         scratch_size: 0,
         entry: ENTRY,
-        mode: 0,
+        context: 0,
         resident: 2,
     };
     let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
@@ -265,9 +268,9 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
         assert_eq!(fault.cause, FaultCause::Trap(2));
         let after = *fault.snapshot;
         let both = if reader.is_scalar() {
-            after.scalars[usize::from(ONES)] == !0 && after.scalars[usize::from(ZEROS)] == 0
+            after.cells[usize::from(ONES)] == !0 && after.cells[usize::from(ZEROS)] == 0
         } else {
-            let [ones, zeros] = [1, 2].map(|n| after.vgprs[usize::from(COLLECT + n)]);
+            let [ones, zeros] = [1, 2].map(|n| after.rows[0][usize::from(COLLECT + n)]);
             (0..64).any(|l| ones[l] != 0 && zeros[l] == 0)
         };
         if both {
@@ -289,9 +292,9 @@ fn check(writer: Access, reader: Access) {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
     for after in meet(writer, reader) {
         let torn = if reader.is_scalar() {
-            u64::from(after.scalars[usize::from(DIFFERED)] != 0)
+            u64::from(after.cells[usize::from(DIFFERED)] != 0)
         } else {
-            let row = after.vgprs[usize::from(COLLECT)];
+            let row = after.rows[0][usize::from(COLLECT)];
             (0..64).fold(0, |mask, l| mask | u64::from(row[l] != 0) << l)
         };
         assert_eq!(torn, 0, "{} against {}: lanes with mixed values", reader.what, writer.what);

@@ -7,7 +7,7 @@ use wavemill_ir::{ScalarOp, Width};
 pub struct ScalarResult {
     /// The value, in as many bits as the result has.
     pub value: u64,
-    /// SCC; `None` if the operation does not change it.
+    /// The flag; `None` if the operation has none.
     pub scc: Option<bool>,
 }
 
@@ -21,7 +21,7 @@ pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> Sca
     let amount = |x: i128| x & i128::from(n - 1);
     let bits = |x: i128| (0..n).filter(move |k| x >> k & 1 != 0);
     let made = |of: &dyn Fn(u32) -> bool| (0..n).filter(|k| of(*k)).fold(0i128, |all, k| all | 1 << k);
-    // Most set SCC if the result is not zero.
+    // Most set the flag if the result is not zero.
     let nonzero = |exact: i128| ScalarResult { value: (exact & all) as u64, scc: Some(exact & all != 0) };
     let with = |exact: i128, scc: bool| ScalarResult { value: (exact & all) as u64, scc: Some(scc) };
     let plain = |exact: i128| ScalarResult { value: (exact & all) as u64, scc: None };

@@ -1,6 +1,6 @@
 //! What an operation reads and writes, cell by cell.
 
-use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Uni, Value};
+use crate::{DstUnused, Effects, Inst, LaneMask, Operand, Space, SubDword, Uni, Value};
 
 impl Inst {
     /// Cells of its source; of no meaning for constants.
@@ -34,10 +34,8 @@ impl Inst {
         let sources = (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)));
         let results = (0..self.dst.len()).filter(|n| self.keeps(*n));
         let kept = results.flat_map(|n| cells(self.dst[n], self.result_dwords(n)));
-        let lanes = self.depends_on_exec().then_some([Uni::EXEC, Uni::EXEC.plus(1)]);
-        let index = self.op.reads_m0().then_some(Uni::M0);
-        let implicit = lanes.into_iter().flatten().chain(index).map(Operand::Uni);
-        sources.chain(kept).chain(implicit)
+        let lanes = self.depends_on_active_lanes().then_some([Uni::ACTIVE, Uni::ACTIVE.plus(1)]);
+        sources.chain(kept).chain(lanes.into_iter().flatten().map(Operand::Uni))
     }
 
     /// The registers that it may write, a cell or row each. Which ones an indexed move writes shows when it runs: here the one
@@ -50,7 +48,14 @@ impl Inst {
     #[must_use]
     pub fn effects(&self) -> Effects {
         let effects = self.op.signature().effects;
-        Effects { crosses_lanes: effects.crosses_lanes || self.attrs.dpp.is_some(), ..effects }
+        Effects { crosses_lanes: effects.crosses_lanes || self.attrs.lanes.is_some(), ..effects }
+    }
+
+    /// Whether it is a load or a store of memory, LDS or private memory, and no atomic.
+    #[must_use]
+    pub fn loads_or_stores(&self) -> bool {
+        let effects = self.op.signature().effects;
+        (effects.reads_memory || effects.writes_memory) && !effects.atomic
     }
 
     /// Whether it keeps a part of what was in the result.
@@ -58,33 +63,18 @@ impl Inst {
         let signature = self.op.signature();
         let is_row = matches!(self.dst[n], Operand::Row(_));
         // Rows keep the values of lanes that are not active, or that a permutation leaves out.
-        let lanes = is_row && (self.mask == LaneMask::Exec || self.attrs.dpp.is_some());
+        let lanes = is_row && (self.mask == LaneMask::Active || self.attrs.lanes.is_some());
         let part =
             n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
         signature.updates || lanes || part
     }
 
     /// Whether what it does depends on which lanes are active.
-    fn depends_on_exec(&self) -> bool {
+    fn depends_on_active_lanes(&self) -> bool {
         let signature = self.op.signature();
         let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
         let varying = signature.sources.iter().chain(&signature.results).any(is_varying);
-        varying && self.mask == LaneMask::Exec
-    }
-}
-
-impl Op {
-    /// Whether M0 says where it reads or writes.
-    fn reads_m0(self) -> bool {
-        matches!(
-            self,
-            Op::LdsAppend(_)
-                | Op::LdsDirect
-                | Op::MoveRelSource(_)
-                | Op::MoveRelDest(_)
-                | Op::IndexedRead(_)
-                | Op::IndexedWrite(_)
-        )
+        varying && self.mask == LaneMask::Active
     }
 }
 

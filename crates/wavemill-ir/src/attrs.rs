@@ -1,6 +1,8 @@
-//! Attributes of an operation: what GCN lets an instruction do to its operands on the way in and out.
+//! Attributes of an operation: what happens to its operands on the way in and out.
 
-/// Part of a 32-bit register that a source reads or a destination writes (SDWA selects, `op_sel`; Vega ISA 13.3.8).
+use crate::LanePattern;
+
+/// Part of a 32-bit register that a source reads or a destination writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum SubDword {
     /// Bits 7:0.
@@ -36,7 +38,7 @@ impl SubDword {
     }
 }
 
-/// What happens to the destination bits that a sub-dword write does not select (SDWA `dst_unused`).
+/// What happens to the destination bits that a sub-dword write does not select.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum DstUnused {
     /// They become zero.
@@ -79,22 +81,20 @@ pub struct SrcMods {
     pub hi_sel: bool,
 }
 
-/// Data-parallel-primitive control of one source: a lane permutation (Vega ISA 13.3.9).
+/// A permutation of the lanes of one source on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct DppCtrl {
-    /// Number of the source that is permuted. The masks below apply to the results, whichever it is.
+pub struct LaneControl {
+    /// Number of the source that is permuted. What is said of results holds whichever it is.
     pub source: u8,
-    /// The 9-bit DPP_CTRL field.
-    pub ctrl: u16,
-    /// Rows (of 16 lanes) that are written.
-    pub row_mask: u8,
-    /// Banks (of 4 lanes within each row) that are written.
-    pub bank_mask: u8,
-    /// A lane whose source lane is out of range or inactive reads 0 instead of not being written.
-    pub bound_ctrl: bool,
+    /// Which lane feeds each lane.
+    pub pattern: LanePattern,
+    /// The lanes of results that may be written at all.
+    pub written: u64,
+    /// A lane that no active lane feeds reads 0; otherwise its results are not written.
+    pub zero_fill: bool,
 }
 
-/// Rounding mode of a float operation (MODE.FP_ROUND).
+/// Rounding mode of a float operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Round {
     /// To nearest, ties to even.
@@ -109,7 +109,7 @@ pub enum Round {
 }
 
 impl Round {
-    /// The mode with the two-bit code of MODE.FP_ROUND; higher bits are ignored.
+    /// The mode with this two-bit code; higher bits are ignored.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Round {
         match bits & 3 {
@@ -121,7 +121,7 @@ impl Round {
     }
 }
 
-/// The part of the MODE register that a float operation depends on, resolved for the operation's own width
+/// The floating-point mode that an operation depends on, resolved for its own width
 /// (Vega ISA 3.4, table 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct FpEnv {
@@ -131,11 +131,11 @@ pub struct FpEnv {
     pub denorm_in: bool,
     /// Denormal results are kept; otherwise they become zero of the same sign.
     pub denorm_out: bool,
-    /// MODE.IEEE: signalling NaNs are quieted, minimum and maximum follow IEEE 754-2008.
+    /// Signalling NaNs are quieted, minimum and maximum follow IEEE 754-2008.
     pub ieee: bool,
-    /// MODE.DX10_CLAMP: clamping turns NaN into zero.
+    /// Clamping turns NaN into zero.
     pub dx10_clamp: bool,
-    /// MODE.FP16_OVFL: an overflowed f16 result becomes the largest finite number.
+    /// An overflowed f16 result becomes the largest finite number.
     pub fp16_ovfl: bool,
 }
 
@@ -177,10 +177,13 @@ pub struct Attrs {
     /// What happens to the other bits of the destination.
     pub dst_unused: DstUnused,
     /// Lane permutation of one source.
-    pub dpp: Option<DppCtrl>,
+    pub lanes: Option<LaneControl>,
+    /// A load or store that other waves of the device take part in: it goes around or through the caches that are not
+    /// coherent. Atomics always do. An engine with one memory for all has nothing to do for it.
+    pub coherent: bool,
     /// Floating-point mode in force.
     pub fp: FpEnv,
-    /// Immediate of the operation: byte offset of a memory access, swizzle pattern, lane count...
+    /// Immediate of the operation: byte offset of a memory access, truth table...
     pub imm: i32,
 }
 

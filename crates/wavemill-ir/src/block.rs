@@ -1,13 +1,13 @@
 //! Operations with their operands, and basic blocks of them.
 
-use crate::{Attrs, Op, Operand, Uni};
+use crate::{Attrs, Op, Operand, Uni, Width};
 
 /// Which lanes a varying operation writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum LaneMask {
-    /// The lanes whose EXEC bit is set.
+    /// The lanes whose bit at [`Uni::ACTIVE`] is set.
     #[default]
-    Exec,
+    Active,
     /// All lanes.
     All,
 }
@@ -17,7 +17,7 @@ pub enum LaneMask {
 pub struct Inst {
     /// What it does.
     pub op: Op,
-    /// Results: the value, and the mask or SCC beside it.
+    /// Results: the value, and the mask or flag beside it.
     pub dst: [Operand; 2],
     /// Sources.
     pub src: [Operand; 4],
@@ -29,23 +29,23 @@ pub struct Inst {
     pub pc_offset: u32,
 }
 
-/// Condition of a conditional branch.
+/// Condition of a conditional branch: of a cell, or of the two from an even one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Cond {
-    /// SCC is 0.
-    Scc0,
-    /// SCC is 1.
-    Scc1,
-    /// VCC is zero.
-    VccZero,
-    /// VCC is not zero.
-    VccNonZero,
-    /// EXEC is zero.
-    ExecZero,
-    /// EXEC is not zero.
-    ExecNonZero,
-    /// Never (debug conditions that a functional model keeps false).
-    Never,
+    /// All bits are zero.
+    Zero(Uni, Width),
+    /// Some bit is not zero.
+    NonZero(Uni, Width),
+}
+
+impl Cond {
+    /// What it looks at.
+    #[must_use]
+    pub const fn cell(self) -> (Uni, Width) {
+        match self {
+            Cond::Zero(cell, width) | Cond::NonZero(cell, width) => (cell, width),
+        }
+    }
 }
 
 /// Why a block cannot go on.
@@ -58,10 +58,6 @@ pub enum FaultKind {
     /// The PC left the memory that holds code.
     NoCode,
 }
-
-/// The bits of MODE that a block may depend on beside its bytes: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE,
-/// FP16_OVFL (23), GPR_IDX_EN (27), VSKIP (28) (Vega ISA 3.4). Blocks are lifted and kept under these alone.
-pub const MODE_KEY: u32 = 0x1880_03ff;
 
 /// How a block ends. Addresses are guest addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,26 +81,18 @@ pub enum Terminator {
     Yield(u64),
     /// The wave ends.
     End,
-    /// Trap with this number (`s_trap`); goes on at the address where the trap is a no-op.
-    Trap {
-        /// Trap number.
-        id: u8,
-        /// Where to go on.
-        next: u64,
-    },
-    /// The MODE register changes to this value; goes on at the address under the new mode.
-    SetMode {
-        /// Uniform operand that holds the new bits.
+    /// The wave's context, under which blocks are lifted, becomes this value; goes on at the address. What a context means is
+    /// a matter of the instruction family.
+    SetContext {
+        /// Uniform operand that holds the new context.
         value: Operand,
-        /// First bit of MODE that changes.
-        offset: u8,
-        /// Number of bits that change.
-        width: u8,
         /// Where to go on.
         next: u64,
     },
     /// Code that has changed in memory counts from here on; goes on at the address.
     InvalidateCode(u64),
+    /// The wave faults at the terminator's PC, as the program asks for, with this number.
+    Trap(u8),
     /// The wave faults at the terminator's PC.
     Fault(FaultKind),
 }
@@ -157,7 +145,7 @@ mod tests {
             let mut b = BlockBuilder::new(start);
             for offset in offsets {
                 b.begin_guest(*offset);
-                b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(1)], false);
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(1)]);
             }
             b.finish(offsets[offsets.len() - 1] + 4, Terminator::Jump(0x1000))
         };

@@ -51,6 +51,11 @@ impl BlockBuilder {
         &mut self.insts[self.first..]
     }
 
+    /// Drops the operations of the guest instruction being lifted.
+    pub fn drop_guest(&mut self) {
+        self.insts.truncate(self.first);
+    }
+
     /// Number of guest instructions begun so far.
     #[must_use]
     pub fn guest_len(&self) -> usize {
@@ -73,27 +78,31 @@ impl BlockBuilder {
         Row::temp(first)
     }
 
-    /// Appends an operation under EXEC; the returned reference allows to adjust it.
+    /// Appends an operation on the active lanes; the returned reference allows to adjust it.
     pub fn push(&mut self, op: Op, dst: [Operand; 2], src: [Operand; 4], attrs: Attrs) -> &mut Inst {
         let index = self.insts.len();
-        self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Exec, pc_offset: self.pc_offset });
+        self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Active, pc_offset: self.pc_offset });
         &mut self.insts[index]
     }
 
-    /// Appends a scalar operation; `scc` says whether its flag goes to SCC.
-    pub fn scalar(
+    /// Appends a scalar operation whose flag nobody wants.
+    pub fn scalar(&mut self, op: ScalarOp, width: Width, dst: impl Into<Operand>, src: &[Operand]) {
+        self.scalar_with_flag(op, width, dst, Operand::None, src);
+    }
+
+    /// Appends a scalar operation with a cell for its flag.
+    pub fn scalar_with_flag(
         &mut self,
         op: ScalarOp,
         width: Width,
         dst: impl Into<Operand>,
+        flag: Operand,
         src: &[Operand],
-        scc: bool,
     ) {
         let mut sources = [Operand::None; 4];
         for (slot, s) in sources.iter_mut().zip(src) {
             *slot = *s;
         }
-        let flag = if scc { Operand::Uni(Uni::SCC) } else { Operand::None };
         self.push(Op::Scalar(op, width), [dst.into(), flag], sources, Attrs::default());
     }
 

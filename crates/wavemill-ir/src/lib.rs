@@ -1,13 +1,12 @@
 //! The wave IR of Wavemill: what one basic block of guest code does to the state of a wavefront.
 //!
-//! Registers are 32-bit cells. A *uniform* cell ([`Uni`]) holds one value for the wave (the SGPR world), a *row*
-//! ([`Row`]) holds one value for each of the 64 lanes (the VGPR and AccVGPR world). A 64-bit value is two
-//! consecutive cells, low half first. A lane mask (a 1-bit varying value) *is* a pair of uniform cells, so EXEC, VCC
-//! and any SGPR pair are masks without conversion.
+//! Registers are 32-bit cells. A *uniform* cell ([`Uni`]) holds one value for the wave, a *row* ([`Row`]) holds one value
+//! for each of the 64 lanes. A 64-bit value is two consecutive cells, low half first. A lane mask (a 1-bit varying value)
+//! *is* a pair of uniform cells, so the mask of active lanes and any pair of scalar registers are masks without conversion.
 //!
 //! An IR operation ([`Inst`]) is a three-address operation on cells: registers are read and written in place, there
-//! is no SSA form. What GCN lets an instruction do on the way in and out (absolute value, negation, sub-dword
-//! selects, DPP, output modifiers, clamping) is an attribute ([`Attrs`]) of the operation.
+//! is no SSA form. What instructions do to operands on the way in and out (absolute value, negation, sub-dword
+//! selects, lane permutations, output modifiers, clamping) is an attribute ([`Attrs`]) of the operation.
 //!
 //! Floats are operations, not types; each float operation carries the floating-point mode that is in force
 //! ([`FpEnv`]), so that no engine needs dynamic modes.
@@ -20,21 +19,23 @@ mod attrs;
 mod block;
 mod builder;
 mod format_cvt;
+mod lanes;
 mod op;
 mod reg;
 mod text;
 mod verify;
 
-pub use attrs::{Attrs, DppCtrl, DstUnused, FpEnv, Omod, Round, SrcMods, SubDword};
-pub use block::{Block, Cond, FaultKind, Inst, LaneMask, MODE_KEY, Terminator};
+pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, Omod, Round, SrcMods, SubDword};
+pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
 pub use format_cvt::{FormatCvt, NumberFormat};
+pub use lanes::LanePattern;
 pub use op::{
-    AtomicOp, BufferAddr, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType, LaneOp,
-    MemType, Op, ScalarOp, Signature, Space, StatusReg, Value, Width,
+    AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
+    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,
 };
-pub use reg::{Operand, Row, Uni};
+pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use verify::{VerifyError, verify};
 
-/// Number of lanes of a wavefront; all supported GCN targets have wave64 only.
+/// Number of lanes of a wavefront; all supported targets have 64 only.
 pub const LANES: usize = 64;

@@ -1,32 +1,22 @@
 //! Register cells and operands.
+//!
+//! What a cell or a row holds is a matter of the instruction family, which also has the names that people know them by
+//! ([`Names`]). The IR knows the active lanes and temporaries.
 
 use std::fmt;
 
 /// A uniform 32-bit cell: one value per wave.
 ///
-/// Cells 0..=127 carry the numbers of the scalar operand encoding (Vega ISA 5.1, table 9): 0..=101 SGPRs,
-/// 102/103 FLAT_SCRATCH, 104/105 XNACK_MASK, 106/107 VCC, 108..=123 TTMP, 124 M0, 126/127 EXEC.
-/// Cells from 128 on belong to the IR: SCC and the block-local temporaries.
+/// Cells below [`Uni::ACTIVE`] belong to the instruction family and live as long as the wave. Those from there on belong to
+/// the IR: the mask of active lanes, and the temporaries of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uni(pub u16);
 
 impl Uni {
-    /// FLAT_SCRATCH, low half.
-    pub const FLAT_SCRATCH: Uni = Uni(102);
-    /// XNACK_MASK, low half.
-    pub const XNACK_MASK: Uni = Uni(104);
-    /// VCC, low half.
-    pub const VCC: Uni = Uni(106);
-    /// First trap temporary.
-    pub const TTMP0: Uni = Uni(108);
-    /// M0.
-    pub const M0: Uni = Uni(124);
-    /// EXEC, low half.
-    pub const EXEC: Uni = Uni(126);
-    /// The scalar condition code, 0 or 1.
-    pub const SCC: Uni = Uni(128);
+    /// First of the two cells with a bit for each active lane: those that varying operations compute.
+    pub const ACTIVE: Uni = Uni(256);
     /// First block-local temporary.
-    pub const TEMP0: Uni = Uni(130);
+    pub const TEMP0: Uni = Uni(258);
     /// Number of uniform temporaries of a block.
     pub const TEMPS: u16 = 32;
     /// Number of uniform cells in all; cells from here on do not exist.
@@ -48,56 +38,50 @@ impl Uni {
 impl fmt::Debug for Uni {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            0..=101 => write!(f, "s{}", self.0),
-            102 => f.write_str("flat_scratch_lo"),
-            103 => f.write_str("flat_scratch_hi"),
-            104 => f.write_str("xnack_mask_lo"),
-            105 => f.write_str("xnack_mask_hi"),
-            106 => f.write_str("vcc_lo"),
-            107 => f.write_str("vcc_hi"),
-            108..=123 => write!(f, "ttmp{}", self.0 - 108),
-            124 => f.write_str("m0"),
-            126 => f.write_str("exec_lo"),
-            127 => f.write_str("exec_hi"),
-            128 => f.write_str("scc"),
-            n if (Uni::TEMP0.0..Uni::COUNT).contains(&n) => write!(f, "us{}", n - Uni::TEMP0.0),
-            n => write!(f, "s?{n}"),
+            n if n < Uni::ACTIVE.0 => write!(f, "u{n}"),
+            n if n == Uni::ACTIVE.0 => f.write_str("active"),
+            n if n == Uni::ACTIVE.0 + 1 => f.write_str("active.hi"),
+            n if n < Uni::COUNT => write!(f, "ut{}", n - Uni::TEMP0.0),
+            n => write!(f, "u?{n}"),
         }
     }
 }
 
 /// A row: one 32-bit value for each of the 64 lanes.
 ///
-/// Rows 0..=255 are the VGPRs, 256..=511 the AccVGPRs, rows from 512 on are block-local temporaries.
+/// Rows below [`Row::TEMP0`] belong to the instruction family, in banks of [`Row::BANK`] rows; those from there on are the
+/// temporaries of a block. A bank has room for 128 registers of four channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub u16);
 
 impl Row {
-    /// First AccVGPR.
-    pub const ACC0: Row = Row(256);
+    /// Rows of a bank. A run of rows does not go on from one bank to the next.
+    pub const BANK: u16 = 512;
+    /// Number of banks.
+    pub const BANKS: usize = 2;
     /// First block-local temporary.
-    pub const TEMP0: Row = Row(512);
+    pub const TEMP0: Row = Row(Row::BANK * Row::BANKS as u16);
     /// Number of row temporaries of a block.
     pub const TEMPS: u16 = 16;
     /// Number of rows in all.
     pub const COUNT: u16 = Row::TEMP0.0 + Row::TEMPS;
 
-    /// VGPR `n` (0..=255).
+    /// Row `n` of the second bank.
     #[must_use]
-    pub const fn vgpr(n: u16) -> Row {
-        Row(n)
-    }
-
-    /// AccVGPR `n` (0..=255).
-    #[must_use]
-    pub const fn acc(n: u16) -> Row {
-        Row(Row::ACC0.0 + n)
+    pub const fn second(n: u16) -> Row {
+        Row(Row::BANK + n)
     }
 
     /// Temporary `n` (0..[`Row::TEMPS`]).
     #[must_use]
     pub const fn temp(n: u16) -> Row {
         Row(Row::TEMP0.0 + n)
+    }
+
+    /// The bank that it is in, and its number there; `None` for temporaries.
+    #[must_use]
+    pub const fn bank(self) -> Option<(usize, u16)> {
+        if self.0 < Row::TEMP0.0 { Some(((self.0 / Row::BANK) as usize, self.0 % Row::BANK)) } else { None }
     }
 
     /// The row `n` places after this one.
@@ -109,11 +93,34 @@ impl Row {
 
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n @ 0..=255 => write!(f, "v{n}"),
-            n @ 256..=511 => write!(f, "a{}", n - 256),
-            n => write!(f, "t{}", n - Row::TEMP0.0),
+        match self.bank() {
+            Some((0, n)) => write!(f, "r{n}"),
+            Some((_, n)) => write!(f, "q{n}"),
+            None => write!(f, "t{}", self.0 - Row::TEMP0.0),
         }
+    }
+}
+
+/// What an instruction family calls its registers, for people.
+pub trait Names {
+    /// Name of a cell; `None` if the IR's own name will do.
+    fn cell(&self, cell: Uni) -> Option<String>;
+
+    /// Name of a row; `None` if the IR's own name will do.
+    fn row(&self, row: Row) -> Option<String>;
+}
+
+/// The IR's own names.
+#[derive(Clone, Copy, Debug)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn cell(&self, _: Uni) -> Option<String> {
+        None
+    }
+
+    fn row(&self, _: Row) -> Option<String> {
+        None
     }
 }
 
@@ -148,6 +155,16 @@ impl Operand {
     #[must_use]
     pub fn is_none(self) -> bool {
         self == Operand::None
+    }
+
+    /// Its text with the names of an instruction family.
+    #[must_use]
+    pub fn text(self, names: &dyn Names) -> String {
+        match self {
+            Operand::Uni(cell) => names.cell(cell).unwrap_or_else(|| format!("{cell:?}")),
+            Operand::Row(row) => names.row(row).unwrap_or_else(|| format!("{row:?}")),
+            Operand::None | Operand::Const(_) => format!("{self:?}"),
+        }
     }
 }
 

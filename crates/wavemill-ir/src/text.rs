@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Attrs, Block, BufferAddr, FloatType, Inst, IntType, LaneMask, MemType, Omod, Op, Operand, Space, SrcMods,
-    SubDword, Width,
+    Attrs, Block, BufferAddr, Cond, FloatType, Inst, IntType, LaneMask, MemType, Names, NoNames, Omod, Op,
+    Operand, Space, SrcMods, SubDword, Terminator, Width,
 };
 
 fn lower(f: &mut fmt::Formatter<'_>, v: &dyn fmt::Debug) -> fmt::Result {
@@ -82,12 +82,15 @@ impl fmt::Display for OpName {
                 write!(f, "{name}.")?;
                 lower(f, &s)
             }
-            Op::ReadStatus(r) => {
+            Op::ReadStatus(status) => {
                 write!(f, "{name}.")?;
-                lower(f, &r)
+                lower(f, &status)
             }
-            Op::WriteStatus(r) => write!(f, "{name}.{r}"),
-            Op::MoveRelSource(w) | Op::MoveRelDest(w) => write!(f, "{name}{}", width(w)),
+            Op::MoveRelSource(w, _) | Op::MoveRelDest(w, _) => write!(f, "{name}{}", width(w)),
+            Op::Swizzle(pattern) => {
+                write!(f, "{name}.")?;
+                lower(f, &pattern)
+            }
             Op::Int(_) | Op::Lane(_) | Op::LdsAppend(_) | Op::LdsDirect | Op::Message => f.write_str(name),
         }
     }
@@ -105,7 +108,7 @@ fn select(s: SubDword) -> &'static str {
     }
 }
 
-fn source(f: &mut fmt::Formatter<'_>, s: Operand, m: SrcMods) -> fmt::Result {
+fn source(f: &mut fmt::Formatter<'_>, s: Operand, m: SrcMods, names: &dyn Names) -> fmt::Result {
     if m.sext {
         f.write_str("sext ")?;
     }
@@ -115,7 +118,7 @@ fn source(f: &mut fmt::Formatter<'_>, s: Operand, m: SrcMods) -> fmt::Result {
     if m.abs {
         f.write_str("|")?;
     }
-    write!(f, "{s:?}{}", select(m.sel))?;
+    write!(f, "{}{}", s.text(names), select(m.sel))?;
     if m.abs {
         f.write_str("|")?;
     }
@@ -145,16 +148,16 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
         write!(f, " dst{}", select(a.dst_sel))?;
         write!(f, " {:?}", a.dst_unused)?;
     }
-    if let Some(d) = a.dpp {
-        write!(
-            f,
-            " dpp(src{} {:#x} rows={:x} banks={:x}{})",
-            d.source,
-            d.ctrl,
-            d.row_mask,
-            d.bank_mask,
-            if d.bound_ctrl { " bc" } else { "" }
-        )?;
+    if let Some(l) = a.lanes {
+        write!(f, " lanes(src{} ", l.source)?;
+        lower(f, &l.pattern)?;
+        if l.written != !0 {
+            write!(f, " to {:#x}", l.written)?;
+        }
+        write!(f, "{})", if l.zero_fill { " or 0" } else { "" })?;
+    }
+    if a.coherent {
+        f.write_str(" coherent")?;
     }
     if mask == LaneMask::All {
         f.write_str(" all-lanes")?;
@@ -162,38 +165,86 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
     Ok(())
 }
 
-impl fmt::Display for Inst {
+/// Something with the names of an instruction family.
+struct Named<'a, T>(&'a T, &'a dyn Names);
+
+impl fmt::Display for Named<'_, Inst> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for d in self.dst.iter().filter(|d| !d.is_none()) {
-            write!(f, "{}{d:?}", if first { "" } else { ", " })?;
-            first = false;
+        let Named(inst, names) = self;
+        for (n, d) in inst.dst.iter().filter(|d| !d.is_none()).enumerate() {
+            write!(f, "{}{}", if n > 0 { ", " } else { "" }, d.text(*names))?;
         }
-        if !first {
+        if inst.dst.iter().any(|d| !d.is_none()) {
             f.write_str(" = ")?;
         }
-        write!(f, "{}", OpName(self.op))?;
-        let last = self.src.iter().rposition(|s| !s.is_none());
-        for (i, s) in self.src.iter().enumerate().take(last.map_or(0, |l| l + 1)) {
+        write!(f, "{}", OpName(inst.op))?;
+        let last = inst.src.iter().rposition(|s| !s.is_none());
+        for (i, s) in inst.src.iter().enumerate().take(last.map_or(0, |l| l + 1)) {
             f.write_str(if i == 0 { " " } else { ", " })?;
-            source(f, *s, self.attrs.src.get(i).copied().unwrap_or_default())?;
+            source(f, *s, inst.attrs.src.get(i).copied().unwrap_or_default(), *names)?;
         }
-        tail(f, &self.attrs, self.mask)
+        tail(f, &inst.attrs, inst.mask)
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for Named<'_, Terminator> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Named(end, names) = self;
+        match end {
+            Terminator::Jump(to) => write!(f, "jump {to:#x}"),
+            Terminator::Branch { cond, taken, next } => {
+                let (cell, width) = cond.cell();
+                let is = if matches!(cond, Cond::Zero(..)) { "==" } else { "!=" };
+                let wide = if width == Width::W64 { ".64" } else { "" };
+                write!(f, "if {}{wide} {is} 0 {taken:#x} else {next:#x}", Operand::Uni(cell).text(*names))
+            }
+            Terminator::Indirect(cells) => write!(f, "jump {}", Operand::Uni(*cells).text(*names)),
+            Terminator::Barrier(next) => write!(f, "barrier {next:#x}"),
+            Terminator::Yield(next) => write!(f, "yield {next:#x}"),
+            Terminator::End => f.write_str("end"),
+            Terminator::SetContext { value, next } => {
+                write!(f, "context {}, {next:#x}", value.text(*names))
+            }
+            Terminator::InvalidateCode(next) => write!(f, "invalidate code, {next:#x}"),
+            Terminator::Trap(id) => write!(f, "trap {id}"),
+            Terminator::Fault(kind) => write!(f, "fault {kind:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Named<'_, Block> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Named(block, names) = self;
         writeln!(
             f,
             "block {:#x} ({} bytes, {} guest instructions)",
-            self.start,
-            self.size,
-            self.guest.len()
+            block.start,
+            block.size,
+            block.guest.len()
         )?;
-        for inst in &self.insts {
-            writeln!(f, "  {:5x}: {inst}", inst.pc_offset)?;
+        for inst in &block.insts {
+            writeln!(f, "  {:5x}: {}", inst.pc_offset, Named(inst, *names))?;
         }
-        writeln!(f, "  {:?}", self.terminator)
+        writeln!(f, "  {}", Named(&block.terminator, *names))
     }
 }
+
+macro_rules! text {
+    ($($ty:ty),*) => {$(
+        impl $ty {
+            /// Its text with the names of an instruction family.
+            #[must_use]
+            pub fn text(&self, names: &dyn Names) -> String {
+                Named(self, names).to_string()
+            }
+        }
+
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Named(self, &NoNames).fmt(f)
+            }
+        }
+    )*};
+}
+
+text!(Inst, Terminator, Block);

@@ -70,11 +70,21 @@ fn check_source(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
         Operand::Row(r) if !value.is_varying() => {
             Err(format!("source {n} is uniform, it cannot be row {r:?}"))
         }
-        Operand::Uni(_) | Operand::Const(_) if needs_rows(inst.op) => Err("the source must be a row".into()),
+        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && needs_rows(inst.op) => {
+            Err("the source must be a row".into())
+        }
         Operand::Uni(_) | Operand::Const(_) if value.is_varying() && dwords > scalar_dwords(inst.op) => {
             Err(format!("source {n} has more dwords than a scalar, it must be a row"))
         }
         _ => Ok(()),
+    }
+}
+
+impl Inst {
+    /// What is wrong with its operands; `None` if engines can rely on them.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        check(self).err()
     }
 }
 
@@ -106,8 +116,8 @@ mod tests {
     /// What is wrong with an operation of these sources, whose result is v0 where it has one.
     fn problem(op: Op, src: [Operand; 4]) -> Option<String> {
         let stores = matches!(op, Op::Store(..) | Op::BufferStore(..));
-        let dst = if stores { Operand::None } else { Row::vgpr(0).into() };
-        let (attrs, mask) = (Attrs::default(), LaneMask::Exec);
+        let dst = if stores { Operand::None } else { Row(0).into() };
+        let (attrs, mask) = (Attrs::default(), LaneMask::Active);
         let inst = Inst { op, dst: [dst, Operand::None], src, attrs, mask, pc_offset: 0 };
         let block =
             Block { start: 0, size: 8, insts: vec![inst], guest: vec![0], terminator: Terminator::End };
@@ -116,7 +126,7 @@ mod tests {
 
     #[test]
     fn scalars_are_no_wide_sources() {
-        let [row, one, none] = [Row::vgpr(8).into(), Operand::Const(1), Operand::None];
+        let [row, one, none] = [Row(8).into(), Operand::Const(1), Operand::None];
         let cell = Operand::Uni(Uni(4));
         let cvt = |count, interleaved| {
             let (from, to) = (NumberFormat::F32, NumberFormat::Fp4);

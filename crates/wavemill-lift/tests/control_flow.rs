@@ -2,9 +2,10 @@
 
 use crate::common::{CODE, MODE, Machine, lift, lift_at};
 use wavemill_engine::FaultCause;
-use wavemill_ir::{FaultKind, Row, Terminator, Uni};
+use wavemill_ir::{FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::Context;
+use wavemill_lift::gcn::registers;
 
 const TARGET: Target = Target::Gfx906;
 
@@ -50,9 +51,9 @@ fn branches_follow_their_conditions() {
     // The branch skips `s_mov_b32 s10, 1`.
     let taken = |branch: u32, scc: bool, vcc: u64, exec: u64| {
         let outcome = Machine::new(TARGET).run(&[branch, 0xbe8a_0081], |regs, _| {
-            regs.set_uni(Uni::SCC, u32::from(scc));
-            regs.set_uni64(Uni::VCC, vcc);
-            regs.set_uni64(Uni::EXEC, exec);
+            regs.set_uni(registers::SCC, u32::from(scc));
+            regs.set_uni64(registers::VCC, vcc);
+            regs.set_uni64(registers::EXEC, exec);
         });
         outcome.sgpr(10) == 0
     };
@@ -100,9 +101,9 @@ fn condition_registers_are_sources() {
     for (vcc, exec) in [(0u64, 0u64), (0, 1 << 63), (1 << 32, 0), (1, 1)] {
         for scc in [false, true] {
             let outcome = Machine::new(TARGET).run(&code, |regs, _| {
-                regs.set_uni(Uni::SCC, u32::from(scc));
-                regs.set_uni64(Uni::VCC, vcc);
-                regs.set_uni64(Uni::EXEC, exec);
+                regs.set_uni(registers::SCC, u32::from(scc));
+                regs.set_uni64(registers::VCC, vcc);
+                regs.set_uni64(registers::EXEC, exec);
                 regs.set_uni64(Uni(12), !0);
                 regs.set_uni64(Uni(14), !0);
             });
@@ -142,9 +143,9 @@ fn status_tells_the_conditions() {
     ];
     for (scc, exec, vcc) in [(true, 0u64, 1u64), (false, 1, 0), (true, 1 << 40, 1 << 40)] {
         let outcome = Machine::new(TARGET).run(&code, |regs, _| {
-            regs.set_uni(Uni::SCC, u32::from(scc));
-            regs.set_uni64(Uni::VCC, vcc);
-            regs.set_uni64(Uni::EXEC, exec);
+            regs.set_uni(registers::SCC, u32::from(scc));
+            regs.set_uni64(registers::VCC, vcc);
+            regs.set_uni64(registers::EXEC, exec);
         });
         let status = outcome.sgpr(5);
         assert_eq!(status & 1 != 0, scc);
@@ -182,7 +183,7 @@ fn skipped_vector_instructions_do_nothing() {
     for (bits, skipped) in [(0x8, true), (0x7, false)] {
         let outcome = Machine::new(TARGET).run(&code, |regs, _| {
             regs.set_uni(Uni(4), bits);
-            regs.set_row(Row::vgpr(2), &[6; 64]);
+            regs.set_row(registers::vgpr(2), &[6; 64]);
         });
         assert_eq!(outcome.wave.vgprs[0], [if skipped { 0 } else { 7 }; 64]);
         assert_eq!(outcome.wave.vgprs[2], [if skipped { 6 } else { 0 }; 64]);
@@ -204,7 +205,7 @@ fn vgpr_indexing_state_lives_in_m0_and_mode() {
         0xbf9c_0000, // s_set_gpr_idx_off
     ];
     let outcome = Machine::new(TARGET).run(&code, |regs, _| {
-        regs.set_uni(Uni::M0, 0xabcd_ef01);
+        regs.set_uni(registers::M0, 0xabcd_ef01);
         regs.set_uni(Uni(2), 0x1122_3344);
         regs.set_uni(Uni(3), 0x5566_7788);
     });
@@ -231,7 +232,7 @@ fn moves_relative_to_m0() {
         for n in 0..60 {
             regs.set_uni(Uni(n), 1000 + u32::from(n));
         }
-        regs.set_uni(Uni::M0, 6);
+        regs.set_uni(registers::M0, 6);
     });
     assert_eq!(outcome.sgpr(0), 1008);
     assert_eq!([outcome.sgpr(10), outcome.sgpr(11)], [1008, 1009]);
@@ -261,7 +262,7 @@ fn instructions_without_effect_have_none() {
         for n in 0..126 {
             regs.set_uni(Uni(n), 77 + u32::from(n));
         }
-        regs.set_row(Row::vgpr(3), &[9; 64]);
+        regs.set_row(registers::vgpr(3), &[9; 64]);
     };
     let machine = Machine::new(TARGET);
     assert_eq!(machine.run(&code, init), machine.run(&[], init));

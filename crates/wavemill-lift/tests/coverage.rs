@@ -24,7 +24,7 @@ const FILLINGS: usize = 40;
 fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
     let legal = |words: u128| {
         let bytes = words.to_le_bytes();
-        decode(target, &bytes).ok().filter(|i| i.form() == form).map(|_| bytes)
+        decode(target, &bytes).ok().filter(|i| i.form() == form && i.broken_rule().is_none()).map(|_| bytes)
     };
     let free = form.used & !form.fixed;
     let bits = || (0..128u32).filter(|n| free >> n & 1 != 0).map(|n| 1u128 << n);
@@ -50,7 +50,8 @@ fn random(target: Target, form: &Form, source: &mut SplitMix64) -> Vec<[u8; 16]>
         (form.value | (free & form.used & !form.fixed)).to_le_bytes()
     };
     let legal = |bytes: &[u8; 16]| {
-        decode(target, bytes).is_ok_and(|inst| inst.form() == form && !inst.modifiers().gds)
+        decode(target, bytes)
+            .is_ok_and(|inst| inst.form() == form && !inst.modifiers().gds && inst.broken_rule().is_none())
     };
     (0..FILLINGS).map(|n| fill(n, source)).filter(legal).collect()
 }

@@ -1,9 +1,9 @@
 //! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as a program sees them that reads the register.
 
 use crate::common::{MODE, Machine, Outcome};
-use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::reads_exceptions;
+use wavemill_lift::gcn::registers;
 
 const NONE: u32 = 0;
 const INVALID: u32 = 1;
@@ -26,12 +26,12 @@ const FLUSH_ALL: u32 = 0x300;
 fn run(mode: u32, code: &[u32], values: [u64; 3]) -> Outcome {
     let machine = Machine { mode, ..Machine::new(Target::Gfx906) };
     machine.run(code, |regs, _| {
-        regs.set_uni64(Uni::EXEC, 1 << 9);
+        regs.set_uni64(registers::EXEC, 1 << 9);
         for (n, value) in values.into_iter().enumerate() {
             for dword in 0..2 {
                 let mut lanes = [0x7ff4_7d01; 64];
                 lanes[9] = (value >> (32 * dword)) as u32;
-                regs.set_row(Row::vgpr(2 * n as u16 + dword), &lanes);
+                regs.set_row(registers::vgpr(2 * n as u16 + dword), &lanes);
             }
         }
     })

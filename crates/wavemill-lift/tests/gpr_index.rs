@@ -3,8 +3,9 @@
 
 use crate::common::{Machine, Outcome};
 use wavemill_engine::FaultCause;
-use wavemill_ir::{FaultKind, Row, Uni};
+use wavemill_ir::{FaultKind, Uni};
 use wavemill_isa::Target;
+use wavemill_lift::gcn::registers;
 
 const TARGET: Target = Target::Gfx906;
 /// The index, in s0; another one is in s1.
@@ -29,11 +30,11 @@ fn try_run(code: &[u32], index: u32) -> Result<Outcome, FaultCause> {
         regs.set_uni(Uni(1), OTHER_INDEX);
         regs.set_uni(Uni(4), 0x1234_5678);
         // What the instructions of this mode do not change.
-        regs.set_uni(Uni::M0, 0x0bad_0f00);
-        regs.set_uni64(Uni::EXEC, 0xf0f0_1234_ffff_8bce);
+        regs.set_uni(registers::M0, 0x0bad_0f00);
+        regs.set_uni64(registers::EXEC, 0xf0f0_1234_ffff_8bce);
         for n in 0..32 {
             let row = std::array::from_fn(|lane| 0x3f80_0000 + 0x12_3457 * n + 0x1_0001 * lane as u32);
-            regs.set_row(Row::vgpr(n as u16), &row);
+            regs.set_row(registers::vgpr(n as u16), &row);
         }
     })
 }

@@ -1,11 +1,13 @@
 //! Registers that the wave does not have (Vega ISA 3.6.1). VGPRs: sources read VGPR0, an instruction with such a result does
 //! nothing. SGPRs: sources read s0, results go nowhere.
 
+use crate::common::RegisterCounts;
 use crate::common::{Machine, Outcome, home_words};
-use wavemill_engine::{FaultCause, RegisterCounts, Registers};
-use wavemill_ir::{Row, Uni};
+use wavemill_engine::{FaultCause, Registers};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
+use wavemill_lift::gcn::registers;
 
 /// VGPRs and AccVGPRs of the wave that has few.
 const FEW: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 9, accs: 3 };
@@ -23,21 +25,21 @@ fn before(n: u16) -> [u32; 64] {
 fn run(machine: &Machine, counts: RegisterCounts, pointers: bool, code: &[u32]) -> Outcome {
     let machine = Machine { registers: counts, ..machine.clone() };
     machine.run(code, |regs: &mut Registers, addresses| {
-        regs.set_uni64(Uni::EXEC, !0);
-        regs.set_uni64(Uni::VCC, VCC);
+        regs.set_uni64(registers::EXEC, !0);
+        regs.set_uni64(registers::VCC, VCC);
         for n in 0..counts.vgprs {
-            regs.set_row(Row::vgpr(n), &before(if n < FEW.vgprs { n } else { 0 }));
+            regs.set_row(registers::vgpr(n), &before(if n < FEW.vgprs { n } else { 0 }));
         }
         for n in 0..counts.accs {
-            regs.set_row(Row::acc(n), &before(32 + n));
+            regs.set_row(registers::acc(n), &before(32 + n));
         }
         for (n, address) in addresses.iter().enumerate() {
             regs.set_uni64(Uni(40 + 2 * n as u16), *address);
         }
         if pointers && let Some(address) = addresses.first() {
             let lanes: [u64; 64] = std::array::from_fn(|lane| address + 16 * lane as u64);
-            regs.set_row(Row::vgpr(0), &lanes.map(|a| a as u32));
-            regs.set_row(Row::vgpr(1), &lanes.map(|a| (a >> 32) as u32));
+            regs.set_row(registers::vgpr(0), &lanes.map(|a| a as u32));
+            regs.set_row(registers::vgpr(1), &lanes.map(|a| (a >> 32) as u32));
         }
     })
 }
@@ -173,12 +175,12 @@ fn run_scalar(sgprs: u16, behind: u32, code: &[u32]) -> Result<Outcome, FaultCau
         regs.set_uni64(Uni(6), addresses[0]);
         regs.set_uni64(Uni(8), addresses[0]);
         (10..).zip(RESOURCE).for_each(|(n, word)| regs.set_uni(Uni(n), word));
-        regs.set_uni64(Uni::FLAT_SCRATCH, 0x7654_3210_fedc_ba98);
-        regs.set_uni64(Uni::VCC, VCC);
-        regs.set_uni(Uni::TTMP0.plus(1), 0x7701);
-        regs.set_uni(Uni::M0, 10);
-        regs.set_uni64(Uni::EXEC, 0xffff_ffff_0fff_fffe);
-        (0..16).for_each(|n| regs.set_row(Row::vgpr(n), &before(n)));
+        regs.set_uni64(registers::FLAT_SCRATCH, 0x7654_3210_fedc_ba98);
+        regs.set_uni64(registers::VCC, VCC);
+        regs.set_uni(registers::TTMP0.plus(1), 0x7701);
+        regs.set_uni(registers::M0, 10);
+        regs.set_uni64(registers::EXEC, 0xffff_ffff_0fff_fffe);
+        (0..16).for_each(|n| regs.set_row(registers::vgpr(n), &before(n)));
     })
 }
 

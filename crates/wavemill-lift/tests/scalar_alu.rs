@@ -4,6 +4,7 @@ use crate::common::{EDGES, EDGES64, Machine, home_words};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId, Format, Op, State};
+use wavemill_lift::gcn::registers;
 
 /// What an operation sees: sources, the old destination, SCC.
 #[derive(Clone, Copy)]
@@ -282,7 +283,7 @@ fn check_on(target: Target, code: &[u32], op: Op, x: In, expected: &Out) {
         for (register, value) in [(D, x.d), (A, x.a), (B, x.b)] {
             regs.set_uni64(Uni(register as u16), value);
         }
-        regs.set_uni(Uni::SCC, u32::from(x.scc));
+        regs.set_uni(registers::SCC, u32::from(x.scc));
     });
     let what = || format!("{op}({:#x}, {:#x}), d {:#x}, scc {} on {}", x.a, x.b, x.d, x.scc, target.name());
     let mut d = x.d;
@@ -443,7 +444,7 @@ fn exec_operations() {
                 for e in EDGES64 {
                     let outcome = Machine::new(Target::Gfx906).run(&code, |regs, _| {
                         regs.set_uni64(Uni(A as u16), s);
-                        regs.set_uni64(Uni::EXEC, e);
+                        regs.set_uni64(registers::EXEC, e);
                     });
                     let result = expect(s, e);
                     assert_eq!(outcome.wave.exec(), result, "{name} s {s:#x} e {e:#x}");

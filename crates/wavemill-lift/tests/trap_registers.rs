@@ -1,8 +1,9 @@
 //! Trap temporaries belong to the trap handler (Vega ISA 3.10): waves of ours are never privileged.
 
 use crate::common::{CODE, Machine, Outcome};
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
+use wavemill_lift::gcn::registers;
 
 /// What trap temporary `n` holds.
 const fn held(n: u32) -> u32 {
@@ -16,14 +17,14 @@ fn run(target: Target, code: &[u32]) -> Outcome {
     let machine = Machine { buffers: vec![vec![0xab; 64]], ..Machine::new(target) };
     machine.run(code, |regs, addresses| {
         for n in 0..16 {
-            regs.set_uni(Uni::TTMP0.plus(n), held(n.into()));
+            regs.set_uni(registers::TTMP0.plus(n), held(n.into()));
         }
         regs.set_uni64(Uni(0), FIRST);
         regs.set_uni64(Uni(40), addresses[0]);
-        regs.set_uni64(Uni::EXEC, EXEC);
-        regs.set_uni(Uni::M0, 0);
-        regs.set_row(Row::vgpr(0), &std::array::from_fn(|lane| lane as u32 % 3));
-        regs.set_row(Row::vgpr(1), &[1; 64]);
+        regs.set_uni64(registers::EXEC, EXEC);
+        regs.set_uni(registers::M0, 0);
+        regs.set_row(registers::vgpr(0), &std::array::from_fn(|lane| lane as u32 % 3));
+        regs.set_row(registers::vgpr(1), &[1; 64]);
     })
 }
 

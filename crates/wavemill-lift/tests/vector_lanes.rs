@@ -2,9 +2,10 @@
 
 use crate::common::{Machine, Outcome};
 use wavemill_engine::Registers;
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{InlineFloat, Inst, Op, Operand, Role, Special};
+use wavemill_lift::gcn::registers;
 
 /// Lanes that run.
 const EXEC: u64 = 0xf7ff_fffd_0ff0_aa50;
@@ -38,14 +39,14 @@ fn before(n: u32, lane: usize) -> u32 {
 fn run(target: Target, exec: u64, code: &[u32]) -> Outcome {
     Machine::new(target).run(code, |regs: &mut Registers, _| {
         for n in 0..8u16 {
-            regs.set_row(Row::vgpr(n), &std::array::from_fn(|lane| before(n.into(), lane)));
-            regs.set_row(Row::acc(n), &std::array::from_fn(|lane| before(100 + u32::from(n), lane)));
+            regs.set_row(registers::vgpr(n), &std::array::from_fn(|lane| before(n.into(), lane)));
+            regs.set_row(registers::acc(n), &std::array::from_fn(|lane| before(100 + u32::from(n), lane)));
         }
-        regs.set_uni64(Uni::EXEC, exec);
+        regs.set_uni64(registers::EXEC, exec);
         regs.set_uni(Uni(30), 0x1234_5678);
         // Lane numbers count modulo 64.
         regs.set_uni(Uni(31), 64 + 37);
-        regs.set_uni(Uni::M0, 5);
+        regs.set_uni(registers::M0, 5);
     })
 }
 

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_engine::{BlockSource, MemoryMap};
-use wavemill_ir::{Block, FaultKind, MODE_KEY, Terminator};
+use wavemill_ir::{Block, FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
-use wavemill_lift::gcn::{Context, lift_block, lift_instruction};
+use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction};
+
+use crate::registers;
 
 /// A range of guest memory that holds code.
 #[derive(Clone, Debug)]
@@ -277,8 +279,12 @@ impl BlockSource for LoadedCode<'_> {
         Arc::new(lift_instruction(&context, pc, &mut fetch))
     }
 
-    fn watches_exceptions(&self) -> bool {
-        self.code.reads_exceptions()
+    fn context_key(&self) -> u32 {
+        MODE_KEY
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        self.code.reads_exceptions().then_some(registers::TRAPSTS)
     }
 
     fn generation(&self) -> u64 {
@@ -295,10 +301,8 @@ mod tests {
     use std::num::NonZeroUsize;
 
     use wavemill_engine::{
-        FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, WaveInit,
-        WaveSnapshot, run,
+        FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
     };
-    use wavemill_ir::Uni;
 
     use super::*;
 
@@ -372,12 +376,12 @@ mod tests {
                 init: &Init(callee, word),
                 workgroups: [1, 1, 1],
                 waves_per_group: 1,
-                registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 4, accs: 0 },
+                registers: registers::counts(registers::MAX_SGPRS, 4, 0),
                 lds_size: 0,
                 lds_granule: 0,
                 scratch_size: 0,
                 entry: main,
-                mode: 0,
+                context: 0,
                 resident: 1,
             };
             let options = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
@@ -396,10 +400,10 @@ mod tests {
         let main =
             loaded.add(&[CALL, KEEP_FIRST, store, offset, WAIT, INVALIDATE, CALL, KEEP_SECOND, TRAP, END]);
         let after = loaded.launch(main, callee, movk(2));
-        assert_eq!(after.scalars[21..23], [1, 2]);
+        assert_eq!(after.cells[21..23], [1, 2]);
         // What was overwritten in one launch is what the next one finds.
         let after = loaded.launch(main, callee, movk(3));
-        assert_eq!(after.scalars[21..23], [2, 3]);
+        assert_eq!(after.cells[21..23], [2, 3]);
     }
 
     #[test]
@@ -407,9 +411,9 @@ mod tests {
         let loaded = Loaded::new();
         let callee = loaded.add(&[movk(1), RETURN]);
         let main = loaded.add(&[CALL, TRAP, END]);
-        assert_eq!(loaded.launch(main, callee, 0).scalars[20], 1);
+        assert_eq!(loaded.launch(main, callee, 0).cells[20], 1);
         loaded.write(callee, &[movk(7)]);
-        assert_eq!(loaded.launch(main, callee, 0).scalars[20], 7);
+        assert_eq!(loaded.launch(main, callee, 0).cells[20], 7);
     }
 
     #[test]

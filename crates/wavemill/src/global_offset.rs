@@ -14,12 +14,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use wavemill_engine::{RegisterCounts, Registers, WaveInit as _};
-use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width};
+use wavemill_engine::{Registers, WaveInit as _};
+use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, ScalarOp, Space, Terminator, Uni, Width};
 use wavemill_object::ValueKind;
 
 use crate::Kernel;
 use crate::launch::initial_mode;
+use crate::registers;
 use crate::state::InitialState;
 
 /// A kernel takes a global offset from the wrong hidden argument.
@@ -292,7 +293,7 @@ impl Follow<'_> {
                 }
                 self.set(inst.dst[0], 2, &[]);
             }
-            Op::IndexedWrite(_) | Op::MoveRelDest(_) => self.state.clear(),
+            Op::IndexedWrite(_) | Op::MoveRelDest(..) => self.state.clear(),
             _ => self.set(inst.dst[0], inst.result_dwords(0), &[named]),
         }
         self.set(inst.dst[1], inst.result_dwords(1), &[]);
@@ -424,15 +425,14 @@ fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
         | Terminator::Barrier(to)
         | Terminator::Yield(to)
         | Terminator::InvalidateCode(to)
-        | Terminator::Trap { next: to, .. }
-        | Terminator::SetMode { next: to, .. } => vec![to],
+        | Terminator::SetContext { next: to, .. } => vec![to],
         Terminator::Branch { taken, next, .. } => vec![taken, next],
         Terminator::Indirect(_) => {
             let behind = is_call(block, &after).then(|| (end, State::new()));
             let target = known_target(block, &after).map(|target| (target, after));
             return target.into_iter().chain(behind).collect();
         }
-        Terminator::End | Terminator::Fault(_) => Vec::new(),
+        Terminator::End | Terminator::Trap(_) | Terminator::Fault(_) => Vec::new(),
     };
     targets.into_iter().map(|target| (target, after.clone())).collect()
 }
@@ -564,13 +564,13 @@ impl Kernel {
             scratch_per_wave: 0,
             scratch_size: 0,
             dispatch_id: 0,
+            lds_allocated: 0,
         };
-        let mut registers =
-            Registers::new(RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 4, accs: 0 });
-        init.init(WORKGROUP, 0, 0, &mut registers);
+        let mut initial = Registers::new(registers::counts(registers::MAX_SGPRS, 4, 0));
+        init.init(WORKGROUP, 0, 0, &mut initial);
         let mut state = State::new();
-        for number in 0..Uni::FLAT_SCRATCH.0 {
-            let value = registers.uni(Uni(number));
+        for number in 0..registers::FLAT_SCRATCH.0 {
+            let value = initial.uni(Uni(number));
             let atom = match value {
                 _ if value == ARGUMENTS as u32 => Atom::Arguments,
                 _ if value == PACKET as u32 => Atom::Packet,
@@ -583,7 +583,7 @@ impl Kernel {
             state.insert(number, Sum::atom(atom));
         }
         let dimensions = descriptor.rsrc2.workitem_id().min(2) as u8 + 1;
-        let row = |n: u8| FIRST_ROW + Row::vgpr(u16::from(n)).0;
+        let row = |n: u8| FIRST_ROW + registers::vgpr(u16::from(n)).0;
         if init.packed_ids() && dimensions > 1 {
             state.insert(row(0), Sum::atom(Atom::PackedItems(0)));
         } else {
@@ -609,7 +609,7 @@ impl Kernel {
                 continue;
             }
             // The first argument.
-            let dimension = after.get(&(FIRST_ROW + Row::vgpr(0).0)).and_then(Sum::as_constant);
+            let dimension = after.get(&(FIRST_ROW + registers::vgpr(0).0)).and_then(Sum::as_constant);
             let dimension = dimension.map(|dimension| dimension as usize);
             // A target that is not known is that of an earlier call, kept where it is not followed.
             if known_target(&block, &after).is_some_and(|target| !functions.contains(&target)) {

@@ -18,6 +18,7 @@ use crate::observe::mix::{Executed, FidelityCounts, InstructionMix, OperationCou
 use crate::observe::rows::RowCounts;
 use crate::observe::trace::{Names, Tracer};
 use crate::observe::traffic::{Traffic, TrafficCounter};
+use crate::registers;
 use crate::report::{ARGUMENTS, FaultReport, Segment};
 use crate::services::{Output, PRINTF_BUFFER, Services, Sink};
 use crate::stall::StallReport;
@@ -561,6 +562,7 @@ impl<'a> Launch<'a> {
             scratch_per_wave,
             scratch_size,
             dispatch_id: 0,
+            lds_allocated: lds.next_multiple_of(device.target.lds_granule()),
         };
         let map = device.memory.snapshot();
         device.code.refresh(&map);
@@ -579,7 +581,7 @@ impl<'a> Launch<'a> {
             lds_granule: device.target.lds_granule(),
             scratch_size: private,
             entry: self.kernel.entry() + skip,
-            mode: initial_mode(d),
+            context: initial_mode(d),
             resident,
         };
         let names = self.tracer.map(|tracer| Names { tracer, device, map: &map });
@@ -663,8 +665,8 @@ impl<'a> Launch<'a> {
                 (split, r.vgprs - split)
             }
         };
-        let sgprs = r.sgprs.min(RegisterCounts::ALL_SGPRS.into()) as u16;
-        Ok(RegisterCounts { sgprs, vgprs: vgprs.clamp(1, 256) as u16, accs: accs.min(256) as u16 })
+        let sgprs = r.sgprs.min(registers::MAX_SGPRS.into()) as u16;
+        Ok(registers::counts(sgprs, vgprs.clamp(1, 256) as u16, accs.min(256) as u16))
     }
 
     /// The AQL dispatch packet (HSA Runtime Specification, `hsa_kernel_dispatch_packet_t`).
@@ -699,8 +701,8 @@ pub(crate) fn initial_mode(d: &wavemill_object::KernelDescriptor) -> u32 {
 /// Workgroups that the chip holds at once, at least 1: what registers and LDS allow, on all its compute units.
 fn on_chip(device: &Arc<DeviceInner>, registers: RegisterCounts, waves: u32, lds: u32) -> u64 {
     let chip = device.product;
-    let vgprs = u32::from(registers.vgprs)
-        + if device.target.has_unified_vgprs() { u32::from(registers.accs) } else { 0 };
+    let [vgprs, accs] = registers.rows.map(u32::from);
+    let vgprs = vgprs + if device.target.has_unified_vgprs() { accs } else { 0 };
     let waves_per_simd = (chip.vgprs_per_simd() / vgprs.max(1)).clamp(1, chip.waves_per_simd());
     let by_waves = (4 * waves_per_simd / waves.max(1)).max(1);
     let allocated = lds.next_multiple_of(device.target.lds_granule());

@@ -41,6 +41,7 @@ mod live;
 mod module;
 mod observe;
 mod product;
+pub mod registers;
 mod report;
 mod services;
 mod stall;

@@ -1,9 +1,11 @@
 //! Initial registers of waves (AMDGPUUsage, "Initial Kernel Execution State").
 
 use wavemill_engine::{Registers, WaveInit};
-use wavemill_ir::{LANES, Row, Uni};
+use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
 use wavemill_object::KernelDescriptor;
+
+use crate::registers;
 
 /// Everything that the initial state of a wave depends on.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(crate) struct InitialState {
     /// Bytes of it in all.
     pub scratch_size: u64,
     pub dispatch_id: u64,
+    /// Bytes of LDS that a workgroup is allocated.
+    pub lds_allocated: u32,
 }
 
 impl InitialState {
@@ -133,20 +137,28 @@ impl WaveInit for InitialState {
         }
         if d.rsrc2.enable_private_segment() {
             if self.architected_scratch() {
-                regs.set_uni64(Uni::FLAT_SCRATCH, self.scratch + wave_scratch);
+                regs.set_uni64(registers::FLAT_SCRATCH, self.scratch + wave_scratch);
             } else {
                 s.push(wave_scratch as u32);
             }
         }
         if matches!(self.target, Target::Gfx942 | Target::Gfx950) {
-            let ttmp = |n| Uni::TTMP0.plus(n);
+            let ttmp = |n| registers::TTMP0.plus(n);
             regs.set_uni64(ttmp(6), self.packet);
             for (n, groups) in self.global_size.iter().enumerate() {
                 regs.set_uni(ttmp(8 + n as u16), *groups as u32);
             }
             regs.set_uni(ttmp(11), wave);
         }
+        regs.set_uni(registers::HW_ID, slot & 0xf);
+        regs.set_uni(registers::GPR_ALLOC, registers::gpr_alloc(regs.counts().rows[0]));
+        regs.set_uni(registers::LDS_ALLOC, registers::lds_alloc(self.lds_allocated));
         self.work_item_ids(size, wave, regs);
+    }
+
+    /// SGPRs, VCC and M0.
+    fn unwritten(&self) -> Vec<Uni> {
+        (0..registers::TTMP0.0).map(Uni).chain([registers::M0]).collect()
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
@@ -190,10 +202,10 @@ impl InitialState {
                     }
                 }
             }
-            regs.set_row(Row::vgpr(0), &packed);
+            regs.set_row(registers::vgpr(0), &packed);
         } else {
             for (d, row) in ids.iter().enumerate().take(dims) {
-                regs.set_row(Row::vgpr(d as u16), row);
+                regs.set_row(registers::vgpr(d as u16), row);
             }
         }
     }

@@ -143,3 +143,56 @@ fn the_checks_notice() {
     let source = "//! println!(1)\nfn f() { println!(\"2\"); }\n    // std::fs\nuse std::fs;\n#[cfg(test)]\nuse std::env;\n";
     assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);
 }
+
+/// What only one instruction family has, or calls so.
+const OF_A_FAMILY: [&str; 27] = [
+    "AccVGPR",
+    "DPP",
+    "DppCtrl",
+    "EXEC",
+    "FLAT_SCRATCH",
+    "GCN",
+    "GPR_ALLOC",
+    "HW_ID",
+    "HwReg",
+    "LDS_ALLOC",
+    "M0",
+    "MODE",
+    "SCC",
+    "SDWA",
+    "SGPR",
+    "SGPRs",
+    "TRAPSTS",
+    "TTMP0",
+    "VCC",
+    "VGPR",
+    "VGPRs",
+    "XNACK_MASK",
+    "accs",
+    "sgprs",
+    "vcc",
+    "vgpr",
+    "vgprs",
+];
+
+/// The words of a text that say something of one instruction family.
+fn family_words(text: &str) -> Vec<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| OF_A_FAMILY.contains(word)).collect()
+}
+
+#[test]
+fn the_ir_and_the_machine_know_no_instruction_family() {
+    assert_eq!(family_words("reads M0, or (VCC) and mode"), ["M0", "VCC"]);
+    let mut files = 0;
+    for name in ["wavemill-ir", "wavemill-engine"] {
+        let mut paths = Vec::new();
+        sources(&crates().join(name).join("src"), &mut paths);
+        for file in paths {
+            let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            assert_eq!(family_words(&text), [""; 0], "{}", file.display());
+            files += 1;
+        }
+    }
+    assert!(files > 60, "{files} files");
+}

@@ -3,9 +3,9 @@
 //! Addresses are texts in hexadecimal, because not every reader of JSON keeps 64 bits of a number.
 
 use serde_json::{Value, json};
+use wavemill::registers::WaveRegisters;
 use wavemill::{
     BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SegmentAccess, SourceLocation,
-    WaveSnapshot,
 };
 
 use super::trace::access_name;
@@ -53,20 +53,19 @@ fn neighbour(one: Option<&Neighbour>) -> Value {
 
 /// The registers of a wave that are the same for all lanes.
 fn registers(report: &FaultReport) -> Value {
-    let WaveSnapshot { scalars, mode, .. } = &*report.fault.snapshot;
-    let used = scalars[..102].iter().rposition(|value| *value != 0).map_or(0, |last| last + 1);
-    let (s, r) = (&report.fault.snapshot, &report.fault.resources);
+    let (s, r) = (WaveRegisters(&report.fault.snapshot), &report.fault.resources);
+    let used = s.sgprs().iter().rposition(|value| *value != 0).map_or(0, |last| last + 1);
     json!({
         "status": address(s.status().into()),
-        "mode": address((*mode).into()),
-        "trapsts": address(r.trapsts.into()),
+        "mode": address(s.mode().into()),
+        "trapsts": address(s.trapsts().into()),
         "exec": address(s.exec()),
         "vcc": address(s.vcc()),
-        "scc": s.scc,
-        "m0": address(scalars[124].into()),
-        "sgprs": scalars[..used].iter().map(|value| address((*value).into())).collect::<Vec<_>>(),
-        "vgprs": s.vgprs.len(),
-        "accvgprs": s.accs.len(),
+        "scc": s.scc(),
+        "m0": address(s.m0().into()),
+        "sgprs": s.sgprs()[..used].iter().map(|value| address((*value).into())).collect::<Vec<_>>(),
+        "vgprs": s.vgprs().len(),
+        "accvgprs": s.accvgprs().len(),
         "lds_bytes": r.lds,
         "private_bytes": r.private,
     })

@@ -18,6 +18,7 @@ use wavemill_ir::{
     Attrs, Block, CmpPred, Cond, FloatOp, FloatType, Inst, IntOp, IntType, LANES, LaneMask, MemType, Op,
     Operand, Row, ScalarOp, Space, SrcMods, SubDword, Terminator, Uni, Width,
 };
+use wavemill_lift::gcn::registers::SCC;
 
 /// Lanes of a vector register.
 const STRIP: usize = 16;
@@ -223,7 +224,7 @@ impl Compiled {
         for &cell in &self.written {
             state.cells[cell as usize] = state.own[0][cell as usize];
         }
-        let scc = Uni::SCC.0;
+        let scc = SCC.0;
         if self.sliced_scc {
             state.cells[scc as usize] =
                 state.own[..groups].iter().fold(0, |any, own| any | own[scc as usize]);
@@ -316,12 +317,12 @@ pub(crate) fn compile(
     lds_size: u32,
 ) -> Result<Compiled, Refused> {
     let mut rows = BTreeSet::new();
-    let mut pairs = BTreeSet::from([Uni::EXEC.0]);
+    let mut pairs = BTreeSet::from([Uni::ACTIVE.0]);
     for inst in &block.insts {
         rows.extend(row_uses(inst));
         pairs.extend(pair_uses(inst));
     }
-    if rows.iter().any(|r| *r >= Row::ACC0.0) {
+    if rows.iter().any(|r| *r >= Row::BANK) {
         return Err(Refused::Registers);
     }
     let strips = settings
@@ -354,7 +355,7 @@ pub(crate) fn compile(
 
 /// Pairs with a bit per lane: EXEC, results of comparisons, and what bitwise operations join with those.
 fn sliced(block: &Block) -> Result<BTreeSet<u16>, Refused> {
-    let mut sliced = BTreeSet::from([Uni::EXEC.0]);
+    let mut sliced = BTreeSet::from([Uni::ACTIVE.0]);
     for inst in &block.insts {
         if matches!(inst.op, Op::FloatCmp(..) | Op::IntCmp(..)) {
             sliced.extend(pair_uses(inst));
@@ -382,7 +383,7 @@ fn sliced(block: &Block) -> Result<BTreeSet<u16>, Refused> {
 impl Translator<'_> {
     fn allocate(&mut self) -> Result<(), Refused> {
         let mut firsts: BTreeSet<u16> = self.pairs.clone();
-        firsts.insert(Uni::SCC.0);
+        firsts.insert(SCC.0);
         for inst in &self.block.insts {
             for o in inst.dst.iter().chain(&inst.src) {
                 if let Operand::Uni(u) = o
@@ -504,7 +505,7 @@ impl Translator<'_> {
 
     /// Brings the parts of EXEC into k1..k4.
     fn load_masks(&mut self) -> Result<(), Refused> {
-        let (exec, low) = self.cell(Uni::EXEC);
+        let (exec, low) = self.cell(Uni::ACTIVE);
         for strip in 0..self.strips {
             let part = if strip == 0 {
                 low
@@ -569,17 +570,9 @@ impl Translator<'_> {
         self.a.cmp(rcx, qword_ptr(rdi + 48))?;
         let mut out = self.a.create_label();
         self.a.jae(out)?;
-        let (register, low, again) = match cond {
-            Cond::Scc0 | Cond::Scc1 => (self.cell(Uni::SCC).0, self.cell(Uni::SCC).1, cond == Cond::Scc1),
-            Cond::VccZero | Cond::VccNonZero => {
-                (self.cell(Uni::VCC).0, self.cell(Uni::VCC).1, cond == Cond::VccNonZero)
-            }
-            Cond::ExecZero | Cond::ExecNonZero => {
-                (self.cell(Uni::EXEC).0, self.cell(Uni::EXEC).1, cond == Cond::ExecNonZero)
-            }
-            Cond::Never => return Err(Refused::Operation(format!("{:?}", self.block.terminator))),
-        };
-        let is_mask = !matches!(cond, Cond::Scc0 | Cond::Scc1);
+        let (cell, width) = cond.cell();
+        let ((register, low), again) = (self.cell(cell), matches!(cond, Cond::NonZero(..)));
+        let is_mask = width == Width::W64;
         let answered = if is_mask { again } else { !self.scc_is_sliced(self.block.insts.len()) };
         if !answered {
             // One group cannot say that no lane's bit is set in any group.
@@ -724,7 +717,7 @@ impl Translator<'_> {
     /// Whether anything reads the SCC that the operation at `index` writes.
     fn scc_is_read(&self, index: usize) -> bool {
         for inst in &self.block.insts[index + 1..] {
-            if inst.src.contains(&Operand::Uni(Uni::SCC)) {
+            if inst.src.contains(&Operand::Uni(SCC)) {
                 return true;
             }
             if writes_scc(inst) {
@@ -736,7 +729,7 @@ impl Translator<'_> {
 
     fn operation(&mut self, index: usize) -> Result<(), Refused> {
         let inst = &self.block.insts[index];
-        if inst.src.contains(&Operand::Uni(Uni::SCC)) && self.scc_is_sliced(index) {
+        if inst.src.contains(&Operand::Uni(SCC)) && self.scc_is_sliced(index) {
             return refuse(inst);
         }
         let a = &inst.attrs;
@@ -774,7 +767,7 @@ impl Translator<'_> {
         let Operand::Uni(dst) = inst.dst[0] else { return refuse(inst) };
         let (dst64, dst32) = self.cell(dst);
         let scc = scc && writes_scc(inst);
-        let (scc64, scc32) = self.cell(Uni::SCC);
+        let (scc64, scc32) = self.cell(SCC);
         match (op, width) {
             (ScalarOp::AddOverflow, Width::W32) => {
                 let Operand::Uni(left) = inst.src[0] else { return refuse(inst) };
@@ -823,7 +816,7 @@ impl Translator<'_> {
             }
             (ScalarOp::Select, Width::W64) => {
                 // All lanes or none, by a condition that is the same in all groups.
-                let wanted = [Operand::Const(!0), Operand::Const(0), Operand::Uni(Uni::SCC)];
+                let wanted = [Operand::Const(!0), Operand::Const(0), Operand::Uni(SCC)];
                 if inst.src[..3] != wanted {
                     return refuse(inst);
                 }
@@ -832,7 +825,7 @@ impl Translator<'_> {
             }
             _ => return refuse(inst),
         }
-        if dst == Uni::EXEC {
+        if dst == Uni::ACTIVE {
             if self.settings.full {
                 return refuse(inst);
             }
@@ -1000,7 +993,7 @@ impl Translator<'_> {
                 self.a.or(dst64, rax)?;
             }
         }
-        if dst == Uni::EXEC {
+        if dst == Uni::ACTIVE {
             return refuse(inst);
         }
         Ok(())
@@ -1110,7 +1103,7 @@ impl Translator<'_> {
 }
 
 fn writes_scc(inst: &Inst) -> bool {
-    inst.dst.contains(&Operand::Uni(Uni::SCC))
+    inst.dst.contains(&Operand::Uni(SCC))
 }
 
 /// The row that feeds half `part` of a packed operation, and whether it is negated.

@@ -14,6 +14,7 @@ use wavemill_ir::{
 };
 use wavemill_isa::Target;
 use wavemill_kernels::fixture;
+use wavemill_lift::gcn::registers::SCC;
 use wavemill_lift::gcn::{Context, lift_block};
 use wavemill_object::{CodeObject, Limits};
 
@@ -136,7 +137,7 @@ impl Work {
                 s[ROUNDS.0 as usize] = iterations.div_ceil(4);
             }
         }
-        (s[Uni::EXEC.0 as usize], s[Uni::EXEC.0 as usize + 1]) = (exec as u32, (exec >> 32) as u32);
+        (s[Uni::ACTIVE.0 as usize], s[Uni::ACTIVE.0 as usize + 1]) = (exec as u32, (exec >> 32) as u32);
         state.next = state.rows.clone();
         let after = after(&block, name == "sgemm");
         Work { name, block, after, state }
@@ -163,12 +164,12 @@ impl Work {
             init: self,
             workgroups: [1, 1, 1],
             waves_per_group: 1,
-            registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: VGPRS, accs: 0 },
+            registers: RegisterCounts::of_rows([VGPRS, 0]),
             lds_size: LDS_SIZE,
             lds_granule: 0,
             scratch_size: 0,
             entry: PRELUDE,
-            mode: MODE,
+            context: MODE,
             resident: 1,
         };
         let options = RunOptions { threads: NonZeroUsize::new(1), tier: Some(tier), ..RunOptions::default() };
@@ -187,14 +188,14 @@ impl Work {
             }
             // What the block behind the loop does.
             state.cells[8] = 0;
-            let exec = state.pair(Uni::EXEC.0);
+            let exec = state.pair(Uni::ACTIVE.0);
             for (l, lane) in state.rows[14].0.iter_mut().enumerate() {
                 *lane = lane.wrapping_sub(0x1100 * (exec >> l & 1) as u32);
             }
             let rounds = &mut state.cells[ROUNDS.0 as usize];
             *rounds -= 1;
             let again = *rounds != 0;
-            state.cells[Uni::SCC.0 as usize] = u32::from(again);
+            state.cells[SCC.0 as usize] = u32::from(again);
             if !again {
                 return Some(iterations);
             }
@@ -210,19 +211,19 @@ fn after(block: &Block, rounds: bool) -> Block {
     if !rounds {
         return b.finish(4, Terminator::Jump(END));
     }
-    b.scalar(ScalarOp::Mov, Width::W32, Uni(8), &[Operand::Const(0)], false);
+    b.scalar(ScalarOp::Mov, Width::W32, Uni(8), &[Operand::Const(0)]);
     b.begin_guest(4);
-    let sources = [Operand::Row(Row::vgpr(14)), Operand::Const(0x1100), Operand::None, Operand::None];
-    let dst = [Operand::Row(Row::vgpr(14)), Operand::None];
+    let sources = [Operand::Row(Row(14)), Operand::Const(0x1100), Operand::None, Operand::None];
+    let dst = [Operand::Row(Row(14)), Operand::None];
     b.push(Op::Int(IntOp::Sub), dst, sources, Attrs::default());
     b.begin_guest(8);
-    b.scalar(ScalarOp::SubOverflow, Width::W32, ROUNDS, &[ROUNDS.into(), Operand::Const(1)], false);
+    b.scalar(ScalarOp::SubOverflow, Width::W32, ROUNDS, &[ROUNDS.into(), Operand::Const(1)]);
     b.begin_guest(12);
     let compare = Op::ScalarCmp(CmpPred::Lg, IntType::U32);
     let sources = [ROUNDS.into(), Operand::Const(0), Operand::None, Operand::None];
-    b.push(compare, [Uni::SCC.into(), Operand::None], sources, Attrs::default());
+    b.push(compare, [SCC.into(), Operand::None], sources, Attrs::default());
     b.begin_guest(16);
-    b.finish(20, Terminator::Branch { cond: Cond::Scc1, taken: block.start, next: END })
+    b.finish(20, Terminator::Branch { cond: Cond::NonZero(SCC, Width::W32), taken: block.start, next: END })
 }
 
 impl BlockSource for Work {
@@ -244,15 +245,15 @@ impl Work {
         for n in 0..LDS_SIZE as u16 / (4 * LANES as u16) {
             b.begin_guest(8 * u32::from(n));
             let attrs = Attrs { imm: 4 * LANES as i32 * i32::from(n), ..Attrs::default() };
-            let data = Row::vgpr(FILL + 1 + n).into();
-            let sources = [Row::vgpr(FILL).into(), Operand::None, data, Operand::None];
+            let data = Row(FILL + 1 + n).into();
+            let sources = [Row(FILL).into(), Operand::None, data, Operand::None];
             let store = Op::Store(Space::Lds, MemType::Dwords(1));
             b.push(store, [Operand::None, Operand::None], sources, attrs);
         }
-        let exec = u64::from(self.state.cells[Uni::EXEC.0 as usize])
-            | u64::from(self.state.cells[Uni::EXEC.0 as usize + 1]) << 32;
+        let exec = u64::from(self.state.cells[Uni::ACTIVE.0 as usize])
+            | u64::from(self.state.cells[Uni::ACTIVE.0 as usize + 1]) << 32;
         b.begin_guest(0x800);
-        b.scalar(ScalarOp::Mov, Width::W64, Uni::EXEC, &[Operand::Const(exec)], false);
+        b.scalar(ScalarOp::Mov, Width::W64, Uni::ACTIVE, &[Operand::Const(exec)]);
         b.finish(0x808, Terminator::Jump(self.block.start))
     }
 }
@@ -264,9 +265,9 @@ impl WaveInit for Work {
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
         for (n, row) in self.state.rows.iter().enumerate() {
-            regs.set_row(Row::vgpr(n as u16), &row.0);
+            regs.set_row(Row(n as u16), &row.0);
         }
-        for (n, cell) in self.state.cells.iter().enumerate().filter(|(n, _)| *n < Uni::EXEC.0 as usize) {
+        for (n, cell) in self.state.cells.iter().enumerate().filter(|(n, _)| *n < Uni::ACTIVE.0 as usize) {
             regs.set_uni(Uni(n as u16), *cell);
         }
     }

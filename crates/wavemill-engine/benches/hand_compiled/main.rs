@@ -33,6 +33,7 @@ fn main() {
 mod check {
     use wavemill_engine::{GuestMemory, Tier};
     use wavemill_ir::Uni;
+    use wavemill_lift::gcn::registers;
 
     use crate::compile::{Compiled, Settings, State, compile};
     use crate::loops::{LDS_SIZE, Work};
@@ -47,18 +48,19 @@ mod check {
 
     /// What tells two final states apart, if anything does.
     fn difference(state: &State, snapshot: &wavemill_engine::WaveSnapshot) -> Option<String> {
-        for (n, (ours, theirs)) in state.rows.iter().zip(&snapshot.vgprs).enumerate() {
+        for (n, (ours, theirs)) in state.rows.iter().zip(&snapshot.rows[0]).enumerate() {
             if let Some(l) = (0..64).find(|l| ours.0[*l] != theirs[*l]) {
                 return Some(format!("v{n} lane {l}: {:#x}, interpreter {:#x}", ours.0[l], theirs[l]));
             }
         }
-        for (n, theirs) in snapshot.scalars.iter().enumerate() {
-            if state.cells[n] != *theirs {
-                return Some(format!("cell {n}: {:#x}, interpreter {theirs:#x}", state.cells[n]));
+        let cells = (0..registers::CELLS).map(Uni).chain([registers::EXEC, registers::EXEC.plus(1)]);
+        for cell in cells {
+            let (ours, theirs) = (state.cells[usize::from(cell.0)], snapshot.cell(cell));
+            if ours != theirs {
+                return Some(format!("cell {cell:?}: {ours:#x}, interpreter {theirs:#x}"));
             }
         }
-        let scc = state.cells[Uni::SCC.0 as usize] != 0;
-        (scc != snapshot.scc).then(|| format!("SCC: {scc}, interpreter {}", snapshot.scc))
+        None
     }
 
     pub(crate) fn same(work: &Work, settings: Settings) {
@@ -98,7 +100,7 @@ mod check {
         let page = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
         for name in ["xorshift", "mandelbrot", "sgemm"] {
             let work = Work::new(name, 1, !0);
-            let text = work.block.to_string();
+            let text = work.block.text(&registers::RegisterNames);
             let shown = work.block.insts.iter().filter(|i| name != "sgemm" || i.pc_offset < 0x74).count();
             let expected: String = text.lines().take(1 + shown).flat_map(|l| [l, "\n"]).collect();
             assert!(

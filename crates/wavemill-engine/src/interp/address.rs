@@ -4,15 +4,13 @@
 //! last, then against all of them. Lanes that are refused are collected for the fault report, and no lane's access
 //! takes effect if any is refused.
 
-use wavemill_ir::Uni;
-
 use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
 use super::simd::CHUNK;
 use crate::fault::{Access, FaultSpace};
 use crate::memory::{LDS_APERTURE, SCRATCH_APERTURE};
-use crate::regs::{ROW_BYTES, uni_offset};
+use crate::regs::ROW_BYTES;
 use crate::{CHECKS_ACCESSES, LANES};
 
 /// Address spaces as constants of generic code.
@@ -321,7 +319,7 @@ pub(super) unsafe fn span<const SPACE: u8>(
 #[inline(always)]
 pub(super) unsafe fn scratch_base(ctx: *mut Ctx) -> u64 {
     // SAFETY: inside the register file, aligned.
-    unsafe { ((*ctx).base.add(uni_offset(Uni::FLAT_SCRATCH) as usize) as *const u64).read() }
+    unsafe { ((*ctx).base.add((*ctx).private_base as usize) as *const u64).read() }
 }
 
 /// Address of one lane before any check: 64-bit for global and flat, an offset for LDS and scratch.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use wavemill_float as exact;
-use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Uni, Width};
+use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Width};
 
 use super::Tier;
 use super::address::{
@@ -21,7 +21,7 @@ use super::strict::verdict;
 use crate::LANES;
 use crate::fault::{Access, FaultSpace};
 use crate::raw;
-use crate::regs::{DUMP, ROW_BYTES, uni_offset};
+use crate::regs::{DUMP, ROW_BYTES};
 
 /// What an atomic stores, from the old value, its datum, and its second datum (comparand or addend).
 trait AtomicFn: 'static {
@@ -480,10 +480,7 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
 #[inline(always)]
 pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
-    unsafe {
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        u64::from(m0 & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3
-    }
+    unsafe { u64::from(scalar32(ctx, op, 0) & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3 }
 }
 
 /// Refuses bytes that LDS has not, for the first active lane.
@@ -538,12 +535,12 @@ pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
 }
 
-/// Offset in LDS, type and bytes of the element that M0 names.
+/// Offset in LDS, type and bytes of the element that the source names.
 #[inline(always)]
-pub(super) unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
+pub(super) unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> (u32, u32, u32) {
     // SAFETY: the contract of handlers.
-    let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
-    let (at, ty) = (m0 & 0xffff, m0 >> 16 & 7);
+    let source = unsafe { scalar32(ctx, op, 0) };
+    let (at, ty) = (source & 0xffff, source >> 16 & 7);
     let bytes = match ty {
         0 | 4 => 1,
         1 | 5 => 2,
@@ -557,7 +554,7 @@ pub(super) unsafe fn element(ctx: *mut Ctx) -> (u32, u32, u32) {
 pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let (at, _, bytes) = element(ctx);
+        let (at, _, bytes) = element(ctx, op);
         // Of a reserved type nothing is read.
         if bytes == 0 {
             return HostOp::next(op);
@@ -566,11 +563,11 @@ pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     }
 }
 
-/// The element of LDS that M0 names.
+/// The element of LDS that the source names.
 unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the bytes are inside LDS.
     unsafe {
-        let (at, ty, bytes) = element(ctx);
+        let (at, ty, bytes) = element(ctx, op);
         let mut value = 0;
         // Of a reserved type nothing is read.
         if bytes > 0 && is_in_lds(ctx, at.into(), bytes) {

@@ -1,27 +1,30 @@
 //! From the IR of a block to host operations.
 //!
 //! Most IR operations become one host operation. Attributes that a handler does not know become steps of their own
-//! around it: source selects, DPP and modifiers into rows of the interpreter before it, output modifiers and
+//! around it: source selects, lane permutations and modifiers into rows of the interpreter before it, output modifiers and
 //! sub-dword writes behind it.
 
+mod absent;
 mod end;
 mod probes;
-mod sgprs;
 mod sources;
 mod vector;
 
-use wavemill_ir::{AtomicOp, Block, FaultKind, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Width};
+use wavemill_ir::{
+    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, Op, Operand, Row, Terminator,
+    Uni, Width,
+};
 
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, Own, SiteCache, UNIFORM};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
 use super::probe::Site;
-use super::{Tier, atomic, buffer, compare, control, lane, mem, scalar, smem, status, step, strict};
+use super::{Tier, atomic, buffer, compare, control, indexed, lane, mem, scalar, smem, status, step, strict};
 use crate::fault::Strict;
 use crate::observe::Interests;
 use crate::regs::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
-use sgprs::lacking_result;
+use absent::lacking_result;
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -35,6 +38,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     sites: Vec<Box<Site>>,
+    /// What lane permutations point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    patterns: Vec<Box<[u8; LANES]>>,
     /// The operations that count, with the byte offsets of the guest instructions behind them.
     counters: Vec<(u32, usize)>,
     /// Whether there is no instruction where the block begins.
@@ -53,8 +60,8 @@ impl Code {
 struct Compiler<'a> {
     tier: Tier,
     counts: RegisterCounts,
-    /// Float operations collect the exceptions that they raise.
-    watching: bool,
+    /// The cell where float operations collect the exceptions that they raise.
+    exceptions: Option<Uni>,
     strict: Strict,
     block: &'a Block,
     ops: Vec<HostOp>,
@@ -64,7 +71,7 @@ struct Compiler<'a> {
     pc: u64,
     /// Rows of the interpreter that the operation uses already.
     step_rows: u32,
-    /// The first SGPR of a result of the guest instruction that the wave has not.
+    /// The first cell of a result of the guest instruction that the wave lacks.
     dropped_result: Option<Uni>,
     /// Whether something in the operation goes lane by lane through scalar code.
     opaque: bool,
@@ -72,6 +79,8 @@ struct Compiler<'a> {
     interests: Option<&'a Interests>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     sites: Vec<Box<Site>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    patterns: Vec<Box<[u8; LANES]>>,
     counters: Vec<(u32, usize)>,
 }
 
@@ -87,8 +96,8 @@ pub(super) struct Purpose<'a> {
     pub counts: RegisterCounts,
     /// Operations count how often the block is entered, and active lanes.
     pub counting: bool,
-    /// Float operations collect the exceptions that they raise.
-    pub watching: bool,
+    /// The cell where float operations collect the exceptions that they raise.
+    pub exceptions: Option<Uni>,
     /// Accesses that are faults although the chip says nothing.
     pub strict: Strict,
     /// Probes tell of these; only for waves that are watched.
@@ -106,7 +115,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     }
     let nowhere = empty && block.terminator == Terminator::Fault(FaultKind::IllegalInstruction);
     let mut rest = &block.insts[..];
-    let mut exec_known = false;
+    let mut lanes_known = false;
     // Guest instructions without operations count too; a block without any has its end only.
     let mut offsets: Vec<u32> = block.insts.iter().map(|inst| inst.pc_offset).collect();
     offsets.extend_from_slice(&block.guest);
@@ -120,12 +129,12 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
         let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.pc_offset <= *offset));
         rest = behind;
         c.pc = block.start + u64::from(*offset);
-        if purpose.counting && !exec_known {
+        if purpose.counting && !lanes_known {
             c.counters.push((*offset, c.ops.len()));
             let op = c.host(control::count);
             c.ops.push(op);
         }
-        exec_known = purpose.counting && !guest.iter().any(writes_exec);
+        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
         let end = is_last.then_some(block.terminator);
         let site = c.site(guest, end);
         c.probe_before(site);
@@ -151,16 +160,15 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     Code { nowhere, ..c.finished() }
 }
 
-/// Whether an operation may change EXEC: 64-bit results may begin one cell before it.
-fn writes_exec(inst: &Inst) -> bool {
-    let near = Uni::EXEC.0 - 1..=Uni::EXEC.0 + 1;
-    inst.dst.iter().any(|dst| matches!(dst, Operand::Uni(cell) if near.contains(&cell.0)))
+/// Whether an operation may change which lanes are active.
+fn changes_active_lanes(inst: &Inst) -> bool {
+    inst.writes().any(|cell| cell == Uni::ACTIVE.into() || cell == Uni::ACTIVE.plus(1).into())
 }
 
 /// What each operation of a block compiles to.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
     let strict = Strict::default();
-    let purpose = Purpose { tier, counts, counting: false, watching: false, strict, interests: None };
+    let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None };
     let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();
@@ -173,11 +181,11 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
 
 impl<'a> Compiler<'a> {
     fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
-        let Purpose { tier, counts, counting: _, watching, strict, interests } = purpose;
+        let Purpose { tier, counts, counting: _, exceptions, strict, interests } = purpose;
         Compiler {
             tier,
             counts,
-            watching,
+            exceptions,
             strict,
             block,
             ops: Vec::new(),
@@ -188,12 +196,20 @@ impl<'a> Compiler<'a> {
             opaque: false,
             interests,
             sites: Vec::new(),
+            patterns: Vec::new(),
             counters: Vec::new(),
         }
     }
 
     fn finished(self) -> Code {
-        Code { ops: self.ops, infos: self.infos, sites: self.sites, counters: self.counters, nowhere: false }
+        Code {
+            ops: self.ops,
+            infos: self.infos,
+            sites: self.sites,
+            patterns: self.patterns,
+            counters: self.counters,
+            nowhere: false,
+        }
     }
 
     fn host(&self, run: Handler) -> HostOp {
@@ -242,7 +258,7 @@ impl<'a> Compiler<'a> {
         op.dst2 = self.dest(inst.dst[1]);
         op.imm = inst.attrs.imm;
         op.mask = match inst.mask {
-            LaneMask::Exec => uni_offset(Uni::EXEC),
+            LaneMask::Active => uni_offset(Uni::ACTIVE),
             LaneMask::All => ALL_LANES,
         };
         op
@@ -257,7 +273,7 @@ impl<'a> Compiler<'a> {
         Ok(self.counts.step_row(first))
     }
 
-    /// Whether the wave has all registers that the operation writes. If it has not, the guest instruction does nothing:
+    /// Whether the wave has all rows that the operation writes. If it lacks one, the guest instruction does nothing:
     /// it writes no other result and accesses no memory (Vega ISA 3.6.1).
     fn has_results(&self, inst: &Inst) -> bool {
         if !inst.dst.iter().any(|d| matches!(d, Operand::Row(_))) {
@@ -362,19 +378,21 @@ impl<'a> Compiler<'a> {
             Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n))),
             Op::ScalarBufferLoad(n) => self.ops.push(self.plain(inst, smem::buffer_load_handler(n))),
             Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
-            Op::MoveRelSource(w) => {
-                let mut h = self.plain(inst, smem::move_rel_source(w));
+            Op::MoveRelSource(w, cells) => {
+                let mut h = self.plain(inst, indexed::move_rel_source(w));
                 // Whether the wave has what the index leads to, shows when it runs.
                 if let Operand::Uni(base) = inst.src[0] {
                     h.src[0] = UNIFORM | uni_offset(base);
                 }
+                self.bound(&mut h, cells);
                 self.ops.push(h);
             }
-            Op::MoveRelDest(w) => {
-                let mut h = self.plain(inst, smem::move_rel_dest(w));
+            Op::MoveRelDest(w, cells) => {
+                let mut h = self.plain(inst, indexed::move_rel_dest(w));
                 if let Operand::Uni(base) = inst.dst[0] {
                     h.dst = uni_offset(base);
                 }
+                self.bound(&mut h, cells);
                 self.ops.push(h);
             }
             Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
@@ -397,16 +415,10 @@ impl<'a> Compiler<'a> {
             Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
             Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
-            Op::ReadStatus(r) => {
-                let mut h = self.plain(inst, status::read_handler(r));
-                h.k[0] = status::code(r);
+            Op::ReadStatus(which) => {
+                let mut h = self.plain(inst, status::read_handler(which));
                 // Instructions of the block are paid for at its end; a clock counts those in front of it.
                 h.k[1] = self.block.guest.partition_point(|offset| *offset < inst.pc_offset) as u64;
-                self.ops.push(h);
-            }
-            Op::WriteStatus(r) => {
-                let mut h = self.plain(inst, status::write_handler());
-                h.k[1] = u64::from(r);
                 self.ops.push(h);
             }
             Op::Message => {}
@@ -414,16 +426,22 @@ impl<'a> Compiler<'a> {
                 let run = lane::handler(op, tier).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
+            Op::Swizzle(pattern) => {
+                let lanes = self.pattern(pattern);
+                let mut h = self.plain(inst, lane::swizzle_handler());
+                h.own = Own { lanes };
+                self.ops.push(h);
+            }
             Op::Transpose(bits) => {
                 let run = lane::transpose_handler(bits).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
             Op::IndexedRead(n) => {
-                let h = self.indexed(inst, inst.src[0], n, lane::indexed_read())?;
+                let h = self.indexed(inst, inst.src[0], n, indexed::indexed_read())?;
                 self.ops.push(h);
             }
             Op::IndexedWrite(n) => {
-                let h = self.indexed(inst, inst.dst[0], n, lane::indexed_write())?;
+                let h = self.indexed(inst, inst.dst[0], n, indexed::indexed_write())?;
                 self.ops.push(h);
             }
             Op::Int(op) => self.int(inst, op)?,
@@ -441,12 +459,31 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// A move of `n` rows from or to VGPRs that M0 names, relative to `base`.
+    /// A move of `n` rows from or to those of a bank, by index from `base` on.
     fn indexed(&self, inst: &Inst, base: Operand, n: u8, run: Handler) -> Result<HostOp, Unsupported> {
         let Operand::Row(base) = base else { return Err(Unsupported) };
+        let (bank, number) = base.bank().ok_or(Unsupported)?;
         let mut h = self.plain(inst, run);
-        h.k = [base.0.into(), n.into(), self.counts.vgprs.into(), 0];
+        // What source 1 has, if it is a constant, stands in `k[1]`.
+        let first = Row(bank as u16 * Row::BANK);
+        h.k[0] = self.counts.offset(first).ok_or(Unsupported)?.into();
+        h.k[2] = u64::from(number) | u64::from(self.counts.rows[bank]) << 32;
+        h.k[3] = n.into();
         Ok(h)
+    }
+
+    /// Where an index may lead: offsets of the first cell and of the one behind the last one that the wave has.
+    fn bound(&self, h: &mut HostOp, cells: CellRange) {
+        let end = (cells.first.0..cells.end.0).map(Uni).find(|cell| self.counts.lacks(*cell));
+        h.k[2] = uni_offset(cells.first).into();
+        h.k[3] = uni_offset(end.unwrap_or(cells.end)).into();
+    }
+
+    /// The lanes that feed lanes 0 to 63 under a pattern.
+    fn pattern(&mut self, pattern: LanePattern) -> *const [u8; LANES] {
+        let lanes = pattern.sources().map(|lane| lane.unwrap_or(NO_LANE));
+        self.patterns.push(Box::new(lanes));
+        self.patterns.last().map_or(std::ptr::null(), |lanes| &raw const **lanes)
     }
 
     /// Which of the first `n` sources are rows.

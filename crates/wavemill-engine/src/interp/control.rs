@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use wavemill_ir::{Cond, FaultKind, Uni};
+use wavemill_ir::{Cond, FaultKind, Uni, Width};
 
 use super::body::{scalar32, scalar64};
 use super::hostop::{BEHIND, Ctx, Exit, Handler, HostOp};
@@ -16,16 +16,11 @@ pub(super) unsafe fn leave(ctx: *mut Ctx, exit: Exit) -> *mut HostOp {
     ptr::null_mut()
 }
 
+/// The mask of active lanes.
 #[inline(always)]
-unsafe fn cell32(ctx: *mut Ctx, u: Uni) -> u32 {
-    // SAFETY: inside the register file.
-    unsafe { ((*ctx).base.add(uni_offset(u) as usize) as *const u32).read() }
-}
-
-#[inline(always)]
-unsafe fn cell64(ctx: *mut Ctx, u: Uni) -> u64 {
-    // SAFETY: inside the register file; VCC and EXEC are aligned.
-    unsafe { ((*ctx).base.add(uni_offset(u) as usize) as *const u64).read() }
+unsafe fn active(ctx: *mut Ctx) -> u64 {
+    // SAFETY: inside the register file, and aligned.
+    unsafe { ((*ctx).base.add(uni_offset(Uni::ACTIVE) as usize) as *const u64).read() }
 }
 
 /// The address of the branch that ends a block and leads to `pc`; `None` where the program only goes on behind the block.
@@ -50,12 +45,12 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
 }
 
 /// Counts how often it is passed, in `k[0]`, and the active lanes meanwhile, in `k[1]`; stands in front of a block, and
-/// behind what changes EXEC, when a run counts.
+/// behind what changes them, when a run counts.
 pub(super) unsafe fn count(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         (*op).k[0] += 1;
-        (*op).k[1] += u64::from(cell64(ctx, Uni::EXEC).count_ones());
+        (*op).k[1] += u64::from(active(ctx).count_ones());
         HostOp::next(op)
     }
 }
@@ -66,33 +61,24 @@ pub(super) unsafe fn jump(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe { go(ctx, op, 0) }
 }
 
-/// Jump to target 0 if the condition holds, else to target 1.
-unsafe fn branch<const COND: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+/// Jump to target 0 if the cell at the offset in `dst` (two of them if `WIDE`) is zero or not, else to target 1.
+unsafe fn branch<const WIDE: bool, const IF_ZERO: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let taken = match COND {
-            0 => cell32(ctx, Uni::SCC) == 0,
-            1 => cell32(ctx, Uni::SCC) != 0,
-            2 => cell64(ctx, Uni::VCC) == 0,
-            3 => cell64(ctx, Uni::VCC) != 0,
-            4 => cell64(ctx, Uni::EXEC) == 0,
-            5 => cell64(ctx, Uni::EXEC) != 0,
-            _ => false,
-        };
-        go(ctx, op, usize::from(!taken))
+        let cell = (*ctx).base.add((*op).dst as usize);
+        let value =
+            if WIDE { (cell as *const u64).read_unaligned() } else { (cell as *const u32).read().into() };
+        go(ctx, op, usize::from((value == 0) != IF_ZERO))
     }
 }
 
-/// The handler of a conditional branch.
+/// The handler of a conditional branch; the offset of the cell goes into `dst`.
 pub(super) fn branch_handler(cond: Cond) -> Handler {
     match cond {
-        Cond::Scc0 => branch::<0>,
-        Cond::Scc1 => branch::<1>,
-        Cond::VccZero => branch::<2>,
-        Cond::VccNonZero => branch::<3>,
-        Cond::ExecZero => branch::<4>,
-        Cond::ExecNonZero => branch::<5>,
-        Cond::Never => branch::<6>,
+        Cond::Zero(_, Width::W32) => branch::<false, true>,
+        Cond::Zero(_, Width::W64) => branch::<true, true>,
+        Cond::NonZero(_, Width::W32) => branch::<false, false>,
+        Cond::NonZero(_, Width::W64) => branch::<true, false>,
     }
 }
 
@@ -134,14 +120,9 @@ exits! {
     yield_wave |ctx, op| Exit::Yield { pc: (*op).own.jump.pc[0] };
     invalidate_code |ctx, op| Exit::InvalidateCode { pc: (*op).own.jump.pc[0] };
     end |ctx, op| Exit::End;
-    trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[0] as u8, next: (*op).own.jump.pc[0] };
-    set_mode |ctx, op| Exit::SetMode {
-        value: scalar32(ctx, op, 0),
-        offset: (*op).k[2] as u8,
-        width: (*op).k[3] as u8,
-        next: (*op).own.jump.pc[0],
-    };
+    set_context |ctx, op| Exit::SetContext { value: scalar32(ctx, op, 0), next: (*op).own.jump.pc[0] };
     illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
     unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };
     no_code |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::NoCode };
+    trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[1] as u8 };
 }

@@ -1,6 +1,6 @@
 //! What operations cost the interpreter, for statistics.
 
-use wavemill_ir::{Block, Op};
+use wavemill_ir::{Block, Op, Row};
 
 use super::{Tier, compile, lane};
 use crate::regs::RegisterCounts;
@@ -11,7 +11,7 @@ pub struct OperationCost {
     /// Operations of the interpreter: the operation itself and the steps around it that its attributes ask for.
     pub host_operations: u32,
     /// Whether its lanes go one by one through scalar code or library calls: float operations and modes without a
-    /// vector form, conversions between small float formats, permutations of lanes (DPP included), atomics.
+    /// vector form, conversions between small float formats, permutations of lanes, atomics.
     ///
     /// Plain loads and stores do not count, though those whose lanes lie apart in memory go lane by lane too; nor do
     /// NaN lanes, which the scalar library repairs behind vector code.
@@ -25,7 +25,7 @@ pub struct OperationCost {
 #[must_use]
 pub fn operation_costs(block: &Block, tier: Tier) -> Vec<OperationCost> {
     let tier = if tier.is_available() { tier } else { Tier::Portable };
-    compile::costs(block, tier, RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 256 })
+    compile::costs(block, tier, RegisterCounts::of_rows([Row::BANK; Row::BANKS]))
 }
 
 /// Whether all handlers of the operation go lane by lane, whatever its attributes are.

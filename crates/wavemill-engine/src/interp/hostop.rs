@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use wavemill_ir::FaultKind;
+use wavemill_ir::{FaultKind, LANES};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
@@ -19,6 +19,9 @@ pub(super) type Handler = unsafe fn(*mut Ctx, *mut HostOp) -> *mut HostOp;
 
 /// Which of [`HostOp::k`] holds the address behind the block, in operations that end one and go on.
 pub(super) const BEHIND: usize = 3;
+
+/// In place of a lane: none.
+pub(super) const NO_LANE: u8 = 64;
 
 /// Operand offset flag: a constant in [`HostOp::k`].
 pub(super) const CONST: u32 = 1 << 31;
@@ -82,6 +85,10 @@ pub(super) union Own {
     pub jump: Jump,
     /// Of a probe: what it knows of its instruction.
     pub probe: *const Site,
+    /// Of a lane permutation: the lane that feeds each, [`NO_LANE`] where none does.
+    pub lanes: *const [u8; LANES],
+    /// Of a step that collects exceptions: offset of the cell.
+    pub cell: u32,
 }
 
 /// What an atomic has.
@@ -136,10 +143,10 @@ pub(super) enum Exit {
     InvalidateCode { pc: u64 },
     /// The wave ended.
     End,
-    /// `s_trap`.
-    Trap { pc: u64, id: u8, next: u64 },
-    /// MODE changes.
-    SetMode { value: u32, offset: u8, width: u8, next: u64 },
+    /// The program asked for a fault.
+    Trap { pc: u64, id: u8 },
+    /// The context changes.
+    SetContext { value: u32, next: u64 },
     /// A memory access was refused; lanes are in [`Ctx::refused`].
     Memory { pc: u64, access: Access, space: FaultSpace, size: u32 },
     /// An atomic was misaligned; lanes are in [`Ctx::refused`].
@@ -206,28 +213,20 @@ pub(super) struct Ctx {
     pub out_of_range: OutOfRange,
     /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
     pub unordered_store: bool,
-    /// Status registers.
-    pub status: Status,
+    /// Offset of the cells that hold the address of the wave's private memory.
+    pub private_base: u32,
+    /// The context under which blocks are lifted.
+    pub context: u32,
+    /// What clocks count.
+    pub clock: Clock,
     /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).
     pub registers: *const Registers,
     pub events: *mut Events<'static>,
 }
 
-/// What `s_getreg_b32` and the clocks read.
+/// What clocks count.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Status {
-    /// MODE.
-    pub mode: u32,
-    /// TRAPSTS as written by the program.
-    pub trapsts: u32,
-    /// HW_ID.
-    pub hw_id: u32,
-    /// XCC_ID.
-    pub xcc_id: u32,
-    /// GPR_ALLOC.
-    pub gpr_alloc: u32,
-    /// LDS_ALLOC.
-    pub lds_alloc: u32,
+pub(super) struct Clock {
     /// Clocks count retired instructions instead of host time.
     pub deterministic: bool,
     /// Guest instructions that the wave had started before this run of the interpreter, plus its budget; minus the

@@ -4,9 +4,9 @@ use wavemill_ir::{LaneOp, Uni};
 
 use super::Tier;
 use super::body::{lane_mask, scalar32, write32};
-use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp, NO_LANE};
 use crate::LANES;
-use crate::regs::{ROW_BYTES, RegisterCounts, uni_offset};
+use crate::regs::{ROW_BYTES, uni_offset};
 
 type Row = [u32; LANES];
 
@@ -35,9 +35,9 @@ unsafe fn store(ctx: *mut Ctx, offset: u32, value: &Row, mask: u64) {
     }
 }
 
-unsafe fn exec(ctx: *mut Ctx) -> u64 {
+unsafe fn active(ctx: *mut Ctx) -> u64 {
     // SAFETY: inside the register file.
-    unsafe { ((*ctx).base.add(uni_offset(Uni::EXEC) as usize) as *const u64).read() }
+    unsafe { ((*ctx).base.add(uni_offset(Uni::ACTIVE) as usize) as *const u64).read() }
 }
 
 unsafe fn read_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
@@ -52,8 +52,8 @@ unsafe fn read_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 unsafe fn read_first_lane(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
-        let exec = exec(ctx);
-        let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
+        let active = active(ctx);
+        let lane = if active == 0 { 0 } else { active.trailing_zeros() as usize };
         write32(ctx, (*op).dst, lanes(ctx, op, 0)[lane]);
         HostOp::next(op)
     }
@@ -98,40 +98,24 @@ unsafe fn back_permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Lane that feeds lane `i` under a `ds_swizzle_b32` pattern (Vega ISA 12.13, DS_SWIZZLE_B32).
-fn swizzle_source(pattern: u32, i: usize) -> usize {
-    let (half, low) = (i & 0x20, i as u32 & 0x1f);
-    if pattern >= 0xe000 {
-        // FFT: reverses the bits below a power of two.
-        let mask = pattern & 0x1f;
-        let reversed = low.reverse_bits() >> 27;
-        return (reversed >> mask.count_ones() | low & mask) as usize & 0x1f | half;
-    }
-    if pattern >= 0xc000 {
-        let (mask, amount) = (pattern & 0x1f, pattern >> 5 & 0x1f);
-        let rotated = if pattern & 0x400 != 0 { low.wrapping_sub(amount) } else { low.wrapping_add(amount) };
-        return ((low & mask | rotated & !mask) & 0x1f) as usize | half;
-    }
-    if pattern & 0x8000 != 0 {
-        return (i & !3) + (pattern >> (2 * (i & 3)) & 3) as usize;
-    }
-    let (and, or, xor) = (pattern & 0x1f, pattern >> 5 & 0x1f, pattern >> 10 & 0x1f);
-    (((low & and) | or) ^ xor) as usize | half
-}
-
 unsafe fn swizzle(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers.
+    // SAFETY: the contract of handlers; lanes live as long as the code that points to them.
     unsafe {
         let data = lanes(ctx, op, 0);
         let mask = lane_mask(ctx, op);
         let mut result = [0; LANES];
-        for (i, r) in result.iter_mut().enumerate() {
-            let from = swizzle_source((*op).imm as u32 & 0xffff, i);
-            *r = if mask >> from & 1 != 0 { data[from] } else { 0 };
+        for (r, from) in result.iter_mut().zip(&*(*op).own.lanes) {
+            let is_active = *from != NO_LANE && mask >> from & 1 != 0;
+            *r = if is_active { data[usize::from(*from) % LANES] } else { 0 };
         }
         store(ctx, (*op).dst, &result, mask);
         HostOp::next(op)
     }
+}
+
+/// The handler of a permutation by a pattern, which stands beside it.
+pub(super) fn swizzle_handler() -> Handler {
+    swizzle
 }
 
 unsafe fn swap(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
@@ -208,65 +192,6 @@ pub(super) fn transpose_handler(bits: u8) -> Option<Handler> {
     })
 }
 
-/// What an indexed move needs: the number of its first VGPR, how many there are, and offsets of VGPRs.
-unsafe fn index(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64, impl Fn(u64) -> Option<usize>) {
-    // SAFETY: the contract of handlers.
-    unsafe {
-        let m0 = ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read();
-        let index = if m0 >> ((*op).imm & 31) & 1 != 0 { m0 & 0xff } else { 0 };
-        let [base, rows, vgprs, _] = (*op).k;
-        // Where VGPRs are does not depend on the number of AccVGPRs.
-        let counts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: vgprs as u16, accs: 0 };
-        let offset = move |n: u64| {
-            let row = (n < vgprs).then_some(wavemill_ir::Row::vgpr(n as u16))?;
-            counts.offset(row).map(|offset| offset as usize)
-        };
-        (base + u64::from(index), rows, offset)
-    }
-}
-
-unsafe fn read_indexed(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers: the results are rows; offsets of VGPRs are inside the register file.
-    unsafe {
-        let (first, rows, offset) = index(ctx, op);
-        let base = (*ctx).base;
-        for n in 0..rows {
-            let from = offset(first + n).or(offset(0)).unwrap_or((*op).dst as usize);
-            let row = (base.add(from) as *const Row).read();
-            (base.add((*op).dst as usize + n as usize * ROW_BYTES as usize) as *mut Row).write(row);
-        }
-        HostOp::next(op)
-    }
-}
-
-unsafe fn write_indexed(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: as above.
-    unsafe {
-        let (first, rows, offset) = index(ctx, op);
-        let base = (*ctx).base;
-        if offset((first + rows).saturating_sub(1)).is_some() {
-            for n in 0..rows {
-                let row =
-                    (base.add((*op).src[0] as usize + n as usize * ROW_BYTES as usize) as *const Row).read();
-                if let Some(to) = offset(first + n) {
-                    (base.add(to) as *mut Row).write(row);
-                }
-            }
-        }
-        HostOp::next(op)
-    }
-}
-
-/// The handler that reads VGPRs relative to M0.
-pub(super) fn indexed_read() -> Handler {
-    read_indexed
-}
-
-/// The handler that writes VGPRs relative to M0.
-pub(super) fn indexed_write() -> Handler {
-    write_indexed
-}
-
 /// Whether the handler of the operation visits one lane after the other.
 pub(super) fn goes_lane_by_lane(op: LaneOp) -> bool {
     !matches!(op, LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane)
@@ -280,7 +205,6 @@ pub(super) fn handler(op: LaneOp, _tier: Tier) -> Option<Handler> {
         LaneOp::WriteLane => write_lane,
         LaneOp::Permute => permute,
         LaneOp::BackPermute => back_permute,
-        LaneOp::Swizzle => swizzle,
         LaneOp::Swap => swap,
         LaneOp::Permlane16Swap => permlane_swap::<16>,
         LaneOp::Permlane32Swap => permlane_swap::<32>,

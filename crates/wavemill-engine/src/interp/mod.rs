@@ -14,6 +14,7 @@ mod cvt;
 mod float;
 mod format_cvt;
 mod hostop;
+mod indexed;
 mod int;
 mod lane;
 mod lds;
@@ -31,15 +32,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use wavemill_ir::{Block, FaultKind, MODE_KEY, Uni};
+use wavemill_ir::{Block, FaultKind, Uni};
 
 use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Strict};
 use crate::memory::{MemoryMap, Nearest};
 use crate::observe::{Events, Interests};
 use crate::out_of_range::OutOfRange;
-use crate::regs::{RegisterCounts, Registers};
+use crate::regs::{RegisterCounts, Registers, uni_offset};
 use compile::{Code, Purpose, compile};
-use hostop::{Ctx, Exit, Status};
+use hostop::{Clock, Ctx, Exit};
 pub(crate) use smem::scalar_address;
 
 pub use cost::{OperationCost, operation_costs};
@@ -113,15 +114,20 @@ impl fmt::Display for Tier {
 
 /// Where blocks of IR come from.
 pub trait BlockSource: Sync {
-    /// The block that starts at the guest address `pc`, lifted under the given value of the MODE register, of which only
-    /// the bits of [`MODE_KEY`] matter. `pc` may be the address of any instruction: waves are preempted and stepped inside
-    /// of blocks. An address without code yields a block that ends in a fault.
-    fn block(&self, pc: u64, mode: u32) -> Arc<Block>;
+    /// The block that starts at the guest address `pc`, lifted under a context of which only the bits of
+    /// [`BlockSource::context_key`] matter. `pc` may be the address of any instruction: waves are preempted and stepped
+    /// inside of blocks. An address without code yields a block that ends in a fault.
+    fn block(&self, pc: u64, context: u32) -> Arc<Block>;
+
+    /// The bits of a wave's context that blocks depend on: the same for a whole run.
+    fn context_key(&self) -> u32 {
+        !0
+    }
 
     /// The block of the one instruction at the guest address `pc`, for those who run step by step. Sources that lift
     /// code do better than to cut a whole block.
-    fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let block = self.block(pc, mode);
+    fn single(&self, pc: u64, context: u32) -> Arc<Block> {
+        let block = self.block(pc, context);
         let [_, second, ..] = block.guest[..] else { return block };
         let mut first = (*block).clone();
         first.insts.retain(|inst| inst.pc_offset < second);
@@ -131,10 +137,11 @@ pub trait BlockSource: Sync {
         Arc::new(first)
     }
 
-    /// Whether the code looks at the floating-point exceptions in TRAPSTS. Collecting them costs a multiple of the float
-    /// operations; where this is false they are not collected.
-    fn watches_exceptions(&self) -> bool {
-        false
+    /// The cell that collects the floating-point exceptions that operations raise, as bits of
+    /// [`wavemill_float::Exceptions`]. Collecting them costs a multiple of the float operations; where nobody looks at them
+    /// they are not collected.
+    fn exceptions(&self) -> Option<Uni> {
+        None
     }
 
     /// A number that changes when blocks handed out before may no longer be what is in memory.
@@ -151,11 +158,11 @@ pub trait BlockSource: Sync {
 pub struct BlockCount {
     /// Guest address of the block.
     pub pc: u64,
-    /// The bits of MODE that the block was lifted under.
-    pub mode: u32,
+    /// The bits of the context that the block was lifted under.
+    pub context: u32,
     /// Number of times that a wave entered it.
     pub entered: u64,
-    /// Active lanes (EXEC), summed up over all entries: byte offset from the start of the block, and their number at the
+    /// Active lanes, summed up over all entries: byte offset from the start of the block, and their number at the
     /// guest instructions from there on. In ascending order; the first offset is 0.
     pub lanes: Vec<(u32, u64)>,
 }
@@ -186,11 +193,10 @@ impl BlockCount {
 pub(crate) struct Wave {
     pub regs: Registers,
     pub pc: u64,
-    pub mode: u32,
-    pub trapsts: u32,
+    /// The context under which its blocks are lifted.
+    pub context: u32,
     /// Guest instructions that it has run.
     pub retired: u64,
-    pub hw_id: u32,
     /// Its private memory: guest addresses from the first byte to behind the last one.
     pub private: (u64, u64),
     /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction there is illegal.
@@ -200,16 +206,7 @@ pub(crate) struct Wave {
 impl Wave {
     /// A wave with registers of zeros that has not begun.
     pub(crate) fn new(registers: RegisterCounts) -> Self {
-        Wave {
-            regs: Registers::new(registers),
-            pc: 0,
-            mode: 0,
-            trapsts: 0,
-            retired: 0,
-            hw_id: 0,
-            private: (0, 0),
-            from: None,
-        }
+        Wave { regs: Registers::new(registers), pc: 0, context: 0, retired: 0, private: (0, 0), from: None }
     }
 }
 
@@ -248,6 +245,8 @@ const MAX_OPS: usize = 1 << 19;
 pub(crate) struct Interpreter<'a> {
     purpose: Purpose<'a>,
     source: &'a dyn BlockSource,
+    /// The bits of contexts that matter to the source.
+    context_key: u32,
     blocks: HashMap<(u64, u32), Box<Code>>,
     /// The block that was looked up last, with its first operation: most often a kernel's first block.
     last: Option<((u64, u32), *mut hostop::HostOp)>,
@@ -280,12 +279,13 @@ impl<'a> Interpreter<'a> {
         counting: bool,
     ) -> Self {
         let tier = if tier.is_available() { tier } else { Tier::Portable };
-        let watching = source.watches_exceptions();
+        let exceptions = source.exceptions();
         let strict = Strict::default();
-        let purpose = Purpose { tier, counts, counting, watching, strict, interests: None };
+        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests: None };
         Interpreter {
             purpose,
             source,
+            context_key: source.context_key(),
             blocks: HashMap::new(),
             last: None,
             ops: 0,
@@ -320,7 +320,7 @@ impl<'a> Interpreter<'a> {
         self
     }
 
-    /// How often each block was entered, by address and mode, in parts if it was compiled again; empty unless the
+    /// How often each block was entered, by address and context, in parts if it was compiled again; empty unless the
     /// interpreter counts.
     pub(crate) fn block_counts(&self) -> impl Iterator<Item = BlockCount> + '_ {
         let now = self.blocks.iter().filter(|_| self.purpose.counting);
@@ -350,8 +350,8 @@ impl<'a> Interpreter<'a> {
     }
 
     /// The first operation at an address. All other pointers to operations are void if [`Interpreter::dropped`] changes.
-    fn entry(&mut self, pc: u64, mode: u32) -> *mut hostop::HostOp {
-        let key = (pc, mode & MODE_KEY);
+    fn entry(&mut self, pc: u64, context: u32) -> *mut hostop::HostOp {
+        let key = (pc, context & self.context_key);
         if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
             return op;
         }
@@ -400,24 +400,16 @@ impl<'a> Interpreter<'a> {
             refused: Vec::new(),
             out_of_range: OutOfRange::default(),
             unordered_store: true,
-            status: Status {
-                mode: wave.mode,
-                trapsts: wave.trapsts,
-                hw_id: wave.hw_id,
-                deterministic: around.deterministic,
-                // LDS_SIZE in units of 64 dwords (Vega ISA 5.8, CDNA4 ISA 5.8).
-                lds_alloc: around.lds_allocated.div_ceil(256) << 12,
-                gpr_alloc: u32::from(self.purpose.counts.vgprs.saturating_sub(1) / 4) << 8,
-                retired_base: wave.retired as i64 + budget,
-                ..Status::default()
-            },
+            private_base: uni_offset(self.purpose.counts.private_base),
+            context: wave.context,
+            clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
         };
         self.follow_source();
         // The last branch that needed a block, and where it led.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
-        let mut op = self.entry(wave.pc, wave.mode);
+        let mut op = self.entry(wave.pc, wave.context);
         let exit = loop {
             // SAFETY: compiled code belongs to this interpreter, which frees it only between handlers and then goes on
             // with a fresh `op`; its offsets are inside a register file with these counts, which `wave` has; handlers fit
@@ -435,10 +427,12 @@ impl<'a> Interpreter<'a> {
                     let dropped = self.dropped;
                     // SAFETY: `patch` is an operation of this interpreter's code, which is there before blocks are dropped.
                     branch = unsafe { control::branch_to(patch, pc) }.map(|from| (from, pc));
-                    op = self.entry(pc, ctx.status.mode);
+                    op = self.entry(pc, ctx.context);
                     // A branch to nowhere comes by here each time, for the report.
-                    let nowhere =
-                        self.blocks.get(&(pc, ctx.status.mode & MODE_KEY)).is_some_and(|code| code.nowhere);
+                    let nowhere = self
+                        .blocks
+                        .get(&(pc, ctx.context & self.context_key))
+                        .is_some_and(|code| code.nowhere);
                     if self.dropped == dropped && !nowhere {
                         // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
                         unsafe { (*patch).own.jump.target[slot] = op };
@@ -451,15 +445,15 @@ impl<'a> Interpreter<'a> {
                         wave.pc = pc;
                         break WaveExit::Preempted;
                     }
-                    op = self.entry(pc, ctx.status.mode);
+                    op = self.entry(pc, ctx.context);
                 }
-                Exit::SetMode { value, offset, width, next } => {
-                    ctx.status.mode = status::with_field(ctx.status.mode, value, offset, width);
+                Exit::SetContext { value, next } => {
+                    ctx.context = value;
                     if ctx.budget <= 0 {
                         wave.pc = next;
                         break WaveExit::Preempted;
                     }
-                    op = self.entry(next, ctx.status.mode);
+                    op = self.entry(next, ctx.context);
                 }
                 Exit::Preempted { pc, from } => {
                     wave.pc = pc;
@@ -475,9 +469,9 @@ impl<'a> Interpreter<'a> {
                     break WaveExit::Yield;
                 }
                 Exit::End => break WaveExit::End,
-                // Trap 3 is a debugger breakpoint: nothing without a debugger (AMDGPUUsage, "Trap Handler ABI").
-                Exit::Trap { id: 3, next, .. } => op = self.entry(next, ctx.status.mode),
-                Exit::Trap { pc, id, .. } => break WaveExit::Fault { pc, cause: FaultCause::Trap(id) },
+                Exit::Trap { pc, id } => {
+                    break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
+                }
                 Exit::Fault { pc: target, kind: FaultKind::NoCode }
                     if branch.is_some_and(|(_, to)| to == target) =>
                 {
@@ -512,8 +506,7 @@ impl<'a> Interpreter<'a> {
         if let WaveExit::Fault { pc, .. } = exit {
             wave.pc = pc;
         }
-        wave.mode = ctx.status.mode;
-        wave.trapsts = ctx.status.trapsts;
+        wave.context = ctx.context;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.out_of_range += ctx.out_of_range;
         exit
@@ -542,19 +535,19 @@ fn nearest(around: &Surroundings<'_>, space: FaultSpace, first: u64, size: u32, 
     }
 }
 
-fn block_count((pc, mode): (u64, u32), code: &Code) -> BlockCount {
+fn block_count((pc, context): (u64, u32), code: &Code) -> BlockCount {
     let (entered, lanes) = code.counts();
-    BlockCount { pc, mode, entered, lanes }
+    BlockCount { pc, context, entered, lanes }
 }
 
 fn refused(ctx: &Ctx) -> Vec<FaultLane> {
     ctx.refused.iter().map(|(lane, address)| FaultLane { lane: *lane, address: *address }).collect()
 }
 
-/// Cells that start a wave off: EXEC of its first lanes.
-pub(crate) fn set_exec(regs: &mut Registers, lanes: u32) {
+/// Makes the first lanes of a wave active.
+pub(crate) fn set_active(regs: &mut Registers, lanes: u32) {
     let mask = if lanes >= 64 { !0 } else { (1u64 << lanes) - 1 };
-    regs.set_uni64(Uni::EXEC, mask);
+    regs.set_uni64(Uni::ACTIVE, mask);
 }
 
 #[cfg(test)]
@@ -565,7 +558,7 @@ mod tests {
 
     use super::*;
 
-    const COUNTS: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 1, accs: 0 };
+    const COUNTS: RegisterCounts = RegisterCounts::of_rows([1, 0]);
 
     /// A ring of blocks, each of which adds the generation to s0; a block that invalidates code starts a new generation.
     struct Ring {
@@ -579,7 +572,7 @@ mod tests {
             let mut b = BlockBuilder::new(pc);
             b.begin_guest(0);
             let step = Operand::Const(self.generation());
-            b.scalar(ScalarOp::AddCarryOut, Width::W32, Uni(0), &[Uni(0).into(), step], false);
+            b.scalar(ScalarOp::AddCarryOut, Width::W32, Uni(0), &[Uni(0).into(), step]);
             let next = (pc + 1) % self.length;
             let end = if self.invalidate { Terminator::InvalidateCode(next) } else { Terminator::Jump(next) };
             Arc::new(b.finish(4, end))

@@ -1,15 +1,12 @@
-//! Scalar memory, and registers by index.
-
-use wavemill_ir::{Uni, Width};
+//! Scalar memory.
 
 use super::address::{self, global};
-use super::body::{scalar32, scalar64, write32, write64};
+use super::body::{scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, Handler, HostOp};
 use super::strict::{Checked, verdict};
 use crate::fault::{Access, BufferRange, FaultSpace};
 use crate::raw;
-use crate::regs::uni_offset;
 
 /// Register and constant.
 #[inline(always)]
@@ -46,20 +43,13 @@ unsafe fn refuse(ctx: *mut Ctx, op: *mut HostOp, address: u64, access: Access, s
     }
 }
 
-/// Offset of the first cell that a scalar load does not write: only the trap handler writes the registers behind VCC
-/// (Vega ISA 3.6.2).
-const DATA_END: u32 = uni_offset(Uni::TTMP0);
-
 /// Writes what a scalar load got; nothing was written before, so that a refused load leaves the registers alone.
 #[inline(always)]
 unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
     for (i, value) in data.iter().enumerate() {
         // SAFETY: the contract of handlers.
         unsafe {
-            let cell = (*op).dst + 4 * i as u32;
-            if cell < DATA_END {
-                write32(ctx, cell, *value);
-            }
+            write32(ctx, (*op).dst + 4 * i as u32, *value);
         }
     }
 }
@@ -195,67 +185,5 @@ pub(super) fn store_handler(n: u8) -> Handler {
         0 | 1 => store::<1>,
         2 => store::<2>,
         _ => store::<4>,
-    }
-}
-
-/// Registers that an index does not lead out of (Vega ISA 3.6.1): first cells of the SGPRs, FLAT_SCRATCH, XNACK_MASK,
-/// VCC, the trap registers, M0, and EXEC, and what is behind them.
-const REGISTERS: [u32; 8] = [0, 102, 104, 106, 108, 124, 126, 128];
-
-/// The cell M0 places behind `cell`, if `N` cells from there on are in the same kind of register, and the wave has them. Pairs
-/// may start at odd cells (*modelled*: the manual wants them even).
-unsafe fn indexed<const N: u32>(ctx: *mut Ctx, cell: u32) -> Option<u32> {
-    // SAFETY: inside the register file.
-    let m0 = unsafe { ((*ctx).base.add(uni_offset(Uni::M0) as usize) as *const u32).read() };
-    let index = (cell / 4).wrapping_add(m0);
-    let kind = REGISTERS.windows(2).find(|k| (k[0]..k[1]).contains(&(cell / 4)))?;
-    // SAFETY: the context has the registers of the wave.
-    let sgprs = u32::from(unsafe { (*(*ctx).registers).counts() }.sgprs);
-    let end = if kind[0] == 0 { kind[1].min(sgprs) } else { kind[1] };
-    (index >= kind[0] && index < end && end - index >= N).then(|| 4 * index)
-}
-
-unsafe fn move_source<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers.
-    unsafe {
-        // Out of range is the first SGPR (Vega ISA 3.6.1).
-        let from = indexed::<N>(ctx, (*op).src[0] & !FLAGS).unwrap_or(0);
-        let p = (*ctx).base.add(from as usize);
-        if N == 2 {
-            write64(ctx, (*op).dst, (p as *const u64).read_unaligned());
-        } else {
-            write32(ctx, (*op).dst, (p as *const u32).read());
-        }
-        HostOp::next(op)
-    }
-}
-
-unsafe fn move_dest<const N: u32>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers.
-    unsafe {
-        // Out of range nothing is written (Vega ISA 3.6.1), nor are trap registers (Vega ISA 3.6.2).
-        match indexed::<N>(ctx, (*op).dst) {
-            Some(to) if (uni_offset(Uni::TTMP0)..uni_offset(Uni::M0)).contains(&to) => {}
-            Some(to) if N == 2 => write64(ctx, to, scalar64(ctx, op, 0)),
-            Some(to) => write32(ctx, to, scalar32(ctx, op, 0)),
-            None => {}
-        }
-        HostOp::next(op)
-    }
-}
-
-/// The handler of `s_movrels`.
-pub(super) fn move_rel_source(w: Width) -> Handler {
-    match w {
-        Width::W32 => move_source::<1>,
-        Width::W64 => move_source::<2>,
-    }
-}
-
-/// The handler of `s_movreld`.
-pub(super) fn move_rel_dest(w: Width) -> Handler {
-    match w {
-        Width::W32 => move_dest::<1>,
-        Width::W64 => move_dest::<2>,
     }
 }

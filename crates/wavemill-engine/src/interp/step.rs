@@ -1,10 +1,10 @@
 //! Steps around an operation: what its attributes ask for and its handler does not do.
 
-use wavemill_ir::{DppCtrl, DstUnused, FloatType, SubDword};
+use wavemill_ir::{DstUnused, FloatType, SubDword};
 
 use super::Tier;
 use super::body::{Body, ChunkFn, Elementwise, Splat, chunks, handler, lane_mask, shape, store_chunk};
-use super::hostop::{Ctx, FLAGS, Handler, HostOp, UNIFORM};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp, NO_LANE, UNIFORM};
 use super::simd::{CHUNKS, Simd};
 use crate::LANES;
 use crate::regs::STEP_MASK;
@@ -174,45 +174,14 @@ pub(super) fn float_mods(ty: FloatType, tier: Tier) -> Handler {
     }
 }
 
-/// DPP control in an immediate.
-pub(super) fn pack_dpp(d: DppCtrl) -> i32 {
-    i32::from(d.ctrl & 0x1ff)
-        | i32::from(d.row_mask & 15) << 12
-        | i32::from(d.bank_mask & 15) << 16
-        | i32::from(d.bound_ctrl) << 20
-}
-
-/// Lane that feeds lane `n` under a DPP control, or `None` if it is out of range (Vega ISA 13.3.9; `row_newbcast`:
-/// CDNA3 ISA 13.3.9).
-pub(super) fn dpp_source(ctrl: u32, n: usize) -> Option<usize> {
-    let (row, within) = (n & 0x30, n & 15);
-    let k = (ctrl & 15) as usize;
-    Some(match ctrl {
-        0x000..=0x0ff => (n & 0x3c) + (ctrl as usize >> (2 * (n & 3)) & 3),
-        0x101..=0x10f => row + (within + k < 16).then_some(within + k)?,
-        0x111..=0x11f => row + within.checked_sub(k)?,
-        0x121..=0x12f => row + (within + 16 - k) % 16,
-        0x130 => (n < 63).then_some(n + 1)?,
-        0x134 => (n + 1) % 64,
-        0x138 => n.checked_sub(1)?,
-        0x13c => (n + 63) % 64,
-        0x140 => row + 15 - within,
-        0x141 => (n & 0x38) + 7 - (n & 7),
-        0x142 => (n > 15).then_some(row.wrapping_sub(1))?,
-        0x143 => (n > 31).then_some(31)?,
-        0x150..=0x15f => row + k,
-        _ => return None,
-    })
-}
-
-/// Permutes a row and leaves the mask of the lanes that the operation behind it writes.
-unsafe fn dpp(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers.
+/// Permutes a row by the lanes beside it and leaves the mask of the lanes that the operation behind it writes: of those in
+/// `k[0]`, the ones that an active lane feeds, and with the immediate 1 the others too, which get 0.
+unsafe fn permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; lanes live as long as the code that points to them.
     unsafe {
-        let imm = (*op).imm as u32;
-        let (ctrl, row_mask, bank_mask) = (imm & 0x1ff, imm >> 12 & 15, imm >> 16 & 15);
-        let bound_ctrl = imm & 1 << 20 != 0;
-        let exec = lane_mask(ctx, op);
+        let lanes = &*(*op).own.lanes;
+        let zero_fill = (*op).imm != 0;
+        let active = lane_mask(ctx, op);
         let o = (*op).src[0];
         let base = (*ctx).base;
         let mut src = [0u32; LANES];
@@ -222,50 +191,21 @@ unsafe fn dpp(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             src = [(base.add((o & !FLAGS) as usize) as *const u32).read(); LANES];
         }
         let mut result = [0u32; LANES];
-        let mut write = 0u64;
-        for n in 0..LANES {
-            if row_mask >> (n / 16) & 1 == 0 || bank_mask >> (n / 4 % 4) & 1 == 0 {
-                continue;
-            }
-            match dpp_source(ctrl, n).filter(|s| exec >> s & 1 != 0) {
-                Some(s) => {
-                    result[n] = src[s];
-                    write |= 1 << n;
-                }
-                None if bound_ctrl => write |= 1 << n,
-                None => {}
+        let mut fed = 0u64;
+        for (n, lane) in lanes.iter().enumerate() {
+            if *lane != NO_LANE && active >> lane & 1 != 0 {
+                result[n] = src[usize::from(*lane) % LANES];
+                fed |= 1 << n;
             }
         }
+        let write = (*op).k[0] & if zero_fill { !0 } else { fed };
         (base.add((*op).dst as usize) as *mut [u32; LANES]).write(result);
-        (base.add(STEP_MASK as usize) as *mut u64).write(write & exec);
+        (base.add(STEP_MASK as usize) as *mut u64).write(write & active);
         HostOp::next(op)
     }
 }
 
-/// Handler of a DPP step.
-pub(super) fn dpp_handler() -> Handler {
-    dpp
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dpp_sources_follow_the_manual() {
-        let map = |ctrl| (0..64).map(|n| dpp_source(ctrl, n)).collect::<Vec<_>>();
-        assert_eq!(map(0b00_01_10_11)[4..8], [Some(7), Some(6), Some(5), Some(4)]);
-        assert_eq!(map(0x101)[14..17], [Some(15), None, Some(17)]);
-        assert_eq!(map(0x112)[15..19], [Some(13), None, None, Some(16)]);
-        assert_eq!(map(0x121)[15..18], [Some(14), Some(31), Some(16)]);
-        assert_eq!(
-            (map(0x130)[63], map(0x134)[63], map(0x138)[0], map(0x13c)[0]),
-            (None, Some(0), None, Some(63))
-        );
-        assert_eq!(map(0x140)[16..18], [Some(31), Some(30)]);
-        assert_eq!(map(0x141)[8..10], [Some(15), Some(14)]);
-        assert_eq!((map(0x142)[15], map(0x142)[16], map(0x142)[40]), (None, Some(15), Some(31)));
-        assert_eq!((map(0x143)[31], map(0x143)[32], map(0x143)[63]), (None, Some(31), Some(31)));
-        assert_eq!(map(0x153)[20], Some(19));
-    }
+/// Handler of a lane permutation.
+pub(super) fn permute_handler() -> Handler {
+    permute
 }

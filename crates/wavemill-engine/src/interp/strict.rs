@@ -103,7 +103,7 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
             (lds::<{ space::FLAT }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
         Op::LdsAppend(_) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
-        // How many bytes it is, M0 says.
+        // How many bytes it is, the source says.
         Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {
             let (size, count) = buffer::shape(ty);

@@ -24,8 +24,8 @@ pub struct Instruction<'a> {
     pub wave: WaveId,
     /// Guest address.
     pub pc: u64,
-    /// Value of MODE: before the instruction, or behind it in [`Watcher::changed`].
-    pub mode: u32,
+    /// The context under which blocks are lifted: before the instruction, or behind it in [`Watcher::changed`].
+    pub context: u32,
     /// What it does, in order; empty for instructions without an effect on registers and memory.
     pub ops: &'a [Inst],
     /// How its block ends, if it is the last instruction of a block.
@@ -45,7 +45,7 @@ pub struct CellChange {
     pub after: u32,
 }
 
-/// A VGPR or AccVGPR that an instruction changed in at least one lane.
+/// A row that an instruction changed in at least one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowChange {
     /// The register.
@@ -59,19 +59,19 @@ pub struct RowChange {
 /// The registers whose values an instruction changed, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Changes<'a> {
-    /// SGPRs, VCC, M0, EXEC and the like, and SCC.
+    /// Cells of the instruction family, and the mask of active lanes.
     pub cells: &'a [CellChange],
-    /// VGPRs and AccVGPRs.
+    /// Rows.
     pub rows: &'a [RowChange],
-    /// MODE before and after, if it changed.
-    pub mode: Option<(u32, u32)>,
+    /// The context before and after, if it changed.
+    pub context: Option<(u32, u32)>,
 }
 
 impl Changes<'_> {
     /// Whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.rows.is_empty() && self.mode.is_none()
+        self.cells.is_empty() && self.rows.is_empty() && self.context.is_none()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wavemill_ir::Block;
+use wavemill_ir::{Block, Uni};
 
 use crate::interp::BlockSource;
 
@@ -10,12 +10,16 @@ use crate::interp::BlockSource;
 pub(crate) struct SingleSteps<'a>(pub &'a dyn BlockSource);
 
 impl BlockSource for SingleSteps<'_> {
-    fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        self.0.single(pc, mode)
+    fn block(&self, pc: u64, context: u32) -> Arc<Block> {
+        self.0.single(pc, context)
     }
 
-    fn watches_exceptions(&self) -> bool {
-        self.0.watches_exceptions()
+    fn context_key(&self) -> u32 {
+        self.0.context_key()
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        self.0.exceptions()
     }
 
     fn generation(&self) -> u64 {
@@ -29,7 +33,7 @@ impl BlockSource for SingleSteps<'_> {
 
 #[cfg(test)]
 mod tests {
-    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+    use wavemill_ir::{BlockBuilder, Operand, ScalarOp, Terminator, Width};
 
     use super::*;
 
@@ -37,11 +41,11 @@ mod tests {
     struct TwoMoves;
 
     impl BlockSource for TwoMoves {
-        fn block(&self, pc: u64, _mode: u32) -> Arc<Block> {
+        fn block(&self, pc: u64, _context: u32) -> Arc<Block> {
             let mut b = BlockBuilder::new(pc);
             for (offset, register) in [(0, 3), (8, 4)] {
                 b.begin_guest(offset);
-                b.scalar(ScalarOp::Mov, Width::W32, Uni(register), &[Operand::Const(1)], false);
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(register), &[Operand::Const(1)]);
             }
             b.begin_guest(12);
             Arc::new(b.finish(16, Terminator::End))

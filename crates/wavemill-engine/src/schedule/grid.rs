@@ -15,9 +15,13 @@ use crate::stall::Spin;
 pub trait WaveInit: Sync {
     /// Number of work-items of a workgroup; partial groups at the edge of a grid have fewer.
     fn work_items(&self, workgroup: [u32; 3]) -> u32;
-    /// Sets the initial registers of a wave; everything is zero but EXEC. `slot` numbers the resident waves, for
+    /// Sets the initial registers of a wave; everything is zero but the mask of active lanes. `slot` numbers the resident waves, for
     /// scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// Cells that a program may leave unwritten, beside all rows: they get the value of [`RunOptions::poison`].
+    fn unwritten(&self) -> Vec<wavemill_ir::Uni> {
+        Vec::new()
+    }
     /// Guest address and bytes of the private memory of the wave in that slot. What an earlier wave left there is wiped
     /// before the next one starts; memory that is not told of stays as it is. Slots lie in ascending order, with nothing
     /// else between the first and the last one.
@@ -60,8 +64,8 @@ pub struct Grid<'a> {
     pub scratch_size: u32,
     /// Guest address of the first instruction.
     pub entry: u64,
-    /// Initial value of MODE.
-    pub mode: u32,
+    /// Initial context of waves, for the source of blocks.
+    pub context: u32,
     /// Workgroups that are resident at once, at least 1.
     pub resident: u32,
 }
@@ -93,7 +97,7 @@ pub struct RunOptions {
     pub single_steps: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
-    /// What unwritten SGPRs, VGPRs, AccVGPRs, LDS and private memory hold; `None`: zeros.
+    /// What unwritten registers, LDS and private memory hold; `None`: zeros.
     pub poison: Option<u32>,
     /// A grid whose waves only wait for memory that none of them will change ends with [`RunError::Stalled`]. Only for
     /// grids that are alone: the waves may as well wait for what another launch or a host thread is about to write.

@@ -3,21 +3,20 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::Range;
 
-use wavemill_ir::{LANES, Row, Uni};
+use wavemill_ir::{LANES, Uni};
 
 use super::{Grid, LiveWave};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
-use crate::interp::{Interpreter, Wave, WaveExit, set_exec};
+use crate::interp::{Interpreter, Wave, WaveExit, set_active};
 use crate::observe::{Events, Interests, Observer, WaveId};
 use crate::regs::Registers;
 
-/// Fills what a program may leave unwritten: SGPRs, VCC and M0, VGPRs and AccVGPRs.
-fn fill(regs: &mut Registers, word: u32) {
-    for n in (0..=Uni::VCC.0 + 1).chain([Uni::M0.0]) {
-        regs.set_uni(Uni(n), word);
+/// Fills what a program may leave unwritten.
+fn fill(regs: &mut Registers, cells: Vec<Uni>, word: u32) {
+    for cell in cells {
+        regs.set_uni(cell, word);
     }
-    let counts = regs.counts();
-    for row in (0..counts.vgprs).map(Row::vgpr).chain((0..counts.accs).map(Row::acc)) {
+    for row in regs.counts().all_rows() {
         regs.set_row(row, &[word; LANES]);
     }
 }
@@ -126,10 +125,8 @@ pub(super) struct Ended {
 /// Where and why a wave stopped, with what a report needs.
 fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let wave = &group.waves[n];
-    let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.mode));
+    let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.context));
     let resources = WaveResources {
-        trapsts: wave.trapsts,
-        hw_id: wave.hw_id,
         lds: group.lds.asked,
         lds_allocated: group.lds.size as u32,
         private: group.private,
@@ -196,12 +193,10 @@ impl Group {
         for (n, w) in self.waves.iter_mut().enumerate() {
             let n = n as u32;
             w.pc = grid.entry;
-            w.mode = grid.mode;
-            w.trapsts = 0;
+            w.context = grid.context;
             w.retired = 0;
             w.from = None;
             let slot = slot * grid.waves_per_group + n;
-            w.hw_id = slot & 0xf;
             let private = grid.init.scratch(slot);
             w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
             // Fresh memory holds zeros.
@@ -211,9 +206,9 @@ impl Group {
                 grid.map.wipe(address, size, poison.unwrap_or(0));
             }
             if let Some(word) = poison {
-                fill(&mut w.regs, word);
+                fill(&mut w.regs, grid.init.unwritten(), word);
             }
-            set_exec(&mut w.regs, items - 64 * n);
+            set_active(&mut w.regs, items - 64 * n);
             grid.init.init(self.id, n, slot, &mut w.regs);
         }
     }

@@ -9,13 +9,18 @@ use wavemill_engine::{
     BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
     RunOptions, RunStats, Strict, Tier, WaveInit, WaveSnapshot, run,
 };
-use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
+use wavemill_ir::{Attrs, Block, FaultKind, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
 
 /// Address of the only block.
 const START: u64 = 0x1000;
+/// Where operations of these tests have a flag.
+pub(crate) const FLAG: Uni = Uni(128);
+/// Where they have an index.
+pub(crate) const INDEX: Uni = Uni(124);
+/// Where the address of private memory is.
+pub(crate) const PRIVATE: Uni = Uni(254);
 /// Registers of the wave.
-pub(crate) const COUNTS: RegisterCounts =
-    RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 256, accs: 0 };
+pub(crate) const COUNTS: RegisterCounts = RegisterCounts::of_rows([256, 0]);
 
 /// The state that a wave starts with, and what surrounds it.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +77,7 @@ impl WaveInit for Init<'_> {
         for (cell, value) in &self.0.cells {
             regs.set_uni(*cell, *value);
         }
-        regs.set_uni64(Uni::EXEC, self.0.exec);
+        regs.set_uni64(Uni::ACTIVE, self.0.exec);
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
@@ -102,7 +107,7 @@ pub(crate) fn run_block(
         lds_granule: setup.lds_granule,
         scratch_size: setup.scratch_size,
         entry: START,
-        mode: 0,
+        context: 0,
         resident: 64,
     };
     let options = RunOptions {
@@ -131,7 +136,7 @@ pub(crate) fn registers_after(
 
 /// Runs the operations on one wave and returns the fault: a trap behind the last one if nothing else.
 pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> Fault {
-    let end = Terminator::Trap { id: 2, next: START };
+    let end = Terminator::Trap(2);
     match run_block(insts, end, setup, memory, tier) {
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("expected the trap, got {other:?}"),
@@ -160,12 +165,12 @@ pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attr
             *slot = *operand;
         }
     }
-    Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Exec, pc_offset: 0 }
+    Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Active, pc_offset: 0 }
 }
 
 /// A VGPR as an operand.
 pub(crate) fn v(n: u16) -> Operand {
-    Operand::Row(Row::vgpr(n))
+    Operand::Row(Row(n))
 }
 
 /// An SGPR as an operand.

@@ -138,12 +138,12 @@ impl AtomicOp {
     }
 }
 
-/// Which VGPRs form the address of a buffer access; `src[0]` names the first of them.
+/// Which rows form the address of a buffer access; `src[0]` names the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BufferAddr {
-    /// An offset VGPR takes part (after the index if both do).
+    /// An offset takes part (after the index if both do).
     pub offen: bool,
-    /// An index VGPR takes part.
+    /// An index takes part.
     pub idxen: bool,
 }
 

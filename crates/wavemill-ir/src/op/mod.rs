@@ -1,7 +1,7 @@
 //! The operations.
 //!
 //! Conventions that hold for all of them:
-//! - `dst[0]` is the result, `dst[1]` the second result (SCC of a scalar operation, carry or compare mask of a
+//! - `dst[0]` is the result, `dst[1]` the second result (the flag of a scalar operation, carry or compare mask of a
 //!   varying one); a slot that is [`Operand::None`](crate::Operand::None) is not written.
 //! - `src[0..4]` are the sources in the order of the operation's documentation.
 //! - Shift and rotate amounts are taken modulo the width of the shifted value.
@@ -46,6 +46,8 @@ macro_rules! ops {
     };
 }
 
+use crate::{LanePattern, Uni};
+
 mod convert;
 mod float;
 mod integer;
@@ -64,26 +66,38 @@ pub use scalar::ScalarOp;
 pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
 
-/// Status that the program can read.
+/// What a program can read of the machine, in two cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum StatusReg {
-    /// `s_getreg_b32` of the hardware register with this number.
-    HwReg(u8),
-    /// The shader clock (`s_memtime`).
-    MemTime,
-    /// The constant-rate clock (`s_memrealtime`).
-    MemRealTime,
+pub enum Status {
+    /// The context of the wave, under which its blocks are lifted.
+    Context,
+    /// The clock of the processor.
+    Clock,
+    /// The clock of constant rate.
+    RealTime,
+    /// Address of the first byte of LDS in the flat address space.
+    LdsBase,
+    /// Address of the first byte of private memory in the flat address space.
+    ScratchBase,
 }
 
-impl StatusReg {
+impl Status {
     /// What reading it depends on.
     const fn effects(self) -> Effects {
         match self {
-            // MODE, STATUS, TRAPSTS, HW_ID, GPR_ALLOC, LDS_ALLOC, IB_STS, SH_MEM_BASES, XCC_ID: the wave's own.
-            StatusReg::HwReg(1..=7 | 15 | 20) => Effects::NONE,
-            _ => Effects { reads_surroundings: true, ..Effects::NONE },
+            Status::Context | Status::LdsBase | Status::ScratchBase => Effects::NONE,
+            Status::Clock | Status::RealTime => Effects { reads_surroundings: true, ..Effects::NONE },
         }
     }
+}
+
+/// Cells that an index can lead to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct CellRange {
+    /// First cell.
+    pub first: Uni,
+    /// The cell behind the last one. The range is shorter if the wave was allocated less.
+    pub end: Uni,
 }
 
 /// The line of an operation that has parameters beside it.
@@ -120,7 +134,7 @@ operations! {
     Scalar(op: ScalarOp, width: Width) = op.signature(Value::uniform(width));
     /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1).
     ScalarCmp(_pred: CmpPred, ty: IntType) =
-        line("s.cmp", &[Value::Uniform(ty.dwords()), Value::Uniform(ty.dwords())], &[SCC], Effects::NONE);
+        line("s.cmp", &[Value::Uniform(ty.dwords()), Value::Uniform(ty.dwords())], &[FLAG], Effects::NONE);
     /// Varying integer operation.
     Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
@@ -150,6 +164,8 @@ operations! {
     );
     /// Movement between lanes.
     Lane(op: LaneOp) = op.signature().with(Effects::LANES);
+    /// `dst` = `src0` of the lane that the pattern names, 0 if that lane is not active.
+    Swizzle(_pattern: LanePattern) = line("swizzle", &[B32], &[B32], Effects::LANES);
     /// Transposition of a matrix of small elements within each group of 16 lanes. The element width in bits is beside it: 4, 6,
     /// 8 or 16. A lane has m elements in the rows at `src0` (two rows, three for 6 bits). Taken one after the other those
     /// of the group are a matrix of m rows of 16 elements; lane `n` gets its column `n`. Inactive lanes count as zeros.
@@ -223,30 +239,32 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     );
-    /// LDS allocation-counter operation: `dst` = old value broadcast, counter at M0 base + `imm` changed by plus
+    /// LDS allocation-counter operation: `dst` = old value broadcast, counter at byte `src0`\[15:0\] + `imm` changed by plus
     /// (append) or minus (consume) the number of active lanes.
-    LdsAppend(append: bool) = line(if append { "lds_append" } else { "lds_consume" }, &[], &[B32], Effects::ATOMIC);
-    /// Uniform `dst` = one element of LDS at byte M0\[15:0\]; M0\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8, 5 i16, small
-    /// ones extended. 0 where LDS ends before, and for the other types.
-    LdsDirect = line("s.lds_direct", &[], &[U32], Effects::LOAD);
+    LdsAppend(append: bool) =
+        line(if append { "lds_append" } else { "lds_consume" }, &[U32], &[B32], Effects::ATOMIC);
+    /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]; `src0`\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8,
+    /// 5 i16, small ones extended. 0 where LDS ends before, and for the other types.
+    LdsDirect = line("s.lds_direct", &[U32], &[U32], Effects::LOAD);
     /// Orders memory operations of the wave.
     Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
-    /// `dst` = status; for [`StatusReg::HwReg`], field offset in `imm[4:0]`, width in `imm[12:8]` minus one.
-    ReadStatus(register: StatusReg) = line("read_status", &[], &[U64], register.effects());
-    /// Writes `src0` into the field of a hardware register that is not MODE; fields as [`Op::ReadStatus`].
-    WriteStatus(_register: u8) = line("write_status", &[U32], &[], Effects::ORDER);
+    /// `dst` = what the machine says of itself and of the wave.
+    ReadStatus(status: Status) = line("read_status", &[], &[U64], status.effects());
     /// A message that a functional model ignores (`s_sendmsg`).
     Message = line("message", &[], &[], Effects::ORDER);
-    /// Uniform load or store through M0-relative register index: `dst = cells[src0 + M0]`, width beside it.
-    MoveRelSource(width: Width) = line("s.movrels", &[Value::uniform(width)], &[Value::uniform(width)], Effects::NONE);
-    /// `cells[dst + M0] = src0`.
-    MoveRelDest(width: Width) = line("s.movreld", &[Value::uniform(width)], &[Value::uniform(width)], Effects::NONE);
-    /// The given number of rows from VGPR `src0` + index on, in all lanes whatever EXEC is; the index is M0\[7:0\] if the
-    /// bit of M0 with the number `imm` is set, else 0. A VGPR that the wave has not reads as VGPR0.
-    IndexedRead(n: u8) = line("indexed_read", &[Value::Bits(n as u16)], &[Value::Bits(n as u16)], Effects::NONE);
-    /// Writes the rows from `src0` on to those from VGPR `dst` + index on, in all lanes whatever EXEC is; the index is that
-    /// of [`Op::IndexedRead`]. If the wave has not all of them, none is written.
-    IndexedWrite(n: u8) = line("indexed_write", &[Value::Bits(n as u16)], &[Value::Bits(n as u16)], Effects::NONE);
+    /// Uniform move from a cell by index: `dst = cells[src0 + src1]`, width beside it. What is not in the range is the first
+    /// cell of all.
+    MoveRelSource(width: Width, _cells: CellRange) =
+        line("s.movrels", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
+    /// Uniform move to a cell by index: `cells[dst + src1] = src0`. What is not in the range is not written.
+    MoveRelDest(width: Width, _cells: CellRange) =
+        line("s.movreld", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
+    /// The given number of rows of a bank from `src0` + `src1` on, in all lanes whichever are active. A row that the wave lacks
+    /// is the first one of the bank.
+    IndexedRead(n: u8) = line("indexed_read", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE);
+    /// Writes the rows from `src0` on to those of a bank from `dst` + `src1` on, in all lanes whichever are active. If the wave
+    /// lacks one of them, none is written.
+    IndexedWrite(n: u8) = line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE);
 }
 
 impl Op {

@@ -220,8 +220,8 @@ pub(super) mod values {
     pub(crate) const U32: Value = Value::Uniform(1);
     /// Two uniform cells.
     pub(crate) const U64: Value = Value::Uniform(2);
-    /// The scalar condition code.
-    pub(crate) const SCC: Value = Value::Uniform(1);
+    /// A condition, 0 or 1.
+    pub(crate) const FLAG: Value = Value::Uniform(1);
     /// No value.
     pub(crate) const NONE: Value = Value::None;
 }

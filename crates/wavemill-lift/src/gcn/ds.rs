@@ -1,10 +1,13 @@
 //! DS instructions (Vega ISA 12.13, addresses in 10).
 
-use wavemill_ir::{AtomicOp, Attrs, FpEnv, IntOp, LaneOp, MemType, Op as IrOp, Operand, Row, Space, Width};
+use wavemill_ir::{
+    AtomicOp, Attrs, FpEnv, IntOp, LaneOp, LanePattern, MemType, Op as IrOp, Operand, Row, Space, Width,
+};
 use wavemill_isa::gcn::{Inst, MemOp, Op, OperandSpec, Role};
 
 use super::lifter::{Lifted, Lifter};
 use super::memory::{atomic_width, memory_type};
+use super::registers::M0;
 
 /// Elements between the units that the offsets of the ST64 forms count.
 const ST64: i32 = 64;
@@ -102,7 +105,7 @@ impl Lifter {
                 let address = self.lane_lds_address(4, 16).into();
                 self.ds_load(inst, address)
             }
-            Op::DsSwizzleB32 => self.ds_lane(inst, LaneOp::Swizzle),
+            Op::DsSwizzleB32 => self.ds_swizzle(inst),
             Op::DsPermuteB32 => self.ds_lane(inst, LaneOp::Permute),
             Op::DsBpermuteB32 => self.ds_lane(inst, LaneOp::BackPermute),
             Op::DsCondxchg32RtnB64 => self.ds_conditional_exchange(inst),
@@ -304,7 +307,16 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// Movement between lanes; no memory is touched. Swizzle has its data in the address operand.
+    /// A permutation by a pattern, which stands where others have an offset. Its data is the address operand.
+    fn ds_swizzle(&mut self, inst: &Inst) -> Lifted {
+        let [result, data] = [Role::Vdst, Role::Addr].map(|role| self.get(inst, role));
+        let op = IrOp::Swizzle(swizzle_pattern(inst.modifiers().offset as u16));
+        let sources = [data, Operand::None, Operand::None, Operand::None];
+        self.b.push(op, [result, Operand::None], sources, Attrs::default());
+        Lifted::Next
+    }
+
+    /// Movement between lanes; no memory is touched.
     fn ds_lane(&mut self, inst: &Inst, op: LaneOp) -> Lifted {
         let [result, address, data] = [Role::Vdst, Role::Addr, Role::Data0].map(|role| self.get(inst, role));
         let attrs = Self::imm(inst.modifiers().offset);
@@ -320,8 +332,26 @@ impl Lifter {
     fn ds_append(&mut self, inst: &Inst, append: bool) -> Lifted {
         let result = self.get(inst, Role::Vdst);
         let attrs = Self::imm(inst.modifiers().offset);
-        self.b.push(IrOp::LdsAppend(append), [result, Operand::None], [Operand::None; 4], attrs);
+        let counter = [M0.into(), Operand::None, Operand::None, Operand::None];
+        self.b.push(IrOp::LdsAppend(append), [result, Operand::None], counter, attrs);
         Lifted::Next
+    }
+}
+
+/// The permutation that the offset of `ds_swizzle_b32` names (Vega ISA 12.13, DS_SWIZZLE_B32).
+fn swizzle_pattern(offset: u16) -> LanePattern {
+    let five = |shift: u32| (offset >> shift) as u8 & 0x1f;
+    match offset {
+        0xe000.. => LanePattern::BitReverse { keep: five(0) },
+        0xc000.. => {
+            let amount = five(5) as i8;
+            LanePattern::RotateMasked {
+                keep: five(0),
+                by: if offset & 0x400 != 0 { -amount } else { amount },
+            }
+        }
+        0x8000.. => LanePattern::Quad(std::array::from_fn(|n| (offset >> (2 * n)) as u8 & 3)),
+        _ => LanePattern::Masked { and: five(0), or: five(5), xor: five(10) },
     }
 }
 

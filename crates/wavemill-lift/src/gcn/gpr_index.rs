@@ -4,10 +4,11 @@
 //! temporaries: its sources are fetched before, its result is stored behind it. The result's old value is fetched too, so
 //! that lanes and parts that are not written stay, and accumulating instructions find their addend.
 
-use wavemill_ir::{Op as IrOp, Operand, Row};
+use wavemill_ir::{Attrs, Op as IrOp, Operand, Row, ScalarOp, Uni, Width};
 use wavemill_isa::gcn::{Inst, Op, OperandSpec, Role};
 
 use super::lifter::{GPR_IDX_EN, Lifter};
+use super::registers::M0;
 
 /// A result on its way to VGPRs that M0 names.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +21,8 @@ pub(super) struct IndexedResult {
 }
 
 /// Bits of M0 that turn indexing on for an operand.
-const SOURCE_ENABLES: [i32; 3] = [12, 13, 14];
-const RESULT_ENABLE: i32 = 15;
+const SOURCE_ENABLES: [u32; 3] = [12, 13, 14];
+const RESULT_ENABLE: u32 = 15;
 
 /// Whether it is known what indexing does to the instruction. The manual says nothing of those that write both operands.
 pub(super) fn indexable(inst: &Inst) -> bool {
@@ -29,7 +30,7 @@ pub(super) fn indexable(inst: &Inst) -> bool {
 }
 
 /// The bit of M0 for a source.
-fn enable(inst: &Inst, role: Role) -> Option<i32> {
+fn enable(inst: &Inst, role: Role) -> Option<u32> {
     match role {
         Role::Src0 => Some(SOURCE_ENABLES[0]),
         // The constant takes the second place (Vega ISA 6.6.2).
@@ -44,15 +45,16 @@ fn enable(inst: &Inst, role: Role) -> Option<i32> {
 
 impl Lifter {
     /// Temporaries with what VGPRs relative to `base` hold. `None` if there are not enough temporaries.
-    fn fetch(&mut self, base: Row, rows: u8, enable: i32) -> Option<Row> {
+    fn fetch(&mut self, base: Row, rows: u8, enable: u32) -> Option<Row> {
         let temp = self.b.row_temp(rows.into());
         // Instructions need a few for themselves.
         const OWN: u16 = 4;
         if temp.0 + u16::from(rows) + OWN > Row::COUNT {
             return None;
         }
-        let sources = [base.into(), Operand::None, Operand::None, Operand::None];
-        self.b.push(IrOp::IndexedRead(rows), [temp.into(), Operand::None], sources, Self::imm(enable));
+        let index = self.vgpr_index(enable);
+        let sources = [base.into(), index.into(), Operand::None, Operand::None];
+        self.b.push(IrOp::IndexedRead(rows), [temp.into(), Operand::None], sources, Attrs::default());
         Some(temp)
     }
 
@@ -64,7 +66,7 @@ impl Lifter {
         spec: &OperandSpec,
     ) -> Option<Operand> {
         match (source, enable(inst, spec.role)) {
-            (Operand::Row(base), Some(enable)) if base < Row::ACC0 && self.mode_bit(GPR_IDX_EN) => {
+            (Operand::Row(base), Some(enable)) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
                 self.fetch(base, spec.ty.dwords(), enable).map(Operand::Row)
             }
             _ => Some(source),
@@ -74,7 +76,7 @@ impl Lifter {
     /// The result of a vector ALU instruction as the mode says. `None` if that has no meaning here.
     pub(super) fn indexed_result(&mut self, result: Operand, spec: &OperandSpec) -> Option<Operand> {
         match result {
-            Operand::Row(base) if base < Row::ACC0 && self.mode_bit(GPR_IDX_EN) => {
+            Operand::Row(base) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
                 let rows = spec.ty.dwords();
                 let temp = self.fetch(base, rows, RESULT_ENABLE)?;
                 self.indexed_result = Some(IndexedResult { base, temp, rows });
@@ -87,12 +89,18 @@ impl Lifter {
     /// Stores a result that waits. Lanes that were not written have their old value.
     pub(super) fn write_indexed(&mut self, result: IndexedResult) {
         let IndexedResult { base, temp, rows } = result;
-        let sources = [temp.into(), Operand::None, Operand::None, Operand::None];
-        self.b.push(
-            IrOp::IndexedWrite(rows),
-            [base.into(), Operand::None],
-            sources,
-            Self::imm(RESULT_ENABLE),
-        );
+        let index = self.vgpr_index(RESULT_ENABLE);
+        let sources = [temp.into(), index.into(), Operand::None, Operand::None];
+        self.b.push(IrOp::IndexedWrite(rows), [base.into(), Operand::None], sources, Attrs::default());
+    }
+
+    /// A temporary with the index of an operand: M0\[7:0\] if the bit of M0 that enables it is set, else 0.
+    fn vgpr_index(&mut self, enable: u32) -> Uni {
+        let (index, enabled) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        let bit = Operand::Const(u64::from(enable | 1 << 16));
+        self.b.scalar(ScalarOp::BfeU, Width::W32, enabled, &[M0.into(), bit]);
+        self.b.scalar(ScalarOp::And, Width::W32, index, &[M0.into(), Operand::Const(0xff)]);
+        self.b.scalar(ScalarOp::Mul, Width::W32, index, &[index.into(), enabled.into()]);
+        index
     }
 }

@@ -1,13 +1,14 @@
 //! What all formats share: operands and the state of a block under construction.
 
 use wavemill_ir::{
-    Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, Row, ScalarOp, Terminator, Uni, Width,
+    Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, ScalarOp, Terminator, Uni, Width,
 };
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, Access, Elem, Inst, OperandSpec, Role};
 
 use super::Context;
 use super::gpr_index::IndexedResult;
+use super::registers::{self, EXEC, M0, SCC, TTMP0, VCC};
 
 /// What became of an instruction.
 pub(super) enum Lifted {
@@ -45,7 +46,7 @@ const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 
 /// Whether an operand is one of the trap temporaries.
 pub(super) fn is_trap_temporary(operand: Operand) -> bool {
-    matches!(operand, Operand::Uni(cell) if (Uni::TTMP0..Uni::M0).contains(&cell))
+    matches!(operand, Operand::Uni(cell) if (TTMP0..M0).contains(&cell))
 }
 
 impl Lifter {
@@ -54,15 +55,15 @@ impl Lifter {
     pub(super) fn operand(&mut self, inst: &Inst, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
         use gcn::Operand as O;
         match operand {
-            O::Sgpr { first, .. } => Uni(u16::from(first)).into(),
+            O::Sgpr { first, .. } => registers::scalar(u16::from(first)).into(),
             // Waves are never privileged. To them these registers read as zero (CDNA4 ISA 3.10); for the older targets
             // the manual mentions no such rule (Vega ISA 3.10).
             O::Ttmp { .. } if spec.access == Access::Read && self.context.target == Target::Gfx950 => {
                 self.zeros()
             }
-            O::Ttmp { first, .. } => Uni::TTMP0.plus(u16::from(first)).into(),
-            O::Vgpr { first, .. } => Row::vgpr(u16::from(first)).into(),
-            O::Agpr { first, .. } => Row::acc(u16::from(first)).into(),
+            O::Ttmp { first, .. } => TTMP0.plus(u16::from(first)).into(),
+            O::Vgpr { first, .. } => registers::vgpr(u16::from(first)).into(),
+            O::Agpr { first, .. } => registers::acc(u16::from(first)).into(),
             O::Special { reg, .. } => self.special(reg, spec.ty.dwords() > 1),
             O::Int(value) => {
                 let wide = spec.ty.dwords() > 1;
@@ -86,22 +87,23 @@ impl Lifter {
         // A 32-bit read of an aperture register gives its low half, which is 0 for the bases.
         let aperture = |value: u64| Operand::Const(if wide { value } else { value & 0xffff_ffff });
         match reg {
-            S::Scc => Uni::SCC.into(),
+            S::Scc => SCC.into(),
             S::SharedBase => aperture(SHARED_BASE),
             S::PrivateBase => aperture(PRIVATE_BASE),
             S::SharedLimit => aperture(SHARED_BASE | 0xffff_ffff),
             S::PrivateLimit => aperture(PRIVATE_BASE | 0xffff_ffff),
-            S::Vccz => self.is_zero(Uni::VCC),
-            S::Execz => self.is_zero(Uni::EXEC),
+            S::Vccz => self.is_zero(VCC),
+            S::Execz => self.is_zero(EXEC),
             // Ordered append belongs to the graphics pipeline: no wave is ever ordered.
             S::PopsExitingWaveId => Operand::Const(0),
             S::LdsDirect => {
                 let temp = self.b.uni_temp(1);
                 let result = [temp.into(), Operand::None];
-                self.b.push(Op::LdsDirect, result, [Operand::None; 4], Attrs::default());
+                let source = [M0.into(), Operand::None, Operand::None, Operand::None];
+                self.b.push(Op::LdsDirect, result, source, Attrs::default());
                 temp.into()
             }
-            cell => Uni(cell.code() as u16).into(),
+            cell => registers::scalar(cell.code() as u16).into(),
         }
     }
 
@@ -132,7 +134,7 @@ impl Lifter {
             None => {
                 let zeros = self.b.uni_temp(CELLS);
                 for n in (0..CELLS).step_by(2) {
-                    self.b.scalar(ScalarOp::Mov, Width::W64, zeros.plus(n), &[Operand::Const(0)], false);
+                    self.b.scalar(ScalarOp::Mov, Width::W64, zeros.plus(n), &[Operand::Const(0)]);
                 }
                 self.zeros = Some(zeros);
                 zeros
@@ -147,7 +149,7 @@ impl Lifter {
         let sources = [mask.into(), Operand::Const(0), Operand::None, Operand::None];
         let compare = Op::ScalarCmp(CmpPred::Eq, IntType::U64);
         self.b.push(compare, [temp.into(), Operand::None], sources, Attrs::default());
-        self.b.scalar(ScalarOp::Mov, Width::W32, temp.plus(1), &[Operand::Const(0)], false);
+        self.b.scalar(ScalarOp::Mov, Width::W32, temp.plus(1), &[Operand::Const(0)]);
         temp.into()
     }
 

@@ -1,12 +1,13 @@
 //! What the memory formats share: types of data, atomics, fences, lane numbers.
 
 use wavemill_ir::{
-    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Uni, Width,
+    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Width,
 };
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Flag, Inst, Op, Type};
 
 use super::lifter::Lifter;
+use super::registers::M0;
 
 /// What a load or store of this data moves per lane, with the D16 property of the row.
 pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
@@ -137,8 +138,8 @@ impl Lifter {
         let row = self.b.row_temp(1);
         let base = self.b.uni_temp(1);
         let constant = |value: u32| Operand::Const(u64::from(value));
-        let base_bits = [Uni::M0.into(), constant((1 << bits) - 1)];
-        self.b.scalar(ScalarOp::And, Width::W32, base, &base_bits, false);
+        let base_bits = [M0.into(), constant((1 << bits) - 1)];
+        self.b.scalar(ScalarOp::And, Width::W32, base, &base_bits);
         self.int(IntOp::MaskCountLo, row, [constant(!0), constant(0), Operand::None]);
         self.int(IntOp::MaskCountHi, row, [constant(!0), row.into(), Operand::None]);
         self.int(IntOp::MadU24, row, [row.into(), constant(stride), base.into()]);

@@ -4,9 +4,11 @@ mod ds;
 mod flat;
 mod format_cvt;
 mod gpr_index;
+mod hwreg;
 mod lifter;
 mod memory;
 mod mubuf;
+pub mod registers;
 mod salu;
 mod smem;
 mod sop1;
@@ -25,8 +27,8 @@ use wavemill_ir::{Block, BlockBuilder, FaultKind, Terminator};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Format, Inst, decode};
 
+pub use hwreg::{MODE_KEY, reads_exceptions};
 use lifter::{Lifted, Lifter};
-pub use salu::reads_exceptions;
 
 /// What the meaning of code depends on beside its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -91,8 +93,20 @@ fn lift(
             }
         };
         lifter.next += inst.size() as u64;
-        let lifted = lifter.inst(&inst);
+        let mut lifted = lifter.inst(&inst);
         lifter.drop_trap_temporaries();
+        let modifiers = inst.modifiers();
+        for operation in lifter.b.guest_insts() {
+            // Of an atomic GLC says that it returns a value: atomics are coherent by themselves.
+            operation.attrs.coherent = operation.loads_or_stores() && (modifiers.glc || modifiers.scc);
+            // Operands that encodings have room for, but instructions do not take: a scalar where a VGPR must be.
+            if operation.problem().is_some() {
+                lifted = Lifted::Unsupported;
+            }
+        }
+        if let Lifted::Unsupported = lifted {
+            lifter.b.drop_guest();
+        }
         let size = (lifter.next - pc) as u32;
         match lifted {
             Lifted::Next => {}

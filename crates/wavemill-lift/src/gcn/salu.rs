@@ -1,14 +1,14 @@
 //! What the scalar ALU formats share.
 
-use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, StatusReg, Terminator, Uni, Width};
-use wavemill_isa::Target;
+use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, Terminator, Width};
 use wavemill_isa::gcn::{self, Elem, Inst, Role, State};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::SCC;
 
 /// SCC, or nothing if the row does not write it.
 fn flag(inst: &Inst) -> Operand {
-    if inst.row().writes.contains(State::Scc) { Uni::SCC.into() } else { Operand::None }
+    if inst.row().writes.contains(State::Scc) { SCC.into() } else { Operand::None }
 }
 
 /// Width of a scalar operation: that of its widest operand (shift amounts and counts are always 32-bit).
@@ -26,7 +26,7 @@ impl Lifter {
 
     /// A scalar operation with SCC as its third source.
     pub(super) fn salu_with_scc(&mut self, inst: &Inst, op: ScalarOp) -> Lifted {
-        let sources = [self.get(inst, Role::Src0), self.get(inst, Role::Src1), Uni::SCC.into()];
+        let sources = [self.get(inst, Role::Src0), self.get(inst, Role::Src1), SCC.into()];
         self.salu_of(inst, op, sources)
     }
 
@@ -56,12 +56,7 @@ impl Lifter {
         };
         let [a, b] = roles.map(|role| self.get(inst, role));
         let op = Op::ScalarCmp(pred, ty);
-        self.b.push(
-            op,
-            [Uni::SCC.into(), Operand::None],
-            [a, b, Operand::None, Operand::None],
-            Attrs::default(),
-        );
+        self.b.push(op, [SCC.into(), Operand::None], [a, b, Operand::None, Operand::None], Attrs::default());
         Lifted::Next
     }
 
@@ -89,88 +84,13 @@ impl Lifter {
             (Operand::Uni(cells), Operand::Uni(link)) if cells != link => cells,
             _ => {
                 let temp = self.b.uni_temp(2);
-                self.b.scalar(ScalarOp::Mov, Width::W64, temp, &[target], false);
+                self.b.scalar(ScalarOp::Mov, Width::W64, temp, &[target]);
                 temp
             }
         };
         if !link.is_none() {
-            self.b.scalar(ScalarOp::Mov, Width::W64, link, &[Operand::Const(self.next)], false);
+            self.b.scalar(ScalarOp::Mov, Width::W64, link, &[Operand::Const(self.next)]);
         }
         Lifted::End(Terminator::Indirect(cells))
-    }
-
-    /// Reads the hardware register field that the constant of the instruction names.
-    pub(super) fn read_hwreg(&mut self, inst: &Inst) -> Lifted {
-        let field = HwregField::of(inst);
-        let result = self.get(inst, Role::Sdst);
-        let op = Op::ReadStatus(StatusReg::HwReg(field.register));
-        self.b.push(op, [result, Operand::None], [Operand::None; 4], Self::imm(field.immediate()));
-        Lifted::Next
-    }
-
-    /// Writes the hardware register field that the constant of the instruction names. MODE is part of what code means,
-    /// so that a write to it ends the block.
-    pub(super) fn write_hwreg(&mut self, inst: &Inst, value: Operand) -> Lifted {
-        let field = HwregField::of(inst);
-        if field.register == HwregField::MODE {
-            return self.set_mode(value, field.offset, field.width);
-        }
-        let sources = [value, Operand::None, Operand::None, Operand::None];
-        let op = Op::WriteStatus(field.register);
-        self.b.push(op, [Operand::None; 2], sources, Self::imm(field.immediate()));
-        Lifted::Next
-    }
-
-    /// Ends the block with a change of a field of MODE.
-    pub(super) fn set_mode(&mut self, value: Operand, offset: u8, width: u8) -> Lifted {
-        Lifted::End(Terminator::SetMode { value, offset, width, next: self.next })
-    }
-}
-
-/// Hardware register number of TRAPSTS (Vega ISA 3.10, table 15).
-pub(super) const TRAPSTS: u8 = 3;
-
-/// Whether code reads the floating-point exceptions that TRAPSTS collects. Every dword is taken for an instruction, so that
-/// data in the code does not hide one; data that looks like one makes float operations slow and no more.
-#[must_use]
-pub fn reads_exceptions(target: Target, code: &[u8]) -> bool {
-    (0..code.len()).step_by(4).any(|at| {
-        gcn::decode(target, &code[at..code.len().min(at + 4)])
-            .is_ok_and(|inst| inst.op() == gcn::Op::SGetregB32 && HwregField::of(&inst).holds_exceptions())
-    })
-}
-
-/// The field of a hardware register that a SIMM16 constant names (Vega ISA 5.8): register in bits 5:0, first bit in
-/// 10:6, width minus one in 15:11.
-#[derive(Clone, Copy)]
-struct HwregField {
-    register: u8,
-    offset: u8,
-    /// 1 to 32.
-    width: u8,
-}
-
-impl HwregField {
-    const MODE: u8 = 1;
-    /// Bits of TRAPSTS that float operations set (Vega ISA 3.10).
-    const EXCEPTIONS: u8 = 7;
-
-    /// Whether the field has bits that float operations set.
-    fn holds_exceptions(self) -> bool {
-        self.register == TRAPSTS && self.offset < Self::EXCEPTIONS
-    }
-
-    fn of(inst: &Inst) -> HwregField {
-        let simm = Lifter::simm16(inst);
-        HwregField {
-            register: (simm & 0x3f) as u8,
-            offset: (simm >> 6 & 0x1f) as u8,
-            width: (simm >> 11 & 0x1f) as u8 + 1,
-        }
-    }
-
-    /// As the status operations of the IR want it.
-    fn immediate(self) -> i32 {
-        i32::from(self.offset) | (i32::from(self.width) - 1) << 8
     }
 }

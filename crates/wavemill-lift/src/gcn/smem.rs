@@ -1,9 +1,10 @@
 //! SMEM instructions (Vega ISA 12.6, addresses in 7.2).
 
-use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, StatusReg, Uni, Width};
+use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, Status, Width};
 use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::{EXEC, M0};
 
 impl Lifter {
     pub(super) fn smem(&mut self, inst: &Inst) -> Lifted {
@@ -13,8 +14,8 @@ impl Lifter {
                 self.fence(FenceScope::Agent);
                 Lifted::Next
             }
-            Op::SMemtime => self.clock(inst, StatusReg::MemTime),
-            Op::SMemrealtime => self.clock(inst, StatusReg::MemRealTime),
+            Op::SMemtime => self.clock(inst, Status::Clock),
+            Op::SMemrealtime => self.clock(inst, Status::RealTime),
             // Address translation requests, and dropping cache lines that nobody will read: there is no such cache.
             Op::SAtcProbe | Op::SAtcProbeBuffer | Op::SDcacheDiscard | Op::SDcacheDiscardX2 => Lifted::Next,
             _ => {
@@ -32,12 +33,12 @@ impl Lifter {
         }
     }
 
-    fn clock(&mut self, inst: &Inst, register: StatusReg) -> Lifted {
+    fn clock(&mut self, inst: &Inst, status: Status) -> Lifted {
         let result = self.get(inst, Role::Sdata);
         if !is_loadable(result) {
             return Lifted::Unsupported;
         }
-        let op = IrOp::ReadStatus(register);
+        let op = IrOp::ReadStatus(status);
         self.b.push(op, [result, Operand::None], [Operand::None; 4], Attrs::default());
         Lifted::Next
     }
@@ -55,7 +56,7 @@ impl Lifter {
         };
         if inst.row().has(Flag::ScratchOffset, inst.target()) && !register.is_none() {
             let bytes = self.b.uni_temp(1);
-            self.b.scalar(ScalarOp::Shl, Width::W32, bytes, &[register, Operand::Const(6)], false);
+            self.b.scalar(ScalarOp::Shl, Width::W32, bytes, &[register, Operand::Const(6)]);
             register = bytes.into();
         }
         let attrs = Self::imm(inst.modifiers().offset);
@@ -72,5 +73,5 @@ impl Lifter {
 /// Whether scalar memory can be loaded into it: EXEC and M0 can be encoded there, but are not data of these instructions
 /// (Vega ISA 7.1).
 fn is_loadable(data: Operand) -> bool {
-    !matches!(data, Operand::Uni(u) if u == Uni::EXEC || u == Uni::EXEC.plus(1) || u == Uni::M0)
+    !matches!(data, Operand::Uni(u) if u == EXEC || u == EXEC.plus(1) || u == M0)
 }

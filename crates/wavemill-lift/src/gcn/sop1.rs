@@ -1,9 +1,10 @@
 //! SOP1 instructions (Vega ISA 12.3).
 
-use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Uni, Width};
+use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter, is_trap_temporary};
+use super::registers::{self, EXEC, M0, SCC};
 
 impl Lifter {
     pub(super) fn sop1(&mut self, inst: &Inst) -> Lifted {
@@ -11,7 +12,7 @@ impl Lifter {
             Op::SMovB32 | Op::SMovB64 => self.salu(inst, S::Mov),
             Op::SCmovB32 | Op::SCmovB64 => {
                 let (new, old) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
-                self.salu_of(inst, S::Select, [new, old, Uni::SCC.into()])
+                self.salu_of(inst, S::Select, [new, old, SCC.into()])
             }
             Op::SNotB32 | Op::SNotB64 => self.salu(inst, S::Not),
             Op::SWqmB32 | Op::SWqmB64 => self.salu(inst, S::WholeQuad),
@@ -44,10 +45,10 @@ impl Lifter {
             Op::SNorSaveexecB64 => self.save_exec(inst, S::Nor, false),
             Op::SXnorSaveexecB64 => self.save_exec(inst, S::Xnor, false),
             Op::SQuadmaskB32 | Op::SQuadmaskB64 => self.salu(inst, S::QuadMask),
-            Op::SMovrelsB32 => self.move_relative(inst, IrOp::MoveRelSource(Width::W32)),
-            Op::SMovrelsB64 => self.move_relative(inst, IrOp::MoveRelSource(Width::W64)),
-            Op::SMovreldB32 => self.move_relative(inst, IrOp::MoveRelDest(Width::W32)),
-            Op::SMovreldB64 => self.move_relative(inst, IrOp::MoveRelDest(Width::W64)),
+            Op::SMovrelsB32 => self.move_relative_source(inst, Width::W32),
+            Op::SMovrelsB64 => self.move_relative_source(inst, Width::W64),
+            Op::SMovreldB32 => self.move_relative_dest(inst, Width::W32),
+            Op::SMovreldB64 => self.move_relative_dest(inst, Width::W64),
             // The stack of divergent paths is indexed by MODE.CSP; no compiler emits it.
             Op::SCbranchJoin => Lifted::Unsupported,
             Op::SAbsI32 => self.salu(inst, S::Abs),
@@ -73,16 +74,16 @@ impl Lifter {
     /// `D = EXEC; EXEC = S0 op EXEC`, or with `swapped` `EXEC op S0`; the source is read before D is written.
     fn save_exec(&mut self, inst: &Inst, op: S, swapped: bool) -> Lifted {
         let (source, saved) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
-        let exec = Operand::Uni(Uni::EXEC);
+        let exec = Operand::Uni(EXEC);
         let operands = if swapped { [exec, source] } else { [source, exec] };
         if saved == source {
             let temp = self.b.uni_temp(2);
-            self.b.scalar(op, Width::W64, temp, &operands, true);
-            self.b.scalar(S::Mov, Width::W64, saved, &[exec], false);
-            self.b.scalar(S::Mov, Width::W64, Uni::EXEC, &[temp.into()], false);
+            self.b.scalar_with_flag(op, Width::W64, temp, SCC.into(), &operands);
+            self.b.scalar(S::Mov, Width::W64, saved, &[exec]);
+            self.b.scalar(S::Mov, Width::W64, EXEC, &[temp.into()]);
         } else {
-            self.b.scalar(S::Mov, Width::W64, saved, &[exec], false);
-            self.b.scalar(op, Width::W64, Uni::EXEC, &operands, true);
+            self.b.scalar(S::Mov, Width::W64, saved, &[exec]);
+            self.b.scalar_with_flag(op, Width::W64, EXEC, SCC.into(), &operands);
         }
         Lifted::Next
     }
@@ -90,40 +91,51 @@ impl Lifter {
     /// `EXEC = D = S0 & ~EXEC`, or with `swapped` `EXEC & ~S0`.
     fn write_exec(&mut self, inst: &Inst, swapped: bool) -> Lifted {
         let (source, result) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
-        let exec = Operand::Uni(Uni::EXEC);
+        let exec = Operand::Uni(EXEC);
         let operands = if swapped { [exec, source] } else { [source, exec] };
-        self.b.scalar(S::AndNot, Width::W64, Uni::EXEC, &operands, true);
-        self.b.scalar(S::Mov, Width::W64, result, &[exec], false);
+        self.b.scalar_with_flag(S::AndNot, Width::W64, EXEC, SCC.into(), &operands);
+        self.b.scalar(S::Mov, Width::W64, result, &[exec]);
         Lifted::Next
     }
 
-    /// A move with a register index relative to M0: only registers can be indexed.
-    fn move_relative(&mut self, inst: &Inst, op: IrOp) -> Lifted {
+    /// A move from a register relative to M0: only registers can be indexed.
+    fn move_relative_source(&mut self, inst: &Inst, width: Width) -> Lifted {
         let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
-        if matches!(op, IrOp::MoveRelSource(_)) && !matches!(source, Operand::Uni(_)) {
-            return Lifted::Unsupported;
-        }
-        if matches!(op, IrOp::MoveRelDest(_)) && is_trap_temporary(result) {
+        let Operand::Uni(cell) = source else { return Lifted::Unsupported };
+        let Some(cells) = registers::of_the_same_kind(cell) else { return Lifted::Unsupported };
+        let sources = [source, M0.into(), Operand::None, Operand::None];
+        let op = IrOp::MoveRelSource(width, cells);
+        self.b.push(op, [result, Operand::None], sources, Attrs::default());
+        Lifted::Next
+    }
+
+    /// A move to a register relative to M0.
+    fn move_relative_dest(&mut self, inst: &Inst, width: Width) -> Lifted {
+        let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
+        if is_trap_temporary(result) {
             // Not privileged (Vega ISA 3.10), and an index does not lead out of these registers (3.6.1).
             return Lifted::Next;
         }
-        let sources = [source, Operand::None, Operand::None, Operand::None];
+        let Operand::Uni(cell) = result else { return Lifted::Unsupported };
+        let Some(cells) = registers::of_the_same_kind(cell) else { return Lifted::Unsupported };
+        let sources = [source, M0.into(), Operand::None, Operand::None];
+        let op = IrOp::MoveRelDest(width, cells);
         self.b.push(op, [result, Operand::None], sources, Attrs::default());
         Lifted::Next
     }
 
     /// Replaces the bits `mask` of M0, where the VGPR index (7:0) and its enables (15:12) live (Vega ISA 5.9).
     pub(super) fn set_gpr_index(&mut self, value: Operand, mask: u32) {
-        let m0 = Operand::Uni(Uni::M0);
+        let m0 = Operand::Uni(M0);
         let bits = match value {
             Operand::Const(value) => Operand::Const(value & u64::from(mask)),
             value => {
                 let temp = self.b.uni_temp(1);
-                self.b.scalar(S::And, Width::W32, temp, &[value, Operand::Const(mask.into())], false);
+                self.b.scalar(S::And, Width::W32, temp, &[value, Operand::Const(mask.into())]);
                 temp.into()
             }
         };
-        self.b.scalar(S::And, Width::W32, Uni::M0, &[m0, Operand::Const((!mask).into())], false);
-        self.b.scalar(S::Or, Width::W32, Uni::M0, &[m0, bits], false);
+        self.b.scalar(S::And, Width::W32, M0, &[m0, Operand::Const((!mask).into())]);
+        self.b.scalar(S::Or, Width::W32, M0, &[m0, bits]);
     }
 }

@@ -1,10 +1,11 @@
 //! SOP2 instructions (Vega ISA 12.1).
 
-use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Uni, Width};
+use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Width};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::SCC;
 
 impl Lifter {
     pub(super) fn sop2(&mut self, inst: &Inst) -> Lifted {
@@ -64,7 +65,7 @@ impl Lifter {
         let (a, b) = (self.get(inst, Role::Src0), self.get(inst, Role::Src1));
         let attrs = Attrs { imm: amount, ..Attrs::default() };
         let op = IrOp::Scalar(S::ShlAdd, Width::W32);
-        self.b.push(op, [result, Uni::SCC.into()], [a, b, Operand::None, Operand::None], attrs);
+        self.b.push(op, [result, SCC.into()], [a, b, Operand::None, Operand::None], attrs);
         Lifted::Next
     }
 }

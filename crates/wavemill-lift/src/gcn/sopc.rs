@@ -3,6 +3,7 @@
 use wavemill_ir::{Attrs, CmpPred as P, Op as IrOp, Operand, ScalarOp as S, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
+use super::hwreg::Field;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter, VSKIP};
 
 impl Lifter {
@@ -22,14 +23,14 @@ impl Lifter {
                 let sources = [value, bit, Operand::None, Operand::None];
                 let test = IrOp::Scalar(S::BitTest1, Width::W32);
                 self.b.push(test, [Operand::None, skip.into()], sources, Attrs::default());
-                self.set_mode(skip.into(), VSKIP, 1)
+                self.set_mode(skip.into(), Field::new(VSKIP, 1))
             }
             Op::SSetGprIdxOn => {
                 let index = self.get(inst, Role::Src0);
                 self.set_gpr_index(index, 0xff);
                 let enables = self.get(inst, Role::Src1);
                 self.set_gpr_index_enables(enables);
-                self.set_mode(Operand::Const(1), GPR_IDX_EN, 1)
+                self.set_mode(Operand::Const(1), Field::new(GPR_IDX_EN, 1))
             }
             _ => Lifted::Unsupported,
         }

@@ -1,9 +1,10 @@
 //! SOPK instructions (Vega ISA 12.2).
 
-use wavemill_ir::{CmpPred as P, Operand, ScalarOp as S, Terminator, Uni, Width};
+use wavemill_ir::{CmpPred as P, Operand, ScalarOp as S, Terminator, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::SCC;
 
 impl Lifter {
     pub(super) fn sopk(&mut self, inst: &Inst) -> Lifted {
@@ -11,7 +12,7 @@ impl Lifter {
         let register = self.get(inst, Role::Sdst);
         match inst.op() {
             Op::SMovkI32 => self.salu_of(inst, S::Mov, [constant, Operand::None, Operand::None]),
-            Op::SCmovkI32 => self.salu_of(inst, S::Select, [constant, register, Uni::SCC.into()]),
+            Op::SCmovkI32 => self.salu_of(inst, S::Select, [constant, register, SCC.into()]),
             Op::SCmpkEqI32 | Op::SCmpkEqU32 => self.sopk_compare(inst, P::Eq),
             Op::SCmpkLgI32 | Op::SCmpkLgU32 => self.sopk_compare(inst, P::Lg),
             Op::SCmpkGtI32 | Op::SCmpkGtU32 => self.sopk_compare(inst, P::Gt),
@@ -29,7 +30,7 @@ impl Lifter {
                 self.write_hwreg(inst, value)
             }
             Op::SCallB64 => {
-                self.b.scalar(S::Mov, Width::W64, register, &[Operand::Const(self.next)], false);
+                self.b.scalar(S::Mov, Width::W64, register, &[Operand::Const(self.next)]);
                 Lifted::End(Terminator::Jump(self.branch_target(inst)))
             }
             _ => Lifted::Unsupported,

@@ -1,12 +1,16 @@
 //! SOPP instructions (Vega ISA 12.5).
 
-use wavemill_ir::{Attrs, Cond, FenceScope, Op as IrOp, Operand, Terminator};
+use wavemill_ir::{Attrs, Cond, FenceScope, Op as IrOp, Operand, Terminator, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
+use super::hwreg::Field;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
+use super::registers::{EXEC, SCC, VCC};
 
 /// Message of `s_sendmsg` that asks for the doorbell number in EXEC (AMDGPUUsage, "Trap Handler ABI").
 const GET_DOORBELL: u32 = 10;
+/// Number of the trap that stops at a debugger.
+const DEBUGGER_TRAP: u8 = 3;
 
 impl Lifter {
     pub(super) fn sopp(&mut self, inst: &Inst) -> Lifted {
@@ -16,12 +20,12 @@ impl Lifter {
             Op::SBranch => Lifted::End(Terminator::Jump(self.branch_target(inst))),
             // A woken wave is one that was asleep, and sleeping waves run on anyway.
             Op::SWakeup => Lifted::End(Terminator::Yield(self.next)),
-            Op::SCbranchScc0 => self.branch(inst, Cond::Scc0),
-            Op::SCbranchScc1 => self.branch(inst, Cond::Scc1),
-            Op::SCbranchVccz => self.branch(inst, Cond::VccZero),
-            Op::SCbranchVccnz => self.branch(inst, Cond::VccNonZero),
-            Op::SCbranchExecz => self.branch(inst, Cond::ExecZero),
-            Op::SCbranchExecnz => self.branch(inst, Cond::ExecNonZero),
+            Op::SCbranchScc0 => self.branch(inst, Cond::Zero(SCC, Width::W32)),
+            Op::SCbranchScc1 => self.branch(inst, Cond::NonZero(SCC, Width::W32)),
+            Op::SCbranchVccz => self.branch(inst, Cond::Zero(VCC, Width::W64)),
+            Op::SCbranchVccnz => self.branch(inst, Cond::NonZero(VCC, Width::W64)),
+            Op::SCbranchExecz => self.branch(inst, Cond::Zero(EXEC, Width::W64)),
+            Op::SCbranchExecnz => self.branch(inst, Cond::NonZero(EXEC, Width::W64)),
             Op::SBarrier => Lifted::End(Terminator::Barrier(self.next)),
             // Bit 0 is the new value of the flag that ends the wave.
             Op::SSetkill if Self::simm16(inst) & 1 != 0 => Lifted::End(Terminator::End),
@@ -41,19 +45,20 @@ impl Lifter {
                 Lifted::Next
             }
             Op::SSendmsghalt => Lifted::Unsupported,
-            Op::STrap => {
-                let id = Self::simm16(inst) as u8;
-                Lifted::End(Terminator::Trap { id, next: self.next })
-            }
+            Op::STrap => Lifted::End(match Self::simm16(inst) as u8 {
+                // A debugger breakpoint: nothing without a debugger (AMDGPUUsage, "Trap Handler ABI").
+                DEBUGGER_TRAP => Terminator::Jump(self.next),
+                id => Terminator::Trap(id),
+            }),
             Op::SIcacheInv => Lifted::End(Terminator::InvalidateCode(self.next)),
             Op::SIncperflevel | Op::SDecperflevel | Op::STtracedata => Lifted::Next,
             // Debug conditions are never set.
             Op::SCbranchCdbgsys
             | Op::SCbranchCdbguser
             | Op::SCbranchCdbgsysOrUser
-            | Op::SCbranchCdbgsysAndUser => self.branch(inst, Cond::Never),
+            | Op::SCbranchCdbgsysAndUser => Lifted::End(Terminator::Jump(self.next)),
             Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => Lifted::End(Terminator::End),
-            Op::SSetGprIdxOff => self.set_mode(Operand::Const(0), GPR_IDX_EN, 1),
+            Op::SSetGprIdxOff => self.set_mode(Operand::Const(0), Field::new(GPR_IDX_EN, 1)),
             Op::SSetGprIdxMode => {
                 let enables = self.get(inst, Role::Simm16);
                 self.set_gpr_index_enables(enables);

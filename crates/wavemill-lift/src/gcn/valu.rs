@@ -5,10 +5,10 @@
 //! per instruction that says which operation it is.
 
 use wavemill_ir::{
-    Attrs, CvtOp, DppCtrl, DstUnused, FloatOp, FloatType, FpEnv, IntOp, IntType, LaneOp, Omod, Op, Operand,
-    SrcMods, SubDword,
+    Attrs, CvtOp, DstUnused, FloatOp, FloatType, FpEnv, IntOp, IntType, LaneControl, LaneOp, LanePattern,
+    Omod, Op, Operand, SrcMods, SubDword,
 };
-use wavemill_isa::gcn::{self, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Type};
+use wavemill_isa::gcn::{self, Dpp, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Type};
 
 use super::gpr_index::indexable;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
@@ -84,13 +84,10 @@ impl Lifter {
             v.attrs.omod = [Omod::None, Omod::Mul2, Omod::Mul4, Omod::Div2][usize::from(modifiers.omod & 3)];
         }
         v.set_dst_part(inst, &modifiers)?;
-        v.attrs.dpp = modifiers.dpp.map(|d| DppCtrl {
-            source: 0,
-            ctrl: d.ctrl,
-            row_mask: d.row_mask,
-            bank_mask: d.bank_mask,
-            bound_ctrl: d.bound_ctrl,
-        });
+        v.attrs.lanes = match modifiers.dpp {
+            Some(dpp) => Some(lane_control(dpp)?),
+            None => None,
+        };
         Some(v)
     }
 
@@ -129,6 +126,40 @@ fn sub_dword(sel: SdwaSel) -> Option<SubDword> {
         SdwaSel::Word1 => SubDword::Word1,
         SdwaSel::Dword => SubDword::Dword,
         SdwaSel::Reserved => return None,
+    })
+}
+
+/// What DPP does to the first source. `None` for reserved codes.
+fn lane_control(dpp: Dpp) -> Option<LaneControl> {
+    let in_row = |mask: u8, lane: u32, size: u32| mask >> (lane / size % 4) & 1 != 0;
+    let written = (0..64).filter(|lane| in_row(dpp.row_mask, *lane, 16) && in_row(dpp.bank_mask, *lane, 4));
+    Some(LaneControl {
+        source: 0,
+        pattern: dpp_pattern(dpp.ctrl & 0x1ff)?,
+        written: written.fold(0, |all, lane| all | 1 << lane),
+        zero_fill: dpp.bound_ctrl,
+    })
+}
+
+/// The permutation that DPP_CTRL names (Vega ISA 13.3.9; `row_newbcast`: CDNA3 ISA 13.3.9). `None` for reserved codes.
+fn dpp_pattern(ctrl: u16) -> Option<LanePattern> {
+    use LanePattern::{Broadcast, LastOfPrevious, Mirror, Quad, Rotate, Shift};
+    let n = (ctrl & 15) as i8;
+    Some(match ctrl {
+        0x000..=0x0ff => Quad(std::array::from_fn(|lane| (ctrl >> (2 * lane)) as u8 & 3)),
+        0x101..=0x10f => Shift { group: 16, by: n },
+        0x111..=0x11f => Shift { group: 16, by: -n },
+        0x121..=0x12f => Rotate { group: 16, by: -n },
+        0x130 => Shift { group: 64, by: 1 },
+        0x134 => Rotate { group: 64, by: 1 },
+        0x138 => Shift { group: 64, by: -1 },
+        0x13c => Rotate { group: 64, by: -1 },
+        0x140 => Mirror { group: 16 },
+        0x141 => Mirror { group: 8 },
+        0x142 => LastOfPrevious { group: 16 },
+        0x143 => LastOfPrevious { group: 32 },
+        0x150..=0x15f => Broadcast { group: 16, lane: n as u8 },
+        _ => return None,
     })
 }
 
@@ -200,8 +231,8 @@ impl Valu {
         self.src.swap(0, 1);
         self.types.swap(0, 1);
         self.attrs.src.swap(0, 1);
-        if let Some(dpp) = &mut self.attrs.dpp {
-            dpp.source ^= 1;
+        if let Some(lanes) = &mut self.attrs.lanes {
+            lanes.source ^= 1;
         }
         self
     }

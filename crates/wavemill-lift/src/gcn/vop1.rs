@@ -1,13 +1,9 @@
 //! VOP1 instructions: one source (Vega ISA 12.8).
 
-use wavemill_ir::{CvtOp as C, FloatOp as F, IntOp as I, LaneOp as L, Op, Operand};
+use wavemill_ir::{CvtOp as C, FloatOp as F, IntOp as I, LaneOp as L};
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
-use super::salu::TRAPSTS;
-
-/// Width of the sticky exception bits of TRAPSTS.
-const EXCP_BITS: i32 = 9;
 
 impl Lifter {
     pub(super) fn vop1(&mut self, inst: &Inst) -> Lifted {
@@ -61,9 +57,7 @@ impl Lifter {
             }
             O::VFrexpMantF64 | O::VFrexpMantF32 | O::VFrexpMantF16 => v.float(F::FrexpMant),
             O::VClrexcp => {
-                let source = [Operand::Const(0), Operand::None, Operand::None, Operand::None];
-                let field = Self::imm((EXCP_BITS - 1) << 8);
-                self.b.push(Op::WriteStatus(TRAPSTS), [Operand::None; 2], source, field);
+                self.clear_exceptions();
                 return Lifted::Next;
             }
             O::VMovB64 => v.int(I::Mov64),

@@ -1,9 +1,10 @@
 //! Instructions that exist in the 64-bit encoding only (Vega ISA 12.11).
 
-use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, IntOp as I, LaneOp as L, Operand, SubDword, Uni};
+use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, IntOp as I, LaneOp as L, Operand, SubDword};
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::VCC;
 
 impl Lifter {
     pub(super) fn vop3(&mut self, inst: &Inst) -> Lifted {
@@ -42,7 +43,7 @@ impl Lifter {
             O::VDivScaleF32 | O::VDivScaleF64 => v.float(F::DivScale),
             O::VDivFmasF32 | O::VDivFmasF64 => {
                 let mut v = v;
-                v.src[3] = Operand::Uni(Uni::VCC);
+                v.src[3] = Operand::Uni(VCC);
                 v.float(F::DivFmas)
             }
             O::VMsadU8 => v.int(I::MsadU8),

@@ -3,10 +3,11 @@
 //! The opcodes are regular: the predicate stands in the low bits, 4 of them for floats (Vega ISA 6.9, table 48) and 3
 //! for integers (table 49). Types and whether EXEC is written come from the row.
 
-use wavemill_ir::{CmpPred, Op, Operand, ScalarOp, Uni, Width};
+use wavemill_ir::{CmpPred, Op, Operand, ScalarOp, Width};
 use wavemill_isa::gcn::{Inst, State};
 
 use super::lifter::{Lifted, Lifter};
+use super::registers::EXEC;
 use super::valu::Ready;
 
 /// Predicates of float comparisons in the order of their codes.
@@ -46,8 +47,8 @@ impl Lifter {
         };
         let mask = valu.dst[0];
         self.emit(Ready { op, valu });
-        if inst.row().writes.contains(State::Exec) && mask != Operand::Uni(Uni::EXEC) {
-            self.b.scalar(ScalarOp::Mov, Width::W64, Uni::EXEC, &[mask], false);
+        if inst.row().writes.contains(State::Exec) && mask != Operand::Uni(EXEC) {
+            self.b.scalar(ScalarOp::Mov, Width::W64, EXEC, &[mask]);
         }
         Lifted::Next
     }

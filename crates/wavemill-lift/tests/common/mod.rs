@@ -8,13 +8,14 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wavemill_engine::{
-    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, Tier,
-    WaveInit, WaveSnapshot, run,
+    BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, Tier, WaveInit,
+    WaveSnapshot, run,
 };
-use wavemill_ir::{Block, verify};
+use wavemill_ir::{Block, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, FieldId, Op};
-use wavemill_lift::gcn::{Context, lift_block, reads_exceptions};
+use wavemill_lift::gcn::registers;
+use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, reads_exceptions};
 
 /// Guest address of the first instruction.
 pub(crate) const CODE: u64 = 0x4000;
@@ -92,8 +93,65 @@ pub(crate) struct Machine {
 /// What a wave left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
-    pub(crate) wave: WaveSnapshot,
+    pub(crate) wave: Wave,
     pub(crate) buffers: Vec<Vec<u8>>,
+}
+
+/// The registers of a wave.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Wave {
+    /// Scalar registers by their operand codes.
+    pub(crate) scalars: Vec<u32>,
+    pub(crate) scc: bool,
+    pub(crate) vgprs: Vec<[u32; 64]>,
+    pub(crate) accs: Vec<[u32; 64]>,
+    pub(crate) mode: u32,
+}
+
+impl Wave {
+    fn of(snapshot: &WaveSnapshot) -> Wave {
+        let [vgprs, accs] = snapshot.rows.clone();
+        Wave {
+            scalars: (0..128).map(|code| snapshot.cell(registers::scalar(code))).collect(),
+            scc: snapshot.cell(registers::SCC) != 0,
+            vgprs,
+            accs,
+            mode: snapshot.context,
+        }
+    }
+
+    fn pair(&self, code: usize) -> u64 {
+        u64::from(self.scalars[code]) | u64::from(self.scalars[code + 1]) << 32
+    }
+
+    pub(crate) fn exec(&self) -> u64 {
+        self.pair(126)
+    }
+
+    pub(crate) fn vcc(&self) -> u64 {
+        self.pair(106)
+    }
+}
+
+/// How many registers a wave has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegisterCounts {
+    pub(crate) sgprs: u16,
+    pub(crate) vgprs: u16,
+    pub(crate) accs: u16,
+}
+
+impl RegisterCounts {
+    pub(crate) const ALL_SGPRS: u16 = registers::MAX_SGPRS;
+
+    fn layout(self) -> wavemill_engine::RegisterCounts {
+        wavemill_engine::RegisterCounts {
+            cells: registers::CELLS,
+            absent: (Uni(self.sgprs.min(registers::FLAT_SCRATCH.0)), registers::FLAT_SCRATCH),
+            private_base: registers::FLAT_SCRATCH,
+            rows: [self.vgprs, self.accs],
+        }
+    }
 }
 
 struct Program<'a> {
@@ -108,9 +166,13 @@ impl BlockSource for Program<'_> {
         Arc::new(lift_at(&context, self.code, pc))
     }
 
-    fn watches_exceptions(&self) -> bool {
+    fn context_key(&self) -> u32 {
+        MODE_KEY
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
         let bytes: Vec<u8> = self.code.iter().flat_map(|w| w.to_le_bytes()).collect();
-        reads_exceptions(self.target, &bytes)
+        reads_exceptions(self.target, &bytes).then_some(registers::TRAPSTS)
     }
 }
 
@@ -118,6 +180,7 @@ struct Init<'a> {
     set: &'a (dyn Fn(&mut Registers, &[u64]) + Sync),
     addresses: &'a [u64],
     scratch: Option<u64>,
+    lds_allocated: u32,
 }
 
 impl WaveInit for Init<'_> {
@@ -126,8 +189,10 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
+        regs.set_uni(registers::GPR_ALLOC, registers::gpr_alloc(regs.counts().rows[0]));
+        regs.set_uni(registers::LDS_ALLOC, registers::lds_alloc(self.lds_allocated));
         if let Some(address) = self.scratch {
-            regs.set_uni64(wavemill_ir::Uni::FLAT_SCRATCH, address);
+            regs.set_uni64(registers::FLAT_SCRATCH, address);
         }
         (self.set)(regs, self.addresses);
     }
@@ -197,15 +262,20 @@ impl Machine {
         let grid = Grid {
             map: &map,
             source: &Program { target: self.target, sramecc: self.sramecc, code: &code },
-            init: &Init { set: init, addresses: &addresses, scratch },
+            init: &Init {
+                set: init,
+                addresses: &addresses,
+                scratch,
+                lds_allocated: self.lds_size.next_multiple_of(self.lds_granule.max(1)),
+            },
             workgroups: [1, 1, 1],
             waves_per_group: 1,
-            registers: self.registers,
+            registers: self.registers.layout(),
             lds_size: self.lds_size,
             lds_granule: self.lds_granule,
             scratch_size: self.scratch_size,
             entry: CODE,
-            mode: self.mode,
+            context: self.mode,
             resident: 1,
         };
         let options = RunOptions {
@@ -223,7 +293,7 @@ impl Machine {
                     now
                 };
                 let buffers = addresses.iter().zip(&self.buffers).map(read).collect();
-                Ok(Outcome { wave: *fault.snapshot, buffers })
+                Ok(Outcome { wave: Wave::of(&fault.snapshot), buffers })
             }
             Err(RunError::Fault(fault)) => Err(fault.cause),
             other => panic!("the program did not end in its trap: {other:?}"),

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use wavemill_isa::Target;
+use wavemill_lift::gcn::registers::RegisterNames;
 use wavemill_oracle::{Failed, Suite, Tool, assemble};
 
 /// Case files by name.
@@ -54,11 +55,11 @@ fn listing(cases: &str) -> String {
         let block = common::lift(target, &words);
         writeln!(text, "{assembly}").expect("writing to a string");
         for inst in &block.insts {
-            writeln!(text, "    {inst}").expect("writing to a string");
+            writeln!(text, "    {}", inst.text(&RegisterNames)).expect("writing to a string");
         }
         // A block that goes on finds no code behind the only instruction.
         if block.guest.len() == 1 {
-            writeln!(text, "    {:x?}", block.terminator).expect("writing to a string");
+            writeln!(text, "    {}", block.terminator.text(&RegisterNames)).expect("writing to a string");
         }
     }
     text

@@ -6,6 +6,7 @@ use wavemill_isa::gcn::{FieldId as F, Flag, Format, MemOp, Op};
 
 use super::reference::{Data, MASKS, Numbers, active, column, set_exec, set_rows};
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 const TARGET: Target = Target::Gfx906;
 const SIZE: usize = 4096;
@@ -196,7 +197,7 @@ fn transfers_to_and_from_lds() {
         let outcome = machine.run(&code, |regs, buffers| {
             set_exec(regs, exec);
             set(regs, buffers[0], &form);
-            regs.set_uni(Uni::M0, 64);
+            regs.set_uni(registers::M0, 64);
             // ADD_TID with a stride of a dword.
             regs.set_uni64(Uni(24), buffers[1] | 4 << 48);
             regs.set_uni(Uni(26), 128);

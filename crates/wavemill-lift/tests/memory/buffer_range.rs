@@ -10,6 +10,7 @@ use wavemill_isa::gcn::{FieldId as F, Op};
 
 use super::reference::{Data, Numbers, active, column, set_exec, set_rows};
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 const TARGETS: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 const SIZE: usize = 64 << 10;
@@ -458,7 +459,7 @@ fn loads_to_lds_write_zeros() {
             let outcome = machine.run(&code, |regs, buffers| {
                 set_exec(regs, !0);
                 regs.set_uni64(Uni(40), exec);
-                regs.set_uni(Uni::M0, 0);
+                regs.set_uni(registers::M0, 0);
                 set(regs, buffers[0], resource, form, &lanes);
                 set_rows(regs, DATA, &[[0x7777_7777; 64]; ROWS]);
                 set_rows(regs, 2, &[std::array::from_fn(|lane| 4 * lane as u32)]);

@@ -1,10 +1,11 @@
 //! What float atomics do to denormals: in LDS what MODE says, in memory always the same. And how they round.
 
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
 
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 /// VGPRs: addresses, the contents before, the data, comparands, the contents after.
 const ADDRESS: u32 = 4;
@@ -74,7 +75,7 @@ fn check(
         cases = [std::array::from_fn(|i| a[i] | b[i] << 16), std::array::from_fn(|i| b[i] | a[i] << 16)];
     }
     let outcome = machine.run(code, |regs, addresses| {
-        regs.set_uni64(Uni::EXEC, 3);
+        regs.set_uni64(registers::EXEC, 3);
         if let Some(address) = addresses.first() {
             regs.set_uni64(Uni(10), *address);
         }
@@ -82,7 +83,7 @@ fn check(
             for dword in 0..2 {
                 let mut lanes = [0; 64];
                 lanes[..2].copy_from_slice(&value.map(|v| (v >> (32 * dword)) as u32));
-                regs.set_row(Row::vgpr(register as u16 + dword as u16), &lanes);
+                regs.set_row(registers::vgpr(register as u16 + dword as u16), &lanes);
             }
         };
         set(ADDRESS, [0, 8]);
@@ -214,11 +215,11 @@ fn after(target: Target, mode: u32, op: Op, old: u64, data: u64) -> u64 {
     };
     let machine = Machine { mode, lds_size: 64, buffers: vec![vec![0; 64]], ..Machine::new(target) };
     let outcome = machine.run(&code.concat(), |regs, addresses| {
-        regs.set_uni64(Uni::EXEC, 1);
+        regs.set_uni64(registers::EXEC, 1);
         regs.set_uni64(Uni(10), addresses[0]);
         for (register, value) in [(OLD, old), (DATA, data)] {
-            regs.set_row(Row::vgpr(register as u16), &[value as u32; 64]);
-            regs.set_row(Row::vgpr(register as u16 + 1), &[(value >> 32) as u32; 64]);
+            regs.set_row(registers::vgpr(register as u16), &[value as u32; 64]);
+            regs.set_row(registers::vgpr(register as u16 + 1), &[(value >> 32) as u32; 64]);
         }
     });
     let [low, high] = [0, 1].map(|n| u64::from(outcome.wave.vgprs[AFTER as usize + n][0]));

@@ -1,10 +1,11 @@
 //! LDS as a source of the vector ALU: one element for all lanes, where M0 says.
 
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
 
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 /// Byte `n` of LDS.
 fn byte(n: u32) -> u8 {
@@ -24,12 +25,15 @@ fn types_and_places() {
     for at in [0, 4, 37, 38, 120, SIZE - 4, SIZE - 2, SIZE - 1, SIZE, 0xfffe] {
         for ty in 0..8 {
             let outcome = machine.run(&code, |regs, _| {
-                regs.set_uni64(Uni::EXEC, !0);
+                regs.set_uni64(registers::EXEC, !0);
                 regs.set_uni(Uni(20), 0xfff8_0000 | ty << 16 | at);
-                regs.set_row(Row::vgpr(3), &[1; 64]);
-                regs.set_row(Row::vgpr(30), &std::array::from_fn(|lane| 4 * lane as u32));
+                regs.set_row(registers::vgpr(3), &[1; 64]);
+                regs.set_row(registers::vgpr(30), &std::array::from_fn(|lane| 4 * lane as u32));
                 let dword = |lane| std::array::from_fn(|n| byte(4 * lane as u32 + n as u32));
-                regs.set_row(Row::vgpr(31), &std::array::from_fn(|lane| u32::from_le_bytes(dword(lane))));
+                regs.set_row(
+                    registers::vgpr(31),
+                    &std::array::from_fn(|lane| u32::from_le_bytes(dword(lane))),
+                );
             });
             let bytes = |n: u32| (at + n <= SIZE).then(|| (0..n).map(|k| byte(at + k)).collect::<Vec<_>>());
             let expected = match ty {

@@ -1,22 +1,23 @@
 //! What hardware was seen to do, or compilers rely on, where the manuals are silent or wrong, and no other test says it.
 
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 
 use crate::common::{Machine, Outcome};
+use wavemill_lift::gcn::registers;
 
 const TARGETS: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
 /// Runs code with lane numbers in v0, their double in v1, and an address of a buffer in `s[6:7]`.
 fn run(machine: &Machine, code: &[u32], exec: u64, m0: u32) -> Outcome {
     machine.run(code, |regs, addresses| {
-        regs.set_uni64(Uni::EXEC, exec);
-        regs.set_uni(Uni::M0, m0);
+        regs.set_uni64(registers::EXEC, exec);
+        regs.set_uni(registers::M0, m0);
         if let Some(address) = addresses.first() {
             regs.set_uni64(Uni(6), *address);
         }
-        regs.set_row(Row::vgpr(0), &std::array::from_fn(|lane| lane as u32));
-        regs.set_row(Row::vgpr(1), &std::array::from_fn(|lane| 2 * lane as u32));
+        regs.set_row(registers::vgpr(0), &std::array::from_fn(|lane| lane as u32));
+        regs.set_row(registers::vgpr(1), &std::array::from_fn(|lane| 2 * lane as u32));
     })
 }
 

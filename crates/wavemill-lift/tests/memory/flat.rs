@@ -7,6 +7,7 @@ use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
 
 use super::reference::{Data, MASKS, Numbers, active, column, set_exec, set_row64, set_rows};
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 const SIZE: usize = 4096;
 const NO_SADDR: u32 = 0x7f;
@@ -286,7 +287,7 @@ fn loads_to_lds_go_by_lane_number() {
             let offsets = numbers.offsets(SIZE - 64, 4);
             let outcome = machine.run(&code, |regs, buffers| {
                 set_exec(regs, exec);
-                regs.set_uni(Uni::M0, 32);
+                regs.set_uni(registers::M0, 32);
                 regs.set_uni64(Uni(SADDR as u16), buffers[0]);
                 set_rows(regs, ADDRESS as u16, &[offsets.map(|o| o as u32)]);
                 set_rows(regs, 5, &[std::array::from_fn(|lane| (48 + lane * size) as u32)]);

@@ -6,6 +6,7 @@ use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
 
 use super::reference::{Data, MASKS, Numbers, active, column, set_rows};
 use crate::common::{Machine, home_words};
+use wavemill_lift::gcn::registers;
 
 const TARGET: Target = Target::Gfx906;
 pub(super) const LDS: usize = 4096;
@@ -85,7 +86,7 @@ pub(super) fn run_on(
     let outcome = machine.run(&program, |regs, buffers| {
         regs.set_uni64(Uni(90), buffers[0]);
         regs.set_uni64(Uni(96), exec);
-        regs.set_uni(Uni::M0, m0);
+        regs.set_uni(registers::M0, m0);
         set_rows(regs, OWN as u16, &[std::array::from_fn(|lane| 64 * lane as u32)]);
         set_rows(regs, ADDRESS as u16, &[addresses.map(|a| a as u32)]);
         set_rows(regs, DATA as u16, data);

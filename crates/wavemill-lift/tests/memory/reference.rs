@@ -1,7 +1,8 @@
 //! What the references share: the data of an instruction by its mnemonic, bytes, and lanes.
 
 use wavemill_engine::Registers;
-use wavemill_ir::{LANES, Row, Uni};
+use wavemill_ir::LANES;
+use wavemill_lift::gcn::registers;
 use wavemill_oracle::SplitMix64;
 
 /// EXEC masks that every test runs under.
@@ -98,7 +99,7 @@ pub(crate) fn active(exec: u64, lane: usize) -> bool {
 /// Sets VGPRs from `first` on.
 pub(crate) fn set_rows(regs: &mut Registers, first: u16, rows: &[[u32; LANES]]) {
     for (n, row) in rows.iter().enumerate() {
-        regs.set_row(Row::vgpr(first + n as u16), row);
+        regs.set_row(registers::vgpr(first + n as u16), row);
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn set_row64(regs: &mut Registers, first: u16, values: [u64; LANES]) 
 }
 
 pub(crate) fn set_exec(regs: &mut Registers, exec: u64) {
-    regs.set_uni64(Uni::EXEC, exec);
+    regs.set_uni64(registers::EXEC, exec);
 }
 
 /// What lane `lane` holds in consecutive rows.

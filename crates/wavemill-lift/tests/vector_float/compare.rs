@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Format, Inst, Modifiers, Op, Operand, Role};
 use wavemill_reference::{F16, F32, F64, Field, Mode, class, compare};
@@ -11,6 +10,7 @@ use crate::common::vector::{EXEC, MASK_SGPR, Random, SOURCE_VGPRS, place};
 use crate::common::{MODE, Machine};
 use crate::vector_float::modified;
 use crate::vector_float::values::Inputs;
+use wavemill_lift::gcn::registers;
 
 /// The code of a predicate by its name in mnemonics (Vega ISA 6.9, table 48).
 fn predicate(name: &str) -> u32 {
@@ -89,7 +89,7 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     }
     let found = match inst.operand(Role::Sdst) {
         Some(Operand::Sgpr { first: MASK_SGPR, .. }) => outcome.sgpr64(usize::from(MASK_SGPR)),
-        _ => outcome.sgpr64(usize::from(Uni::VCC.0)),
+        _ => outcome.sgpr64(usize::from(registers::VCC.0)),
     };
     let what = format!("{op} as {} on {}, mode {mode:#x}", encoding.name(), target.name());
     assert_eq!(found, mask, "{what}: {found:#018x} instead of {mask:#018x}");

@@ -14,9 +14,9 @@ use crate::common::vector::{
 use crate::common::{MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
 use values::Inputs;
-use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, Type};
+use wavemill_lift::gcn::registers;
 use wavemill_reference::{F16, F32, F64, Field};
 
 /// Modes: what kernels start with; flushed f32; everything flushed; IEEE and DX10_CLAMP off, where output modifiers count;
@@ -168,7 +168,7 @@ fn check(target: Target, encoding: Encoding, reference: &Reference, mode: u32, r
     if let Some(Operand::Sgpr { first, .. }) = inst.operand(Role::Sdst) {
         assert_eq!(outcome.sgpr64(usize::from(first)), mask, "mask of {op}");
     }
-    assert_eq!(outcome.sgpr64(usize::from(Uni::VCC.0)), CARRY, "{op} does not write VCC");
+    assert_eq!(outcome.sgpr64(usize::from(registers::VCC.0)), CARRY, "{op} does not write VCC");
 }
 
 /// Checks all references whose name `chosen` accepts; returns how many instances ran.

@@ -4,7 +4,7 @@
 //! Facts about float atomics are pinned in `memory/denormals.rs`, out-of-range atomics in `memory/buffer.rs`, all inline
 //! constants in all places in `vector_modifiers.rs`.
 
-use wavemill_ir::{Row as IrRow, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 
 use crate::common::{MODE, Machine, Outcome};
@@ -23,6 +23,7 @@ enum Register {
 }
 
 use Register::{S, Scc, V};
+use wavemill_lift::gcn::registers;
 
 /// SGPR of the low half of VCC.
 const VCC: u16 = 106;
@@ -64,12 +65,12 @@ fn run(target: Target, mode: u32, fact: &Fact) -> Outcome {
     let mut machine = Machine::new(target);
     machine.mode = mode;
     machine.run(&words(target, fact.code), |regs, _| {
-        regs.set_uni64(Uni::EXEC, u64::MAX);
+        regs.set_uni64(registers::EXEC, u64::MAX);
         for register in fact.before {
             match *register {
-                V(n, value) => regs.set_row(IrRow::vgpr(n), &[value; 64]),
+                V(n, value) => regs.set_row(registers::vgpr(n), &[value; 64]),
                 S(n, value) => regs.set_uni(Uni(n), value),
-                Scc(value) => regs.set_uni(Uni::SCC, u32::from(value)),
+                Scc(value) => regs.set_uni(registers::SCC, u32::from(value)),
             }
         }
     })

@@ -1,7 +1,6 @@
 //! Conversions to and from small float formats. What each one does is read from its mnemonic here, and from the types
 //! of its operands where it is lifted.
 
-use wavemill_ir::{Row as IrRow, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
 use wavemill_reference::{
@@ -13,6 +12,7 @@ use crate::common::Machine;
 use crate::common::vector::{EXEC, Random, first_source_lane, identity};
 use crate::vector_float::MODES;
 use crate::vector_float::values::{nan, nan_lanes, value};
+use wavemill_lift::gcn::registers;
 
 /// First VGPRs of the sources and of the destination.
 const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
@@ -168,9 +168,9 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     machine.registers.vgprs = 128;
     let outcome = machine.run(&inst.words()[..inst.size() / 4], |regs, _| {
         for (n, lanes) in rows.iter().enumerate() {
-            regs.set_row(IrRow::vgpr(n as u16), lanes);
+            regs.set_row(registers::vgpr(n as u16), lanes);
         }
-        regs.set_uni64(Uni::EXEC, EXEC);
+        regs.set_uni64(registers::EXEC, EXEC);
     });
     let mut expected = rows.clone();
     for lane in (0..64).filter(|lane| EXEC >> lane & 1 != 0) {

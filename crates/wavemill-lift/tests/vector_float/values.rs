@@ -1,11 +1,12 @@
 //! Numbers for float tests.
 
 use wavemill_engine::Registers;
-use wavemill_ir::{Row as IrRow, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::gcn::{Elem, Role, Row, Type};
 
 use crate::common::EDGES;
 use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
+use wavemill_lift::gcn::registers;
 
 /// Instructions with a constant behind them, which have a test of their own.
 pub(crate) const WITH_LITERAL: [&str; 6] =
@@ -204,10 +205,10 @@ impl Inputs {
     /// Puts the values into a wave.
     pub(crate) fn set(&self, regs: &mut Registers) {
         for (n, row) in self.rows.iter().enumerate() {
-            regs.set_row(IrRow::vgpr(n as u16), row);
+            regs.set_row(registers::vgpr(n as u16), row);
         }
         regs.set_uni64(Uni(u16::from(CARRY_SGPR)), CARRY);
-        regs.set_uni64(Uni::VCC, CARRY);
-        regs.set_uni64(Uni::EXEC, EXEC);
+        regs.set_uni64(registers::VCC, CARRY);
+        regs.set_uni64(registers::EXEC, EXEC);
     }
 }

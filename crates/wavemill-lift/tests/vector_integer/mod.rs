@@ -9,9 +9,10 @@ use crate::common::vector::{
 use crate::common::{EDGES, EDGES64, MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
 use wavemill_engine::Registers;
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, State};
+use wavemill_lift::gcn::registers;
 
 /// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes anything.
 fn integer(random: &mut Random) -> u64 {
@@ -73,11 +74,11 @@ impl Inputs {
 
     fn set(&self, regs: &mut Registers) {
         for (n, row) in self.rows.iter().enumerate() {
-            regs.set_row(Row::vgpr(n as u16), row);
+            regs.set_row(registers::vgpr(n as u16), row);
         }
         regs.set_uni64(Uni(u16::from(CARRY_SGPR)), CARRY);
-        regs.set_uni64(Uni::VCC, CARRY);
-        regs.set_uni64(Uni::EXEC, EXEC);
+        regs.set_uni64(registers::VCC, CARRY);
+        regs.set_uni64(registers::EXEC, EXEC);
     }
 }
 
@@ -127,7 +128,7 @@ fn check(target: Target, inst: &Inst, reference: &Reference, clamp: bool, random
         if masked {
             let found = match inst.operand(Role::Sdst) {
                 Some(Operand::Sgpr { first, .. }) => outcome.sgpr64(usize::from(first)),
-                _ => outcome.sgpr64(usize::from(Uni::VCC.0)),
+                _ => outcome.sgpr64(usize::from(registers::VCC.0)),
             };
             assert_eq!(found, mask, "mask of {op} as {} on {}", inst.encoding().name(), target.name());
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use wavemill_engine::{FaultCause, Tier};
-use wavemill_ir::{Row as Rows, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Access, Elem, Encoding, Fidelity, Flag, Form, Format, InlineFloat, Inst, Modifiers, Op, Operand, Role,
@@ -14,6 +14,7 @@ use wavemill_isa::gcn::{
 };
 
 use crate::common::Machine;
+use wavemill_lift::gcn::registers;
 
 const FORMATS: [Format; 5] = [Format::Vop1, Format::Vop2, Format::Vopc, Format::Vop3, Format::Vop3p];
 
@@ -280,16 +281,16 @@ fn agree(target: Target, pairs: &[Pair]) -> bool {
             for n in 0..4 {
                 let register = if *first == RESULTS[0] { OLD } else { *first } + n;
                 regs.set_row(
-                    Rows::vgpr(u16::from(first + n)),
+                    registers::vgpr(u16::from(first + n)),
                     &std::array::from_fn(|l| filling(register, l as u32)),
                 );
             }
         }
         for n in 0..4 {
             let row = std::array::from_fn(|lane| filling(OLD + n, lane as u32));
-            regs.set_row(Rows::vgpr(u16::from(RESULTS[1] + n)), &row);
+            regs.set_row(registers::vgpr(u16::from(RESULTS[1] + n)), &row);
         }
-        regs.set_uni64(Uni::EXEC, !0);
+        regs.set_uni64(registers::EXEC, !0);
         regs.set_uni64(Uni(u16::from(EXEC_COPY)), !0);
         regs.set_uni64(Uni(u16::from(CARRY)), 0x3c5a_9966_f0f0_1203);
     });
@@ -350,8 +351,8 @@ fn constants_of_mixed_precision_are_what_op_sel_hi_says() {
     for target in [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950] {
         for (modifiers, words, expected) in cases {
             let outcome = Machine::new(target).run(&words, |regs, _| {
-                regs.set_row(Rows::vgpr(1), &[0x4000_4200; 64]);
-                regs.set_uni64(Uni::EXEC, !0);
+                regs.set_row(registers::vgpr(1), &[0x4000_4200; 64]);
+                regs.set_uni64(registers::EXEC, !0);
             });
             let found = f32::from_bits(outcome.wave.vgprs[2][7]);
             assert_eq!(found, expected, "{modifiers} on {target}");

@@ -5,12 +5,13 @@ mod constants;
 
 use crate::common::Machine;
 use wavemill_engine::Registers;
-use wavemill_ir::{Row, Uni};
+use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Dpp, DstUnused, Encoding, InlineFloat, Inst, InstBuilder, Modifiers, Op, Operand, Role, Sdwa, SdwaSel,
     Special,
 };
+use wavemill_lift::gcn::registers;
 
 /// Lanes that run.
 const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;
@@ -62,10 +63,10 @@ fn rows() -> [[u32; 64]; 3] {
 
 fn set(regs: &mut Registers) {
     for (n, row) in rows().iter().enumerate() {
-        regs.set_row(Row::vgpr(n as u16), row);
+        regs.set_row(registers::vgpr(n as u16), row);
     }
-    regs.set_uni64(Uni::EXEC, EXEC);
-    regs.set_uni64(Uni::VCC, MASK);
+    regs.set_uni64(registers::EXEC, EXEC);
+    regs.set_uni64(registers::VCC, MASK);
     regs.set_uni64(Uni(20), MASK);
     regs.set_uni(Uni(30), 0x8765_4321);
 }
@@ -285,7 +286,7 @@ fn dpp_broadcasts_pairs() {
         words(builder.operand(Role::Vdst, vgprs(2)).operand(Role::Src0, vgprs(0)).modifiers(modifiers));
     let all = |regs: &mut Registers| {
         set(regs);
-        regs.set_uni64(Uni::EXEC, !0);
+        regs.set_uni64(registers::EXEC, !0);
     };
     let outcome = Machine::new(Target::Gfx942).run(&code, |regs, _| all(regs));
     for lane in 0..64 {

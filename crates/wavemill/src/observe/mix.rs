@@ -183,7 +183,7 @@ impl Executed {
     ) -> Self {
         let mut all = Executed::new(device.target);
         for count in counts {
-            let mut block = device.code.block(map, count.pc, count.mode);
+            let mut block = device.code.block(map, count.pc, count.context);
             if stepped && let [_, second, ..] = block.guest[..] {
                 let block = Arc::make_mut(&mut block);
                 block.insts.retain(|inst| inst.pc_offset < second);
@@ -289,7 +289,7 @@ mod tests {
         // All lanes are active, but for the last instruction.
         let last = block.guest.last().copied().unwrap_or_default();
         let lanes = vec![(0, 64 * entered), (last, 0)];
-        let count = BlockCount { pc: block.start, mode: context.mode, entered, lanes };
+        let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };
         all.add(&block, &costs, &count, code);
         all.finish()
     }

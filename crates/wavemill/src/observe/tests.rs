@@ -33,8 +33,8 @@ struct Words(Vec<u8>);
 const START: u64 = 0x1000;
 
 impl BlockSource for Words {
-    fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let context = Context { target: Target::Gfx906, mode, sramecc: false };
+    fn block(&self, pc: u64, context: u32) -> Arc<Block> {
+        let context = Context { target: Target::Gfx906, mode: context, sramecc: false };
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             let rest = &self.0[(at - START) as usize..];
             let n = rest.len().min(16);
@@ -57,10 +57,10 @@ impl WaveInit for Init {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
-        regs.set_row(Row::vgpr(0), &std::array::from_fn(|lane| lane as u32));
+        regs.set_row(Row(0), &std::array::from_fn(|lane| lane as u32));
         regs.set_uni(Uni(0), self.stride);
         regs.set_uni64(Uni(2), self.buffer);
-        regs.set_uni64(Uni::EXEC, self.exec);
+        regs.set_uni64(Uni::ACTIVE, self.exec);
     }
 }
 
@@ -76,12 +76,12 @@ fn traffic(target: Target, instruction: [u32; 2], stride: u32, exec: u64) -> Tra
         init: &Init { stride, exec, buffer },
         workgroups: [3, 1, 1],
         waves_per_group: 1,
-        registers: RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 8, accs: 0 },
+        registers: RegisterCounts::of_rows([8, 0]),
         lds_size: 32 << 10,
         lds_granule: 0,
         scratch_size: 0,
         entry: START,
-        mode: 0,
+        context: 0,
         resident: 2,
     };
     let counter = TrafficCounter::new(target);

@@ -154,7 +154,7 @@ impl Watcher for Lines<'_> {
             pc,
             function: line.function.as_ref().map(|(name, offset)| (name.as_str(), *offset)),
             text: &line.text,
-            exec: old(Uni::EXEC) | old(Uni::EXEC.plus(1)) << 32,
+            exec: old(Uni::ACTIVE) | old(Uni::ACTIVE.plus(1)) << 32,
             changes: *changes,
             registers,
             accesses: &self.accesses,

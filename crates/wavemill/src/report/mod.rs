@@ -19,6 +19,7 @@ use wavemill_isa::gcn::{Format, Inst, Op, Operand, decode};
 
 use crate::lines::Place;
 use crate::module::Kernel;
+use crate::registers;
 
 /// A position in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,10 +119,10 @@ fn rows(inst: &Inst) -> Vec<Row> {
         .operands()
         .flat_map(|(_, operand)| match operand {
             Operand::Vgpr { first, dwords } => {
-                (0..u16::from(dwords)).map(|n| Row::vgpr(u16::from(first) + n)).collect()
+                (0..u16::from(dwords)).map(|n| registers::vgpr(u16::from(first) + n)).collect()
             }
             Operand::Agpr { first, dwords } => {
-                (0..u16::from(dwords)).map(|n| Row::acc(u16::from(first) + n)).collect()
+                (0..u16::from(dwords)).map(|n| registers::acc(u16::from(first) + n)).collect()
             }
             _ => Vec::new(),
         })

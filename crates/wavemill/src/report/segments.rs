@@ -6,6 +6,7 @@ use wavemill_isa::gcn::{Format, Inst, Operand, Role};
 
 use crate::limits::MAX_PRIVATE;
 use crate::module::Kernel;
+use crate::registers::WaveRegisters;
 
 /// The stack pointer and the frame pointer (AMDGPUUsage, "Non-Kernel Functions").
 const STACK_POINTER: usize = 32;
@@ -121,7 +122,7 @@ impl StackOverflow {
         let swizzled = !matches!(target, Target::Gfx942 | Target::Gfx950)
             && !matches!(inst.row().format, Format::Scratch);
         let unit = if swizzled { LANES } else { 1 };
-        let used = fault.snapshot.scalars[STACK_POINTER] / unit;
+        let used = WaveRegisters(&fault.snapshot).sgprs()[STACK_POINTER] / unit;
         // A negative offset is in front of the stack.
         let past = lanes.iter().all(|lane| (lane.address as i64) >= 0);
         let overflows = used > bytes || is_frame_slot(inst);

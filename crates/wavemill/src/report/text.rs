@@ -3,11 +3,12 @@
 use std::fmt::{self, Write as _};
 
 use wavemill_engine::{FaultCause, FaultSpace, Neighbour};
-use wavemill_ir::Row;
+use wavemill_ir::Operand;
 use wavemill_object::printable::Printable;
 
 use super::wave::Wave;
 use super::{FaultReport, SegmentAccess, SourceLocation};
+use crate::registers::{self, RegisterNames, WaveRegisters};
 
 /// Lines of a short report, so that it has twelve with a blank one and one that says what to do about it.
 const LINES: usize = 10;
@@ -201,7 +202,7 @@ impl FaultReport {
             return Ok(());
         }
         let numbers: Vec<u8> = lanes.iter().map(|l| l.lane).collect();
-        let active = self.fault.snapshot.exec().count_ones();
+        let active = self.fault.snapshot.active.count_ones();
         let what = if lanes.len() == 1 { "lane " } else { "lanes" };
         write!(f, "  {what}        {} ({} of {active} active)", lanes_text(&numbers), lanes.len())?;
         if lanes.len() > 1 {
@@ -323,7 +324,7 @@ impl FaultReport {
         let s = &self.fault.snapshot;
         let mut lanes: Vec<usize> = self.refused().iter().map(|l| usize::from(l.lane)).collect();
         if lanes.is_empty() {
-            lanes = (0..64).filter(|l| s.exec() >> l & 1 != 0).collect();
+            lanes = (0..64).filter(|l| s.active >> l & 1 != 0).collect();
         }
         lanes.truncate(LANES);
         if lanes.is_empty() {
@@ -331,15 +332,16 @@ impl FaultReport {
         }
         let list = lanes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         writeln!(f, "    vgprs of {} {list}", if lanes.len() == 1 { "lane" } else { "lanes" })?;
-        let vgprs = s.vgprs.iter().zip((0..).map(Row::vgpr));
-        for (values, row) in vgprs.chain(s.accs.iter().zip((0..).map(Row::acc))) {
+        let registers = WaveRegisters(s);
+        let vgprs = registers.vgprs().iter().zip((0..).map(registers::vgpr));
+        for (values, row) in vgprs.chain(registers.accvgprs().iter().zip((0..).map(registers::acc))) {
             let named = self.operands.contains(&row);
             if !named && values.iter().all(|v| *v == 0) {
                 continue;
             }
             let values: Vec<String> =
                 lanes.iter().map(|l| format!("{:08x}", values.get(*l).copied().unwrap_or(0))).collect();
-            let name = format!("{row:?}");
+            let name = Operand::Row(row).text(&RegisterNames);
             writeln!(f, "  {} {name:5} {}", if named { '*' } else { ' ' }, values.join(" "))?;
         }
         Ok(())

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use wavemill_engine::{Fault, WaveSnapshot};
-use wavemill_ir::Uni;
+use wavemill_engine::Fault;
+
+use crate::registers::WaveRegisters;
 
 /// The state of the wave that faulted.
 pub(super) struct Wave<'a>(pub &'a Fault);
@@ -57,54 +58,50 @@ fn set(word: u32, flags: Flags) -> String {
 impl fmt::Display for Wave<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Wave(fault) = self;
-        let (s, r) = (&fault.snapshot, &fault.resources);
+        let (s, r) = (WaveRegisters(&fault.snapshot), &fault.resources);
         writeln!(f, "  wave")?;
         writeln!(f, "    status   {:08x}  {}", s.status(), flags(s.status(), STATUS))?;
-        let field = |names: [&'static str; 4], at: u32| names[(s.mode >> at & 3) as usize];
+        let field = |names: [&'static str; 4], at: u32| names[(s.mode() >> at & 3) as usize];
         writeln!(
             f,
             "    mode     {:08x}  round f32 {}  f64 {}  denorm f32 {}  f64 {}",
-            s.mode,
+            s.mode(),
             field(ROUND, 0),
             field(ROUND, 2),
             field(DENORM, 4),
             field(DENORM, 6),
         )?;
-        writeln!(f, "{:23}{}  excp_en {}", "", flags(s.mode, MODE), set(s.mode >> 12, EXCEPTIONS))?;
-        let saved = if r.trapsts >> 10 & 1 != 0 { "  savectx 1" } else { "" };
-        writeln!(f, "    trapsts  {:08x}  excp {}{saved}", r.trapsts, set(r.trapsts, EXCEPTIONS))?;
+        writeln!(f, "{:23}{}  excp_en {}", "", flags(s.mode(), MODE), set(s.mode() >> 12, EXCEPTIONS))?;
+        let saved = if s.trapsts() >> 10 & 1 != 0 { "  savectx 1" } else { "" };
+        writeln!(f, "    trapsts  {:08x}  excp {}{saved}", s.trapsts(), set(s.trapsts(), EXCEPTIONS))?;
         writeln!(
             f,
             "    alloc    lds {} bytes  private {} bytes  vgprs {}  accvgprs {}",
             r.lds,
             r.private,
-            s.vgprs.len(),
-            s.accs.len()
+            s.vgprs().len(),
+            s.accvgprs().len()
         )?;
-        let pair = |cell: Uni| {
-            let n = usize::from(cell.0);
-            u64::from(s.scalars[n]) | u64::from(s.scalars[n + 1]) << 32
-        };
         writeln!(f, "    exec     {:016x}  vcc {:016x}", s.exec(), s.vcc())?;
         writeln!(
             f,
             "    m0       {:08x}  flat_scratch {:016x}  xnack_mask {:016x}",
-            s.scalars[usize::from(Uni::M0.0)],
-            pair(Uni::FLAT_SCRATCH),
-            pair(Uni(Uni::FLAT_SCRATCH.0 + 2))
+            s.m0(),
+            s.flat_scratch(),
+            s.xnack_mask()
         )?;
-        sgprs(f, s)
+        sgprs(f, s.sgprs())
     }
 }
 
 /// SGPRs in fours; those that are all zero are left out.
-fn sgprs(f: &mut fmt::Formatter<'_>, s: &WaveSnapshot) -> fmt::Result {
-    for first in (0..102).step_by(4) {
-        let last = (first + 3).min(101);
-        if s.scalars[first..=last].iter().all(|v| *v == 0) {
+fn sgprs(f: &mut fmt::Formatter<'_>, sgprs: &[u32]) -> fmt::Result {
+    for first in (0..sgprs.len()).step_by(4) {
+        let last = (first + 3).min(sgprs.len() - 1);
+        if sgprs[first..=last].iter().all(|v| *v == 0) {
             continue;
         }
-        let values: Vec<String> = s.scalars[first..=last].iter().map(|v| format!("{v:08x}")).collect();
+        let values: Vec<String> = sgprs[first..=last].iter().map(|v| format!("{v:08x}")).collect();
         writeln!(f, "    {:9}{}", format!("s[{first}:{last}]"), values.join(" "))?;
     }
     Ok(())

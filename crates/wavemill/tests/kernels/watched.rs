@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use wavemill::ir::{Row, Terminator, Uni};
+use wavemill::ir::{Row, Terminator};
 use wavemill::{
     Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
 };
@@ -43,13 +43,11 @@ fn is_watched(workgroup: [u32; 3]) -> bool {
 }
 
 fn rows_of(registers: &Registers) -> Vec<(Row, [u32; 64])> {
-    let counts = registers.counts();
-    let rows = (0..counts.vgprs).map(Row::vgpr).chain((0..counts.accs).map(Row::acc));
-    rows.map(|row| (row, registers.row(row))).collect()
+    registers.counts().all_rows().map(|row| (row, registers.row(row))).collect()
 }
 
 fn cells_of(registers: &Registers) -> Vec<u32> {
-    (0..=Uni::SCC.0).map(|n| registers.uni(Uni(n))).collect()
+    registers.counts().persistent_cells().map(|cell| registers.uni(cell)).collect()
 }
 
 impl Shadows {

@@ -1,7 +1,8 @@
 //! A line of a trace as a JSON object; docs/trace.md describes it.
 
 use serde_json::{Map, Value, json};
-use wavemill::ir::{Row, Uni};
+use wavemill::ir::{Operand, Row};
+use wavemill::registers::{self, RegisterNames};
 use wavemill::{Piece, Place, RowChange, TraceAccess, TraceStep};
 
 use super::text::{access_name, scalars};
@@ -19,7 +20,7 @@ fn row(change: &RowChange) -> Value {
 }
 
 fn row_name(row: Row) -> String {
-    format!("{row:?}")
+    Operand::Row(row).text(&RegisterNames)
 }
 
 fn piece(piece: &Piece) -> Value {
@@ -57,10 +58,10 @@ pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
         };
         registers.insert(scalar.name, value);
     }
-    if step.changes.cells.iter().any(|change| change.cell == Uni::SCC) {
-        registers.insert("scc".to_owned(), json!(step.registers.uni(Uni::SCC)));
+    if step.changes.cells.iter().any(|change| change.cell == registers::SCC) {
+        registers.insert("scc".to_owned(), json!(step.registers.uni(registers::SCC)));
     }
-    if let Some((_, mode)) = step.changes.mode {
+    if let Some((_, mode)) = step.changes.context {
         registers.insert("mode".to_owned(), json!(mode));
     }
     for change in step.changes.rows {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
-use wavemill::ir::Uni;
+use wavemill::ir::{Operand, Uni};
+use wavemill::registers::{self, RegisterNames};
 use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
@@ -28,17 +29,23 @@ pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
 }
 
 fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
-    // Cells of registers have the registers' operand codes; pairs begin at even ones.
+    // Pairs begin at even operand codes.
     let pair = |cell: Uni| {
-        let low = Uni(cell.0 & !1);
-        Some((low, Special::from_code(low.0.into())?.pair_name()?))
+        let low = registers::code(cell) & !1;
+        Some((registers::scalar(low), Special::from_code(low.into())?.pair_name()?))
     };
     let mut out: Vec<Scalar> = Vec::new();
-    for change in changes.cells.iter().filter(|change| change.cell != Uni::SCC) {
+    let mut changed: Vec<_> = changes.cells.iter().filter(|change| change.cell != registers::SCC).collect();
+    changed.sort_by_key(|change| registers::code(change.cell));
+    for change in changed {
         let cell = change.cell;
         match pair(cell) {
             None => {
-                out.push(Scalar { name: format!("{cell:?}"), value: change.after.into(), pair: false });
+                out.push(Scalar {
+                    name: Operand::Uni(cell).text(&RegisterNames),
+                    value: change.after.into(),
+                    pair: false,
+                });
             }
             Some((_, name)) if out.last().is_some_and(|last| last.name == name) => {}
             Some((low, name)) => {
@@ -68,7 +75,7 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
         Some((name, offset)) => write!(line, "{}+{offset:#06x}  {}", Printable(&short(name)), step.text),
         None => write!(line, "{:#014x}  {}", step.pc, step.text),
     };
-    let mut behind = registers(&scalars(step), &step.changes);
+    let mut behind = changed_registers(&scalars(step), &step.changes);
     behind.extend(step.accesses.iter().map(access));
     if !behind.is_empty() {
         let width = CHANGES.saturating_sub(line.len());
@@ -78,19 +85,23 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
 }
 
 /// The registers that changed, with their new values: `s3=0x100`, `exec=0xff`, `v1=0x0 (64 lanes)`.
-fn registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
+fn changed_registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
     let mut out: Vec<String> =
         scalars.iter().map(|scalar| format!("{}={:#x}", scalar.name, scalar.value)).collect();
-    let scc = changes.cells.iter().find(|change| change.cell == Uni::SCC);
+    let scc = changes.cells.iter().find(|change| change.cell == registers::SCC);
     out.extend(scc.map(|change| format!("scc={}", change.after)));
-    out.extend(changes.mode.map(|(_, mode)| format!("mode={mode:#x}")));
+    out.extend(changes.context.map(|(_, mode)| format!("mode={mode:#x}")));
     for change in changes.rows {
         let lanes = (0..64u8).filter(|lane| {
             let lane = usize::from(*lane);
             change.before[lane] != change.after[lane]
         });
         let values = lanes.map(|lane| (lane, u64::from(change.after[usize::from(lane)])));
-        out.push(format!("{:?}={}", change.row, lanes_text(&values.collect::<Vec<_>>())));
+        out.push(format!(
+            "{}={}",
+            Operand::Row(change.row).text(&RegisterNames),
+            lanes_text(&values.collect::<Vec<_>>())
+        ));
     }
     out
 }
@@ -145,19 +156,24 @@ mod tests {
 
     #[test]
     fn only_what_changed_is_shown() {
-        let none = Changes { cells: &[], rows: &[], mode: None };
-        assert_eq!(registers(&named(&none, |_| 7), &none), [""; 0]);
+        let none = Changes { cells: &[], rows: &[], context: None };
+        assert_eq!(changed_registers(&named(&none, |_| 7), &none), [""; 0]);
         let cell = |cell, after| CellChange { cell, before: 9, after };
-        let cells = [cell(Uni(3), 0x100), cell(Uni::M0, 5), cell(Uni::EXEC.plus(1), 1), cell(Uni::SCC, 1)];
-        let row = |n, after| RowChange { row: Row::vgpr(n), before: [0; 64], after };
+        let cells = [
+            cell(Uni(3), 0x100),
+            cell(registers::M0, 5),
+            cell(registers::EXEC.plus(1), 1),
+            cell(registers::SCC, 1),
+        ];
+        let row = |n, after| RowChange { row: Row(n), before: [0; 64], after };
         let mut last = [0; 64];
         last[63] = 9;
         let rows = [row(0, [7; 64]), row(1, std::array::from_fn(|lane| lane as u32)), row(2, last)];
-        let changes = Changes { cells: &cells, rows: &rows, mode: Some((0x3f0, 0x2f0)) };
-        let scalars = named(&changes, |cell| u32::from(cell == Uni::EXEC.plus(1)));
+        let changes = Changes { cells: &cells, rows: &rows, context: Some((0x3f0, 0x2f0)) };
+        let scalars = named(&changes, |cell| u32::from(cell == registers::EXEC.plus(1)));
         let wanted = "s3=0x100 m0=0x5 exec=0x100000000 scc=1 mode=0x2f0 v0=0x7 (64 lanes) \
                       v1={1: 0x1, 2: 0x2, 3: 0x3, 4: 0x4, ... 63 lanes} v2={63: 0x9}";
-        assert_eq!(registers(&scalars, &changes).join(" "), wanted);
+        assert_eq!(changed_registers(&scalars, &changes).join(" "), wanted);
     }
 
     #[test]

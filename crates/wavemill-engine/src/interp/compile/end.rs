@@ -1,6 +1,6 @@
 //! How a block ends.
 
-use wavemill_ir::{FaultKind, Operand, Terminator};
+use wavemill_ir::{Cond, FaultKind, Operand, Terminator};
 
 use super::Compiler;
 use crate::interp::control;
@@ -8,6 +8,11 @@ use crate::interp::hostop::{BEHIND, Jump, Own};
 use crate::interp::probe::{self, Site};
 
 impl Compiler<'_> {
+    /// Offset of the cell that a condition looks at.
+    fn cell_of(&self, cond: Cond) -> u32 {
+        self.counts.uniform_source(cond.cell().0)
+    }
+
     pub(super) fn terminator(&mut self, site: Option<*const Site>) {
         self.pc = self.block.terminator_pc();
         let count = self.block.guest.len() as i32;
@@ -21,6 +26,7 @@ impl Compiler<'_> {
             }
             Terminator::Branch { cond, taken, next } => {
                 let mut op = self.host(control::branch_handler(cond));
+                op.dst = self.cell_of(cond);
                 op.own = Own { jump: Jump { pc: [taken, next], ..Jump::NOWHERE } };
                 op.k[BEHIND] = behind;
                 op
@@ -48,23 +54,20 @@ impl Compiler<'_> {
                 op
             }
             Terminator::End => self.host(control::end),
-            Terminator::Trap { id, next } => {
-                let mut op = self.host(control::trap);
-                op.k[0] = u64::from(id);
-                op.own = Jump::to(next);
-                op
-            }
-            Terminator::SetMode { value, offset, width, next } => {
-                let mut op = self.host(control::set_mode);
+            Terminator::SetContext { value, next } => {
+                let mut op = self.host(control::set_context);
                 self.source(&mut op, 0, value);
-                op.k[2] = u64::from(offset);
-                op.k[3] = u64::from(width);
                 op.own = Jump::to(next);
                 op
             }
             Terminator::Fault(FaultKind::IllegalInstruction) => self.host(control::illegal),
             Terminator::Fault(FaultKind::Unsupported) => self.host(control::unsupported),
             Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),
+            Terminator::Trap(id) => {
+                let mut op = self.host(control::trap);
+                op.k[1] = u64::from(id);
+                op
+            }
         };
         op.imm = count;
         if let (Some(site), Terminator::Barrier(_)) = (site, self.block.terminator)

@@ -1,15 +1,15 @@
-//! What happens to sources in front of an operation: selects, DPP and modifiers, each a step into rows of the interpreter.
+//! What happens to sources in front of an operation: selects, lane permutations and modifiers, each a step into rows of the interpreter.
 
-use wavemill_ir::{DppCtrl, Inst, Op, SubDword};
+use wavemill_ir::{Inst, LaneControl, Op, SubDword};
 
 use super::{Compiler, Unsupported};
 use crate::interp::float::Source;
-use crate::interp::hostop::{Handler, HostOp};
+use crate::interp::hostop::{Handler, HostOp, Own};
 use crate::interp::{control, step};
 use crate::regs::{ROW_BYTES, STEP_MASK};
 
 impl Compiler<'_> {
-    /// The operation with its selects, DPP and source modifiers taken care of.
+    /// The operation with its selects, lane permutation and source modifiers taken care of.
     pub(super) fn prepared(&mut self, inst: &Inst, sources: [Source; 3]) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
         self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
@@ -79,23 +79,31 @@ impl Compiler<'_> {
         h: &mut HostOp,
         dwords: [u16; 3],
     ) -> Result<(), Unsupported> {
-        let Some(dpp) = inst.attrs.dpp else { return Ok(()) };
-        let i = usize::from(dpp.source);
+        let Some(lanes) = inst.attrs.lanes else { return Ok(()) };
+        let i = usize::from(lanes.source);
         let dwords = *dwords.get(i).ok_or(Unsupported)?;
-        h.src[i] = self.dpp(h, dpp, h.mask, dwords)?;
+        h.src[i] = self.permuted(h, lanes, h.mask, dwords)?;
         h.mask = STEP_MASK;
         Ok(())
     }
 
-    fn dpp(&mut self, h: &HostOp, dpp: DppCtrl, exec: u32, dwords: u16) -> Result<u32, Unsupported> {
+    fn permuted(
+        &mut self,
+        h: &HostOp,
+        lanes: LaneControl,
+        active: u32,
+        dwords: u16,
+    ) -> Result<u32, Unsupported> {
         self.opaque = true;
         let row = self.step_row(u32::from(dwords))?;
         for d in 0..u32::from(dwords) {
-            let mut s = self.host(step::dpp_handler());
-            s.src[0] = h.src[usize::from(dpp.source)] + d * ROW_BYTES;
+            let mut s = self.host(step::permute_handler());
+            s.src[0] = h.src[usize::from(lanes.source)] + d * ROW_BYTES;
             s.dst = row + d * ROW_BYTES;
-            s.mask = exec;
-            s.imm = step::pack_dpp(dpp);
+            s.mask = active;
+            s.k[0] = lanes.written;
+            s.imm = i32::from(lanes.zero_fill);
+            s.own = Own { lanes: self.pattern(lanes.pattern) };
             self.ops.push(s);
         }
         Ok(row)

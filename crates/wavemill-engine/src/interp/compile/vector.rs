@@ -7,7 +7,7 @@ use wavemill_ir::{
 use super::{Compiler, Unsupported};
 use crate::interp::body::Shape;
 use crate::interp::float::{self, FloatInfo, Operands, Source};
-use crate::interp::hostop::HostOp;
+use crate::interp::hostop::{HostOp, Own};
 use crate::interp::{control, format_cvt, int, step};
 
 impl Compiler<'_> {
@@ -37,7 +37,7 @@ impl Compiler<'_> {
         self.opaque |= plan.opaque;
         let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
         // The step that collects exceptions wants modifiers to be applied.
-        let inside = plan.run_mods.is_some() && !self.watching;
+        let inside = plan.run_mods.is_some() && self.exceptions.is_none();
         let mut h = match plan.operands {
             Operands::Whole => {
                 let sources =
@@ -63,9 +63,10 @@ impl Compiler<'_> {
             result: plan.result,
             kernel: plan.kernel,
         });
-        if self.watching {
+        if let Some(cell) = self.exceptions {
             let mut step = h;
             step.run = float::exceptions::handler();
+            step.own = Own { cell: self.counts.uniform_dest(cell) };
             self.ops.push(step);
         }
         let dwords = plan.result.dwords;

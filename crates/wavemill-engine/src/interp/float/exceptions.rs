@@ -1,6 +1,6 @@
 //! The floating-point exceptions of an operation.
 //!
-//! Handlers compute results and nothing else. Where somebody looks at TRAPSTS, a step in front of each float operation
+//! Handlers compute results and nothing else. Where somebody looks at exceptions, a step in front of each float operation
 //! lets the scalar library do the same once more and collects what that raises.
 
 use wavemill_float as exact;
@@ -12,9 +12,9 @@ use crate::interp::body::{lane_mask, scalar64};
 use crate::interp::hostop::{Ctx, Handler, HostOp};
 use crate::interp::mem::for_lanes;
 
-/// Adds the exceptions that the operation raises in its active lanes to TRAPSTS. Operands are those of its handler.
+/// Adds the exceptions that the operation raises in its active lanes to the cell that collects them. Operands are those of its handler.
 unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers; nothing is written but the status.
+    // SAFETY: the contract of handlers; nothing is written but that cell, which is inside the register file.
     unsafe {
         let info = info(op);
         let fp = info.attrs.fp;
@@ -54,7 +54,8 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 _ => raised,
             };
         });
-        (*ctx).status.trapsts |= all.bits();
+        let cell = (*ctx).base.add((*op).own.cell as usize) as *mut u32;
+        cell.write(cell.read() | all.bits());
         HostOp::next(op)
     }
 }

@@ -24,7 +24,7 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
-        // How many bytes LDS as a source has, M0 says.
+        // How many bytes it is, the source says.
         _ => (Access::Load, 0),
     }
 }
@@ -179,7 +179,7 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (_, events) = begin(ctx, op);
-        let (at, _, bytes) = atomic::element(ctx);
+        let (at, _, bytes) = atomic::element(ctx, op);
         if bytes > 0 && at + bytes <= (*ctx).lds_allocated {
             add(&mut events.pieces, 0, bytes, Place::Lds(at));
         }

@@ -5,18 +5,14 @@
 
 mod memory;
 
-use wavemill_ir::{Inst, Op, Operand, Row, Terminator, Uni};
+use wavemill_ir::{Inst, Op, Operand, Row, Terminator};
 
 use super::body::scalar32;
 use super::hostop::{Ctx, Handler, HostOp};
-use super::status::with_field;
 use crate::observe::{Barrier, CellChange, Changes, Events, FenceEvent, Instruction, Interests, RowChange};
 use crate::regs::{RegisterCounts, Registers};
 
 pub(super) use memory::handler as memory_handler;
-
-/// Uniform cells that are compared: all but the temporaries of the IR.
-const CELLS: u16 = Uni::TEMP0.0;
 
 /// What the probes at a guest instruction know of it.
 #[derive(Debug)]
@@ -67,23 +63,17 @@ impl Site {
 
     /// Whether there is something to do behind it: not if it is about to fault.
     pub(super) fn wants_after(&self) -> bool {
-        // Trap 3 is a debugger breakpoint, which does nothing without a debugger.
-        let faults = match self.end {
-            Some(Terminator::Fault(_)) => true,
-            Some(Terminator::Trap { id, .. }) => id != 3,
-            _ => false,
-        };
-        self.keeps && !faults
+        self.keeps && !matches!(self.end, Some(Terminator::Fault(_) | Terminator::Trap(_)))
     }
 
     /// The instruction as watchers see it.
-    unsafe fn instruction<'a>(&'a self, ctx: *mut Ctx, events: &Events<'_>, mode: u32) -> Instruction<'a> {
+    unsafe fn instruction<'a>(&'a self, ctx: *mut Ctx, events: &Events<'_>, context: u32) -> Instruction<'a> {
         // SAFETY: the contract of handlers: the registers are those of the wave that runs.
         let registers = unsafe { &*(*ctx).registers };
         Instruction {
             wave: events.wave,
             pc: self.pc,
-            mode,
+            context,
             ops: &self.ops,
             end: self.end.as_ref(),
             registers,
@@ -91,12 +81,12 @@ impl Site {
     }
 }
 
-/// VGPRs and AccVGPRs that an operation may write.
+/// Rows that an operation may write.
 fn results(inst: &Inst, counts: RegisterCounts) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Op::IndexedWrite(_) = inst.op {
         // Which ones shows when it runs.
-        rows.extend((0..counts.vgprs).map(Row::vgpr));
+        rows.extend(counts.all_rows());
     }
     let written = inst.writes().filter_map(|operand| match operand {
         Operand::Row(row) => Some(row),
@@ -124,27 +114,27 @@ unsafe fn before(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if site.keeps {
             let registers: &Registers = &*(*ctx).registers;
             events.cells.clear();
-            events.cells.extend((0..CELLS).map(|n| registers.uni(Uni(n))));
+            events.cells.extend(registers.counts().persistent_cells().map(|cell| registers.uni(cell)));
             events.rows.clear();
             events.rows.extend(site.rows.iter().map(|row| (*row, registers.row(*row))));
         }
         if site.announces {
-            let instruction = site.instruction(ctx, events, (*ctx).status.mode);
+            let instruction = site.instruction(ctx, events, (*ctx).context);
             events.watcher.instruction(&instruction);
         }
         HostOp::next(op)
     }
 }
 
-/// Stands behind an instruction, or in front of the end of its block. An end that changes MODE has its operands here too.
+/// Stands behind an instruction, or in front of the end of its block. An end that changes the context has its operands here too.
 unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         let (site, events) = parts(ctx, op);
         let registers: &Registers = &*(*ctx).registers;
         events.cell_changes.clear();
-        for (n, before) in (0..CELLS).zip(&events.cells) {
-            let (cell, after) = (Uni(n), registers.uni(Uni(n)));
+        for (cell, before) in registers.counts().persistent_cells().zip(&events.cells) {
+            let after = registers.uni(cell);
             if after != *before {
                 events.cell_changes.push(CellChange { cell, before: *before, after });
             }
@@ -156,17 +146,15 @@ unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 events.row_changes.push(RowChange { row: *row, before: *before, after });
             }
         }
-        let old = (*ctx).status.mode;
+        let old = (*ctx).context;
         let new = match site.end {
-            Some(Terminator::SetMode { offset, width, .. }) => {
-                with_field(old, scalar32(ctx, op, 0), offset, width)
-            }
+            Some(Terminator::SetContext { .. }) => scalar32(ctx, op, 0),
             _ => old,
         };
         let changes = Changes {
             cells: &events.cell_changes,
             rows: &events.row_changes,
-            mode: (new != old).then_some((old, new)),
+            context: (new != old).then_some((old, new)),
         };
         let instruction = site.instruction(ctx, events, new);
         events.watcher.changed(&instruction, &changes);

@@ -1,0 +1,192 @@
+//! Hardware registers (Vega ISA 5.8): fields that programs read and write, composed from cells and what the machine says.
+
+use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, Status, Terminator, Uni, Width};
+use wavemill_isa::Target;
+use wavemill_isa::gcn::{self, Inst, Role};
+
+use super::lifter::{Lifted, Lifter};
+use super::registers::{self, EXEC, SCC, TRAPSTS, VCC};
+
+/// The bits of MODE that code depends on: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE, FP16_OVFL (23), GPR_IDX_EN (27),
+/// VSKIP (28) (Vega ISA 3.4). Blocks are lifted and kept under these alone.
+pub const MODE_KEY: u32 = 0x1880_03ff;
+
+/// Numbers of hardware registers (Vega ISA 5.8, table 15; CDNA3 ISA 5.8).
+mod number {
+    pub(super) const MODE: u8 = 1;
+    pub(super) const STATUS: u8 = 2;
+    pub(super) const TRAPSTS: u8 = 3;
+    pub(super) const HW_ID: u8 = 4;
+    pub(super) const GPR_ALLOC: u8 = 5;
+    pub(super) const LDS_ALLOC: u8 = 6;
+    pub(super) const SH_MEM_BASES: u8 = 15;
+    pub(super) const XCC_ID: u8 = 20;
+}
+
+/// A field of a register.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    offset: u8,
+    /// 1 to 32; bits beyond the end of the register are not there.
+    width: u8,
+}
+
+impl Field {
+    pub(super) const fn new(offset: u8, width: u8) -> Field {
+        Field { offset, width }
+    }
+
+    fn mask(self) -> u32 {
+        ((((1u64 << self.width) - 1) << self.offset) & 0xffff_ffff) as u32
+    }
+}
+
+/// The field of a hardware register that a SIMM16 constant names: register in bits 5:0, first bit in 10:6, width minus one
+/// in 15:11.
+#[derive(Clone, Copy)]
+struct HwregField {
+    register: u8,
+    field: Field,
+}
+
+impl HwregField {
+    fn of(inst: &Inst) -> HwregField {
+        let simm = Lifter::simm16(inst);
+        HwregField {
+            register: (simm & 0x3f) as u8,
+            field: Field::new((simm >> 6 & 0x1f) as u8, (simm >> 11 & 0x1f) as u8 + 1),
+        }
+    }
+
+    /// Whether the field has bits that float operations set (Vega ISA 3.10).
+    fn holds_exceptions(self) -> bool {
+        const EXCEPTIONS: u8 = 7;
+        self.register == number::TRAPSTS && self.field.offset < EXCEPTIONS
+    }
+}
+
+/// Whether code reads the floating-point exceptions that TRAPSTS collects. Every dword is taken for an instruction, so that
+/// data in the code does not hide one; data that looks like one makes float operations slow and no more.
+#[must_use]
+pub fn reads_exceptions(target: Target, code: &[u8]) -> bool {
+    (0..code.len()).step_by(4).any(|at| {
+        gcn::decode(target, &code[at..code.len().min(at + 4)])
+            .is_ok_and(|inst| inst.op() == gcn::Op::SGetregB32 && HwregField::of(&inst).holds_exceptions())
+    })
+}
+
+/// A constant operand.
+fn constant(value: u32) -> Operand {
+    Operand::Const(value.into())
+}
+
+impl Lifter {
+    /// Reads the field that the constant of the instruction names. Registers without a meaning here read as 0.
+    pub(super) fn read_hwreg(&mut self, inst: &Inst) -> Lifted {
+        let HwregField { register, field } = HwregField::of(inst);
+        let value = match register {
+            number::MODE => self.status_of(Status::Context).into(),
+            number::STATUS => self.status_register().into(),
+            number::TRAPSTS => TRAPSTS.into(),
+            number::HW_ID => registers::HW_ID.into(),
+            number::GPR_ALLOC => registers::GPR_ALLOC.into(),
+            number::LDS_ALLOC => registers::LDS_ALLOC.into(),
+            number::SH_MEM_BASES => self.memory_bases().into(),
+            number::XCC_ID => registers::XCC_ID.into(),
+            _ => constant(0),
+        };
+        let result = self.get(inst, Role::Sdst);
+        let bits = constant(u32::from(field.offset) | u32::from(field.width) << 16);
+        self.b.scalar(ScalarOp::BfeU, Width::W32, result, &[value, bits]);
+        Lifted::Next
+    }
+
+    /// Writes the field that the constant of the instruction names. Registers but MODE and TRAPSTS are read-only: writes to
+    /// them are ignored (Vega ISA 5.8).
+    pub(super) fn write_hwreg(&mut self, inst: &Inst, value: Operand) -> Lifted {
+        let HwregField { register, field } = HwregField::of(inst);
+        match register {
+            number::MODE => self.set_mode(value, field),
+            number::TRAPSTS => {
+                self.insert(TRAPSTS, TRAPSTS.into(), value, field);
+                Lifted::Next
+            }
+            _ => Lifted::Next,
+        }
+    }
+
+    /// Ends the block with a change of a field of MODE, which is part of what code means.
+    pub(super) fn set_mode(&mut self, value: Operand, field: Field) -> Lifted {
+        let mode = self.status_of(Status::Context);
+        self.insert(mode, mode.into(), value, field);
+        Lifted::End(Terminator::SetContext { value: mode.into(), next: self.next })
+    }
+
+    /// Clears the exceptions in TRAPSTS.
+    pub(super) fn clear_exceptions(&mut self) {
+        /// Bits of TRAPSTS.EXCP (Vega ISA 3.10).
+        const EXCP: Field = Field::new(0, 9);
+        self.insert(TRAPSTS, TRAPSTS.into(), constant(0), EXCP);
+    }
+
+    /// `result` is `old` with `value` in the bits of a field.
+    fn insert(&mut self, result: Uni, old: Operand, value: Operand, field: Field) {
+        let mask = field.mask();
+        let bits = match value {
+            Operand::Const(value) => constant((value as u32).wrapping_shl(field.offset.into()) & mask),
+            value => {
+                let temp = self.b.uni_temp(1);
+                self.b.scalar(ScalarOp::Shl, Width::W32, temp, &[value, constant(field.offset.into())]);
+                self.b.scalar(ScalarOp::And, Width::W32, temp, &[temp.into(), constant(mask)]);
+                temp.into()
+            }
+        };
+        self.b.scalar(ScalarOp::And, Width::W32, result, &[old, constant(!mask)]);
+        self.b.scalar(ScalarOp::Or, Width::W32, result, &[result.into(), bits]);
+    }
+
+    /// Two temporaries with what the machine says.
+    fn status_of(&mut self, status: Status) -> Uni {
+        let temp = self.b.uni_temp(2);
+        let result = [temp.into(), Operand::None];
+        self.b.push(Op::ReadStatus(status), result, [Operand::None; 4], Attrs::default());
+        temp
+    }
+
+    /// A temporary with STATUS.
+    fn status_register(&mut self) -> Uni {
+        let (word, bit) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        self.b.scalar(ScalarOp::Or, Width::W32, word, &[SCC.into(), constant(registers::STATUS_VALID)]);
+        for (mask, at) in [(EXEC, registers::STATUS_EXECZ), (VCC, registers::STATUS_VCCZ)] {
+            let sources = [mask.into(), Operand::Const(0), Operand::None, Operand::None];
+            let compare = Op::ScalarCmp(CmpPred::Eq, IntType::U64);
+            self.b.push(compare, [bit.into(), Operand::None], sources, Attrs::default());
+            self.b.scalar(ScalarOp::Shl, Width::W32, bit, &[bit.into(), constant(at)]);
+            self.b.scalar(ScalarOp::Or, Width::W32, word, &[word.into(), bit.into()]);
+        }
+        word
+    }
+
+    /// A temporary with SH_MEM_BASES: the top 16 bits of the addresses of LDS, above, and of private memory.
+    fn memory_bases(&mut self) -> Uni {
+        let lds = self.status_of(Status::LdsBase).plus(1);
+        let scratch = self.status_of(Status::ScratchBase).plus(1);
+        self.b.scalar(ScalarOp::And, Width::W32, lds, &[lds.into(), constant(0xffff_0000)]);
+        self.b.scalar(ScalarOp::Shr, Width::W32, scratch, &[scratch.into(), constant(16)]);
+        self.b.scalar(ScalarOp::Or, Width::W32, lds, &[lds.into(), scratch.into()]);
+        lds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Field;
+
+    #[test]
+    fn masks_of_fields_end_with_the_register() {
+        assert_eq!(Field::new(4, 32).mask(), 0xffff_fff0);
+        assert_eq!(Field::new(8, 4).mask(), 0x0000_0f00);
+        assert_eq!(Field::new(31, 32).mask(), 0x8000_0000);
+        assert_eq!(Field::new(0, 32).mask(), 0xffff_ffff);
+    }
+}

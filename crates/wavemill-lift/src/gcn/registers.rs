@@ -1,0 +1,147 @@
+//! Where the registers of a wave are among the cells and rows of the IR, and what people call them.
+//!
+//! Scalar registers have the numbers of their operand codes (Vega ISA 5.1, table 9), but for EXEC, which is the IR's mask of
+//! active lanes. Behind them is what instructions do not name as operands.
+
+use wavemill_ir::{CellRange, Names, Row, Uni};
+
+/// FLAT_SCRATCH, low half. SGPRs end here.
+pub const FLAT_SCRATCH: Uni = Uni(102);
+/// XNACK_MASK, low half.
+pub const XNACK_MASK: Uni = Uni(104);
+/// VCC, low half.
+pub const VCC: Uni = Uni(106);
+/// First trap temporary.
+pub const TTMP0: Uni = Uni(108);
+/// M0. Trap temporaries end here.
+pub const M0: Uni = Uni(124);
+/// EXEC, low half.
+pub const EXEC: Uni = Uni::ACTIVE;
+/// Operand code of the low half of EXEC.
+const EXEC_CODE: u16 = 126;
+/// The scalar condition code, 0 or 1.
+pub const SCC: Uni = Uni(128);
+/// TRAPSTS (Vega ISA 3.10).
+pub const TRAPSTS: Uni = Uni(129);
+/// HW_ID (Vega ISA 5.8).
+pub const HW_ID: Uni = Uni(130);
+/// GPR_ALLOC (Vega ISA 5.8).
+pub const GPR_ALLOC: Uni = Uni(131);
+/// LDS_ALLOC (Vega ISA 5.8).
+pub const LDS_ALLOC: Uni = Uni(132);
+/// XCC_ID (CDNA3 ISA 5.8).
+pub const XCC_ID: Uni = Uni(133);
+/// Number of cells that belong to registers; the IR's own come beside them.
+pub const CELLS: u16 = 134;
+/// SGPRs that a wave can have, the special ones included.
+pub const MAX_SGPRS: u16 = 112;
+
+/// The cell of a scalar operand with this code.
+#[must_use]
+pub const fn scalar(code: u16) -> Uni {
+    match code {
+        EXEC_CODE.. if code <= EXEC_CODE + 1 => EXEC.plus(code - EXEC_CODE),
+        _ => Uni(code),
+    }
+}
+
+/// The operand code of a cell, by which people sort them; what is no operand comes behind.
+#[must_use]
+pub const fn code(cell: Uni) -> u16 {
+    match cell.0.checked_sub(EXEC.0) {
+        Some(half) if half < 2 => EXEC_CODE + half,
+        _ => cell.0,
+    }
+}
+
+/// VGPR `n` (0..=255).
+#[must_use]
+pub const fn vgpr(n: u16) -> Row {
+    Row(n)
+}
+
+/// AccVGPR `n` (0..=255).
+#[must_use]
+pub const fn acc(n: u16) -> Row {
+    Row::second(n)
+}
+
+/// The registers of the kind of one: an index does not lead out of them (Vega ISA 3.6.1).
+#[must_use]
+pub fn of_the_same_kind(cell: Uni) -> Option<CellRange> {
+    const KINDS: [(Uni, Uni); 7] = [
+        (Uni(0), FLAT_SCRATCH),
+        (FLAT_SCRATCH, XNACK_MASK),
+        (XNACK_MASK, VCC),
+        (VCC, TTMP0),
+        (TTMP0, M0),
+        (M0, Uni(EXEC_CODE)),
+        (EXEC, Uni(EXEC.0 + 2)),
+    ];
+    let (first, end) = KINDS.into_iter().find(|(first, end)| (*first..*end).contains(&cell))?;
+    Some(CellRange { first, end })
+}
+
+/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
+#[must_use]
+pub const fn status(scc: bool, exec: u64, vcc: u64) -> u32 {
+    (scc as u32) << STATUS_SCC
+        | ((exec == 0) as u32) << STATUS_EXECZ
+        | ((vcc == 0) as u32) << STATUS_VCCZ
+        | STATUS_VALID
+}
+
+/// Bit of STATUS with SCC.
+pub(super) const STATUS_SCC: u32 = 0;
+/// Bit of STATUS that says that EXEC is zero.
+pub(super) const STATUS_EXECZ: u32 = 9;
+/// Bit of STATUS that says that VCC is zero.
+pub(super) const STATUS_VCCZ: u32 = 10;
+/// STATUS of a wave that runs, without its conditions.
+pub(super) const STATUS_VALID: u32 = 1 << 16;
+
+/// GPR_ALLOC of a wave with so many VGPRs: its VGPR_SIZE field counts fours (Vega ISA 5.8).
+#[must_use]
+pub const fn gpr_alloc(vgprs: u16) -> u32 {
+    (vgprs.saturating_sub(1) as u32 / 4) << 8
+}
+
+/// LDS_ALLOC of a wave whose workgroup has so many bytes: its LDS_SIZE field counts units of 64 dwords (Vega ISA 5.8, CDNA4
+/// ISA 5.8).
+#[must_use]
+pub const fn lds_alloc(bytes: u32) -> u32 {
+    bytes.div_ceil(256) << 12
+}
+
+/// The names of registers as assembly text has them.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterNames;
+
+impl Names for RegisterNames {
+    fn cell(&self, cell: Uni) -> Option<String> {
+        let half = |name: &str, first: Uni| {
+            let half = if cell == first { "lo" } else { "hi" };
+            format!("{name}_{half}")
+        };
+        Some(match code(cell) {
+            n @ 0..=101 => format!("s{n}"),
+            102 | 103 => half("flat_scratch", FLAT_SCRATCH),
+            104 | 105 => half("xnack_mask", XNACK_MASK),
+            106 | 107 => half("vcc", VCC),
+            n @ 108..=123 => format!("ttmp{}", n - 108),
+            124 => "m0".to_owned(),
+            126 | 127 => half("exec", EXEC),
+            128 => "scc".to_owned(),
+            129 => "trapsts".to_owned(),
+            130 => "hw_id".to_owned(),
+            131 => "gpr_alloc".to_owned(),
+            132 => "lds_alloc".to_owned(),
+            133 => "xcc_id".to_owned(),
+            _ => return None,
+        })
+    }
+
+    fn row(&self, row: Row) -> Option<String> {
+        row.bank().map(|(bank, n)| format!("{}{n}", if bank == 0 { 'v' } else { 'a' }))
+    }
+}

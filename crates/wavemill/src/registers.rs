@@ -1,0 +1,98 @@
+//! The registers of a wave by the names that instructions have for them.
+
+use wavemill_engine::{RegisterCounts, WaveSnapshot};
+use wavemill_ir::LANES;
+
+pub use wavemill_lift::gcn::registers::*;
+
+/// Which registers a wave has with so many SGPRs, VGPRs and AccVGPRs. SGPRs that it was not allocated read as s0 (Vega ISA
+/// 3.6.1, 5.2); FLAT_SCRATCH and what follows are there whatever the number is.
+#[must_use]
+pub fn counts(sgprs: u16, vgprs: u16, accs: u16) -> RegisterCounts {
+    let allocated = wavemill_ir::Uni(sgprs.min(FLAT_SCRATCH.0));
+    RegisterCounts {
+        cells: CELLS,
+        absent: (allocated, FLAT_SCRATCH),
+        private_base: FLAT_SCRATCH,
+        rows: [vgprs, accs],
+    }
+}
+
+/// The registers in a snapshot of a wave.
+#[derive(Clone, Copy, Debug)]
+pub struct WaveRegisters<'a>(pub &'a WaveSnapshot);
+
+impl<'a> WaveRegisters<'a> {
+    /// SGPRs; those that the wave was not allocated are zero.
+    #[must_use]
+    pub fn sgprs(self) -> &'a [u32] {
+        let all = &self.0.cells;
+        &all[..all.len().min(FLAT_SCRATCH.0.into())]
+    }
+
+    /// VGPRs, 64 lanes each.
+    #[must_use]
+    pub fn vgprs(self) -> &'a [[u32; LANES]] {
+        &self.0.rows[0]
+    }
+
+    /// AccVGPRs, 64 lanes each.
+    #[must_use]
+    pub fn accvgprs(self) -> &'a [[u32; LANES]] {
+        &self.0.rows[1]
+    }
+
+    /// EXEC.
+    #[must_use]
+    pub fn exec(self) -> u64 {
+        self.0.active
+    }
+
+    /// VCC.
+    #[must_use]
+    pub fn vcc(self) -> u64 {
+        self.0.pair(VCC)
+    }
+
+    /// SCC.
+    #[must_use]
+    pub fn scc(self) -> bool {
+        self.0.cell(SCC) != 0
+    }
+
+    /// M0.
+    #[must_use]
+    pub fn m0(self) -> u32 {
+        self.0.cell(M0)
+    }
+
+    /// FLAT_SCRATCH.
+    #[must_use]
+    pub fn flat_scratch(self) -> u64 {
+        self.0.pair(FLAT_SCRATCH)
+    }
+
+    /// XNACK_MASK.
+    #[must_use]
+    pub fn xnack_mask(self) -> u64 {
+        self.0.pair(XNACK_MASK)
+    }
+
+    /// MODE.
+    #[must_use]
+    pub fn mode(self) -> u32 {
+        self.0.context
+    }
+
+    /// TRAPSTS.
+    #[must_use]
+    pub fn trapsts(self) -> u32 {
+        self.0.cell(TRAPSTS)
+    }
+
+    /// STATUS, as `s_getreg_b32` reads it.
+    #[must_use]
+    pub fn status(self) -> u32 {
+        status(self.scc(), self.exec(), self.vcc())
+    }
+}
