@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use wavemill::ir::{Row, Terminator};
+use wavemill::ir::{Row, Terminator, Uni};
 use wavemill::{
     Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
 };
@@ -47,7 +47,7 @@ fn rows_of(registers: &Registers) -> Vec<(Row, [u32; 64])> {
 }
 
 fn cells_of(registers: &Registers) -> Vec<u32> {
-    registers.counts().persistent_cells().map(|cell| registers.uni(cell)).collect()
+    (0..Uni::TEMP0.0).map(|n| registers.uni(Uni(n))).collect()
 }
 
 impl Shadows {
