@@ -47,17 +47,17 @@ impl BlockSource for Loop {
             }
         }
         let mut b = BlockBuilder::new(pc);
-        b.begin_guest(0);
-        Arc::new(b.finish(4, Terminator::Fault(FaultKind::NoCode)))
+        b.begin_guest(pc);
+        Arc::new(b.finish(pc + 4, Terminator::Fault(FaultKind::NoCode)))
     }
 }
 
 /// Builds a loop body: one operation is one guest instruction.
-struct Body(BlockBuilder, u32);
+struct Body(BlockBuilder, u64);
 
 impl Body {
     fn new() -> Body {
-        Body(BlockBuilder::new(BODY), 0)
+        Body(BlockBuilder::new(BODY), BODY)
     }
 
     fn op(&mut self, op: Op, dst: [Operand; 2], src: &[Operand], attrs: Attrs) {
@@ -101,8 +101,8 @@ impl Body {
         let body = self.0.finish(self.1 + 4, again);
         wavemill_ir::verify(&body).expect("the loop is well formed");
         let mut after = BlockBuilder::new(AFTER);
-        after.begin_guest(0);
-        Loop { name, body: Arc::new(body), after: Arc::new(after.finish(4, Terminator::End)) }
+        after.begin_guest(AFTER);
+        Loop { name, body: Arc::new(body), after: Arc::new(after.finish(AFTER + 4, Terminator::End)) }
     }
 }
 

@@ -16,7 +16,7 @@ const DWORD: MemType = MemType::Dwords(1);
 
 /// Operations, each of them a guest instruction of four bytes.
 fn program(ops: &[wavemill_ir::Inst]) -> Vec<wavemill_ir::Inst> {
-    ops.iter().enumerate().map(|(n, op)| wavemill_ir::Inst { pc_offset: 4 * n as u32, ..*op }).collect()
+    ops.iter().enumerate().map(|(n, op)| wavemill_ir::Inst { guest: n as u32, ..*op }).collect()
 }
 
 /// The setup's SGPRs 0 and 1 hold an address.
@@ -126,29 +126,29 @@ impl BlockSource for Spinners {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
         let mut b = BlockBuilder::new(pc);
         let base = if self.space == Space::Global { s(0) } else { Operand::None };
-        b.begin_guest(0);
+        b.begin_guest(pc);
         let none = Operand::None;
         if pc == SPIN {
             b.push(Op::Load(self.space, DWORD), [v(1), none], [v(0), base, none, none], Attrs::default());
-            b.begin_guest(4);
+            b.begin_guest(pc + 4);
             let first = Op::Lane(wavemill_ir::LaneOp::ReadFirstLane);
             b.push(first, [SEEN.into(), none], [v(1), none, none, none], Attrs::default());
-            b.begin_guest(8);
+            b.begin_guest(pc + 8);
             let equal = Op::ScalarCmp(CmpPred::Eq, IntType::U32);
             b.push(equal, [FLAG.into(), none], [SEEN.into(), ME.into(), none, none], Attrs::default());
-            b.begin_guest(12);
+            b.begin_guest(pc + 12);
             return Arc::new(b.finish(
-                16,
+                pc + 16,
                 Terminator::Branch { cond: Cond::Zero(FLAG, Width::W32), taken: SPIN, next: DONE },
             ));
         }
         b.scalar(ScalarOp::SubBorrowOut, Width::W32, SEEN, &[ME.into(), Operand::Const(1)]);
-        b.begin_guest(4);
+        b.begin_guest(pc + 4);
         b.push(Op::Int(IntOp::Mov), [v(1), none], [SEEN.into(), none, none, none], Attrs::default());
-        b.begin_guest(8);
+        b.begin_guest(pc + 8);
         b.push(Op::Store(self.space, DWORD), [none, none], [v(0), base, v(1), none], Attrs::default());
-        b.begin_guest(12);
-        Arc::new(b.finish(16, Terminator::End))
+        b.begin_guest(pc + 12);
+        Arc::new(b.finish(pc + 16, Terminator::End))
     }
 }
 

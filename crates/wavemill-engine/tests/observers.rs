@@ -11,8 +11,8 @@ use wavemill_engine::{
     RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, Cond, FenceScope, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp,
-    Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BlockBuilder, BufferAddr, Cond, FenceScope, Inst, IntOp, MemType, Op, Operand,
+    Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 
 const START: u64 = 0x1000;
@@ -25,31 +25,24 @@ struct Source(Arc<Block>);
 
 impl BlockSource for Source {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        let mut rest = (*self.0).clone();
-        let done = (pc - START) as u32;
-        rest.start = pc;
-        rest.insts.retain(|inst| inst.pc_offset >= done);
-        rest.insts.iter_mut().for_each(|inst| inst.pc_offset -= done);
-        rest.guest.retain(|offset| *offset >= done);
-        rest.guest.iter_mut().for_each(|offset| *offset -= done);
         // Behind the barrier there is an end.
-        if rest.guest.is_empty() {
-            rest.guest.push(0);
-            rest.terminator = Terminator::End;
-        }
-        Arc::new(rest)
+        Arc::new(self.0.starting_at(pc).unwrap_or_else(|| {
+            let mut end = BlockBuilder::new(pc);
+            end.begin_guest(pc);
+            end.finish(pc + 8, Terminator::End)
+        }))
     }
 }
 
 fn program(ops: &[Inst], terminator: Terminator) -> Source {
-    let place = |(n, inst): (usize, &Inst)| Inst { pc_offset: 8 * n as u32, ..*inst };
-    let block = Block {
-        start: START,
-        size: 8 * (ops.len() as u32 + 1),
-        insts: ops.iter().enumerate().map(place).collect(),
-        guest: (0..=ops.len() as u32).map(|n| 8 * n).collect(),
-        terminator,
-    };
+    let mut b = BlockBuilder::new(START);
+    for (n, inst) in (0..).zip(ops) {
+        b.begin_guest(at(n));
+        *b.push(inst.op, inst.dst, inst.src, inst.attrs) = Inst { guest: n as u32, ..*inst };
+    }
+    let end = ops.len() as u64;
+    b.begin_guest(at(end));
+    let block = b.finish(at(end + 1), terminator);
     wavemill_ir::verify(&block).expect("the block is well formed");
     Source(Arc::new(block))
 }
@@ -573,7 +566,9 @@ impl BlockSource for Forks {
             1 => Terminator::Barrier(at(2)),
             _ => Terminator::End,
         };
-        Arc::new(Block { start: pc, size: 8, insts: Vec::new(), guest: vec![0], terminator: end })
+        let mut b = BlockBuilder::new(pc);
+        b.begin_guest(pc);
+        Arc::new(b.finish(pc + 8, end))
     }
 }
 

@@ -33,14 +33,15 @@ impl Program {
         let block = |n: usize, lines: &[Line], end| {
             let mut b = BlockBuilder::new(at(n));
             for (i, (op, dst, src)) in lines.iter().enumerate() {
-                b.begin_guest(4 * i as u32);
+                b.begin_guest(at(n) + 4 * i as u64);
                 let mut sources = [Operand::None; 4];
                 sources[..src.len()].copy_from_slice(src);
                 // Comparisons have their flag as the result, and scalar operations need none here.
                 b.push(*op, [*dst, Operand::None], sources, Attrs::default());
             }
-            b.begin_guest(4 * lines.len() as u32);
-            let block = b.finish(4 * lines.len() as u32 + 4, end);
+            let end_at = at(n) + 4 * lines.len() as u64;
+            b.begin_guest(end_at);
+            let block = b.finish(end_at + 4, end);
             wavemill_ir::verify(&block).expect("the block is well formed");
             Arc::new(block)
         };
@@ -51,18 +52,12 @@ impl Program {
 impl BlockSource for Program {
     /// The block at an address, or the rest of one: whoever runs single steps goes on in the middle.
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        let offset = (pc & 0xfff) as u32;
-        let Some(block) = self.0.get(&(pc - u64::from(offset))).filter(|b| b.guest.contains(&offset)) else {
-            return Arc::new(BlockBuilder::new(pc).finish(4, Terminator::Fault(FaultKind::NoCode)));
-        };
-        let mut rest = (**block).clone();
-        rest.start = pc;
-        rest.size -= offset;
-        rest.insts.retain(|inst| inst.pc_offset >= offset);
-        rest.insts.iter_mut().for_each(|inst| inst.pc_offset -= offset);
-        rest.guest.retain(|at| *at >= offset);
-        rest.guest.iter_mut().for_each(|at| *at -= offset);
-        Arc::new(rest)
+        let rest = self.0.get(&(pc & !0xfff)).and_then(|block| block.starting_at(pc));
+        Arc::new(
+            rest.unwrap_or_else(|| {
+                BlockBuilder::new(pc).finish(pc + 4, Terminator::Fault(FaultKind::NoCode))
+            }),
+        )
     }
 }
 

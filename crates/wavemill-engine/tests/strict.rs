@@ -7,8 +7,7 @@ use wavemill_engine::{
     Tier,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, BufferAddr, FaultKind, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni,
-    Width,
+    AtomicOp, Attrs, BufferAddr, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni, Width,
 };
 
 const LDS: u32 = 256;

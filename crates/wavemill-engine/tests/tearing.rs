@@ -9,8 +9,8 @@ use wavemill_engine::{
     BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
 };
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, FaultKind, Inst, IntOp, IntType, LaneOp, MemType, Op,
-    Operand, Row, ScalarOp, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, LaneOp, MemType, Op, Operand,
+    Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 
 const ENTRY: u64 = 0x1000;
@@ -110,11 +110,13 @@ struct Program {
 
 /// A block in which each operation is a guest instruction, so that slices are short.
 fn block(start: u64, mut insts: Vec<Inst>, terminator: Terminator) -> Arc<Block> {
-    let guest: Vec<u32> = (0..=insts.len() as u32).map(|n| 4 * n).collect();
-    for (inst, offset) in insts.iter_mut().zip(&guest) {
-        inst.pc_offset = *offset;
+    let guest: Vec<u64> = (0..=insts.len() as u64).map(|n| start + 4 * n).collect();
+    for (number, inst) in (0..).zip(&mut insts) {
+        inst.guest = number;
     }
-    let block = Block { start, size: 4 * guest.len() as u32, insts, guest, terminator };
+    let next = start + 4 * guest.len() as u64;
+    let covered = start..next;
+    let block = Block { start, next, ranges: vec![covered], insts, guest, terminator };
     wavemill_ir::verify(&block).expect("the block is well formed");
     Arc::new(block)
 }

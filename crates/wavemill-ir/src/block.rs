@@ -1,5 +1,7 @@
 //! Operations with their operands, and basic blocks of them.
 
+use std::ops::Range;
+
 use crate::{Attrs, Op, Operand, Uni, Width};
 
 /// Which lanes a varying operation writes.
@@ -25,8 +27,8 @@ pub struct Inst {
     pub attrs: Attrs,
     /// Lanes that are written.
     pub mask: LaneMask,
-    /// Byte offset of its guest instruction from the start of the block.
-    pub pc_offset: u32,
+    /// Number of its guest instruction in [`Block::guest`].
+    pub guest: u32,
 }
 
 /// Condition of a conditional branch: of a cell, or of the two from an even one on.
@@ -98,40 +100,73 @@ pub enum Terminator {
 }
 
 /// A basic block: straight-line operations and the way it ends.
+///
+/// What names an instruction, its *position*, is a matter of the instruction family: an address in most, but a number that says
+/// the clause, group and slot of an instruction too will do. Where positions are addresses, branches go to addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// Guest address of the first instruction.
+    /// Position of the first instruction.
     pub start: u64,
-    /// Guest bytes that the block covers.
-    pub size: u32,
-    /// The operations in order.
+    /// Position where the program goes on in order behind the block.
+    pub next: u64,
+    /// Guest addresses that the block covers, in the order of the code.
+    pub ranges: Vec<Range<u64>>,
+    /// The operations in order; those of a guest instruction stand together.
     pub insts: Vec<Inst>,
-    /// Offset from `start` of every guest instruction, in order, the terminating one included if there is one.
-    pub guest: Vec<u32>,
+    /// Position of every guest instruction, in order, the terminating one included if there is one.
+    pub guest: Vec<u64>,
     /// How the block ends.
     pub terminator: Terminator,
 }
 
 impl Block {
-    /// Guest address of the instruction that the block's terminator stands for (the last one).
+    /// Guest bytes that the block covers.
     #[must_use]
-    pub fn terminator_pc(&self) -> u64 {
-        self.start + u64::from(self.guest.last().copied().unwrap_or(0))
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
 
-    /// The rest of the block from the guest instruction at `pc` on; nothing if no instruction of it begins there.
+    /// Position of a guest instruction; of one that the block lacks, its start.
     #[must_use]
-    pub fn starting_at(&self, pc: u64) -> Option<Block> {
-        let offset = u32::try_from(pc.checked_sub(self.start)?).ok()?;
-        let first = self.guest.iter().position(|at| *at == offset)?;
-        let insts = self.insts.iter().filter(|inst| inst.pc_offset >= offset);
+    pub fn position(&self, guest: usize) -> u64 {
+        self.guest.get(guest).copied().unwrap_or(self.start)
+    }
+
+    /// Position of the instruction that the block's terminator stands for (the last one).
+    #[must_use]
+    pub fn terminator_pc(&self) -> u64 {
+        self.guest.last().copied().unwrap_or(self.start)
+    }
+
+    /// The rest of the block from the guest instruction at a position on; nothing if no instruction of it is there. It covers
+    /// the same addresses.
+    #[must_use]
+    pub fn starting_at(&self, position: u64) -> Option<Block> {
+        let first = self.guest.iter().position(|at| *at == position)?;
+        let number = first as u32;
+        let insts = self.insts.iter().filter(|inst| inst.guest >= number);
         Some(Block {
-            start: pc,
-            size: self.size - offset,
-            insts: insts.map(|inst| Inst { pc_offset: inst.pc_offset - offset, ..*inst }).collect(),
-            guest: self.guest[first..].iter().map(|at| at - offset).collect(),
+            start: position,
+            next: self.next,
+            ranges: self.ranges.clone(),
+            insts: insts.map(|inst| Inst { guest: inst.guest - number, ..*inst }).collect(),
+            guest: self.guest[first..].to_vec(),
             terminator: self.terminator,
         })
+    }
+
+    /// The first guest instruction of the block as a block of its own.
+    #[must_use]
+    pub fn first(&self) -> Block {
+        let [start, second, ..] = self.guest[..] else { return self.clone() };
+        Block {
+            start,
+            next: second,
+            ranges: self.ranges.clone(),
+            insts: self.insts.iter().take_while(|inst| inst.guest == 0).copied().collect(),
+            guest: vec![start],
+            terminator: Terminator::Jump(second),
+        }
     }
 }
 
@@ -140,20 +175,38 @@ mod tests {
     use crate::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
 
     #[test]
-    fn the_rest_of_a_block_keeps_addresses() {
-        let block = |start: u64, offsets: &[u32]| {
+    fn the_rest_of_a_block_keeps_positions() {
+        let block = |start: u64, positions: &[u64]| {
             let mut b = BlockBuilder::new(start);
-            for offset in offsets {
-                b.begin_guest(*offset);
+            for position in positions {
+                b.begin_guest(*position);
                 b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(1)]);
             }
-            b.finish(offsets[offsets.len() - 1] + 4, Terminator::Jump(0x1000))
+            b.finish_ranges(vec![0x1000..0x1010], 0x1010, Terminator::Jump(0x1000))
         };
-        let whole = block(0x1000, &[0, 8, 12]);
+        let whole = block(0x1000, &[0x1000, 0x1008, 0x100c]);
+        assert_eq!(whole.bytes(), 16);
         assert_eq!(whole.starting_at(0x1000).as_ref(), Some(&whole));
-        assert_eq!(whole.starting_at(0x1008), Some(block(0x1008, &[0, 4])));
+        assert_eq!(whole.starting_at(0x1008), Some(block(0x1008, &[0x1008, 0x100c])));
         for outside in [0xff8, 0x1004, 0x1010, u64::MAX] {
             assert_eq!(whole.starting_at(outside), None, "{outside:#x}");
         }
+    }
+
+    /// A control word names a clause elsewhere, and the instructions of it are told apart by more than addresses.
+    #[test]
+    fn positions_need_not_be_addresses() {
+        const CLAUSE: u64 = 1 << 32;
+        let mut b = BlockBuilder::new(0x100);
+        for group in 0..3 {
+            b.begin_guest(0x100 | group * CLAUSE);
+            b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(group)]);
+        }
+        let block = b.finish_ranges(vec![0x100..0x108, 0x800..0x820], 0x108, Terminator::Jump(0x108));
+        assert_eq!((block.bytes(), block.terminator_pc()), (40, 0x100 | 2 * CLAUSE));
+        let rest = block.starting_at(0x100 | CLAUSE).unwrap();
+        assert_eq!((rest.insts.len(), rest.insts[0].guest, rest.next), (2, 0, 0x108));
+        let first = rest.first();
+        assert_eq!((first.insts.len(), first.terminator), (1, Terminator::Jump(0x100 | 2 * CLAUSE)));
     }
 }

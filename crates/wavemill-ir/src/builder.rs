@@ -1,14 +1,15 @@
 //! Builds blocks operation by operation.
 
+use std::ops::Range;
+
 use crate::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, ScalarOp, Terminator, Uni, Width};
 
 /// Collects the operations of one block.
 #[derive(Debug)]
 pub struct BlockBuilder {
     start: u64,
-    pc_offset: u32,
     insts: Vec<Inst>,
-    guest: Vec<u32>,
+    guest: Vec<u64>,
     /// Index of the first operation of the current guest instruction.
     first: usize,
     uni_temps: u16,
@@ -16,34 +17,24 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// An empty block at the guest address `start`.
+    /// An empty block at a position.
     #[must_use]
     pub fn new(start: u64) -> Self {
-        BlockBuilder {
-            start,
-            pc_offset: 0,
-            insts: Vec::new(),
-            guest: Vec::new(),
-            first: 0,
-            uni_temps: 0,
-            row_temps: 0,
-        }
+        BlockBuilder { start, insts: Vec::new(), guest: Vec::new(), first: 0, uni_temps: 0, row_temps: 0 }
     }
 
-    /// Starts the guest instruction at byte `offset` from the start of the block. Temporaries live within one guest
-    /// instruction only.
-    pub fn begin_guest(&mut self, offset: u32) {
-        self.pc_offset = offset;
-        self.guest.push(offset);
+    /// Starts the guest instruction at a position. Temporaries live within one guest instruction only.
+    pub fn begin_guest(&mut self, position: u64) {
+        self.guest.push(position);
         self.first = self.insts.len();
         self.uni_temps = 0;
         self.row_temps = 0;
     }
 
-    /// Guest address of the instruction being lifted.
+    /// Position of the instruction being lifted.
     #[must_use]
     pub fn pc(&self) -> u64 {
-        self.start + u64::from(self.pc_offset)
+        self.guest.last().copied().unwrap_or(self.start)
     }
 
     /// The operations of the guest instruction being lifted, to adjust them.
@@ -81,7 +72,8 @@ impl BlockBuilder {
     /// Appends an operation on the active lanes; the returned reference allows to adjust it.
     pub fn push(&mut self, op: Op, dst: [Operand; 2], src: [Operand; 4], attrs: Attrs) -> &mut Inst {
         let index = self.insts.len();
-        self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Active, pc_offset: self.pc_offset });
+        let guest = (self.guest.len() as u32).saturating_sub(1);
+        self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Active, guest });
         &mut self.insts[index]
     }
 
@@ -106,9 +98,16 @@ impl BlockBuilder {
         self.push(Op::Scalar(op, width), [dst.into(), flag], sources, Attrs::default());
     }
 
-    /// Ends the block; `size` is the number of guest bytes it covers.
+    /// Ends a block whose positions are addresses, and which covers those from its start to `next`.
     #[must_use]
-    pub fn finish(self, size: u32, terminator: Terminator) -> Block {
-        Block { start: self.start, size, insts: self.insts, guest: self.guest, terminator }
+    pub fn finish(self, next: u64, terminator: Terminator) -> Block {
+        let covered = self.start..next;
+        self.finish_ranges(vec![covered], next, terminator)
+    }
+
+    /// Ends a block that covers these addresses, and behind which the program goes on in order at the position `next`.
+    #[must_use]
+    pub fn finish_ranges(self, ranges: Vec<Range<u64>>, next: u64, terminator: Terminator) -> Block {
+        Block { start: self.start, next, ranges, insts: self.insts, guest: self.guest, terminator }
     }
 }

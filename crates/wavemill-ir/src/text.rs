@@ -219,11 +219,12 @@ impl fmt::Display for Named<'_, Block> {
             f,
             "block {:#x} ({} bytes, {} guest instructions)",
             block.start,
-            block.size,
+            block.bytes(),
             block.guest.len()
         )?;
         for inst in &block.insts {
-            writeln!(f, "  {:5x}: {}", inst.pc_offset, Named(inst, *names))?;
+            let offset = block.position(inst.guest as usize).wrapping_sub(block.start);
+            writeln!(f, "  {offset:5x}: {}", Named(inst, *names))?;
         }
         writeln!(f, "  {}", Named(&block.terminator, *names))
     }

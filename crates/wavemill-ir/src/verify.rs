@@ -98,10 +98,14 @@ fn check(inst: &Inst) -> Result<(), String> {
 ///
 /// # Errors
 /// The first operation that breaks a rule: an operand that does not exist, a row in a uniform operation, a scalar where
-/// it is too narrow, a result of the wrong kind.
+/// it is too narrow, a result of the wrong kind, guest instructions out of order.
 pub fn verify(block: &Block) -> Result<(), VerifyError> {
+    let mut last = 0;
     for (index, inst) in block.insts.iter().enumerate() {
-        if let Err(problem) = check(inst) {
+        let in_order = inst.guest >= last && (inst.guest as usize) < block.guest.len();
+        last = inst.guest;
+        let order = if in_order { Ok(()) } else { Err("the guest instruction is out of order".to_owned()) };
+        if let Err(problem) = order.and_then(|()| check(inst)) {
             return Err(VerifyError { index, inst: inst.to_string(), problem });
         }
     }
@@ -118,9 +122,9 @@ mod tests {
         let stores = matches!(op, Op::Store(..) | Op::BufferStore(..));
         let dst = if stores { Operand::None } else { Row(0).into() };
         let (attrs, mask) = (Attrs::default(), LaneMask::Active);
-        let inst = Inst { op, dst: [dst, Operand::None], src, attrs, mask, pc_offset: 0 };
-        let block =
-            Block { start: 0, size: 8, insts: vec![inst], guest: vec![0], terminator: Terminator::End };
+        let inst = Inst { op, dst: [dst, Operand::None], src, attrs, mask, guest: 0 };
+        let (start, next, ranges, guest) = (0, 8, Vec::new(), vec![0]);
+        let block = Block { start, next, ranges, insts: vec![inst], guest, terminator: Terminator::End };
         verify(&block).err().map(|error| error.problem)
     }
 

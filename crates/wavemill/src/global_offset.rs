@@ -419,7 +419,7 @@ fn masked(a: &Sum, b: &Sum) -> Option<Sum> {
 /// Where a block goes on: addresses, and what is known there. Of a call whose target is known this is the function, and the
 /// code behind the call with nothing known. Of a call whose target is not known it is the code behind the call.
 fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
-    let end = block.start + u64::from(block.size);
+    let end = block.next;
     let targets = match block.terminator {
         Terminator::Jump(to)
         | Terminator::Barrier(to)
@@ -448,7 +448,7 @@ fn known_target(block: &Block, after: &State) -> Option<u64> {
 /// Whether the jump at the end of a block is a call: it leaves the address behind it in a register. Other jumps do not come
 /// back.
 fn is_call(block: &Block, after: &State) -> bool {
-    let end = block.start + u64::from(block.size);
+    let end = block.next;
     matches!(block.terminator, Terminator::Indirect(_))
         && after.values().any(|sum| sum.as_constant() == Some(end as u32))
 }
@@ -642,7 +642,7 @@ impl Kernel {
                     Op::Load(Space::Global | Space::Flat, ty) => Some((ty, inst.attrs.imm)),
                     _ => None,
                 }));
-                at += u64::from(block.size.max(4));
+                at = block.next.max(at + 4);
             }
             loads.contains(&(MemType::Dwords(1), 4)) && loads.iter().all(|(ty, _)| *ty == MemType::Dwords(1))
         };

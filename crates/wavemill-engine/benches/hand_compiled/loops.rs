@@ -207,23 +207,26 @@ impl Work {
 fn after(block: &Block, rounds: bool) -> Block {
     let Terminator::Branch { next, .. } = block.terminator else { unreachable!("a loop ends in a branch") };
     let mut b = BlockBuilder::new(next);
-    b.begin_guest(0);
+    b.begin_guest(next);
     if !rounds {
-        return b.finish(4, Terminator::Jump(END));
+        return b.finish(next + 4, Terminator::Jump(END));
     }
     b.scalar(ScalarOp::Mov, Width::W32, Uni(8), &[Operand::Const(0)]);
-    b.begin_guest(4);
+    b.begin_guest(next + 4);
     let sources = [Operand::Row(Row(14)), Operand::Const(0x1100), Operand::None, Operand::None];
     let dst = [Operand::Row(Row(14)), Operand::None];
     b.push(Op::Int(IntOp::Sub), dst, sources, Attrs::default());
-    b.begin_guest(8);
+    b.begin_guest(next + 8);
     b.scalar(ScalarOp::SubOverflow, Width::W32, ROUNDS, &[ROUNDS.into(), Operand::Const(1)]);
-    b.begin_guest(12);
+    b.begin_guest(next + 12);
     let compare = Op::ScalarCmp(CmpPred::Lg, IntType::U32);
     let sources = [ROUNDS.into(), Operand::Const(0), Operand::None, Operand::None];
     b.push(compare, [SCC.into(), Operand::None], sources, Attrs::default());
-    b.begin_guest(16);
-    b.finish(20, Terminator::Branch { cond: Cond::NonZero(SCC, Width::W32), taken: block.start, next: END })
+    b.begin_guest(next + 16);
+    b.finish(
+        next + 20,
+        Terminator::Branch { cond: Cond::NonZero(SCC, Width::W32), taken: block.start, next: END },
+    )
 }
 
 impl BlockSource for Work {
@@ -232,8 +235,8 @@ impl BlockSource for Work {
         let found = known.into_iter().find_map(|block| block.starting_at(pc));
         Arc::new(found.unwrap_or_else(|| {
             let mut b = BlockBuilder::new(pc);
-            b.begin_guest(0);
-            b.finish(4, Terminator::Fault(FaultKind::IllegalInstruction))
+            b.begin_guest(pc);
+            b.finish(pc + 4, Terminator::Fault(FaultKind::IllegalInstruction))
         }))
     }
 }
@@ -243,7 +246,7 @@ impl Work {
     fn prelude(&self) -> Block {
         let mut b = BlockBuilder::new(PRELUDE);
         for n in 0..LDS_SIZE as u16 / (4 * LANES as u16) {
-            b.begin_guest(8 * u32::from(n));
+            b.begin_guest(PRELUDE + 8 * u64::from(n));
             let attrs = Attrs { imm: 4 * LANES as i32 * i32::from(n), ..Attrs::default() };
             let data = Row(FILL + 1 + n).into();
             let sources = [Row(FILL).into(), Operand::None, data, Operand::None];
@@ -252,9 +255,9 @@ impl Work {
         }
         let exec = u64::from(self.state.cells[Uni::ACTIVE.0 as usize])
             | u64::from(self.state.cells[Uni::ACTIVE.0 as usize + 1]) << 32;
-        b.begin_guest(0x800);
+        b.begin_guest(PRELUDE + 0x800);
         b.scalar(ScalarOp::Mov, Width::W64, Uni::ACTIVE, &[Operand::Const(exec)]);
-        b.finish(0x808, Terminator::Jump(self.block.start))
+        b.finish(PRELUDE + 0x808, Terminator::Jump(self.block.start))
     }
 }
 

@@ -101,7 +101,9 @@ mod check {
         for name in ["xorshift", "mandelbrot", "sgemm"] {
             let work = Work::new(name, 1, !0);
             let text = work.block.text(&registers::RegisterNames);
-            let shown = work.block.insts.iter().filter(|i| name != "sgemm" || i.pc_offset < 0x74).count();
+            let shown =
+                work.block.insts.iter().map(|i| work.block.position(i.guest as usize) - work.block.start);
+            let shown = shown.filter(|offset| name != "sgemm" || *offset < 0x74).count();
             let expected: String = text.lines().take(1 + shown).flat_map(|l| [l, "\n"]).collect();
             assert!(
                 page.contains(&expected),

@@ -42,18 +42,18 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
-    /// The operations that count, with the byte offsets of the guest instructions behind them.
+    /// The operations that count, with the numbers of the guest instructions behind them.
     counters: Vec<(u32, usize)>,
     /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
 }
 
 impl Code {
-    /// How often the block was entered, if it was compiled to count that, and the active lanes from each byte offset on,
+    /// How often the block was entered, if it was compiled to count that, and the active lanes from guest instructions on,
     /// summed up over all entries.
     pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
         let entered = self.counters.first().map_or(0, |(_, at)| self.ops[*at].k[0]);
-        (entered, self.counters.iter().map(|(offset, at)| (*offset, self.ops[*at].k[1])).collect())
+        (entered, self.counters.iter().map(|(guest, at)| (*guest, self.ops[*at].k[1])).collect())
     }
 }
 
@@ -117,20 +117,14 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
     let mut rest = &block.insts[..];
     let mut lanes_known = false;
     // Guest instructions without operations count too; a block without any has its end only.
-    let mut offsets: Vec<u32> = block.insts.iter().map(|inst| inst.pc_offset).collect();
-    offsets.extend_from_slice(&block.guest);
-    offsets.sort_unstable();
-    offsets.dedup();
-    if offsets.is_empty() {
-        offsets.push(0);
-    }
-    for (n, offset) in offsets.iter().enumerate() {
-        let is_last = n + 1 == offsets.len();
-        let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.pc_offset <= *offset));
+    let count = block.guest.len().max(1);
+    for n in 0..count {
+        let is_last = n + 1 == count;
+        let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.guest as usize <= n));
         rest = behind;
-        c.pc = block.start + u64::from(*offset);
+        c.pc = block.position(n);
         if purpose.counting && !lanes_known {
-            c.counters.push((*offset, c.ops.len()));
+            c.counters.push((n as u32, c.ops.len()));
             let op = c.host(control::count);
             c.ops.push(op);
         }
@@ -147,7 +141,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>) -> Code {
                 // The registers at the fault are those before the guest instruction, however many operations it is.
                 c.ops.truncate(mark);
                 let mut op = c.host(control::unsupported);
-                op.imm = block.guest.partition_point(|start| *start <= *offset) as i32;
+                op.imm = n as i32 + 1;
                 c.ops.push(op);
                 return c.finished();
             }
@@ -418,7 +412,7 @@ impl<'a> Compiler<'a> {
             Op::ReadStatus(which) => {
                 let mut h = self.plain(inst, status::read_handler(which));
                 // Instructions of the block are paid for at its end; a clock counts those in front of it.
-                h.k[1] = self.block.guest.partition_point(|offset| *offset < inst.pc_offset) as u64;
+                h.k[1] = inst.guest.into();
                 self.ops.push(h);
             }
             Op::Message => {}

@@ -127,14 +127,7 @@ pub trait BlockSource: Sync {
     /// The block of the one instruction at the guest address `pc`, for those who run step by step. Sources that lift
     /// code do better than to cut a whole block.
     fn single(&self, pc: u64, context: u32) -> Arc<Block> {
-        let block = self.block(pc, context);
-        let [_, second, ..] = block.guest[..] else { return block };
-        let mut first = (*block).clone();
-        first.insts.retain(|inst| inst.pc_offset < second);
-        first.guest.truncate(1);
-        first.size = second;
-        first.terminator = wavemill_ir::Terminator::Jump(block.start.wrapping_add(u64::from(second)));
-        Arc::new(first)
+        Arc::new(self.block(pc, context).first())
     }
 
     /// The cell that collects the floating-point exceptions that operations raise, as bits of
@@ -162,27 +155,27 @@ pub struct BlockCount {
     pub context: u32,
     /// Number of times that a wave entered it.
     pub entered: u64,
-    /// Active lanes, summed up over all entries: byte offset from the start of the block, and their number at the
-    /// guest instructions from there on. In ascending order; the first offset is 0.
+    /// Active lanes, summed up over all entries: number of a guest instruction in the block, and how many lanes were active at
+    /// those from it on. In ascending order; the first number is 0.
     pub lanes: Vec<(u32, u64)>,
 }
 
 impl BlockCount {
-    /// Active lanes at the guest instruction at a byte offset, summed up over all entries.
+    /// Active lanes at the guest instruction with this number, summed up over all entries.
     #[must_use]
-    pub fn lanes_at(&self, offset: u32) -> u64 {
-        let behind = self.lanes.partition_point(|(from, _)| *from <= offset);
+    pub fn lanes_at(&self, guest: u32) -> u64 {
+        let behind = self.lanes.partition_point(|(from, _)| *from <= guest);
         behind.checked_sub(1).map_or(0, |at| self.lanes[at].1)
     }
 
     /// Adds the counts of the same block elsewhere.
     pub(crate) fn add(&mut self, other: &BlockCount) {
         self.entered += other.entered;
-        for (offset, lanes) in &other.lanes {
-            match self.lanes.binary_search_by_key(offset, |(from, _)| *from) {
+        for (guest, lanes) in &other.lanes {
+            match self.lanes.binary_search_by_key(guest, |(from, _)| *from) {
                 Ok(at) => self.lanes[at].1 += lanes,
                 // The code has changed meanwhile.
-                Err(at) => self.lanes.insert(at, (*offset, *lanes)),
+                Err(at) => self.lanes.insert(at, (*guest, *lanes)),
             }
         }
     }
@@ -570,12 +563,12 @@ mod tests {
     impl BlockSource for Ring {
         fn block(&self, pc: u64, _: u32) -> Arc<Block> {
             let mut b = BlockBuilder::new(pc);
-            b.begin_guest(0);
+            b.begin_guest(pc);
             let step = Operand::Const(self.generation());
             b.scalar(ScalarOp::AddCarryOut, Width::W32, Uni(0), &[Uni(0).into(), step]);
             let next = (pc + 1) % self.length;
             let end = if self.invalidate { Terminator::InvalidateCode(next) } else { Terminator::Jump(next) };
-            Arc::new(b.finish(4, end))
+            Arc::new(b.finish(pc + 4, end))
         }
 
         fn generation(&self) -> u64 {

@@ -44,11 +44,11 @@ mod tests {
         fn block(&self, pc: u64, _context: u32) -> Arc<Block> {
             let mut b = BlockBuilder::new(pc);
             for (offset, register) in [(0, 3), (8, 4)] {
-                b.begin_guest(offset);
+                b.begin_guest(pc + offset);
                 b.scalar(ScalarOp::Mov, Width::W32, Uni(register), &[Operand::Const(1)]);
             }
-            b.begin_guest(12);
-            Arc::new(b.finish(16, Terminator::End))
+            b.begin_guest(pc + 12);
+            Arc::new(b.finish(pc + 16, Terminator::End))
         }
     }
 
@@ -57,7 +57,7 @@ mod tests {
         let whole = TwoMoves.block(0x1000, 0);
         let first = SingleSteps(&TwoMoves).block(0x1000, 0);
         assert_eq!(first.insts, whole.insts[..1]);
-        assert_eq!((&first.guest[..], first.size), (&[0][..], 8));
+        assert_eq!((&first.guest[..], first.next), (&[0x1000][..], 0x1008));
         assert_eq!(first.terminator, Terminator::Jump(0x1008));
     }
 }

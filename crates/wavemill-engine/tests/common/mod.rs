@@ -9,7 +9,7 @@ use wavemill_engine::{
     BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
     RunOptions, RunStats, Strict, Tier, WaveInit, WaveSnapshot, run,
 };
-use wavemill_ir::{Attrs, Block, FaultKind, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
+use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
 
 /// Address of the only block.
 const START: u64 = 0x1000;
@@ -93,7 +93,13 @@ pub(crate) fn run_block(
     memory: &GuestMemory,
     tier: Tier,
 ) -> Result<RunStats, RunError> {
-    let block = Block { start: START, size: 4, insts: insts.to_vec(), guest: vec![0], terminator };
+    // Operations of a guest instruction have its number; the instructions are four bytes each.
+    let last = insts.iter().map(|inst| inst.guest).max().unwrap_or(0);
+    let guest: Vec<u64> = (0..=u64::from(last)).map(|n| START + 4 * n).collect();
+    let next = START + 4 * guest.len() as u64;
+    let covered = START..next;
+    let (insts, ranges) = (insts.to_vec(), vec![covered]);
+    let block = Block { start: START, next, ranges, insts, guest, terminator };
     wavemill_ir::verify(&block).expect("the block is well formed");
     let map = memory.snapshot();
     let grid = Grid {
@@ -165,7 +171,7 @@ pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attr
             *slot = *operand;
         }
     }
-    Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Active, pc_offset: 0 }
+    Inst { op, dst: [dst.into(), Operand::None], src: sources, attrs, mask: LaneMask::Active, guest: 0 }
 }
 
 /// A VGPR as an operand.

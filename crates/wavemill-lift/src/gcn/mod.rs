@@ -73,12 +73,11 @@ fn lift(
     let b = BlockBuilder::new(pc);
     let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None, zeros: None };
     loop {
-        let offset = (lifter.next - pc) as u32;
         lifter.pc = lifter.next;
         if lifter.b.guest_len() >= max_guest {
-            return lifter.b.finish(offset, Terminator::Jump(lifter.next));
+            return lifter.b.finish(lifter.pc, Terminator::Jump(lifter.next));
         }
-        lifter.b.begin_guest(offset);
+        lifter.b.begin_guest(lifter.pc);
         lifter.zeros = None;
         let mut bytes = [0; 16];
         let available = fetch(lifter.next, &mut bytes).min(16);
@@ -89,7 +88,7 @@ fn lift(
                     DecodeError::Truncated { .. } => FaultKind::NoCode,
                     _ => FaultKind::IllegalInstruction,
                 };
-                return lifter.b.finish(offset, Terminator::Fault(kind));
+                return lifter.b.finish(lifter.pc, Terminator::Fault(kind));
             }
         };
         lifter.next += inst.size() as u64;
@@ -107,11 +106,11 @@ fn lift(
         if let Lifted::Unsupported = lifted {
             lifter.b.drop_guest();
         }
-        let size = (lifter.next - pc) as u32;
+        let next = lifter.next;
         match lifted {
             Lifted::Next => {}
-            Lifted::End(terminator) => return lifter.b.finish(size, terminator),
-            Lifted::Unsupported => return lifter.b.finish(size, Terminator::Fault(FaultKind::Unsupported)),
+            Lifted::End(terminator) => return lifter.b.finish(next, terminator),
+            Lifted::Unsupported => return lifter.b.finish(next, Terminator::Fault(FaultKind::Unsupported)),
         }
     }
 }

@@ -184,10 +184,8 @@ impl Executed {
         let mut all = Executed::new(device.target);
         for count in counts {
             let mut block = device.code.block(map, count.pc, count.context);
-            if stepped && let [_, second, ..] = block.guest[..] {
-                let block = Arc::make_mut(&mut block);
-                block.insts.retain(|inst| inst.pc_offset < second);
-                block.guest.truncate(1);
+            if stepped {
+                block = Arc::new(block.first());
             }
             let code = |at: u64| device.code.fetch(map, at);
             all.add(&block, &operation_costs(&block, tier), count, code);
@@ -203,13 +201,13 @@ impl Executed {
         code: impl Fn(u64) -> ([u8; 16], usize),
     ) {
         let (target, entered) = (self.rows.target(), count.entered);
-        let instruction = |offset: u32| {
-            let (bytes, n) = code(block.start + u64::from(offset));
+        let instruction = |at: u64| {
+            let (bytes, n) = code(at);
             decode(target, &bytes[..n]).ok()
         };
-        for offset in &block.guest {
-            if let Some(inst) = instruction(*offset) {
-                self.instruction(target, &inst, entered, count.lanes_at(*offset));
+        for (number, at) in (0..).zip(&block.guest) {
+            if let Some(inst) = instruction(*at) {
+                self.instruction(target, &inst, entered, count.lanes_at(number));
             }
         }
         self.operations.guest += entered * block.guest.len() as u64;
@@ -220,7 +218,7 @@ impl Executed {
             self.operations.host += entered * u64::from(cost.host_operations);
             if cost.opaque {
                 self.operations.opaque += entered;
-                let name = instruction(op.pc_offset).map_or("?", |inst| inst.mnemonic());
+                let name = instruction(block.position(op.guest as usize)).map_or("?", |inst| inst.mnemonic());
                 *self.opaque.entry(name).or_default() += entered;
             }
         }
@@ -287,7 +285,7 @@ mod tests {
         assert!(costs.iter().all(|cost| !cost.unsupported));
         let mut all = Executed::new(context.target);
         // All lanes are active, but for the last instruction.
-        let last = block.guest.last().copied().unwrap_or_default();
+        let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
         let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };
         all.add(&block, &costs, &count, code);

@@ -16,7 +16,7 @@ impl Compiler<'_> {
     pub(super) fn terminator(&mut self, site: Option<*const Site>) {
         self.pc = self.block.terminator_pc();
         let count = self.block.guest.len() as i32;
-        let behind = self.block.start.wrapping_add(self.block.size.into());
+        let behind = self.block.next;
         let mut op = match self.block.terminator {
             Terminator::Jump(to) => {
                 let mut op = self.host(control::jump);

@@ -128,7 +128,7 @@ impl Compiler<'_> {
             src: [low.dst[0], Operand::None, Operand::None, Operand::None],
             attrs: Attrs::default(),
             mask: LaneMask::All,
-            pc_offset: inst.pc_offset,
+            guest: inst.guest,
         };
         self.int(&copy, IntOp::Mov)?;
         let mut high = high;
