@@ -119,6 +119,32 @@ fn rows_that_do_not_fit_together_are_refused() {
     ]));
 }
 
+/// A matrix table with these rows.
+fn mai(rows: &str) -> String {
+    format!("%format mai\n%fidelity unsupported\n%columns shape vdst src0 src1 src2\n{rows}")
+}
+
+#[test]
+fn matrices_whose_shape_is_not_that_of_the_operands_are_refused() {
+    let good = "1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 f16x4 f32x32 fp\n2 942+ v_smfmac_a 32x32x16 +f32x16 f16x4 f16x8 b32 fp sparse";
+    let rows = table::parse("good.rows", &mai(good)).expect("these rows are right");
+    assert_eq!(forms::check(&rows, &forms::forms(&rows)), []);
+    insta::assert_snapshot!(listing(&[
+        mai("1 908+ v_mfma_a"),
+        mai("1 908+ v_mfma_a 32x32 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x1 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x0x4 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a - f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x8x2 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 f16x4 f32x16 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 - f32x32 fp"),
+        mai("1 942+ v_smfmac_a 32x32x16 +f32x16 f16x8 f16x8 b32 fp sparse"),
+        "%format vop2\n%fidelity exact\n%columns shape vdst src0 src1\n1 all v_a 4x4x4 f32 f32 f32"
+            .to_owned(),
+    ]));
+}
+
 #[test]
 fn rows_without_a_clear_fidelity_are_refused() {
     let none = |rows: &str| format!("%format vop2\n%columns vdst src0 src1\n{rows}");
