@@ -240,7 +240,7 @@ impl Writer<'_> {
                     targets.extend(distance(&inst).map(|distance| destination(next, distance)));
                 }
                 if self.unlinked.linked
-                    && let Some(computed) = tracker.step(self.target, &inst, at)
+                    && let Some(computed) = tracker.step(&inst, at)
                 {
                     self.computed(id, &computed, &mut plan, &mut targets);
                 }
