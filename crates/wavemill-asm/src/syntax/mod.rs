@@ -8,7 +8,7 @@ mod printed;
 pub(crate) mod source_text;
 
 pub(crate) use cursor::{Cursor, begins_name, continues_name};
-pub(crate) use expression::{Binary, DIRECTIONAL, Expression, Unary, expression};
+pub(crate) use expression::{Binary, DIRECTIONAL, Expression, Unary, expression, unary};
 pub use expression::{NoSymbols, Symbols};
 pub(crate) use name::{quoted_name, utf8_name};
 pub use number::integer;

@@ -130,7 +130,7 @@ pub(super) fn apply(
         Name::Gds if flag && target.has_unified_vgprs() => false,
         // Parts of the syntax of some instructions, which cannot be denied.
         Name::Offen | Name::Idxen | Name::Lds | Name::Nv | Name::Done if !flag => false,
-        Name::Tfe if !flag => form.encoding == Encoding::Mimg,
+        Name::Tfe if !flag => form.encoding == Encoding::Mimg && settable(form, target, id),
         // Before CDNA 3, what writes caches back is told no scope.
         Name::Glc | Name::Scc if row.has(Flag::Fence, target) => false,
         // What LLVM takes and does not encode.

@@ -230,6 +230,16 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
             .note(format!("{name} is the one that writes carries"))
             .replace_with(name);
     }
+    // `scc` is a modifier, too.
+    if found + 1 == expected
+        && let (Some(modifier), Some(last)) = (attempt.modifiers.first(), attempt.arguments.last())
+        && special_register(modifier.word).is_some()
+        && !modifier.negated
+        && modifier.span.start >= last.span.end
+    {
+        let message = format!("expected `,` before `{}`", modifier.word);
+        return Diagnostic::new(modifier.span.clone(), message).fix_at(last.span.end..last.span.end, ",");
+    }
     if found < expected {
         let missing: Vec<String> = specs
             .iter()
