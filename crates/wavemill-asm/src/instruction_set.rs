@@ -113,3 +113,20 @@ impl fmt::Display for InstructionSet {
         f.write_str(self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wavemill_object::Generation;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_targets_and_of_processors_agree() {
+        for target in Target::ALL {
+            let processor = Processor::from_name(target.name());
+            let info = processor.info().expect("every target is a processor");
+            assert_eq!(info.architected_scratch, target.facts().architected_scratch, "{target}");
+            assert_eq!(info.generation == Generation::Gfx90a, target.has_unified_vgprs(), "{target}");
+        }
+    }
+}

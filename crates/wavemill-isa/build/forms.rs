@@ -6,7 +6,7 @@
 use crate::gcn::encoding::{Encoding, Field, FieldId as F, Space};
 use crate::gcn::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role};
 use crate::table::{OperandRow, RowError, SourceRow};
-use crate::target::{Target, TargetSet};
+use crate::target::{AccVgprs, Family, Target, TargetSet};
 
 /// A row in one encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,7 +202,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         F::Abid if encoding == Encoding::MaiScaled => Fixed(1),
         F::Abid => legal(!flag(Flag::Noabid)),
         F::Blgp => legal(!flag(Flag::Sparse)),
-        F::AccCd if target == Target::Gfx908 => Ignored,
+        F::AccCd if target.facts().accvgprs == AccVgprs::Separate => Ignored,
         // Memory.
         F::Nv if encoding == Encoding::Smem => Ignored,
         F::Glc if flag(Flag::Nortn) => Fixed(0),
@@ -383,7 +383,7 @@ pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
         let row = &rows[form.row];
         for operand in &row.operands {
             let Some(id) = form.encoding.field_of(operand.role) else { continue };
-            let target = form.targets.iter().next().unwrap_or(Target::Gfx900);
+            let target = form.targets.iter().next().unwrap_or(Family::Gcn.newest());
             let Some(field) = form.encoding.field(target, id) else {
                 errors.push(row.error(format!(
                     "expected an operand that the {} encoding has a field for, found `{}`",

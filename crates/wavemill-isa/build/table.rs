@@ -29,7 +29,7 @@ use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
     StateSet, Takes, Type,
 };
-use crate::target::{Target, TargetSet};
+use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
 /// A mistake in a row file.
@@ -206,7 +206,7 @@ impl Header {
                     Some((targets, section)) => (parse_targets(targets)?, section),
                     None => {
                         self.manual.clear();
-                        (TargetSet::ALL, rest)
+                        (FAMILY.targets(), rest)
                     }
                 };
                 self.manual.push((targets, section.trim().to_owned()));
@@ -329,32 +329,32 @@ impl Header {
     }
 }
 
-/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`.
+/// The family whose rows these are.
+const FAMILY: Family = Family::Gcn;
+
+/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`. Ranges count by the generations of the family.
 pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
     if text == "all" {
-        return Ok(TargetSet::ALL);
+        return Ok(FAMILY.targets());
     }
+    let generations = FAMILY.generations();
+    let short = |target: &Target| target.name().trim_start_matches("gfx");
     let one = |name: &str| {
-        Target::ALL.into_iter().find(|t| &t.name()[3..] == name).ok_or_else(|| {
-            unknown(
-                "a target set",
-                text,
-                ["all"].into_iter().chain(Target::ALL.iter().map(|t| &t.name()[3..])),
-            )
+        generations.iter().position(|target| short(target) == name).ok_or_else(|| {
+            unknown("a target set", text, ["all"].into_iter().chain(generations.iter().map(short)))
         })
     };
     let mut set = TargetSet::EMPTY;
     for item in text.split(',') {
         let part = if let Some(first) = item.strip_suffix('+') {
-            TargetSet::from_first(one(first)?)
+            TargetSet::from_list(&generations[one(first)?..])
         } else if let Some((first, last)) = item.split_once('-') {
-            let part = TargetSet::from_first(one(first)?).intersection(TargetSet::up_to(one(last)?));
-            if part.is_empty() {
-                return Err(format!("expected an ascending target range, found `{item}`"));
-            }
-            part
+            let range = generations.get(one(first)?..=one(last)?).filter(|range| !range.is_empty());
+            TargetSet::from_list(
+                range.ok_or_else(|| format!("expected an ascending target range, found `{item}`"))?,
+            )
         } else {
-            TargetSet::of(one(item)?)
+            TargetSet::of(generations[one(item)?])
         };
         if !set.intersection(part).is_empty() {
             return Err(format!("expected each target once, found `{text}`"));

@@ -15,7 +15,7 @@ mod gcn {
 mod reasons;
 #[path = "../build/table.rs"]
 mod table;
-#[path = "../src/target.rs"]
+#[path = "../src/target/mod.rs"]
 mod target;
 
 use wavemill_isa::Target;

@@ -13,8 +13,8 @@ mod operand;
 mod register;
 mod report;
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, FieldId, Format, Inst, Operand, Role, Row};
+use wavemill_isa::{CacheWords, Target};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
@@ -150,7 +150,7 @@ impl Parser {
         }
         // Memory-to-LDS forms have no data: LLVM reads `scc` behind their offset as a modifier, also where data stands and the
         // offset comes later.
-        let without_data = self.target < Target::Gfx942
+        let without_data = self.target.facts().cache_words == CacheWords::Policy
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Lds));
         self.operands(&mut cursor, row, without_data, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;

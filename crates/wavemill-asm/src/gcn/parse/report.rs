@@ -4,7 +4,7 @@ use wavemill_isa::gcn::{
     BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
     Special,
 };
-use wavemill_isa::{Target, TargetSet};
+use wavemill_isa::{Family, Target, TargetSet};
 
 use super::super::mnemonic::Suffix;
 use super::bind::Attempt;
@@ -90,7 +90,7 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
     let (span, found) = cursor.token();
     let word = found.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
     let start = cursor.at();
-    let register = super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols)
+    let register = super::operand::argument(cursor, None, Family::Gcn.newest(), &NoSymbols)
         .is_ok_and(|argument| matches!(argument.value, super::operand::Value::Operand(_)));
     cursor.go_to(start);
     // A call such as `neg(v0)` or `hwreg(1)`, a number, an attribute.
@@ -111,7 +111,7 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
 fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
     let mut gaps = vec![first];
     // Operands are read as those of the newest target, which has all registers.
-    while super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols).is_ok() {
+    while super::operand::argument(cursor, None, Family::Gcn.newest(), &NoSymbols).is_ok() {
         let end = cursor.end();
         let names_register = cursor.peek().is_some_and(|byte| b"vsatelmx0123456789-|[".contains(&byte));
         if cursor.eat(",") || !names_register {

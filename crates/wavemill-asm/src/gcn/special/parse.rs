@@ -145,7 +145,7 @@ pub(in crate::gcn) fn parse_hardware_register(
     if !call(cursor, "hwreg") {
         return Ok(None);
     }
-    let added = if target >= Target::Gfx942 { HARDWARE_REGISTERS_CDNA3 } else { &[] };
+    let added = if target.facts().xcc_registers { HARDWARE_REGISTERS_CDNA3 } else { &[] };
     let names = [HARDWARE_REGISTERS, added];
     let register = named_or_number(cursor, symbols, "the name of a hardware register", &names, 63)?;
     let (mut offset, mut width) = (0, 32);
