@@ -223,15 +223,16 @@ impl Reader<'_, '_> {
             return Ok(Constant::Float(if minus { -value } else { value }));
         }
         self.cursor.go_to(start);
-        let known = match unary(self.cursor, self.symbols) {
-            Ok(expression) => expression.value(),
-            Err(fail) if self.cursor.at() != start => return Err(fail),
-            Err(_) => None,
-        };
-        known.map(Constant::Int).ok_or_else(|| {
-            self.cursor.go_to(start);
-            self.cursor.expected("a register or a number")
-        })
+        let named = !self.cursor.peek_name().is_empty();
+        match unary(self.cursor, self.symbols) {
+            Ok(Expression::Value(value)) => Ok(Constant::Int(value)),
+            Ok(_) if !named => Err(self.cursor.expected("a number that is known here")),
+            Err(fail) if self.cursor.at() != start => Err(fail),
+            _ => {
+                self.cursor.go_to(start);
+                Err(self.cursor.expected("a register or a number"))
+            }
+        }
     }
 
     /// Fails where the operand begins with a register: a label of its name cannot be reached.
