@@ -11,6 +11,7 @@ use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use super::Distances;
+use super::kept_places::KeptPlace;
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Binary, DIRECTIONAL, Expression, Symbols, Unary};
 
@@ -89,6 +90,10 @@ pub(super) struct Table {
     reading: bool,
     /// The number of the fragment that each section grows in.
     fragments: Vec<u32>,
+    /// What `.size` says of symbols.
+    pub(super) sizes: Vec<(usize, Expression, KeptPlace)>,
+    /// Symbols whose addresses matter, if the source says so of some.
+    pub(super) address_significant: Option<Vec<String>>,
 }
 
 /// A symbol in the index: its number, and the hash of what it is found by.
@@ -172,6 +177,8 @@ impl Table {
             versions: HashMap::new(),
             numeric: HashMap::new(),
             steps: Cell::new(MOST_STEPS),
+            sizes: Vec::new(),
+            address_significant: None,
         }
     }
 
