@@ -97,6 +97,13 @@ impl InstructionSet {
     }
 }
 
+/// That of the first target, for sources that have not named theirs yet.
+impl Default for InstructionSet {
+    fn default() -> Self {
+        Target::ALL[0].into()
+    }
+}
+
 /// Whether targets have different formats of the type.
 fn differs(elem: Elem) -> bool {
     matches!(elem, Elem::Fp8 | Elem::Bf8)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Assembler, Event, IncludedFile, Inclusion, arguments, line};
+use super::{Assembler, Event, IncludedFile, Inclusion, arguments};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, source_text};
 
@@ -243,7 +243,15 @@ impl Assembler<'_> {
         let mut body = String::new();
         let mut depth = 1;
         while let Some(line) = frame.next_line() {
-            let word = line::without_comment(line).split_whitespace().next().unwrap_or_default();
+            let word = self
+                .target
+                .set
+                .family()
+                .line_syntax()
+                .without_comment(line)
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
             if begins.contains(&word) {
                 depth += 1;
             } else if word == ends || ends == ".endm" && word == ".endmacro" {
@@ -261,7 +269,7 @@ impl Assembler<'_> {
 
     /// Tells of what stands behind the word that ends a block.
     fn end_of_block(&mut self, text: &str, word: &str, frame: &Frame<'_>) {
-        let text = line::without_comment(text);
+        let text = self.target.set.family().line_syntax().without_comment(text);
         let mut cursor = Cursor::new(text);
         let start = cursor.at();
         cursor.go_to(start + word.len());

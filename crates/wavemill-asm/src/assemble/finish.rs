@@ -10,14 +10,14 @@ use wavemill_object::{
     Binding, DescriptorBuilder, Directive, DirectiveError, KernelDescriptor, RelocationKind,
 };
 
-use super::kernel::{Kernel, NEXT_FREE};
+use super::kernel::Kernel;
 use super::linking::Reference;
 use super::messages::Messages;
 use super::sections::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::FixupKind;
+use crate::family::FixupKind;
 use crate::syntax::{Binary, Expression};
 
 /// A relocation before the symbols have their final numbers.
@@ -543,11 +543,10 @@ impl Assembler<'_> {
             return None;
         }
         let local_name = symbol.name.starts_with(".L");
-        let own = NEXT_FREE
-            .into_iter()
-            .zip(self.kernels.own_next_free)
-            .any(|(name, own)| own && *symbol.name == *name);
-        let predefined = symbol.name.starts_with(".amdgcn.") && !own;
+        let family = self.target.set.family();
+        let own = (family.register_counters().iter().zip(self.kernels.own_next_free))
+            .any(|(name, own)| own && *symbol.name == **name);
+        let predefined = family.is_predefined(&symbol.name) && !own;
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
             || undefined && !needed && !used

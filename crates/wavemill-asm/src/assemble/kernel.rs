@@ -1,13 +1,12 @@
 //! What a source says of its target and of its kernels: `.amdgcn_target`, `.amdhsa_kernel`, `.amdgpu_metadata`.
 
-use wavemill_object::{CodeObjectVersion, Directive, ProcessorInfo, TargetId, assemble_metadata};
+use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata};
 
 use super::symbols::Meaning;
 use super::{Assembler, Place, quote};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::{Parser, closest};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression, source_text};
+use crate::syntax::{Cursor, Expression, closest, expression, source_text};
 
 /// A kernel descriptor, whose values may depend on symbols that come later.
 #[derive(Debug)]
@@ -24,27 +23,6 @@ pub(super) struct Kernel {
     wrong: bool,
     /// Whether a line of the block is none of its directives, which has been told.
     pub(super) strayed: bool,
-}
-
-/// Symbols that count the VGPRs and SGPRs of a source.
-pub(super) const NEXT_FREE: [&str; 2] = [".amdgcn.next_free_vgpr", ".amdgcn.next_free_sgpr"];
-
-/// Symbols that every source has, and that say which processor it is for (AMDGPUUsage, "Code Object V3 and Above Predefined
-/// Symbols"): their names and values.
-///
-/// ```
-/// let id = wavemill_object::TargetId::parse("gfx942").ok_or("no target")?;
-/// assert_eq!(wavemill_asm::processor_symbols(&id)[1], (".amdgcn.gfx_generation_minor", 4));
-/// # Ok::<(), &str>(())
-/// ```
-#[must_use]
-pub fn processor_symbols(id: &TargetId) -> [(&'static str, i64); 3] {
-    let (major, minor, stepping) = id.processor.info().and_then(ProcessorInfo::version).unwrap_or_default();
-    [
-        (".amdgcn.gfx_generation_number", major.into()),
-        (".amdgcn.gfx_generation_minor", minor.into()),
-        (".amdgcn.gfx_generation_stepping", stepping.into()),
-    ]
 }
 
 /// There are no rows for the processor.
@@ -73,8 +51,9 @@ impl Assembler<'_> {
     /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
     pub(super) fn set_processor_symbols(&mut self) {
         let Some(id) = &self.target.id else { return };
-        let counters = NEXT_FREE.map(|name| (name, 0));
-        for (name, value) in processor_symbols(id).into_iter().chain(counters) {
+        let family = self.target.set.family();
+        let counters = family.register_counters().map(|name| (name, 0));
+        for (name, value) in family.processor_symbols(id).into_iter().chain(counters) {
             self.symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(value))));
         }
     }
@@ -83,7 +62,8 @@ impl Assembler<'_> {
     /// has set them (AMDGPUUsage, ".amdgcn.next_free_vgpr").
     pub(super) fn count_registers(&mut self) {
         let ends = self.target.parser.register_ends();
-        for ((name, end), known) in NEXT_FREE.into_iter().zip(ends).zip(&mut self.kernels.next_free) {
+        let names = self.target.set.family().register_counters();
+        for ((name, end), known) in names.iter().zip(ends).zip(&mut self.kernels.next_free) {
             if end <= *known {
                 continue;
             }
@@ -209,8 +189,9 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(span, message));
         }
         self.target.id = Some(id);
-        self.symbols.set_target(set.target());
-        self.target.parser = Parser::new(set);
+        self.symbols.set_instruction_set(set);
+        self.target.set = set;
+        self.target.parser = set.family().parser(set);
         self.set_processor_symbols();
         Ok(())
     }

@@ -36,12 +36,11 @@ mod symbol;
 mod symbols;
 mod values;
 
-use wavemill_isa::Target;
 use wavemill_object::write::Module;
 use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::diagnostic::Diagnostic;
-use crate::gcn::parse::Parser;
+use crate::family::InstructionParser;
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Expression, source_text};
 pub use data_directive::DataDirective;
@@ -51,7 +50,6 @@ use expand::Frame;
 use expansion::Expansion;
 use kept_places::KeptPlaces;
 use kernel::Kernels;
-pub use kernel::processor_symbols;
 use messages::Messages;
 pub use options::{Distances, Options};
 use pending::{AllPending, Pending, PendingKind};
@@ -149,7 +147,8 @@ pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
 struct SourceTarget {
     /// `None` if neither the options nor the source have named one.
     id: Option<TargetId>,
-    parser: Parser,
+    set: InstructionSet,
+    parser: Box<dyn InstructionParser>,
     /// Whether it has been reported that there is none.
     missing_reported: bool,
 }
@@ -185,8 +184,8 @@ impl<'a> Assembler<'a> {
         relaxation: Relaxation,
     ) -> Assembler<'a> {
         let known = options.target.as_ref().and_then(InstructionSet::of);
-        let set = known.unwrap_or(Target::Gfx900.into());
-        let mut symbols = Table::new(set.target(), options.distances);
+        let set = known.unwrap_or_default();
+        let mut symbols = Table::new(set, options.distances);
         for (name, value) in options.symbols {
             symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(*value))));
         }
@@ -194,7 +193,7 @@ impl<'a> Assembler<'a> {
         let mut assembler = Assembler {
             options,
             observer,
-            target: SourceTarget { id, parser: Parser::new(set), missing_reported: false },
+            target: SourceTarget { id, set, parser: set.family().parser(set), missing_reported: false },
             version: options.version,
             position: Position::default(),
             messages: Messages::at_most(options.most_mistakes),
@@ -221,7 +220,7 @@ impl<'a> Assembler<'a> {
 
     /// Reads a whole source.
     fn read(&mut self, source: &str) {
-        match line::without_block_comments(source) {
+        match line::without_block_comments(source, self.target.set.family().line_syntax()) {
             Ok(plain) => self.run(Frame::source(&plain)),
             Err(at) => {
                 self.position.line = source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
@@ -248,7 +247,7 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             let whole = text.len();
-            let text = line::without_comment(text);
+            let text = self.target.set.family().line_syntax().without_comment(text);
             self.position.commented = text.len() < whole;
             if let Some((at, byte)) = source_text::outside_strings(text)
                 && !self.expansion.skipping()

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use wavemill_isa::gcn::Encoding;
-
 use super::expand::Frame;
 use super::symbols::{Linear, Reference};
 use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::FixupKind;
-use crate::syntax::{Cursor, Expression, expression, quoted_name, source_text};
+use crate::syntax::{Cursor, Expression, closest, expression, quoted_name, source_text};
 
 /// What observers learn of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,10 +199,7 @@ impl Assembler<'_> {
         let (bytes, size) = parsed.inst.encode();
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
-            // llvm-mc takes no symbols for these; the constant of a multiply-add and of `s_setreg_imm32_b32` is part of them.
-            let fixed = fixup.kind == FixupKind::Half
-                || matches!(parsed.inst.encoding(), Encoding::Vop2Literal | Encoding::SopkLiteral);
-            if fixed && self.options.distances != Distances::All {
+            if fixup.fixed && self.options.distances != Distances::All {
                 let span = fixup.span.start + start..fixup.span.end + start;
                 return Err(Diagnostic::new(span, "expected a number that is known here"));
             }
@@ -311,7 +305,7 @@ impl Assembler<'_> {
         if let ".word" | ".hword" | ".half" = name {
             return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
         }
-        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
+        Err(match closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,
         })

@@ -1,13 +1,11 @@
 //! Directives that say what symbols are.
 
-use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{MAX_ALIGN, SymbolType, Visibility};
 
+use super::Assembler;
 use super::symbols::{Meaning, Symbol};
-use super::{Assembler, kernel};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, expression, quoted_name};
 
 impl Assembler<'_> {
@@ -154,7 +152,8 @@ impl Assembler<'_> {
         };
         symbol.meaning = Some(Meaning::Set(Box::new(value)));
         symbol.constant = !again;
-        if let Some(which) = kernel::NEXT_FREE.iter().position(|counter| *counter == name) {
+        let counters = self.target.set.family().register_counters();
+        if let Some(which) = counters.iter().position(|counter| *counter == name) {
             // It may be less than it was.
             self.kernels.next_free[which] = 0;
             self.kernels.own_next_free[which] = true;
@@ -203,10 +202,11 @@ impl Assembler<'_> {
 
     /// Whether a workgroup can have so much local memory: on every target that the code is for.
     fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
-        let Some(set) = self.target.id.as_ref().and_then(InstructionSet::of) else {
+        if self.target.id.is_none() {
             return Err(super::finish::no_target(span.clone()));
-        };
-        let most = set.members().iter().map(Target::lds_bytes).min().unwrap_or(0);
+        }
+        let set = self.target.set;
+        let most = set.family().local_memory(set);
         if size <= most.into() {
             return Ok(());
         }

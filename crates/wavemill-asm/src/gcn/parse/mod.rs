@@ -18,35 +18,14 @@ use wavemill_isa::{CacheWords, Target};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
+use crate::family::{Fixup, FixupKind};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
+use crate::syntax::{Cursor, NoSymbols, Symbols};
 use mnemonic::Named;
 use modifier::{Modifier, Name};
 use operand::{Argument, Constant, Value};
 
-pub(crate) use mnemonic::closest;
-pub(crate) use report::{LOWER_CASE, register_but_for_case};
-
-/// An instruction whose text has symbols that are not known yet: the field that their value goes into.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fixup {
-    pub(crate) kind: FixupKind,
-    /// The value.
-    pub(crate) expression: Expression,
-    /// Where the expression stands in the text.
-    pub(crate) span: crate::diagnostic::Span,
-}
-
-/// A field of an instruction that a symbol decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FixupKind {
-    /// The literal dword, at this byte of the instruction.
-    Literal(u8),
-    /// The low 16 bits: the distance to a label in dwords, from the end of the instruction.
-    Branch,
-    /// The low 16 bits: a number.
-    Half,
-}
+pub(crate) use report::register_but_for_case;
 
 /// Reads one instruction of `target`, or of the processor of an [`InstructionSet`], from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
 /// `_dpp`), the shortest encoding is taken that can hold what the text says.
@@ -159,7 +138,7 @@ impl Parser {
             let argument = self.arguments.get_mut(index)?;
             let span = argument.span.clone();
             match std::mem::replace(&mut argument.value, Value::Constant(Constant::Int(0))) {
-                Value::Symbolic(expression) => Some(Fixup { kind, expression, span }),
+                Value::Symbolic(expression) => Some(Fixup { kind, fixed: false, expression, span }),
                 _ => None,
             }
         });

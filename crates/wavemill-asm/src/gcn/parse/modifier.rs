@@ -3,9 +3,8 @@
 use wavemill_isa::gcn::{DstUnused, SdwaSel};
 
 use super::super::special;
-use super::mnemonic::closest;
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Symbols};
+use crate::syntax::{Cursor, Symbols, closest};
 
 /// A modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use super::register::{File, special_register};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, DIRECTIONAL, Expression, NoSymbols, source_text};
+use crate::syntax::{Cursor, DIRECTIONAL, Expression, LOWER_CASE, NoSymbols, source_text};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
 pub(super) fn list(targets: TargetSet) -> String {
@@ -385,9 +385,6 @@ fn symbol(message: String, name: &str, span: Span) -> Fail {
         None => fail,
     }
 }
-
-/// Said of a symbol that is a register but for its case.
-pub(crate) const LOWER_CASE: &str = "the names of registers are in lower case";
 
 /// The register that a symbol is but for its case.
 pub(crate) fn register_but_for_case(symbol: &str) -> Option<String> {

@@ -12,8 +12,7 @@ use super::{
     WAIT_COUNTERS,
 };
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::closest;
-use crate::syntax::{Cursor, Symbols, expression};
+use crate::syntax::{Cursor, Symbols, closest, expression};
 
 /// Reads a number from `low` to `high`; `what` names it in the message.
 pub(in crate::gcn) fn number(
