@@ -20,7 +20,7 @@ mod gcn {
 mod reasons;
 #[path = "build/table.rs"]
 mod table;
-#[path = "src/target.rs"]
+#[path = "src/target/mod.rs"]
 mod target;
 #[path = "build/windows.rs"]
 mod windows;
@@ -60,7 +60,7 @@ const REASONS: &str = "rows/gcn/modelled.reasons";
 fn main() {
     println!("cargo::rerun-if-changed=rows");
     println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/target.rs");
+    println!("cargo::rerun-if-changed=src/target");
     println!("cargo::rerun-if-changed=src/gcn/vocabulary.rs");
     println!("cargo::rerun-if-changed=src/gcn/encoding.rs");
     println!("cargo::rerun-if-changed=src/gcn/fields.rs");

@@ -97,6 +97,13 @@ impl InstructionSet {
     }
 }
 
+/// That of the first target, for sources that have not named theirs yet.
+impl Default for InstructionSet {
+    fn default() -> Self {
+        Target::ALL[0].into()
+    }
+}
+
 /// Whether targets have different formats of the type.
 fn differs(elem: Elem) -> bool {
     matches!(elem, Elem::Fp8 | Elem::Bf8)
@@ -111,5 +118,22 @@ impl From<Target> for InstructionSet {
 impl fmt::Display for InstructionSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_object::Generation;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_targets_and_of_processors_agree() {
+        for target in Target::ALL {
+            let processor = Processor::from_name(target.name());
+            let info = processor.info().expect("every target is a processor");
+            assert_eq!(info.architected_scratch, target.facts().architected_scratch, "{target}");
+            assert_eq!(info.generation == Generation::Gfx90a, target.has_unified_vgprs(), "{target}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 mod assemble;
 mod diagnostic;
+mod family;
 pub mod gcn;
 mod instruction_set;
 mod source;
@@ -15,9 +16,11 @@ mod syntax;
 
 pub use assemble::{
     Assembled, DataDirective, Distances, Event, IncludedFile, Inclusion, Options, Report, assemble,
-    assemble_with, float_bits, leb128, octas, processor_symbols, quoted,
+    assemble_with, float_bits, leb128, octas, quoted,
 };
 pub use diagnostic::{Diagnostic, Fix, Span};
+pub use family::Instruction;
+pub use gcn::processor_symbols;
 pub use instruction_set::InstructionSet;
 pub use source::{SourceError, SourceOptions, Written, write_source};
 pub use syntax::{NoSymbols, PrintedExpression, Symbols, integer, printed_expressions};

@@ -109,6 +109,10 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
             line!("            ({}, {name:?}),", set(*targets));
         }
         line!("        ],");
+        match row.shape {
+            Some(shape) => line!("        shape: Some({shape:?}),"),
+            None => line!("        shape: None,"),
+        }
         line!("        operands: &[");
         for operand in &row.operands {
             line!(

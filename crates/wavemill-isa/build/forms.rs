@@ -4,9 +4,9 @@
 //! and the bits that mean something.
 
 use crate::gcn::encoding::{Encoding, Field, FieldId as F, Space};
-use crate::gcn::vocabulary::{Elem, Flag, Format, Role};
+use crate::gcn::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role};
 use crate::table::{OperandRow, RowError, SourceRow};
-use crate::target::{Target, TargetSet};
+use crate::target::{AccVgprs, Family, Target, TargetSet};
 
 /// A row in one encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +116,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     // Sources that SDWA sign-extends instead of taking their absolute value or negative.
     let sign_extends = |role, bit: u32| {
         let Some(operand) = row.operand(role) else { return false };
-        let integer = operand.ty.elem.name().starts_with(['i', 'u']);
+        let integer = operand.ty.elem.is_integer();
         mods >> bit & 1 == 0 || integer || flag(Flag::SdwaNodst)
     };
     let fence = flag(Flag::Fence);
@@ -202,7 +202,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         F::Abid if encoding == Encoding::MaiScaled => Fixed(1),
         F::Abid => legal(!flag(Flag::Noabid)),
         F::Blgp => legal(!flag(Flag::Sparse)),
-        F::AccCd if target == Target::Gfx908 => Ignored,
+        F::AccCd if target.facts().accvgprs == AccVgprs::Separate => Ignored,
         // Memory.
         F::Nv if encoding == Encoding::Smem => Ignored,
         F::Glc if flag(Flag::Nortn) => Fixed(0),
@@ -320,6 +320,48 @@ fn check_aliases(rows: &[SourceRow]) -> Vec<RowError> {
     errors
 }
 
+/// Rows of matrix products have a shape, others have none, and each lane holds its part of the matrices.
+fn check_shape(row: &SourceRow) -> Result<(), RowError> {
+    let products = matches!(row.format, Format::Mai | Format::MaiScaled);
+    let shape = match (row.shape, products) {
+        (Some(shape), true) => shape,
+        (None, false) => return Ok(()),
+        (None, true) => return Err(row.error("expected a shape of the matrices, found none")),
+        (Some(shape), false) => {
+            return Err(
+                row.error(format!("expected no shape on a row that multiplies no matrices, found {shape}"))
+            );
+        }
+    };
+    // Of a sparse A, half is stored, and the third source says which half.
+    let sparse = row.flag_set().contains(Flag::Sparse);
+    let MatrixShape { rows, columns, depth, blocks } = shape;
+    let stored = if sparse { depth / 2 } else { depth };
+    let mut parts = vec![
+        (Role::Vdst, rows * columns * blocks),
+        (Role::Src0, rows * stored * blocks),
+        (Role::Src1, columns * depth * blocks),
+    ];
+    if !sparse {
+        parts.push((Role::Src2, rows * columns * blocks));
+    }
+    for (role, elements) in parts {
+        let Some(operand) = row.operand(role) else {
+            return Err(
+                row.error(format!("expected operand `{}` of a matrix product, found none", role.name()))
+            );
+        };
+        if u32::from(operand.ty.count) * LANES != elements {
+            return Err(row.error(format!(
+                "expected {elements} elements in `{}` of a product of shape {shape}, found {} in each of {LANES} lanes",
+                role.name(),
+                operand.ty.count
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Checks what one line alone cannot tell: duplicates, overlaps, operands without a field, widths.
 pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
     let mut errors = Vec::new();
@@ -336,11 +378,12 @@ pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
         }
     }
     errors.extend(check_aliases(rows));
+    errors.extend(rows.iter().filter_map(|row| check_shape(row).err()));
     for form in forms {
         let row = &rows[form.row];
         for operand in &row.operands {
             let Some(id) = form.encoding.field_of(operand.role) else { continue };
-            let target = form.targets.iter().next().unwrap_or(Target::Gfx900);
+            let target = form.targets.iter().next().unwrap_or(Family::Gcn.newest());
             let Some(field) = form.encoding.field(target, id) else {
                 errors.push(row.error(format!(
                     "expected an operand that the {} encoding has a field for, found `{}`",

@@ -5,7 +5,8 @@
 //! - `%format F`: the format (opcode space) of the rows; once, first.
 //! - `%manual TEXT`: the manual's section that lists them; `%manual 908+: TEXT` adds the section for instructions that
 //!   no older target has.
-//! - `%columns ROLE...`: the operand columns of the rows that follow, in text order.
+//! - `%columns ROLE...`: the operand columns of the rows that follow, in text order. `shape` is the column of the sizes of
+//!   matrix products.
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row takes one away.
 //! - `%fidelity LEVEL`: how exact the meaning of the rows is ([`Fidelity`]) that do not say it themselves.
 //!
@@ -15,7 +16,8 @@
 //! (`f32`, `f16x2`) with an access mark in front where the column's own (destinations are written, all else is read)
 //! is wrong: `+` read and written, `~` memory atomic with optional return, `r:` and `w:`. `a:` before all that says
 //! that the register is always an accumulation VGPR; `v:` that it is a vector register, `s:` a scalar register and `c:`
-//! a scalar register or a constant, where the field could hold more ([`Takes`]).
+//! a scalar register or a constant, where the field could hold more ([`Takes`]). A shape is `-` (none), or rows, columns, depth
+//! and blocks (`32x32x4x2`), without the blocks where there is one.
 //!
 //! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
 //! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
@@ -24,10 +26,10 @@
 //! spelling that assemblers take and that nothing prints. `@TARGETS` limits an attribute. `note:` ends the line with a remark.
 
 use crate::gcn::vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, State, StateSet, Takes,
-    Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
+    StateSet, Takes, Type,
 };
-use crate::target::{Target, TargetSet};
+use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
 /// A mistake in a row file.
@@ -72,6 +74,7 @@ pub struct SourceRow {
     pub names: Vec<(TargetSet, String)>,
     /// Further spellings that are read and never printed: targets, text.
     pub aliases: Vec<(TargetSet, String)>,
+    pub shape: Option<MatrixShape>,
     pub operands: Vec<OperandRow>,
     pub reads: StateSet,
     pub writes: StateSet,
@@ -127,13 +130,35 @@ impl SourceRow {
     }
 }
 
+/// A column behind the mnemonic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Shape,
+    Operand(Role),
+}
+
+impl Column {
+    const SHAPE: &'static str = "shape";
+
+    fn from_name(name: &str) -> Option<Column> {
+        if name == Self::SHAPE { Some(Column::Shape) } else { Role::from_name(name).map(Column::Operand) }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Column::Shape => Self::SHAPE,
+            Column::Operand(role) => role.name(),
+        }
+    }
+}
+
 /// The state that `%` lines leave behind.
 #[derive(Default)]
 struct Header {
     format: Option<Format>,
     /// Sections and the targets for whose new instructions they stand.
     manual: Vec<(TargetSet, String)>,
-    columns: Vec<Role>,
+    columns: Vec<Column>,
     defaults: Vec<String>,
     fidelity: Option<Fidelity>,
 }
@@ -181,7 +206,7 @@ impl Header {
                     Some((targets, section)) => (parse_targets(targets)?, section),
                     None => {
                         self.manual.clear();
-                        (TargetSet::ALL, rest)
+                        (FAMILY.targets(), rest)
                     }
                 };
                 self.manual.push((targets, section.trim().to_owned()));
@@ -189,13 +214,14 @@ impl Header {
             "columns" => {
                 self.columns.clear();
                 for name in rest.split_whitespace() {
-                    let role = Role::from_name(name).ok_or_else(|| {
-                        unknown("an operand column", name, Role::ALL.iter().map(|r| r.name()))
+                    let column = Column::from_name(name).ok_or_else(|| {
+                        let names = Role::ALL.iter().map(|role| role.name());
+                        unknown("an operand column", name, names.chain([Column::SHAPE]))
                     })?;
-                    if self.columns.contains(&role) {
+                    if self.columns.contains(&column) {
                         return Err(format!("expected each column once, found `{name}` twice"));
                     }
-                    self.columns.push(role);
+                    self.columns.push(column);
                 }
             }
             "fidelity" => {
@@ -239,10 +265,14 @@ impl Header {
         let targets = parse_targets(next("a target set")?)?;
         let names = next("a mnemonic")?;
         let mut operands = Vec::new();
-        for &role in &self.columns {
-            let cell = next(&format!("the operand in column `{}`", role.name()))?;
-            if cell != "-" {
-                operands.push(parse_operand(role, cell)?);
+        let mut shape = None;
+        for &column in &self.columns {
+            let what = if column == Column::Shape { "cell" } else { "operand" };
+            let cell = next(&format!("the {what} in column `{}`", column.name()))?;
+            match column {
+                _ if cell == "-" => {}
+                Column::Shape => shape = Some(parse_shape(cell)?),
+                Column::Operand(role) => operands.push(parse_operand(role, cell)?),
             }
         }
         let mut row = SourceRow {
@@ -254,6 +284,7 @@ impl Header {
             codes: parse_codes(format, codes, targets)?,
             names: parse_names(names, targets)?,
             aliases: Vec::new(),
+            shape,
             operands,
             reads: StateSet::EMPTY,
             writes: StateSet::EMPTY,
@@ -298,32 +329,32 @@ impl Header {
     }
 }
 
-/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`.
+/// The family whose rows these are.
+const FAMILY: Family = Family::Gcn;
+
+/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`. Ranges count by the generations of the family.
 pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
     if text == "all" {
-        return Ok(TargetSet::ALL);
+        return Ok(FAMILY.targets());
     }
+    let generations = FAMILY.generations();
+    let short = |target: &Target| target.name().trim_start_matches("gfx");
     let one = |name: &str| {
-        Target::ALL.into_iter().find(|t| &t.name()[3..] == name).ok_or_else(|| {
-            unknown(
-                "a target set",
-                text,
-                ["all"].into_iter().chain(Target::ALL.iter().map(|t| &t.name()[3..])),
-            )
+        generations.iter().position(|target| short(target) == name).ok_or_else(|| {
+            unknown("a target set", text, ["all"].into_iter().chain(generations.iter().map(short)))
         })
     };
     let mut set = TargetSet::EMPTY;
     for item in text.split(',') {
         let part = if let Some(first) = item.strip_suffix('+') {
-            TargetSet::from_first(one(first)?)
+            TargetSet::from_list(&generations[one(first)?..])
         } else if let Some((first, last)) = item.split_once('-') {
-            let part = TargetSet::from_first(one(first)?).intersection(TargetSet::up_to(one(last)?));
-            if part.is_empty() {
-                return Err(format!("expected an ascending target range, found `{item}`"));
-            }
-            part
+            let range = generations.get(one(first)?..=one(last)?).filter(|range| !range.is_empty());
+            TargetSet::from_list(
+                range.ok_or_else(|| format!("expected an ascending target range, found `{item}`"))?,
+            )
         } else {
-            TargetSet::of(one(item)?)
+            TargetSet::of(generations[one(item)?])
         };
         if !set.intersection(part).is_empty() {
             return Err(format!("expected each target once, found `{text}`"));
@@ -410,6 +441,25 @@ pub fn parse_type(text: &str) -> Result<Type, String> {
         Some(_) => Err(format!("expected 2 to 64 elements and at most 1024 bits, found `{text}`")),
         None => Err(unknown("an operand type", text, Elem::ALL.iter().map(|e| e.name()))),
     }
+}
+
+/// Parses `32x32x8` and `32x32x4x2`.
+fn parse_shape(text: &str) -> Result<MatrixShape, String> {
+    let sizes: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
+    let shape = match sizes.as_deref() {
+        Ok(&[rows, columns, depth]) => MatrixShape { rows, columns, depth, blocks: 1 },
+        Ok(&[rows, columns, depth, blocks]) if blocks > 1 => MatrixShape { rows, columns, depth, blocks },
+        _ => {
+            return Err(format!(
+                "expected rows, columns, depth and more than one block, or no blocks (`32x32x4x2`), found `{text}`"
+            ));
+        }
+    };
+    let sizes = [shape.rows, shape.columns, shape.depth, shape.blocks];
+    if sizes.iter().any(|size| !(1..=1024).contains(size)) {
+        return Err(format!("expected sizes from 1 to 1024, found `{text}`"));
+    }
+    Ok(shape)
 }
 
 fn parse_operand(role: Role, cell: &str) -> Result<OperandRow, String> {

@@ -8,4 +8,4 @@
 pub mod gcn;
 mod target;
 
-pub use target::{Target, TargetSet};
+pub use target::{AccVgprs, CacheWords, Family, Fp8Format, Target, TargetFacts, TargetSet};

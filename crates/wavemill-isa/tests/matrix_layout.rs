@@ -18,7 +18,7 @@ fn layout(name: &str, modifiers: &Modifiers) -> MatrixLayout {
 
 /// Every matrix instruction.
 fn matrix_ops() -> Vec<Op> {
-    Op::ALL.iter().copied().filter(|op| MatrixShape::of(op.row()).is_some()).collect()
+    Op::ALL.iter().copied().filter(|op| op.row().shape.is_some()).collect()
 }
 
 /// FNV-1a with 64 bits.

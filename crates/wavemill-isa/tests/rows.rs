@@ -15,7 +15,7 @@ mod gcn {
 mod reasons;
 #[path = "../build/table.rs"]
 mod table;
-#[path = "../src/target.rs"]
+#[path = "../src/target/mod.rs"]
 mod target;
 
 use wavemill_isa::Target;
@@ -116,6 +116,32 @@ fn rows_that_do_not_fit_together_are_refused() {
         "%format sop1\n%fidelity exact\n%columns sdst src0\n3 all s_a b32x32 b32".to_owned(),
         "%format vop1\n%fidelity exact\n%columns vdst src0\n3 all v_a texel f32".to_owned(),
         vop2("1 all v_a f32 f32 f32 e64\n9,vop3:257@90a+ all v_b f32 f32 f32"),
+    ]));
+}
+
+/// A matrix table with these rows.
+fn mai(rows: &str) -> String {
+    format!("%format mai\n%fidelity unsupported\n%columns shape vdst src0 src1 src2\n{rows}")
+}
+
+#[test]
+fn matrices_whose_shape_is_not_that_of_the_operands_are_refused() {
+    let good = "1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 f16x4 f32x32 fp\n2 942+ v_smfmac_a 32x32x16 +f32x16 f16x4 f16x8 b32 fp sparse";
+    let rows = table::parse("good.rows", &mai(good)).expect("these rows are right");
+    assert_eq!(forms::check(&rows, &forms::forms(&rows)), []);
+    insta::assert_snapshot!(listing(&[
+        mai("1 908+ v_mfma_a"),
+        mai("1 908+ v_mfma_a 32x32 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x1 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x0x4 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a - f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x8x2 f32x32 f16x4 f16x4 f32x32 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 f16x4 f32x16 fp"),
+        mai("1 908+ v_mfma_a 32x32x4x2 f32x32 f16x4 - f32x32 fp"),
+        mai("1 942+ v_smfmac_a 32x32x16 +f32x16 f16x8 f16x8 b32 fp sparse"),
+        "%format vop2\n%fidelity exact\n%columns shape vdst src0 src1\n1 all v_a 4x4x4 f32 f32 f32"
+            .to_owned(),
     ]));
 }
 

@@ -49,7 +49,7 @@ fn has_ecc(id: &TargetId, target: Target) -> bool {
     match id.sramecc {
         Feature::On => true,
         Feature::Off | Feature::Unsupported => false,
-        Feature::Any => !matches!(target, Target::Gfx900 | Target::Gfx906),
+        Feature::Any => target.facts().register_ecc,
     }
 }
 

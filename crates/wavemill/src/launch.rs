@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wavemill_engine::{
     Grid, Host, Observer, RegisterCounts, RunError, RunOptions, RunStats, Several, run_with,
 };
-use wavemill_isa::Target;
+use wavemill_isa::AccVgprs;
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::LoadedCode;
@@ -656,11 +656,11 @@ impl<'a> Launch<'a> {
             self.kernel
                 .unusable(format!("the register granules of {} are not known", device.id.processor.name()))
         })?;
-        let (vgprs, accs) = match device.target {
-            Target::Gfx900 | Target::Gfx906 => (r.vgprs, 0),
-            // MI100 has two files of the same size.
-            Target::Gfx908 => (r.vgprs, r.vgprs),
-            Target::Gfx90a | Target::Gfx942 | Target::Gfx950 => {
+        let (vgprs, accs) = match device.target.facts().accvgprs {
+            AccVgprs::None => (r.vgprs, 0),
+            // The two files have the same size.
+            AccVgprs::Separate => (r.vgprs, r.vgprs),
+            AccVgprs::Unified => {
                 let split = r.accum_offset.unwrap_or(r.vgprs).min(r.vgprs);
                 (split, r.vgprs - split)
             }

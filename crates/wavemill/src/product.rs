@@ -74,12 +74,12 @@ impl Product {
 
     /// VGPRs of a SIMD per lane.
     pub(crate) fn vgprs_per_simd(&self) -> u32 {
-        if self.target.has_unified_vgprs() { 512 } else { 256 }
+        self.target.facts().vgprs_per_simd
     }
 
     /// Waves that a SIMD holds.
     pub(crate) fn waves_per_simd(&self) -> u32 {
-        if self.target.has_unified_vgprs() { 8 } else { 10 }
+        self.target.facts().waves_per_simd
     }
 }
 

@@ -31,14 +31,14 @@ pub(crate) struct InitialState {
 }
 
 impl InitialState {
-    /// Whether FLAT_SCRATCH is set up by hardware and scratch instructions are the only way to it (gfx942 and later).
+    /// Whether FLAT_SCRATCH is set up by hardware and scratch instructions are the only way to it.
     fn architected_scratch(&self) -> bool {
-        matches!(self.target, Target::Gfx942 | Target::Gfx950)
+        self.target.facts().architected_scratch
     }
 
-    /// Work-item ids are packed into V0 (gfx90a and later).
+    /// Work-item ids are packed into V0.
     pub(crate) fn packed_ids(&self) -> bool {
-        matches!(self.target, Target::Gfx90a | Target::Gfx942 | Target::Gfx950)
+        self.target.facts().packed_work_item_ids
     }
 
     /// Size of a workgroup; smaller at the edge of a grid that is not a multiple of it.
@@ -142,7 +142,7 @@ impl WaveInit for InitialState {
                 s.push(wave_scratch as u32);
             }
         }
-        if matches!(self.target, Target::Gfx942 | Target::Gfx950) {
+        if self.target.facts().architected_sgprs {
             let ttmp = |n| registers::TTMP0.plus(n);
             regs.set_uni64(ttmp(6), self.packet);
             for (n, groups) in self.global_size.iter().enumerate() {

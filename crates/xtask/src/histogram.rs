@@ -63,7 +63,8 @@ struct Function {
 
 #[derive(Default)]
 struct Histogram {
-    sums: BTreeMap<Target, Sums>,
+    /// By the position of the target in [`Target::ALL`].
+    sums: BTreeMap<usize, Sums>,
     functions: BTreeMap<String, Function>,
     /// Instances of instructions that have been looked at.
     known: HashMap<Inst, bool>,
@@ -102,6 +103,10 @@ fn has_meaning(inst: &Inst) -> bool {
 }
 
 impl Histogram {
+    fn by_target(&self) -> impl Iterator<Item = (Target, &Sums)> {
+        self.sums.iter().filter_map(|(index, sums)| Some((*Target::ALL.get(*index)?, sums)))
+    }
+
     fn found(&mut self, found: &Found<'_>) -> Result<(), Box<dyn Error>> {
         let library = found.path.file_name().unwrap_or(found.path.as_os_str()).to_string_lossy();
         self.object(&library, found.target, &CodeObject::parse(found.bytes)?);
@@ -112,7 +117,7 @@ impl Histogram {
         let kernels: HashMap<u64, &str> =
             object.kernels().iter().map(|kernel| (kernel.entry_address, kernel.name.as_str())).collect();
         let id = object.target().to_string();
-        let sums = self.sums.entry(target).or_default();
+        let sums = self.sums.entry(target.index()).or_default();
         sums.objects += 1;
         let code = |kind| matches!(kind, SymbolKind::Function | SymbolKind::LegacyKernel);
         let mut seen = BTreeSet::new();
@@ -168,7 +173,7 @@ impl Histogram {
             "| target | code objects | kernels | of functions | instructions | rows | instructions without a meaning | kernels with such |"
         );
         println!("|---|---:|---:|---:|---:|---:|---:|---:|");
-        for (target, sums) in &self.sums {
+        for (target, sums) in self.by_target() {
             let all: u64 = sums.instructions.values().map(|count| count.all).sum();
             let without: u64 = sums.instructions.values().map(|count| count.without).sum();
             println!(
@@ -185,7 +190,7 @@ impl Histogram {
         }
         self.print_functions(show, "by number of kernels", |function| function.kernels);
         self.print_functions(show, "by number of libraries and targets", |f| f.carriers.len() as u64);
-        for (target, sums) in &self.sums {
+        for (target, sums) in self.by_target() {
             let all: u64 = sums.instructions.values().map(|count| count.all).sum();
             let mut rows: Vec<_> = sums.instructions.iter().collect();
             rows.sort_by_key(|(op, count)| (std::cmp::Reverse(count.all), op.row().name()));
@@ -194,7 +199,7 @@ impl Histogram {
                 .take(show)
                 .map(|(op, count)| {
                     let share = 100.0 * count.all as f64 / all.max(1) as f64;
-                    format!("`{}` {share:.1}%", op.row().mnemonic(*target))
+                    format!("`{}` {share:.1}%", op.row().mnemonic(target))
                 })
                 .collect();
             println!("\n{target}, most frequent instructions: {}", named.join(", "));
@@ -202,7 +207,7 @@ impl Histogram {
                 .iter()
                 .filter(|(_, count)| count.without != 0)
                 .map(|(op, count)| {
-                    format!("`{}` {} of {}", op.row().mnemonic(*target), count.without, count.all)
+                    format!("`{}` {} of {}", op.row().mnemonic(target), count.without, count.all)
                 })
                 .collect();
             if !without.is_empty() {
@@ -277,7 +282,7 @@ mod tests {
         let function = &histogram.functions["vector_add"];
         assert_eq!((function.kernels, function.libraries.len(), function.targets.len()), (2, 1, 2));
         assert!(function.without.is_empty() && function.instructions > 20);
-        let sums = &histogram.sums[&Target::Gfx942];
+        let sums = &histogram.sums[&Target::Gfx942.index()];
         assert_eq!((sums.objects, sums.kernels, sums.kernels_without), (1, 1, 0));
         assert!(sums.instructions.values().map(|count| count.all).sum::<u64>() > 10);
     }

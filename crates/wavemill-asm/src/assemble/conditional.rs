@@ -20,15 +20,15 @@ pub(super) struct Conditional {
     pub(super) place: Place,
 }
 
-impl Assembler<'_> {
-    /// Whether lines are being left out.
-    pub(super) fn skipping(&self) -> bool {
-        self.conditionals.last().is_some_and(|open| !(open.active && open.outside))
-    }
+/// Whether lines are being left out by one of these.
+pub(super) fn skipping(open: &[Conditional]) -> bool {
+    open.last().is_some_and(|open| !(open.active && open.outside))
+}
 
+impl Assembler<'_> {
     /// Handles conditionals, and lines that they leave out: true if there is nothing more to do.
     pub(super) fn skipped(&mut self, cursor: &mut Cursor<'_>, _frame: &mut Frame<'_>) -> Result<bool, Fail> {
-        let skipping = self.skipping();
+        let skipping = self.expansion.skipping();
         let start = cursor.at();
         let name = cursor.name();
         let span = start..start + name.len();
@@ -38,7 +38,7 @@ impl Assembler<'_> {
                 // What is left out need not make sense.
                 let condition = if skipping { Ok(false) } else { self.condition(name, cursor) };
                 let holds = matches!(condition, Ok(true));
-                self.conditionals.push(Conditional {
+                self.expansion.conditionals.push(Conditional {
                     active: holds,
                     outside: !skipping,
                     // No branch of a wrong condition is read: one mistake is told, and not what follows from it.
@@ -52,7 +52,7 @@ impl Assembler<'_> {
                 }
             }
             ".elseif" => {
-                let (taken, outside) = match self.conditionals.last() {
+                let (taken, outside) = match self.expansion.conditionals.last() {
                     None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
                     Some(open) if open.last => {
                         return Err(Diagnostic::new(span, "`.elseif` stands behind `.else`"));
@@ -61,13 +61,13 @@ impl Assembler<'_> {
                 };
                 let condition = if taken || !outside { Ok(false) } else { self.condition(".if", cursor) };
                 let holds = matches!(condition, Ok(true));
-                if let Some(open) = self.conditionals.last_mut() {
+                if let Some(open) = self.expansion.conditionals.last_mut() {
                     open.active = holds;
                     open.taken |= holds || condition.is_err();
                 }
                 condition?;
             }
-            ".else" => match self.conditionals.last_mut() {
+            ".else" => match self.expansion.conditionals.last_mut() {
                 None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
                 Some(open) if open.last => return Err(Diagnostic::new(span, "this is the second `.else`")),
                 Some(open) => {
@@ -76,7 +76,7 @@ impl Assembler<'_> {
                 }
             },
             ".endif" => {
-                if self.conditionals.pop().is_none() {
+                if self.expansion.conditionals.pop().is_none() {
                     return Err(Diagnostic::new(span, "there is no `.if` that this would end"));
                 }
                 self.end(cursor)?;

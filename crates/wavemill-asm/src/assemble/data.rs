@@ -175,8 +175,8 @@ impl Assembler<'_> {
                     let expression = self.symbols.bound(value);
                     let place = self.keep_place(cursor.text(), span);
                     self.pending.push(Pending {
-                        section: self.current,
-                        offset: self.offset(),
+                        section: self.sections.current,
+                        offset: self.sections.offset(),
                         kind: PendingKind::Data(size),
                         expression,
                         place,
@@ -260,7 +260,9 @@ impl Assembler<'_> {
         if count > 0 {
             self.mark_line();
         }
-        self.append_fill(count, &bytes).map_err(|message| Diagnostic::new(start..cursor.end(), message))
+        self.sections
+            .append_fill(count, &bytes)
+            .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
     fn strings(&mut self, cursor: &mut Cursor<'_>, zero: bool) -> Result<(), Fail> {
@@ -306,9 +308,9 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         self.symbols.bind(&mut value);
         if !self.symbols.is_number(&value) {
-            self.symbols.end_fragment(self.current);
+            self.symbols.end_fragment(self.sections.current);
         }
-        let known = self.symbols.evaluate(&value, (self.current, self.offset()), &span);
+        let known = self.symbols.evaluate(&value, (self.sections.current, self.sections.offset()), &span);
         match known.ok().and_then(|known| self.symbols.number_of(&known)) {
             Some(number) => Ok(Count::Known(number)),
             None => {
@@ -332,7 +334,9 @@ impl Assembler<'_> {
                 .map_err(|_| Diagnostic::new(span, format!("expected a number of bytes, found {number}")))?,
             Count::Later(count) => count,
         };
-        self.emit_fill(count, value as u8).map_err(|message| Diagnostic::new(start..cursor.end(), message))
+        self.sections
+            .emit_fill(count, value as u8)
+            .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
     /// `.ds.w count`: zeros for so many values.
@@ -349,7 +353,8 @@ impl Assembler<'_> {
             );
             return Ok(());
         };
-        self.emit_fill(count.saturating_mul(size), 0)
+        self.sections
+            .emit_fill(count.saturating_mul(size), 0)
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
@@ -370,7 +375,8 @@ impl Assembler<'_> {
         };
         let value = fitting(value, size.into(), span)?;
         let bytes = value.to_le_bytes();
-        self.append_fill(count, bytes.get(..usize::from(size)).unwrap_or_default())
+        self.sections
+            .append_fill(count, bytes.get(..usize::from(size)).unwrap_or_default())
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
@@ -390,13 +396,13 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(span, message));
         }
         // `.` is the address of the first one in all of them.
-        let value = self.symbols.anchor(value, (self.current, self.offset()));
+        let value = self.symbols.anchor(value, (self.sections.current, self.sections.offset()));
         let expression = self.symbols.bound(value);
         for _ in 0..count {
             let place = self.keep_place(text, span.clone());
             self.pending.push(Pending {
-                section: self.current,
-                offset: self.offset(),
+                section: self.sections.current,
+                offset: self.sections.offset(),
                 kind: PendingKind::Data(size),
                 expression: expression.clone(),
                 place,
@@ -410,7 +416,7 @@ impl Assembler<'_> {
 
     /// Warns of a part of the statement being read.
     fn warn_here(&mut self, cursor: &Cursor<'_>, span: Span, message: String) {
-        self.warn(self.line, cursor.text(), *Diagnostic::new(span, message));
+        self.warn(self.position.line, cursor.text(), *Diagnostic::new(span, message));
     }
 
     /// The size of what `.fill` repeats, as LLVM has it; `None` if there is nothing to repeat.
@@ -464,7 +470,7 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(at..cursor.end(), message)
                 .note("how often it is repeated depends on what comes later, and the value has four bytes"));
         }
-        let total = count.checked_mul(size).filter(|total| *total <= super::section::LARGEST);
+        let total = count.checked_mul(size).filter(|total| *total <= super::sections::LARGEST);
         let Some(total) = total else {
             return Err(Diagnostic::new(span, "the section would grow beyond 4 GiB"));
         };
@@ -479,9 +485,9 @@ impl Assembler<'_> {
             self.mark_line();
         }
         let result = if same {
-            self.emit_fill(total, unit.first().copied().unwrap_or(0))
+            self.sections.emit_fill(total, unit.first().copied().unwrap_or(0))
         } else {
-            self.append_fill(count, unit)
+            self.sections.append_fill(count, unit)
         };
         result.map_err(|message| Diagnostic::new(span, message))
     }
@@ -491,14 +497,14 @@ impl Assembler<'_> {
         let (span, count) = self.room_up_to(cursor)?;
         let fill = if cursor.eat(",") { self.fitting(cursor, 1)? } else { 0 };
         self.end(cursor)?;
-        self.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
+        self.sections.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
     }
 
     /// `. = place`, behind its `=`.
     pub(super) fn move_place(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let (span, count) = self.room_up_to(cursor)?;
         self.end(cursor)?;
-        self.emit_fill(count, 0).map_err(|message| Diagnostic::new(span, message))
+        self.sections.emit_fill(count, 0).map_err(|message| Diagnostic::new(span, message))
     }
 
     /// Reads a place of this section, and counts the bytes up to it.
@@ -507,11 +513,11 @@ impl Assembler<'_> {
         let mut place = expression(cursor, &self.symbols)?;
         let span = start..cursor.end();
         self.symbols.bind(&mut place);
-        self.symbols.end_fragment(self.current);
+        self.symbols.end_fragment(self.sections.current);
         if !self.options.distances.lay_out() {
             return Ok((span, 0));
         }
-        let here = (self.current, self.offset());
+        let here = (self.sections.current, self.sections.offset());
         let value = self.symbols.evaluate(&place, here, &span);
         let Some(value) = value.ok().filter(|value| !self.symbols.waits(value)) else {
             let line = self.place(cursor.text(), span.clone());
@@ -530,9 +536,9 @@ impl Assembler<'_> {
             let mut value = expression(cursor, &self.symbols)?;
             let span = start..cursor.end();
             self.symbols.bind(&mut value);
-            let here = (self.current, self.offset());
+            let here = (self.sections.current, self.sections.offset());
             if !matches!(self.symbols.number_while_reading(&value, here, &span), Ok(Ok(_))) {
-                self.symbols.end_fragment(self.current);
+                self.symbols.end_fragment(self.sections.current);
             }
             let known = self.symbols.evaluate(&value, here, &span);
             let Some(value) = known.ok().and_then(|known| self.symbols.number_of(&known)) else {
@@ -596,22 +602,22 @@ impl Assembler<'_> {
             }
         }
         self.end(cursor)?;
-        self.symbols.end_fragment(self.current);
-        let padding = self.offset().wrapping_neg() & (align - 1);
-        self.section().align = self.section().align.max(align);
+        self.symbols.end_fragment(self.sections.current);
+        let padding = self.sections.offset().wrapping_neg() & (align - 1);
+        self.sections.section().align = self.sections.section().align.max(align);
         if padding > most {
             return Ok(());
         }
-        let code = self.section().flags.has(SectionFlags::EXECUTE);
+        let code = self.sections.section().flags.has(SectionFlags::EXECUTE);
         let wrong = |message| Diagnostic::new(span.clone(), message);
         match (fill, unit) {
             (None, _) if code => {
                 // Words, behind what completes the last one.
-                self.append_fill(padding % 4, &[0]).map_err(wrong)?;
-                self.append_fill(padding / 4, &NOP.to_le_bytes()).map_err(wrong)
+                self.sections.append_fill(padding % 4, &[0]).map_err(wrong)?;
+                self.sections.append_fill(padding / 4, &NOP.to_le_bytes()).map_err(wrong)
             }
-            (None, _) => self.emit_fill(padding, 0).map_err(wrong),
-            (Some(value), 1) => self.emit_fill(padding, value as u8).map_err(wrong),
+            (None, _) => self.sections.emit_fill(padding, 0).map_err(wrong),
+            (Some(value), 1) => self.sections.emit_fill(padding, value as u8).map_err(wrong),
             (Some(value), unit) => {
                 if !padding.is_multiple_of(unit) {
                     let message =
@@ -620,7 +626,7 @@ impl Assembler<'_> {
                 }
                 let pattern = value.to_le_bytes();
                 let pattern = pattern.get(..unit as usize).unwrap_or_default();
-                self.append_fill(padding / unit, pattern).map_err(wrong)
+                self.sections.append_fill(padding / unit, pattern).map_err(wrong)
             }
         }
     }

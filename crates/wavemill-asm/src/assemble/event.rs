@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use wavemill_isa::gcn::Inst;
-
 use super::Inclusion;
 use crate::diagnostic::Span;
+use crate::family::Instruction;
 
 /// What happens while a source is read.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub enum Event<'a> {
         /// The included file that the line is in; `None` if it is in the source itself.
         inclusion: Option<&'a Arc<Inclusion>>,
         /// The instruction. A field that a symbol decides is 0.
-        inst: &'a Inst,
+        inst: &'a Instruction,
         /// The instruction as it is written, without labels and comment.
         text: &'a str,
         /// Where in `text` the expression stands that decides a field, if symbols that are not known yet do.

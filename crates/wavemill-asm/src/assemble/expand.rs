@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Assembler, Event, IncludedFile, Inclusion, arguments, line};
+use super::{Assembler, Event, IncludedFile, Inclusion, arguments};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, source_text};
 
@@ -110,13 +110,13 @@ impl Assembler<'_> {
             ".macro" => {
                 self.define_macro(cursor, frame)?;
                 // LLVM sees an empty line behind it.
-                self.blank = true;
+                self.position.blank = true;
                 self.tell_other("", self.here());
             }
             ".purgem" => {
                 let start = cursor.at();
                 let name = self.symbol_name(cursor)?;
-                if self.macros.remove(&name).is_none() {
+                if self.expansion.macros.remove(&name).is_none() {
                     let message = format!("expected the name of a macro; `{name}` is none");
                     return Err(Diagnostic::new(start..cursor.end(), message));
                 }
@@ -163,13 +163,13 @@ impl Assembler<'_> {
             }
             ".exitm" => {
                 self.end(cursor)?;
-                if self.nesting == 0 {
+                if self.expansion.nesting == 0 {
                     return Err(Diagnostic::new(
                         0..cursor.end(),
                         "there is no macro or repetition that this would end",
                     ));
                 }
-                self.exiting = true;
+                self.expansion.exiting = true;
             }
             ".include" => {
                 let start = cursor.at();
@@ -177,11 +177,11 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 let file = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
-                let commented = self.commented;
+                let commented = self.position.commented;
                 self.tell_blank();
                 self.include(&file, start..cursor.end())?;
                 // And another behind its last line.
-                self.commented = commented;
+                self.position.commented = commented;
                 self.tell_blank();
             }
             ".end" => self.ended = true,
@@ -195,8 +195,8 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
                 let text = &source_text::bytes(text.unwrap_or(quoted));
-                let inclusion = self.inclusion.clone();
-                self.tell(Event::Print { line: self.line, inclusion: inclusion.as_ref(), text });
+                let inclusion = self.position.inclusion.clone();
+                self.tell(Event::Print { line: self.position.line, inclusion: inclusion.as_ref(), text });
             }
             ".error" | ".warning" => {
                 let message = if cursor.is_done() {
@@ -212,7 +212,7 @@ impl Assembler<'_> {
                 if name == ".error" {
                     return Err(diagnostic);
                 }
-                self.warn(self.line, cursor.text(), *diagnostic);
+                self.warn(self.position.line, cursor.text(), *diagnostic);
             }
             _ => return Ok(false),
         }
@@ -243,7 +243,15 @@ impl Assembler<'_> {
         let mut body = String::new();
         let mut depth = 1;
         while let Some(line) = frame.next_line() {
-            let word = line::without_comment(line).split_whitespace().next().unwrap_or_default();
+            let word = self
+                .target
+                .set
+                .family()
+                .line_syntax()
+                .without_comment(line)
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
             if begins.contains(&word) {
                 depth += 1;
             } else if word == ends || ends == ".endm" && word == ".endmacro" {
@@ -261,23 +269,23 @@ impl Assembler<'_> {
 
     /// Tells of what stands behind the word that ends a block.
     fn end_of_block(&mut self, text: &str, word: &str, frame: &Frame<'_>) {
-        let text = line::without_comment(text);
+        let text = self.target.set.family().line_syntax().without_comment(text);
         let mut cursor = Cursor::new(text);
         let start = cursor.at();
         cursor.go_to(start + word.len());
         if let Err(fail) = self.end(&mut cursor) {
-            let end = frame.line().unwrap_or(self.line);
-            let begin = std::mem::replace(&mut self.line, end);
+            let end = frame.line().unwrap_or(self.position.line);
+            let begin = std::mem::replace(&mut self.position.line, end);
             self.report(text, *fail);
-            self.line = begin;
+            self.position.line = begin;
         }
     }
 
     /// Counts what macros and repetitions make, which must end.
     fn count_made(&mut self, lines: u64, bytes: u64, start: usize) -> Result<(), Fail> {
-        self.expansions += lines;
-        self.expanded_bytes += bytes;
-        if self.expansions > MOST_LINES || self.expanded_bytes > MOST_BYTES {
+        self.expansion.made += lines;
+        self.expansion.made_bytes += bytes;
+        if self.expansion.made > MOST_LINES || self.expansion.made_bytes > MOST_BYTES {
             return Err(too_much(start));
         }
         Ok(())
@@ -287,31 +295,31 @@ impl Assembler<'_> {
     fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<After, Fail> {
         let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
         self.count_made(lines, text.len() as u64, start)?;
-        let before = self.origin.clone();
+        let before = self.position.origin.clone();
         if self.depth() >= DEPTH {
             return Err(Diagnostic::new(
                 start..start,
                 format!("macros and repetitions nest at most {DEPTH} deep"),
             ));
         }
-        self.nesting += 1;
+        self.expansion.nesting += 1;
         if origin.is_some() {
-            self.origin = origin;
+            self.position.origin = origin;
         }
-        let open = self.conditionals.len();
+        let open = self.expansion.conditionals.len();
         self.run(Frame::made(text));
-        self.origin = before;
-        self.nesting -= 1;
-        if std::mem::take(&mut self.exiting) {
+        self.position.origin = before;
+        self.expansion.nesting -= 1;
+        if std::mem::take(&mut self.expansion.exiting) {
             // The blocks that it leaves end with it.
-            self.conditionals.truncate(open);
+            self.expansion.conditionals.truncate(open);
             return Ok(After::Exit);
         }
         Ok(After::End)
     }
 
     fn depth(&self) -> u32 {
-        self.nesting
+        self.expansion.nesting
     }
 
     /// Reads the name of a file.
@@ -325,8 +333,12 @@ impl Assembler<'_> {
 
     fn include(&mut self, file: &IncludedFile, Range { start, end }: Span) -> Result<(), Fail> {
         if self.depth() >= DEPTH {
-            let again =
-                self.inclusion.iter().flat_map(|inner| inner.chain()).any(|outer| outer.path == file.path);
+            let again = self
+                .position
+                .inclusion
+                .iter()
+                .flat_map(|inner| inner.chain())
+                .any(|outer| outer.path == file.path);
             let message = match again {
                 true => format!(
                     "`{}` includes itself again and again: files nest {DEPTH} deep at most",
@@ -336,13 +348,14 @@ impl Assembler<'_> {
             };
             return Err(Diagnostic::new(start..end, message));
         }
-        let (line, origin) = (self.line, self.origin.take());
-        let within = self.inclusion.clone();
-        self.inclusion = Some(Arc::new(Inclusion { path: file.path.clone(), line, within: within.clone() }));
-        self.nesting += 1;
+        let (line, origin) = (self.position.line, self.position.origin.take());
+        let within = self.position.inclusion.clone();
+        self.position.inclusion =
+            Some(Arc::new(Inclusion { path: file.path.clone(), line, within: within.clone() }));
+        self.expansion.nesting += 1;
         self.read(&source_text::text(&file.bytes));
-        self.nesting -= 1;
-        (self.line, self.origin, self.inclusion) = (line, origin, within);
+        self.expansion.nesting -= 1;
+        (self.position.line, self.position.origin, self.position.inclusion) = (line, origin, within);
         Ok(())
     }
 
@@ -390,13 +403,15 @@ impl Assembler<'_> {
         // The lines of a wrong macro belong to it all the same.
         let body = self.body(frame, &[".macro"], ".endm");
         let ((name, parameters), body) = (head?, body?);
-        if self.macros.contains_key(&name) {
+        if self.expansion.macros.contains_key(&name) {
             let message = format!("the macro `{name}` is defined a second time");
             return Err(
                 Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first")
             );
         }
-        self.macros.insert(name.clone(), Rc::new(Macro { name, parameters, body, calls: Cell::new(0) }));
+        self.expansion
+            .macros
+            .insert(name.clone(), Rc::new(Macro { name, parameters, body, calls: Cell::new(0) }));
         Ok(())
     }
 
@@ -433,9 +448,9 @@ impl Assembler<'_> {
             };
             values.push((&parameter.name, value));
         }
-        let numbers = Numbers { own: definition.calls.get(), calls: Some(self.calls) };
+        let numbers = Numbers { own: definition.calls.get(), calls: Some(self.expansion.calls) };
         definition.calls.set(numbers.own + 1);
-        self.calls += 1;
+        self.expansion.calls += 1;
         let made = self.substitute(&definition.body, &values, numbers, start)?;
         self.make(&made, Some(format!("macro {}", definition.name)), start).map(drop)
     }
@@ -449,7 +464,7 @@ impl Assembler<'_> {
         start: usize,
     ) -> Result<String, Fail> {
         let mut made = Made { text: String::with_capacity(body.len()), line: 0 };
-        let room = MOST_BYTES.saturating_sub(self.expanded_bytes);
+        let room = MOST_BYTES.saturating_sub(self.expansion.made_bytes);
         let mut rest = body;
         while let Some(at) = rest.find('\\') {
             made.push(rest.get(..at).unwrap_or_default());

@@ -10,13 +10,14 @@ use wavemill_object::{
     Binding, DescriptorBuilder, Directive, DirectiveError, KernelDescriptor, RelocationKind,
 };
 
-use super::kernel::{Kernel, NEXT_FREE};
+use super::kernel::Kernel;
 use super::linking::Reference;
-use super::section::SectionGroup;
+use super::messages::Messages;
+use super::sections::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
-use super::{Assembled, Assembler, Pending, PendingKind, Place, Report, leb128};
+use super::{Assembled, Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::FixupKind;
+use crate::family::FixupKind;
 use crate::syntax::{Binary, Expression};
 
 /// A relocation before the symbols have their final numbers.
@@ -56,34 +57,28 @@ impl Assembler<'_> {
         }
         references.sort_by_key(Reference::key);
         self.finish_sizes();
-        for kernel in std::mem::take(&mut self.kernels) {
+        for kernel in std::mem::take(&mut self.kernels.done) {
             self.describe(&kernel, &mut needs);
         }
-        let Some(id) = self.id.clone() else {
+        let Some(id) = self.target.id.clone() else {
             // Instructions and kernels have said so already.
-            if self.reports.is_empty() {
+            if self.messages.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
-            let (reports, warnings, places) = (self.reports, self.warnings, self.places);
+            let Messages { reports, warnings, .. } = self.messages;
+            let places = self.places;
             return Assembled { module: None, reports, warnings, references, places };
         };
         let mut module = Module::new(id, self.version);
         self.put_together(&mut module, needs);
-        self.reports.sort_by_cached_key(Report::order);
-        self.warnings.sort_by_cached_key(Report::order);
-        let (reports, warnings, places) = (self.reports, self.warnings, self.places);
+        let (reports, warnings) = self.messages.sorted();
+        let places = self.places;
         Assembled { module: Some(module), reports, warnings, references, places }
-    }
-
-    pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
-        if self.reports.len() < self.options.most_mistakes {
-            self.reports.push(place.report(diagnostic));
-        }
     }
 
     /// The sizes of symbols.
     fn finish_sizes(&mut self) {
-        let sizes = std::mem::take(&mut self.sizes);
+        let sizes = std::mem::take(&mut self.symbols.sizes);
         for (symbol, size, place) in sizes.into_iter().filter(|_| self.options.distances.lay_out()) {
             let place = self.places.place(&place);
             let span = place.span.clone();
@@ -107,20 +102,20 @@ impl Assembler<'_> {
 
     /// Blocks that the source has not ended.
     fn unclosed(&mut self) {
-        for conditional in std::mem::take(&mut self.conditionals) {
+        for conditional in std::mem::take(&mut self.expansion.conditionals) {
             let message = "expected `.endif` for this `.if`, found the end of the file";
             let span = conditional.place.span.clone();
             self.report_at(&conditional.place, *Diagnostic::new(span, message));
         }
         // A kernel with other lines in it has been reported.
-        if let Some(kernel) = self.kernel.take().filter(|kernel| !kernel.strayed) {
+        if let Some(kernel) = self.kernels.open.take().filter(|kernel| !kernel.strayed) {
             let fail = Diagnostic::new(
                 kernel.place.span.clone(),
                 "expected `.end_amdhsa_kernel`, found the end of the file",
             );
             self.report_at(&kernel.place, *fail);
         }
-        if let Some((place, _)) = self.metadata.take() {
+        if let Some((place, _)) = self.kernels.metadata.take() {
             let message = "expected `.end_amdgpu_metadata`, found the end of the file";
             self.report_at(&place, *Diagnostic::new(0..0, message));
         }
@@ -128,7 +123,7 @@ impl Assembler<'_> {
 
     pub(super) fn bytes_at(&mut self, section: usize, offset: u64, length: usize) -> Option<&mut [u8]> {
         let start = usize::try_from(offset).ok()?;
-        self.sections.get_mut(section)?.bytes.get_mut(start..start.checked_add(length)?)
+        self.sections.all.get_mut(section)?.bytes.get_mut(start..start.checked_add(length)?)
     }
 
     fn patch(&mut self, pending: &Pending, offset: u64, bytes: &[u8]) {
@@ -247,7 +242,7 @@ impl Assembler<'_> {
         needs: &mut Vec<Need>,
     ) -> Result<(), Fail> {
         let span = pending.place.span.clone();
-        let zeros = self.sections.get(pending.section).is_some_and(|section| section.zeros);
+        let zeros = self.sections.all.get(pending.section).is_some_and(|section| section.zeros);
         if zeros && self.symbols.number_of(value) != Some(0) {
             return Err(Diagnostic::new(span, "the section takes zeros only"));
         }
@@ -317,7 +312,7 @@ impl Assembler<'_> {
 
     /// The bytes of a kernel descriptor.
     fn describe(&mut self, kernel: &Kernel, needs: &mut Vec<Need>) {
-        let Some(id) = self.id.clone() else { return };
+        let Some(id) = self.target.id.clone() else { return };
         let mut builder = match DescriptorBuilder::new(&id) {
             Ok(builder) => builder,
             Err(error) => {
@@ -392,7 +387,7 @@ impl Assembler<'_> {
     /// Sections, symbols and relocations of the module.
     fn put_together(&mut self, module: &mut Module, needs: Vec<Need>) {
         let mut groups: Vec<(SectionGroup, Vec<usize>)> = Vec::new();
-        for (index, section) in std::mem::take(&mut self.sections).into_iter().enumerate() {
+        for (index, section) in std::mem::take(&mut self.sections.all).into_iter().enumerate() {
             if let Some(group) = &section.group {
                 match groups.iter_mut().find(|(known, _)| known.name == group.name) {
                     Some((_, members)) => members.push(index),
@@ -405,7 +400,7 @@ impl Assembler<'_> {
         for symbol in &mut self.symbols.all {
             if symbol.meaning.is_none()
                 && !symbol.used
-                && let Some(&section) = self.section_index.get(&*symbol.name).and_then(|all| all.first())
+                && let Some(&section) = self.sections.by_name.get(&*symbol.name).and_then(|all| all.first())
             {
                 symbol.meaning = Some(Meaning::Label { section, offset: 0 });
                 symbol.is_section = true;
@@ -419,7 +414,7 @@ impl Assembler<'_> {
                 *flag = true;
             }
         }
-        for name in std::mem::take(&mut self.lines.names) {
+        for name in std::mem::take(&mut self.debug.lines.names) {
             module.add_symbol(Symbol {
                 name,
                 definition: Definition::Absolute(0),
@@ -474,7 +469,7 @@ impl Assembler<'_> {
                 }
             }
         }
-        if let Some(note) = self.metadata_note.take()
+        if let Some(note) = self.kernels.metadata_note.take()
             && let Err(error) = module.add_metadata(&note)
         {
             self.report("", *Diagnostic::new(0..0, error.to_string()));
@@ -490,7 +485,7 @@ impl Assembler<'_> {
 
     /// The table of symbols whose addresses matter (`.addrsig`): their numbers in the file.
     fn address_table(&mut self, module: &mut Module, numbers: &[Option<SymbolId>]) {
-        let Some(names) = self.address_significant.take() else { return };
+        let Some(names) = self.symbols.address_significant.take() else { return };
         let indices = module.symbol_indices();
         let mut bytes = Vec::new();
         for name in names {
@@ -548,9 +543,10 @@ impl Assembler<'_> {
             return None;
         }
         let local_name = symbol.name.starts_with(".L");
-        let own =
-            NEXT_FREE.into_iter().zip(self.own_next_free).any(|(name, own)| own && *symbol.name == *name);
-        let predefined = symbol.name.starts_with(".amdgcn.") && !own;
+        let family = self.target.set.family();
+        let own = (family.register_counters().iter().zip(self.kernels.own_next_free))
+            .any(|(name, own)| own && *symbol.name == **name);
+        let predefined = family.is_predefined(&symbol.name) && !own;
         let undefined = definition == Definition::Undefined;
         if (local_name && !needed || predefined || symbol.is_section) && !undefined
             || undefined && !needed && !used

@@ -169,14 +169,14 @@ impl Frame {
 impl Assembler<'_> {
     /// Appends the frames to their sections.
     pub(super) fn finish_frames(&mut self) {
-        if let Some(open) = self.frames.open.take() {
+        if let Some(open) = self.debug.frames.open.take() {
             let fail = Diagnostic::new(
                 open.place.span.clone(),
                 "expected `.cfi_endproc`, found the end of the file",
             );
             self.report_at(&open.place, *fail);
         }
-        let mut frames = std::mem::take(&mut self.frames);
+        let mut frames = std::mem::take(&mut self.debug.frames);
         frames.all.sort_by(|left, right| left.key().cmp(&right.key()));
         let (exceptions, debug) = frames.sections.unwrap_or((true, false));
         if exceptions {
@@ -199,13 +199,13 @@ impl Assembler<'_> {
             return self
                 .report_at(&frame.place, *fail.note("`.cfi_sections .debug_frame` has room for more"));
         }
-        let section = self.section_named(name);
-        self.current = section;
+        let section = self.sections.section_named(name);
+        self.sections.current = section;
         if exceptions {
-            self.section().flags = self.section().flags | SectionFlags::ALLOC;
+            self.sections.section().flags = self.sections.section().flags | SectionFlags::ALLOC;
         }
-        self.section().align = self.section().align.max(8);
-        let base = self.offset();
+        self.sections.section().align = self.sections.section().align.max(8);
+        let base = self.sections.offset();
         let mut table = Table { exceptions, bytes: Vec::new(), fields: Vec::new() };
         let mut common: Option<(usize, usize)> = None;
         for (number, frame) in frames.iter().enumerate() {

@@ -63,26 +63,26 @@ impl Assembler<'_> {
             "startproc" => self.start_frame(cursor, span)?,
             "endproc" => {
                 self.end(cursor)?;
-                let end = self.offset();
-                let section = self.current;
+                let end = self.sections.offset();
+                let section = self.sections.current;
                 let mut frame = self.open_frame(span.clone())?;
                 if frame.section != section {
                     return Err(Diagnostic::new(span, ELSEWHERE));
                 }
                 frame.end = end;
-                self.frames.all.push(frame);
+                self.debug.frames.all.push(frame);
             }
             _ => {
                 let mut frame = self.open_frame(span.clone())?;
-                let code = if frame.section == self.current {
+                let code = if frame.section == self.sections.current {
                     self.frame_instruction(word, &mut frame, cursor, span)
                 } else {
                     Err(Diagnostic::new(span, ELSEWHERE))
                 };
-                let here = self.offset();
+                let here = self.sections.offset();
                 // What is wrong with a line does not end the frame.
                 let code = code.map(|code| frame.instructions.push((here, code)));
-                self.frames.open = Some(frame);
+                self.debug.frames.open = Some(frame);
                 code?;
                 self.end(cursor)?;
             }
@@ -103,20 +103,20 @@ impl Assembler<'_> {
                 break;
             }
         }
-        self.frames.sections = Some((exceptions, debug));
+        self.debug.frames.sections = Some((exceptions, debug));
         self.end(cursor)
     }
 
     fn start_frame(&mut self, cursor: &mut Cursor<'_>, span: Span) -> Result<(), Fail> {
         let simple = cursor.eat_name("simple");
         self.end(cursor)?;
-        if let Some(open) = &self.frames.open {
+        if let Some(open) = &self.debug.frames.open {
             let message = format!("the frame of line {} is still open", open.place.line);
             return Err(Diagnostic::new(span, message).note("`.cfi_endproc` ends it"));
         }
-        let start = self.offset();
-        self.frames.open = Some(Frame {
-            section: self.current,
+        let start = self.sections.offset();
+        self.debug.frames.open = Some(Frame {
+            section: self.sections.current,
             start,
             end: start,
             place: self.place(cursor.text(), span),
@@ -132,7 +132,7 @@ impl Assembler<'_> {
     }
 
     fn open_frame(&mut self, span: Span) -> Result<Frame, Fail> {
-        let open = self.frames.open.take();
+        let open = self.debug.frames.open.take();
         open.ok_or_else(|| Diagnostic::new(span, "there is no `.cfi_startproc` before this"))
     }
 

@@ -1,13 +1,12 @@
 //! What a source says of its target and of its kernels: `.amdgcn_target`, `.amdhsa_kernel`, `.amdgpu_metadata`.
 
-use wavemill_object::{CodeObjectVersion, Directive, ProcessorInfo, TargetId, assemble_metadata};
+use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata};
 
 use super::symbols::Meaning;
 use super::{Assembler, Place, quote};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::{Parser, closest};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, expression, source_text};
+use crate::syntax::{Cursor, Expression, closest, expression, source_text};
 
 /// A kernel descriptor, whose values may depend on symbols that come later.
 #[derive(Debug)]
@@ -26,27 +25,6 @@ pub(super) struct Kernel {
     pub(super) strayed: bool,
 }
 
-/// Symbols that count the VGPRs and SGPRs of a source.
-pub(super) const NEXT_FREE: [&str; 2] = [".amdgcn.next_free_vgpr", ".amdgcn.next_free_sgpr"];
-
-/// Symbols that every source has, and that say which processor it is for (AMDGPUUsage, "Code Object V3 and Above Predefined
-/// Symbols"): their names and values.
-///
-/// ```
-/// let id = wavemill_object::TargetId::parse("gfx942").ok_or("no target")?;
-/// assert_eq!(wavemill_asm::processor_symbols(&id)[1], (".amdgcn.gfx_generation_minor", 4));
-/// # Ok::<(), &str>(())
-/// ```
-#[must_use]
-pub fn processor_symbols(id: &TargetId) -> [(&'static str, i64); 3] {
-    let (major, minor, stepping) = id.processor.info().and_then(ProcessorInfo::version).unwrap_or_default();
-    [
-        (".amdgcn.gfx_generation_number", major.into()),
-        (".amdgcn.gfx_generation_minor", minor.into()),
-        (".amdgcn.gfx_generation_stepping", stepping.into()),
-    ]
-}
-
 /// There are no rows for the processor.
 pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     let names: Vec<&str> = InstructionSet::processors().collect();
@@ -54,12 +32,28 @@ pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     Diagnostic::new(span, message).note(format!("they have those of {}", names.join(", ")))
 }
 
+/// The kernels of a source, and its metadata.
+#[derive(Debug, Default)]
+pub(super) struct Kernels {
+    pub(super) done: Vec<Kernel>,
+    /// The one whose directives are being read.
+    pub(super) open: Option<Kernel>,
+    /// The lines of metadata that are being read, and where they begin.
+    pub(super) metadata: Option<(Place, String)>,
+    pub(super) metadata_note: Option<Vec<u8>>,
+    /// VGPRs and SGPRs that the symbols which count them have been raised to.
+    pub(super) next_free: [u16; 2],
+    /// Which of them the source has set: these are symbols of its own, too.
+    pub(super) own_next_free: [bool; 2],
+}
+
 impl Assembler<'_> {
     /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
     pub(super) fn set_processor_symbols(&mut self) {
-        let Some(id) = &self.id else { return };
-        let counters = NEXT_FREE.map(|name| (name, 0));
-        for (name, value) in processor_symbols(id).into_iter().chain(counters) {
+        let Some(id) = &self.target.id else { return };
+        let family = self.target.set.family();
+        let counters = family.register_counters().map(|name| (name, 0));
+        for (name, value) in family.processor_symbols(id).into_iter().chain(counters) {
             self.symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(value))));
         }
     }
@@ -67,8 +61,9 @@ impl Assembler<'_> {
     /// Raises the symbols that tell how many registers the instructions since the beginning have named, or since the source
     /// has set them (AMDGPUUsage, ".amdgcn.next_free_vgpr").
     pub(super) fn count_registers(&mut self) {
-        let ends = self.parser.register_ends();
-        for ((name, end), known) in NEXT_FREE.into_iter().zip(ends).zip(&mut self.next_free) {
+        let ends = self.target.parser.register_ends();
+        let names = self.target.set.family().register_counters();
+        for ((name, end), known) in names.iter().zip(ends).zip(&mut self.kernels.next_free) {
             if end <= *known {
                 continue;
             }
@@ -113,18 +108,18 @@ impl Assembler<'_> {
                 let place = self.place(cursor.text(), start..cursor.end());
                 let name = name.and_then(|name| self.end(cursor).map(|()| name));
                 // The lines behind a wrong one are those of a kernel all the same.
-                self.kernel = Some(Kernel {
+                self.kernels.open = Some(Kernel {
                     name: name.as_deref().unwrap_or_default().to_owned(),
                     place,
-                    section: self.current,
+                    section: self.sections.current,
                     offset: 0,
                     settings: Vec::new(),
                     tried: Vec::new(),
-                    wrong: name.is_err() || self.id.is_none(),
+                    wrong: name.is_err() || self.target.id.is_none(),
                     strayed: false,
                 });
                 name?;
-                if self.id.is_none() {
+                if self.target.id.is_none() {
                     return self.without_target(start..cursor.end()).map(|()| true);
                 }
             }
@@ -136,13 +131,13 @@ impl Assembler<'_> {
             }
             ".amdgpu_metadata" => {
                 self.end(cursor)?;
-                if self.metadata_note.is_some() {
+                if self.kernels.metadata_note.is_some() {
                     return Err(Diagnostic::new(
                         start..start + name.len(),
                         "this is the second metadata of the file",
                     ));
                 }
-                self.metadata = Some((self.place("", 0..0), String::new()));
+                self.kernels.metadata = Some((self.place("", 0..0), String::new()));
             }
             ".end_amdgpu_metadata" => {
                 let message = "there is no `.amdgpu_metadata` that this would end";
@@ -157,10 +152,10 @@ impl Assembler<'_> {
                     // A string of nothing comes first.
                     text.insert(0, 0);
                 }
-                let before = self.current;
-                self.current = self.string_section(".comment");
-                let result = self.append(&text);
-                self.current = before;
+                let before = self.sections.current;
+                self.sections.current = self.sections.string_section(".comment");
+                let result = self.sections.append(&text);
+                self.sections.current = before;
                 result.map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
             }
             ".file" => self.file(cursor)?,
@@ -193,9 +188,10 @@ impl Assembler<'_> {
             let message = format!("the source is for {id}, and {asked} was asked for");
             return Err(Diagnostic::new(span, message));
         }
-        self.id = Some(id);
-        self.symbols.set_target(set.target());
-        self.parser = Parser::new(set);
+        self.target.id = Some(id);
+        self.symbols.set_instruction_set(set);
+        self.target.set = set;
+        self.target.parser = set.family().parser(set);
         self.set_processor_symbols();
         Ok(())
     }
@@ -210,18 +206,19 @@ impl Assembler<'_> {
         let span = start..start + name.len();
         if name == ".end_amdhsa_kernel" {
             self.end(cursor)?;
-            if let Some(mut kernel) = self.kernel.take().filter(|kernel| !kernel.wrong) {
+            if let Some(mut kernel) = self.kernels.open.take().filter(|kernel| !kernel.wrong) {
                 // The bytes are known when all symbols are.
-                self.symbols.end_fragment(self.current);
-                let padding = self.offset().wrapping_neg() & 63;
-                self.section().align = self.section().align.max(64);
-                self.emit_fill(padding, 0)
+                self.symbols.end_fragment(self.sections.current);
+                let padding = self.sections.offset().wrapping_neg() & 63;
+                self.sections.section().align = self.sections.section().align.max(64);
+                self.sections
+                    .emit_fill(padding, 0)
                     .and_then(|()| {
-                        kernel.offset = self.offset();
-                        self.emit_fill(64, 0)
+                        kernel.offset = self.sections.offset();
+                        self.sections.emit_fill(64, 0)
                     })
                     .map_err(|message| Diagnostic::new(span, message))?;
-                self.kernels.push(kernel);
+                self.kernels.done.push(kernel);
             }
             return Ok(());
         }
@@ -249,7 +246,7 @@ impl Assembler<'_> {
         let mut value = value?;
         self.symbols.bind(&mut value);
         let place = self.place(cursor.text(), at..end);
-        if let Some(kernel) = &mut self.kernel {
+        if let Some(kernel) = &mut self.kernels.open {
             kernel.settings.push((name.to_owned(), value, place));
         }
         Ok(())
@@ -257,7 +254,7 @@ impl Assembler<'_> {
 
     /// The source has tried to write this directive of the kernel.
     fn tries(&mut self, name: &str) {
-        if let (Some(kernel), Some(directive)) = (&mut self.kernel, Directive::find(name)) {
+        if let (Some(kernel), Some(directive)) = (&mut self.kernels.open, Directive::find(name)) {
             kernel.tried.push(directive.name);
         }
     }
@@ -272,7 +269,7 @@ impl Assembler<'_> {
                 Diagnostic::new(span.clone(), format!("expected `{}`, found `{word}`", directive.name));
             return Err(fail.replace_with(directive.name));
         }
-        let Some(kernel) = &mut self.kernel else { return Ok(()) };
+        let Some(kernel) = &mut self.kernels.open else { return Ok(()) };
         if std::mem::replace(&mut kernel.strayed, true) {
             return Ok(());
         }
@@ -285,7 +282,7 @@ impl Assembler<'_> {
 
     /// Something needs a target, and none has been named, which is told once.
     pub(super) fn without_target(&mut self, span: Span) -> Result<(), Fail> {
-        match std::mem::replace(&mut self.targetless, true) {
+        match std::mem::replace(&mut self.target.missing_reported, true) {
             false => Err(super::finish::no_target(span)),
             true => Ok(()),
         }
@@ -299,15 +296,15 @@ impl Assembler<'_> {
             return self.report(text, *Diagnostic::new(at..at + 3, message));
         }
         if text.trim() != ".end_amdgpu_metadata" {
-            if let Some((_, lines)) = &mut self.metadata {
+            if let Some((_, lines)) = &mut self.kernels.metadata {
                 lines.push_str(text);
                 lines.push('\n');
             }
             return;
         }
-        let Some((first, lines)) = self.metadata.take() else { return };
+        let Some((first, lines)) = self.kernels.metadata.take() else { return };
         match assemble_metadata(&lines) {
-            Ok(note) => self.metadata_note = Some(note),
+            Ok(note) => self.kernels.metadata_note = Some(note),
             Err(error) => {
                 let line = lines.lines().nth(error.line.saturating_sub(1)).unwrap_or_default().to_owned();
                 // Columns count characters.

@@ -1,56 +1,13 @@
 //! Lines of a source: what is a comment, a label, a statement.
 
-use crate::syntax::source_text;
-
-/// The bytes that begin a comment, or something that may hold what looks like one. A table, because branches on bytes of
-/// all kinds are predicted badly.
-static MAY_BEGIN_COMMENT: [bool; 256] = {
-    let mut all = [false; 256];
-    let bytes = b";/\"#'";
-    let mut index = 0;
-    while index < bytes.len() {
-        all[bytes[index] as usize] = true;
-        index += 1;
-    }
-    all
-};
-
-/// The part of a line before its comment. Comments begin with `;`, `//`, or `#` at the start of the line.
-pub(super) fn without_comment(line: &str) -> &str {
-    let bytes = line.as_bytes();
-    // Most lines have none of these, or only at their end.
-    let Some(first) = bytes.iter().position(|&byte| MAY_BEGIN_COMMENT[usize::from(byte)]) else {
-        return line;
-    };
-    let mut quote = None;
-    let mut at = first;
-    while let Some(&byte) = bytes.get(at) {
-        match (quote, byte) {
-            (Some(_), b'\\') => at += 1,
-            (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => {}
-            (None, b'"') => quote = Some(byte),
-            // A character; an apostrophe that opens none ends nothing.
-            (None, b'\'') if bytes.get(at + 2) == Some(&b'\'') || bytes.get(at + 1) == Some(&b'\\') => {
-                quote = Some(byte);
-            }
-            (None, b';') => return line.get(..at).unwrap_or(line),
-            (None, b'/') if bytes.get(at + 1) == Some(&b'/') => return line.get(..at).unwrap_or(line),
-            (None, b'#')
-                if bytes.get(..at).is_some_and(|before| before.iter().all(u8::is_ascii_whitespace)) =>
-            {
-                return line.get(..at).unwrap_or(line);
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    line
-}
+use crate::syntax::{LineSyntax, source_text};
 
 /// A source without its `/* */` comments, which become blanks: places stay what they are. `Err` with the place of a comment
 /// that does not end.
-pub(super) fn without_block_comments(source: &str) -> Result<std::borrow::Cow<'_, str>, usize> {
+pub(super) fn without_block_comments<'s>(
+    source: &'s str,
+    syntax: &LineSyntax,
+) -> Result<std::borrow::Cow<'s, str>, usize> {
     if !source.contains("/*") {
         return Ok(source.into());
     }
@@ -65,7 +22,7 @@ pub(super) fn without_block_comments(source: &str) -> Result<std::borrow::Cow<'_
         let line = rest.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let before = rest.get(line..start).unwrap_or_default();
         let quoted = before.bytes().filter(|byte| *byte == b'"').count() % 2 == 1;
-        if quoted || without_comment(before).len() != before.len() {
+        if quoted || syntax.without_comment(before).len() != before.len() {
             let end = start + 2;
             plain.push_str(rest.get(..end).unwrap_or_default());
             rest = rest.get(end..).unwrap_or_default();

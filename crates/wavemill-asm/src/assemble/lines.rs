@@ -98,7 +98,7 @@ impl Assembler<'_> {
         if cursor.peek() == Some(b'"') {
             let name = self.file_name(cursor)?;
             self.end(cursor)?;
-            self.lines.names.push(name);
+            self.debug.lines.names.push(name);
             return Ok(());
         }
         let start = cursor.at();
@@ -124,7 +124,7 @@ impl Assembler<'_> {
             }
         }
         if number == 0 {
-            self.lines.root = Some((folder, File { name, folder: 0, md5, source }));
+            self.debug.lines.root = Some((folder, File { name, folder: 0, md5, source }));
             return Ok(());
         }
         // A name with a folder in it is as good as two.
@@ -135,10 +135,10 @@ impl Assembler<'_> {
             }
             _ => (folder, name),
         };
-        self.lines.named_at = self.line;
-        let folder = self.lines.folder(folder);
+        self.debug.lines.named_at = self.position.line;
+        let folder = self.debug.lines.folder(folder);
         let file = File { name, folder, md5, source };
-        match self.lines.files.insert(number, file.clone()) {
+        match self.debug.lines.files.insert(number, file.clone()) {
             Some(before) if before != file => {
                 Err(Diagnostic::new(span, format!("file {number} has been given another name before")))
             }
@@ -157,13 +157,14 @@ impl Assembler<'_> {
     pub(super) fn location(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
         let file = self.number_of_32_bits(cursor, "the number of a file")?;
-        let known = self.lines.files.contains_key(&file) || file == 0 && self.lines.root.is_some();
+        let known =
+            self.debug.lines.files.contains_key(&file) || file == 0 && self.debug.lines.root.is_some();
         if !known {
             let fail =
                 Diagnostic::new(start..cursor.end(), format!("no `.file` has given file {file} a name"));
             return Err(fail);
         }
-        let mut row = Row { file, statement: !self.lines.not_statement, ..Row::default() };
+        let mut row = Row { file, statement: !self.debug.lines.not_statement, ..Row::default() };
         let number = |cursor: &mut Cursor<'_>| matches!(cursor.peek(), Some(b'0'..=b'9' | b'-'));
         if number(cursor) {
             row.line = self.number_of_32_bits(cursor, "a line")?;
@@ -218,23 +219,23 @@ impl Assembler<'_> {
         }
         // Two in a row are about the same place.
         self.mark_line();
-        self.lines.not_statement = !row.statement;
-        self.lines.waiting = Some(row);
+        self.debug.lines.not_statement = !row.statement;
+        self.debug.lines.waiting = Some(row);
         Ok(())
     }
 
     /// Appends the line table to its section.
     pub(super) fn finish_lines(&mut self) {
-        let lines = std::mem::take(&mut self.lines);
+        let lines = std::mem::take(&mut self.debug.lines);
         if lines.files.is_empty() && lines.root.is_none() {
-            self.lines.names = lines.names;
+            self.debug.lines.names = lines.names;
             return;
         }
         let last = lines.files.last_key_value().map_or(0, |(number, _)| *number);
         if let Some(missing) = (1..=last).find(|number| !lines.files.contains_key(number)) {
             let message =
                 format!("file {last} has a name, and file {missing} has none: `.file` counts from 1");
-            self.line = lines.named_at;
+            self.position.line = lines.named_at;
             self.report("", *Diagnostic::new(0..0, message));
             return;
         }
@@ -246,9 +247,9 @@ impl Assembler<'_> {
             let message = "MD5 sums and texts of files are left out: line tables without a file 0 have no room for them";
             self.warn(0, "", *Diagnostic::new(0..0, message));
         }
-        let section = self.section_named(".debug_line");
-        self.current = section;
-        let start = self.offset();
+        let section = self.sections.section_named(".debug_line");
+        self.sections.current = section;
+        let start = self.sections.offset();
         let mut table = Table { bytes: Vec::new(), references: Vec::new(), strings: Strings::default() };
         let version: u16 = if lines.root.is_some() { 5 } else { 4 };
         // The lengths are filled in below.
@@ -270,7 +271,7 @@ impl Assembler<'_> {
         let length = (table.bytes.len() - header - 4) as u32;
         table.fill_in(header, length);
         for (section, rows) in &lines.sequences {
-            let end = self.sections.get(*section).map_or(0, |section| section.size());
+            let end = self.sections.all.get(*section).map_or(0, |section| section.size());
             table.sequence(*section, rows, end);
         }
         let length = (table.bytes.len() - 4) as u32;
@@ -292,10 +293,10 @@ impl Assembler<'_> {
         let (bytes, strings) = (table.bytes, table.strings.bytes);
         self.append_generated(&bytes);
         if version == 5 {
-            self.current = self.string_section(".debug_line_str");
+            self.sections.current = self.sections.string_section(".debug_line_str");
             self.append_generated(&strings);
         }
-        self.lines.names = lines.names;
+        self.debug.lines.names = lines.names;
     }
 }
 

@@ -6,7 +6,8 @@ use super::Assembled;
 use super::kept_places::KeptPlace;
 use super::report::{Place, Report};
 use crate::diagnostic::Diagnostic;
-use crate::gcn::parse::{LOWER_CASE, closest, register_but_for_case};
+use crate::instruction_set::InstructionSet;
+use crate::syntax::{LOWER_CASE, closest};
 
 /// A statement with a word that only linking can fill in.
 #[derive(Clone, Debug)]
@@ -67,7 +68,8 @@ impl Assembled {
     fn undefined(&self, symbol: &str, place: &ModulePlace, similar: Option<&str>) -> Report {
         let mut report = self
             .report_at(Some(place), |span| *Diagnostic::new(span, format!("undefined symbol `{symbol}`")));
-        let register = register_but_for_case(symbol);
+        let set = self.module.as_ref().and_then(|module| InstructionSet::of(&module.target));
+        let register = set.and_then(|set| set.family().register_but_for_case(symbol));
         let Some(similar) = register.as_deref().or(similar) else { return report };
         if register.is_some() {
             report.diagnostic.notes.push(LOWER_CASE.to_owned());

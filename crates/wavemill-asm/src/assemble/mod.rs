@@ -7,9 +7,11 @@ mod arguments;
 mod conditional;
 mod data;
 mod data_directive;
+mod debug;
 mod directives;
 mod event;
 mod expand;
+mod expansion;
 mod finish;
 mod frame_sections;
 mod frames;
@@ -20,45 +22,42 @@ mod leb128;
 mod line;
 mod lines;
 mod linking;
+mod messages;
 mod options;
 mod pending;
+mod position;
 mod quote;
 mod relaxation;
 mod report;
-mod section;
+mod section_directives;
+mod sections;
 mod statement;
 mod symbol;
 mod symbols;
 mod values;
 
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
-
-use wavemill_isa::Target;
 use wavemill_object::write::Module;
 use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::diagnostic::Diagnostic;
-use crate::gcn::parse::Parser;
+use crate::family::InstructionParser;
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Expression, source_text};
-use conditional::Conditional;
 pub use data_directive::DataDirective;
+use debug::DebugInformation;
 pub use event::Event;
-use expand::{Frame, Macro};
-use frames::Frames;
-use kept_places::{KeptPlace, KeptPlaces};
-use kernel::Kernel;
-pub use kernel::processor_symbols;
-use lines::Lines;
+use expand::Frame;
+use expansion::Expansion;
+use kept_places::KeptPlaces;
+use kernel::Kernels;
+use messages::Messages;
 pub use options::{Distances, Options};
 use pending::{AllPending, Pending, PendingKind};
+use position::Position;
 use relaxation::Relaxation;
 use report::Place;
 pub use report::{IncludedFile, Inclusion, Report};
-use section::SectionState;
+use sections::Sections;
 use symbols::{Meaning, Table};
 pub use values::{float_bits, leb128, octas};
 
@@ -144,70 +143,38 @@ pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
     }
 }
 
+/// What a source is for, and the parser of its instructions.
+struct SourceTarget {
+    /// `None` if neither the options nor the source have named one.
+    id: Option<TargetId>,
+    set: InstructionSet,
+    parser: Box<dyn InstructionParser>,
+    /// Whether it has been reported that there is none.
+    missing_reported: bool,
+}
+
+/// One reading of a source. What it knows is in a few parts, which know nothing of each other; statements and directives,
+/// which need several of them, are methods of the whole.
 struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
-    id: Option<TargetId>,
+    target: SourceTarget,
     version: CodeObjectVersion,
-    parser: Parser,
-    sections: Vec<SectionState>,
-    /// The sections of each name.
-    section_index: HashMap<String, Vec<usize>>,
-    /// Bytes in all sections.
-    bytes: u64,
-    current: usize,
-    previous: Option<usize>,
-    stack: Vec<(usize, Option<usize>)>,
+    position: Position,
+    messages: Messages,
+    expansion: Expansion,
+    sections: Sections,
     symbols: Table,
+    kernels: Kernels,
+    debug: DebugInformation,
     pending: AllPending,
-    /// What `.size` says of symbols.
-    sizes: Vec<(usize, Expression, KeptPlace)>,
     /// Where what is pending stands in the source.
     places: KeptPlaces,
-    kernels: Vec<Kernel>,
-    /// The descriptor whose directives are being read.
-    kernel: Option<Kernel>,
-    /// The lines of metadata, and where they begin.
-    metadata: Option<(Place, String)>,
-    metadata_note: Option<Vec<u8>>,
-    conditionals: Vec<Conditional>,
-    macros: HashMap<String, Rc<Macro>>,
-    expansions: u64,
-    expanded_bytes: u64,
-    /// How many macros have been called.
-    calls: u64,
-    counted: Cell<quote::Counted>,
-    /// How many macros, repetitions and files are open.
-    nesting: u32,
-    /// Whether `.exitm` ends the innermost of them.
-    exiting: bool,
-    reports: Vec<Report>,
-    warnings: Vec<Report>,
-    lines: Lines,
     relaxation: Relaxation,
-    frames: Frames,
-    /// Whether the source has named itself with `.ident`, and symbols whose addresses matter.
+    /// Whether the source has named itself with `.ident`.
     identified: bool,
-    address_significant: Option<Vec<String>>,
-    /// The line being read: its number and where it comes from.
-    line: usize,
-    /// Whether it has nothing in it.
-    blank: bool,
-    /// Whether a comment stands at the end of it.
-    commented: bool,
-    origin: Option<String>,
-    inclusion: Option<Arc<Inclusion>>,
-    /// The symbol that the statement being read needs the value of, which it has not yet.
-    awaited: Option<String>,
-    /// Reports of such statements, by their numbers, and the symbols.
-    awaiting: Vec<(usize, String)>,
+    /// Whether the rest of the source is not read.
     ended: bool,
-    /// Whether it has been told that there is no target.
-    targetless: bool,
-    /// VGPRs and SGPRs that the symbols which count them have been raised to.
-    next_free: [u16; 2],
-    /// Which of them the source has set: these are symbols of its own, too.
-    own_next_free: [bool; 2],
 }
 
 impl<'a> Assembler<'a> {
@@ -217,74 +184,46 @@ impl<'a> Assembler<'a> {
         relaxation: Relaxation,
     ) -> Assembler<'a> {
         let known = options.target.as_ref().and_then(InstructionSet::of);
-        let set = known.unwrap_or(Target::Gfx900.into());
-        let mut symbols = Table::new(set.target(), options.distances);
+        let set = known.unwrap_or_default();
+        let mut symbols = Table::new(set, options.distances);
         for (name, value) in options.symbols {
             symbols.entry(name).meaning = Some(Meaning::Set(Box::new(Expression::Value(*value))));
         }
+        let id = options.target.clone().filter(|_| known.is_some());
         let mut assembler = Assembler {
             options,
             observer,
-            id: options.target.clone().filter(|_| known.is_some()),
+            target: SourceTarget { id, set, parser: set.family().parser(set), missing_reported: false },
             version: options.version,
-            parser: Parser::new(set),
-            sections: Vec::new(),
-            section_index: HashMap::new(),
-            bytes: 0,
-            current: 0,
-            previous: None,
-            stack: Vec::new(),
+            position: Position::default(),
+            messages: Messages::at_most(options.most_mistakes),
+            expansion: Expansion::default(),
+            sections: Sections::default(),
             symbols,
+            kernels: Kernels::default(),
+            debug: DebugInformation::default(),
             pending: AllPending::default(),
-            sizes: Vec::new(),
             places: KeptPlaces::default(),
-            kernels: Vec::new(),
-            kernel: None,
-            metadata: None,
-            metadata_note: None,
-            conditionals: Vec::new(),
-            macros: HashMap::new(),
-            expansions: 0,
-            expanded_bytes: 0,
-            calls: 0,
-            counted: Cell::default(),
-            nesting: 0,
-            exiting: false,
-            reports: Vec::new(),
-            warnings: Vec::new(),
-            lines: Lines::default(),
             relaxation,
-            frames: Frames::default(),
             identified: false,
-            address_significant: None,
-            line: 0,
-            blank: false,
-            commented: false,
-            origin: None,
-            inclusion: None,
-            awaited: None,
-            awaiting: Vec::new(),
             ended: false,
-            targetless: false,
-            next_free: [0; 2],
-            own_next_free: [false; 2],
         };
-        if let (Some(asked), None) = (&options.target, &assembler.id) {
+        if let (Some(asked), None) = (&options.target, &assembler.target.id) {
             assembler.report("", *kernel::unknown_processor(asked, 0..0));
             // Nothing could be said of the lines.
             assembler.ended = true;
         }
         assembler.set_processor_symbols();
-        assembler.current = assembler.section_named(".text");
+        assembler.sections.current = assembler.sections.section_named(".text");
         assembler
     }
 
     /// Reads a whole source.
     fn read(&mut self, source: &str) {
-        match line::without_block_comments(source) {
+        match line::without_block_comments(source, self.target.set.family().line_syntax()) {
             Ok(plain) => self.run(Frame::source(&plain)),
             Err(at) => {
-                self.line = source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
+                self.position.line = source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
                 self.report(
                     "",
                     *Diagnostic::new(
@@ -299,23 +238,19 @@ impl<'a> Assembler<'a> {
     /// Reads the lines of a frame, and of the frames that they open.
     fn run(&mut self, mut frame: Frame<'_>) {
         while let Some(text) = frame.next_line() {
-            if self.ended || self.exiting {
+            if self.ended || self.expansion.exiting {
                 return;
             }
-            self.counted.set(quote::Counted::default());
-            if let Some(line) = frame.line() {
-                self.line = line;
-            }
-            self.blank = text.trim_start().is_empty();
-            if self.metadata.is_some() {
+            self.position.next_line(frame.line(), text);
+            if self.kernels.metadata.is_some() {
                 self.metadata_line(text);
                 continue;
             }
             let whole = text.len();
-            let text = line::without_comment(text);
-            self.commented = text.len() < whole;
+            let text = self.target.set.family().line_syntax().without_comment(text);
+            self.position.commented = text.len() < whole;
             if let Some((at, byte)) = source_text::outside_strings(text)
-                && !self.skipping()
+                && !self.expansion.skipping()
             {
                 let message =
                     format!("expected UTF-8 outside of strings and comments, found the byte {byte:#04x}");
@@ -324,10 +259,9 @@ impl<'a> Assembler<'a> {
             }
             if let Err(fail) = self.statement(text, &mut frame) {
                 self.report(text, *fail);
-                let awaited = self.awaited.take().zip(self.reports.len().checked_sub(1));
-                self.awaiting.extend(awaited.map(|(symbol, report)| (report, symbol)));
-            } else if !self.awaiting.is_empty() {
-                self.tell_of_definitions();
+                self.messages.statement_failed();
+            } else {
+                self.messages.tell_of_definitions(&self.symbols, &self.position);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::kept_places::KeptPlace;
 use super::symbols::Bound;
-use crate::gcn::parse::FixupKind;
+use crate::family::FixupKind;
 
 /// Pieces have so many fields.
 const PIECE: usize = 1024;

@@ -151,7 +151,7 @@ impl Assembler<'_> {
             relaxation.told = relaxation.events;
         }
         let size = relaxation.sizes.get(relaxation.met.len()).copied().unwrap_or(kind.least());
-        let (section, offset) = (self.current, self.offset());
+        let (section, offset) = (self.sections.current, self.sections.offset());
         // `.` is the place of the statement.
         let expression = self.symbols.anchor(expression, (section, offset));
         self.relaxation.met.push(Late { section, offset, size, kind, expression, place });
@@ -174,11 +174,14 @@ impl Assembler<'_> {
         }
         let pass = self.relaxation.pass + 1;
         let moved = met.iter().zip(&sizes).any(|(late, size)| *size != late.size);
-        let made =
-            self.sections.iter().fold(self.relaxation.made + LINE * self.expansions, |made, section| {
+        let made = self
+            .sections
+            .all
+            .iter()
+            .fold(self.relaxation.made + LINE * self.expansion.made, |made, section| {
                 made + section.bytes.len() as u64
             });
-        let lines = self.relaxation.lines + self.line as u64;
+        let lines = self.relaxation.lines + self.position.line as u64;
         // Sizes that depend on one another in a row settle one after the other.
         let enough = pass >= PASSES && (pass > 2 * met.len() || lines.saturating_mul(LINE) >= MOST_BYTES);
         let last = !moved || enough || made >= MOST_BYTES;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::kept_places::{KeptPlace, ReadLine};
+use super::kept_places::KeptPlace;
 use super::{Assembler, quote};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::source_text;
@@ -74,9 +74,6 @@ impl Report {
     }
 }
 
-/// Warnings beyond these are left out.
-const MOST_WARNINGS: usize = 1000;
-
 /// Where something stands in the source.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -108,66 +105,39 @@ impl Place {
 
 impl Assembler<'_> {
     pub(super) fn report(&mut self, text: &str, diagnostic: Diagnostic) {
-        if self.reports.len() >= self.options.most_mistakes {
+        if self.messages.are_full() {
             return;
         }
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        let report = Place { cut, ..self.place(&text, 0..0) }.report(diagnostic);
-        self.reports.push(report);
-        if self.reports.len() == self.options.most_mistakes {
+        let report = Place { cut, ..self.position.place(&text, 0..0) }.report(diagnostic);
+        self.messages.error(report);
+        if self.messages.are_full() {
             self.ended = true;
-            if let Some(last) = self.reports.last_mut() {
-                let most = self.options.most_mistakes;
-                last.diagnostic.notes.push(format!("after {most} errors the rest of the source is not read"));
-            }
+            self.messages.end_here();
         }
     }
 
-    /// Says in the reports of statements that needed the value of a symbol too early that this line defines it.
-    pub(super) fn tell_of_definitions(&mut self) {
-        let (line, path) = (self.line, self.inclusion.as_ref().map(|inclusion| &inclusion.path));
-        let file = path.map_or(String::new(), |path| format!(" of `{path}`"));
-        let (symbols, reports) = (&self.symbols, &mut self.reports);
-        self.awaiting.retain(|(report, name)| {
-            let defined = symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some());
-            if let Some(report) = reports.get_mut(*report).filter(|_| defined) {
-                let note = format!("`{name}` gets its value in line {line}{file}; it is needed before");
-                report.diagnostic.notes.push(note);
-            }
-            !defined
-        });
+    pub(super) fn report_at(&mut self, place: &Place, diagnostic: Diagnostic) {
+        self.messages.error(place.report(diagnostic));
     }
 
     /// Warns of a line or, with 0, of the whole source.
     pub(super) fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
-        let place = Place {
-            line,
-            text,
-            cut,
-            span: 0..0,
-            origin: self.origin.clone(),
-            inclusion: self.inclusion.clone(),
-        };
-        self.warn_at(&place, diagnostic);
+        let (origin, inclusion) = (self.position.origin.clone(), self.position.inclusion.clone());
+        self.warn_at(&Place { line, text, cut, span: 0..0, origin, inclusion }, diagnostic);
     }
 
     pub(super) fn warn_at(&mut self, place: &Place, diagnostic: Diagnostic) {
-        if self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push(place.report(diagnostic));
-        }
+        self.messages.warning(place.report(diagnostic));
     }
 
     pub(super) fn place(&self, text: &str, span: Span) -> Place {
-        let (text, cut, span) = quote::part(text, span, &self.counted);
-        let (origin, inclusion) = (self.origin.clone(), self.inclusion.clone());
-        Place { line: self.line, text: text.to_owned(), cut, span, origin, inclusion }
+        self.position.place(text, span)
     }
 
     /// A place of this line that is kept until the end.
     pub(super) fn keep_place(&mut self, text: &str, span: Span) -> KeptPlace {
-        let (text, cut, span) = quote::part(text, span, &self.counted);
-        let (origin, inclusion) = (self.origin.as_ref(), self.inclusion.as_ref());
-        self.places.keep_part(ReadLine { number: self.line, text, cut, origin, inclusion }, span)
+        self.position.keep(&mut self.places, text, span)
     }
 }

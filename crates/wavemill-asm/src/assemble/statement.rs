@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use wavemill_isa::gcn::Encoding;
-
 use super::expand::Frame;
 use super::symbols::{Linear, Reference};
 use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::FixupKind;
-use crate::syntax::{Cursor, Expression, expression, quoted_name, source_text};
+use crate::syntax::{Cursor, Expression, closest, expression, quoted_name, source_text};
 
 /// What observers learn of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +31,7 @@ impl Assembler<'_> {
                 }
                 return Ok(());
             };
-            if first == b'.' || !self.conditionals.is_empty() || self.kernel.is_some() {
+            if first == b'.' || !self.expansion.conditionals.is_empty() || self.kernels.open.is_some() {
                 if self.skipped(&mut cursor, frame)? {
                     return Ok(());
                 }
@@ -48,14 +45,14 @@ impl Assembler<'_> {
                 let written =
                     text.get(start..cursor.end()).unwrap_or_default().trim_end_matches(':').trim_end();
                 self.define_label(&name, start..start + written.len())?;
-                let inclusion = self.inclusion.clone();
+                let inclusion = self.position.inclusion.clone();
                 let name = &source_text::escaped(written);
-                self.tell(Event::Label { line: self.line, inclusion: inclusion.as_ref(), name });
+                self.tell(Event::Label { line: self.position.line, inclusion: inclusion.as_ref(), name });
                 continue;
             }
             cursor.go_to(start);
             let name = cursor.peek_name();
-            if let Some(definition) = self.macros.get(name).cloned() {
+            if let Some(definition) = self.expansion.macros.get(name).cloned() {
                 cursor.name();
                 return self.expand(&definition, &mut cursor, frame);
             }
@@ -70,7 +67,7 @@ impl Assembler<'_> {
                 }
                 return Ok(());
             }
-            if self.kernel.is_some() {
+            if self.kernels.open.is_some() {
                 let (span, word) = cursor.token();
                 return self.stray(word, span);
             }
@@ -88,7 +85,11 @@ impl Assembler<'_> {
     /// where it is. Where this says no, it may still be one.
     fn is_plain_instruction(&self, cursor: &mut Cursor<'_>) -> bool {
         let name = cursor.peek_name();
-        if name.is_empty() || name.starts_with('.') || self.kernel.is_some() || !self.macros.is_empty() {
+        if name.is_empty()
+            || name.starts_with('.')
+            || self.kernels.open.is_some()
+            || !self.expansion.macros.is_empty()
+        {
             return false;
         }
         let start = cursor.at();
@@ -100,24 +101,31 @@ impl Assembler<'_> {
 
     /// The section and the place in it that come next.
     pub(super) fn here(&self) -> (usize, u64) {
-        (self.current, self.offset())
+        self.sections.here()
     }
 
     /// Tells of the empty line that LLVM sees behind some directives, if no comment stands there.
     pub(super) fn tell_blank(&mut self) {
-        if !self.commented {
-            self.blank = true;
+        if !self.position.commented {
+            self.position.blank = true;
             self.tell_other("", self.here());
         }
     }
 
     /// Tells of a statement that is no instruction; `before` is the place that came next before it.
     pub(super) fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
-        let end = if self.current == section { self.offset().max(start) } else { start };
-        let (text, inclusion) = (&source_text::escaped(text), self.inclusion.clone());
+        let end = if self.sections.current == section { self.sections.offset().max(start) } else { start };
+        let (text, inclusion) = (&source_text::escaped(text), self.position.inclusion.clone());
         let inclusion = inclusion.as_ref();
-        let blank = self.blank;
-        self.tell(Event::Other { line: self.line, inclusion, text, blank, section, bytes: start..end });
+        let blank = self.position.blank;
+        self.tell(Event::Other {
+            line: self.position.line,
+            inclusion,
+            text,
+            blank,
+            section,
+            bytes: start..end,
+        });
     }
 
     /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
@@ -153,7 +161,7 @@ impl Assembler<'_> {
             let message = "`.` is the address of the statement, which cannot be a label";
             return Err(Diagnostic::new(span, message));
         }
-        if self.section_index.contains_key(name) {
+        if self.sections.by_name.contains_key(name) {
             let message = format!("`{name}` is the start of the section of this name already");
             return Err(Diagnostic::new(span, message));
         }
@@ -161,7 +169,7 @@ impl Assembler<'_> {
         if self.symbols.all.get(symbol).is_some_and(|symbol| symbol.meaning.is_some()) {
             return Err(Diagnostic::new(span, format!("`{name}` is defined a second time")));
         }
-        self.symbols.place_label(symbol, self.current, self.offset());
+        self.symbols.place_label(symbol, self.sections.current, self.sections.offset());
         Ok(())
     }
 
@@ -182,19 +190,16 @@ impl Assembler<'_> {
     }
 
     fn instruction(&mut self, text: &str, start: usize) -> Result<(), Fail> {
-        if self.id.is_none() {
+        if self.target.id.is_none() {
             return self.without_target(start..text.trim_end().len());
         }
         let statement = text.get(start..).unwrap_or_default();
-        let parsed = self.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
+        let parsed = self.target.parser.parse(statement, &self.symbols).map_err(|fail| fail.moved(start))?;
         self.count_registers();
         let (bytes, size) = parsed.inst.encode();
         let unresolved = parsed.fixup.as_ref().map(|fixup| fixup.span.clone());
         if let Some(fixup) = parsed.fixup {
-            // llvm-mc takes no symbols for these; the constant of a multiply-add and of `s_setreg_imm32_b32` is part of them.
-            let fixed = fixup.kind == FixupKind::Half
-                || matches!(parsed.inst.encoding(), Encoding::Vop2Literal | Encoding::SopkLiteral);
-            if fixed && self.options.distances != Distances::All {
+            if fixup.fixed && self.options.distances != Distances::All {
                 let span = fixup.span.start + start..fixup.span.end + start;
                 return Err(Diagnostic::new(span, "expected a number that is known here"));
             }
@@ -202,22 +207,22 @@ impl Assembler<'_> {
             let expression = self.symbols.bound(fixup.expression);
             let place = self.keep_place(text, span);
             self.pending.push(Pending {
-                section: self.current,
-                offset: self.offset(),
+                section: self.sections.current,
+                offset: self.sections.offset(),
                 kind: PendingKind::Instruction(fixup.kind, size as u8),
                 expression,
                 place,
             });
         }
-        let offset = self.offset();
-        let inclusion = self.inclusion.clone();
+        let offset = self.sections.offset();
+        let inclusion = self.position.inclusion.clone();
         self.tell(Event::Instruction {
-            line: self.line,
+            line: self.position.line,
             inclusion: inclusion.as_ref(),
             inst: &parsed.inst,
             text: statement.trim_end(),
             unresolved,
-            section: self.current,
+            section: self.sections.current,
             offset,
         });
         self.emit(bytes.get(..size).unwrap_or_default())
@@ -232,7 +237,7 @@ impl Assembler<'_> {
         self.symbols.bind(&mut value);
         let number = self.number(&value, span);
         if number.is_err() {
-            self.awaited = value
+            self.messages.awaited = value
                 .names()
                 .into_iter()
                 .find(|name| self.symbols.get(name).is_none_or(|symbol| symbol.meaning.is_none()))
@@ -243,7 +248,7 @@ impl Assembler<'_> {
 
     /// The number that an expression comes to here.
     fn number(&mut self, value: &Expression, span: Span) -> Result<i64, Fail> {
-        let here = (self.current, self.offset());
+        let here = (self.sections.current, self.sections.offset());
         match self.symbols.number_while_reading(value, here, &span)? {
             Ok(number) => Ok(number),
             Err(value) => Err(self.not_known(&value, span)),
@@ -277,7 +282,7 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
         frame: &mut Frame<'_>,
     ) -> Result<Told, Fail> {
-        if self.kernel.is_some() {
+        if self.kernels.open.is_some() {
             return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
         }
         if self.expanding_directive(name, cursor, frame)? {
@@ -300,7 +305,7 @@ impl Assembler<'_> {
         if let ".word" | ".hword" | ".half" = name {
             return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
         }
-        Err(match crate::gcn::parse::closest(name, directives::DIRECTIVES).first() {
+        Err(match closest(name, directives::DIRECTIVES).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,
         })

@@ -1,13 +1,11 @@
 //! Directives that say what symbols are.
 
-use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{MAX_ALIGN, SymbolType, Visibility};
 
+use super::Assembler;
 use super::symbols::{Meaning, Symbol};
-use super::{Assembler, kernel};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, expression, quoted_name};
 
 impl Assembler<'_> {
@@ -48,11 +46,11 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 self.symbols.bind(&mut size);
                 // The place of the directive is what `.` means in it.
-                let here = (self.current, self.offset());
+                let here = (self.sections.current, self.sections.offset());
                 let anchored = self.symbols.anchor(size, here);
                 let symbol = self.symbols.id(&symbol);
                 let place = self.keep_place(cursor.text(), span);
-                self.sizes.push((symbol, anchored, place));
+                self.symbols.sizes.push((symbol, anchored, place));
             }
             ".set" | ".equ" | ".equiv" => {
                 let at = cursor.at();
@@ -69,12 +67,12 @@ impl Assembler<'_> {
             ".comm" | ".lcomm" | ".amdgpu_lds" => self.common(name, cursor)?,
             ".addrsig" => {
                 self.end(cursor)?;
-                self.address_significant.get_or_insert_default();
+                self.symbols.address_significant.get_or_insert_default();
             }
             ".addrsig_sym" => {
                 let symbol = self.symbol_name(cursor)?;
                 self.end(cursor)?;
-                self.address_significant.get_or_insert_default().push(symbol);
+                self.symbols.address_significant.get_or_insert_default().push(symbol);
             }
             _ => return Ok(false),
         }
@@ -137,7 +135,7 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         self.end(cursor)?;
         self.symbols.bind(&mut value);
-        let here = (self.current, self.offset());
+        let here = (self.sections.current, self.sections.offset());
         let mut value = self.symbols.anchor(value, here);
         // What can be computed now has its value from now on, whatever its symbols become.
         if let Ok(Ok(number)) = self.symbols.number_while_reading(&value, here, &span) {
@@ -154,10 +152,11 @@ impl Assembler<'_> {
         };
         symbol.meaning = Some(Meaning::Set(Box::new(value)));
         symbol.constant = !again;
-        if let Some(which) = kernel::NEXT_FREE.iter().position(|counter| *counter == name) {
+        let counters = self.target.set.family().register_counters();
+        if let Some(which) = counters.iter().position(|counter| *counter == name) {
             // It may be less than it was.
-            self.next_free[which] = 0;
-            self.own_next_free[which] = true;
+            self.kernels.next_free[which] = 0;
+            self.kernels.own_next_free[which] = true;
         }
         Ok(())
     }
@@ -203,10 +202,11 @@ impl Assembler<'_> {
 
     /// Whether a workgroup can have so much local memory: on every target that the code is for.
     fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
-        let Some(set) = self.id.as_ref().and_then(InstructionSet::of) else {
+        if self.target.id.is_none() {
             return Err(super::finish::no_target(span.clone()));
-        };
-        let most = set.members().iter().map(Target::lds_bytes).min().unwrap_or(0);
+        }
+        let set = self.target.set;
+        let most = set.family().local_memory(set);
         if size <= most.into() {
             return Ok(());
         }
@@ -240,14 +240,14 @@ impl Assembler<'_> {
             return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
         }
         bind(self.symbols.entry(name), Binding::Local).map_err(|message| Diagnostic::new(named, message))?;
-        let bss = self.section_named(".bss");
-        let current = std::mem::replace(&mut self.current, bss);
-        let offset = self.offset().next_multiple_of(align);
-        let padding = offset - self.offset();
-        let grown = self.emit_fill(padding, 0).and_then(|()| self.emit_fill(size, 0));
-        let section = self.section();
+        let bss = self.sections.section_named(".bss");
+        let current = std::mem::replace(&mut self.sections.current, bss);
+        let offset = self.sections.offset().next_multiple_of(align);
+        let padding = offset - self.sections.offset();
+        let grown = self.sections.emit_fill(padding, 0).and_then(|()| self.sections.emit_fill(size, 0));
+        let section = self.sections.section();
         section.align = section.align.max(align);
-        self.current = current;
+        self.sections.current = current;
         grown.map_err(|message| Diagnostic::new(span, message))?;
         // The alignment before it ends a fragment, and so does what comes next.
         self.symbols.end_fragment(bss);

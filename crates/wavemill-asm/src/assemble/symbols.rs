@@ -6,12 +6,13 @@ use std::hash::BuildHasher;
 
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use wavemill_isa::Target;
 use wavemill_object::Binding;
 use wavemill_object::write::{SymbolType, Visibility};
 
 use super::Distances;
+use super::kept_places::KeptPlace;
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::instruction_set::InstructionSet;
 use crate::syntax::{Binary, DIRECTIONAL, Expression, Symbols, Unary};
 
 /// What a symbol stands for.
@@ -70,7 +71,7 @@ impl Symbol {
 /// All symbols, in the order in which they were first named.
 #[derive(Debug)]
 pub(super) struct Table {
-    target: Target,
+    set: InstructionSet,
     /// Symbols by the names that kept expressions have for them: their own, and for names that are set again others that no
     /// text can have. The hashes have a seed of their own in each table, so that nobody can write a source for which they are
     /// all alike.
@@ -89,6 +90,10 @@ pub(super) struct Table {
     reading: bool,
     /// The number of the fragment that each section grows in.
     fragments: Vec<u32>,
+    /// What `.size` says of symbols.
+    pub(super) sizes: Vec<(usize, Expression, KeptPlace)>,
+    /// Symbols whose addresses matter, if the source says so of some.
+    pub(super) address_significant: Option<Vec<String>>,
 }
 
 /// A symbol in the index: its number, and the hash of what it is found by.
@@ -160,9 +165,9 @@ const DEPTH: u32 = 500;
 const MOST_STEPS: u64 = 20_000_000;
 
 impl Table {
-    pub(super) fn new(target: Target, distances: Distances) -> Table {
+    pub(super) fn new(set: InstructionSet, distances: Distances) -> Table {
         Table {
-            target,
+            set,
             distances,
             reading: false,
             fragments: Vec::new(),
@@ -172,6 +177,8 @@ impl Table {
             versions: HashMap::new(),
             numeric: HashMap::new(),
             steps: Cell::new(MOST_STEPS),
+            sizes: Vec::new(),
+            address_significant: None,
         }
     }
 
@@ -211,9 +218,9 @@ impl Table {
         number
     }
 
-    /// The functions of expressions depend on the target.
-    pub(super) fn set_target(&mut self, target: Target) {
-        self.target = target;
+    /// The functions of expressions depend on the instruction set.
+    pub(super) fn set_instruction_set(&mut self, set: InstructionSet) {
+        self.set = set;
     }
 
     /// The symbol that has this name now.
@@ -418,7 +425,7 @@ impl Table {
             Expression::Call(name, arguments) => {
                 let values: Option<Vec<i64>> =
                     arguments.iter().map(|argument| self.known(argument, deeper)).collect();
-                super::functions::call(name, &values?, self.target).ok()
+                super::functions::call(name, &values?, self.set).ok()
             }
         }
     }
@@ -529,7 +536,7 @@ impl Table {
                         wrong(format!("`{missing}` has no value that `{name}` could compute with"))
                     })?);
                 }
-                super::functions::call(name, &values, self.target).map(Linear::number).map_err(wrong)
+                super::functions::call(name, &values, self.set).map(Linear::number).map_err(wrong)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Text of gfx9 instructions (Vega and the CDNA generations).
 
 pub mod explain;
+mod family;
 mod line;
 mod mnemonic;
 mod number;
@@ -11,6 +12,8 @@ mod special;
 
 use wavemill_isa::gcn::OperandSpec;
 
+pub(crate) use family::Gcn;
+pub use family::processor_symbols;
 pub use parse::{parse, parse_with};
 pub use print::{BranchNames, print, print_with};
 

@@ -6,10 +6,10 @@
 
 use std::fmt::{self, Write};
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Elem, Encoding, FieldId, Flag, Format, Inst, Modifiers, Operand, OperandSpec, Role, Row,
 };
+use wavemill_isa::{CacheWords, Target};
 
 use super::line::{Line, Short};
 use super::mnemonic::Suffix;
@@ -379,7 +379,7 @@ impl<'a, 'w> Printer<'a, 'w> {
         self.count(self.modifiers.cbsz, "cbsz")?;
         self.count(if scaled { 0 } else { self.modifiers.abid }, "abid")?;
         let doubles = self.row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
-        if doubles && self.target >= Target::Gfx942 {
+        if doubles && self.target.facts().blgp_negates_doubles {
             return self.bits("neg", self.modifiers.blgp, 3, 0);
         }
         self.count(self.modifiers.blgp, "blgp")
@@ -415,7 +415,7 @@ impl<'a, 'w> Printer<'a, 'w> {
 
     /// GLC, SLC and SCC under the names that the target gives them. The scalar cache keeps the old name.
     fn cache_policy(&mut self) -> fmt::Result {
-        let scopes = self.target >= Target::Gfx942;
+        let scopes = self.target.facts().cache_words == CacheWords::Scope;
         self.bit(self.modifiers.glc, if scopes { "sc0" } else { "glc" })?;
         self.bit(self.modifiers.slc, if scopes { "nt" } else { "slc" })?;
         self.bit(self.modifiers.scc, if scopes { "sc1" } else { "scc" })
@@ -443,14 +443,14 @@ impl<'a, 'w> Printer<'a, 'w> {
             self.count(self.modifiers.offset, "offset")?;
         }
         // LLVM writes no GDS bit where the target has no such memory, except where the instruction needs it.
-        let shown = self.has(Flag::GdsOnly) || !self.target.has_unified_vgprs();
+        let shown = self.has(Flag::GdsOnly) || self.target.facts().gds;
         self.bit(self.modifiers.gds && shown, "gds")
     }
 
     fn buffer_modifiers(&mut self) -> fmt::Result {
         if self.has(Flag::Fence) {
             // Caches are told a scope since CDNA 3; before, and besides, the bits do nothing.
-            if self.target >= Target::Gfx942 {
+            if self.target.facts().cache_words == CacheWords::Scope {
                 self.bit(self.modifiers.glc, "sc0")?;
                 self.bit(self.modifiers.scc, "sc1")?;
             }

@@ -9,7 +9,7 @@ use wavemill_object::write::{Contents, Relocation, SectionFlags, SectionId, Symb
 use super::pieces::{Kind, NOP, Piece};
 use super::relative::{Base, Computed, Tracker};
 use super::{COMMENT_COLUMN, Writer, names};
-use crate::gcn::parse::FixupKind;
+use crate::family::FixupKind;
 use crate::gcn::print_with;
 use crate::syntax::NoSymbols;
 
@@ -240,7 +240,7 @@ impl Writer<'_> {
                     targets.extend(distance(&inst).map(|distance| destination(next, distance)));
                 }
                 if self.unlinked.linked
-                    && let Some(computed) = tracker.step(self.target, &inst, at)
+                    && let Some(computed) = tracker.step(&inst, at)
                 {
                     self.computed(id, &computed, &mut plan, &mut targets);
                 }

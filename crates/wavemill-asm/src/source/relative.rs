@@ -3,8 +3,7 @@
 //! `s_getpc_b64` gives the address behind itself; `s_add_u32` and `s_addc_u32` add the distance to what is meant. In a
 //! linked file the distance is a number; here it becomes a symbol again.
 
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, Format, Inst, Operand, RegisterFile, Role};
+use wavemill_isa::gcn::{Elem, Inst, Op, Operand, RegisterFile, Role};
 use wavemill_object::write::{SectionId, SymbolType};
 
 use super::{Writer, is_preemptible};
@@ -55,9 +54,8 @@ fn addition(inst: &Inst) -> Option<(u8, Operand)> {
 
 impl Tracker {
     /// Takes the next instruction, which stands at `offset`.
-    pub(super) fn step(&mut self, target: Target, inst: &Inst, offset: u64) -> Option<Computed> {
-        let row = inst.row();
-        if row.format == Format::Sop1 && row.mnemonic(target) == "s_getpc_b64" {
+    pub(super) fn step(&mut self, inst: &Inst, offset: u64) -> Option<Computed> {
+        if inst.op() == Op::SGetpcB64 {
             if let Some(Operand::Sgpr { first, dwords: 2 }) = inst.operand(Role::Sdst) {
                 self.forget(first, 2);
                 let anchor = offset + inst.size() as u64;
@@ -76,17 +74,17 @@ impl Tracker {
         // Literals stand behind the first word.
         let literal = offset + 4;
         let mut kept = None;
-        if row.format == Format::Sop2
+        if matches!(inst.op(), Op::SAddU32 | Op::SAddcU32)
             && let Some((register, number)) = addition(inst)
         {
-            match (row.mnemonic(target), number) {
-                ("s_add_u32", Operand::Literal(value)) => {
+            match (inst.op(), number) {
+                (Op::SAddU32, Operand::Literal(value)) => {
                     for open in self.open.iter_mut().filter(|open| open.register == register) {
                         open.low = Some((literal, value));
                         kept = Some(register);
                     }
                 }
-                ("s_addc_u32", number) => {
+                (Op::SAddcU32, number) => {
                     let high = match number {
                         Operand::Literal(value) => Some((value, Some(literal))),
                         Operand::Int(value) => Some((value as u32, None)),

@@ -218,6 +218,11 @@ pub(crate) fn expression(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Resu
     Parser { cursor, symbols, depth: 0, operators: 0 }.binary(0)
 }
 
+/// Reads an expression without operators between two operands, unless they stand in parentheses.
+pub(crate) fn unary(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Expression, Fail> {
+    Parser { cursor, symbols, depth: 0, operators: 0 }.unary()
+}
+
 struct Parser<'c, 't> {
     cursor: &'c mut Cursor<'t>,
     symbols: &'c dyn Symbols,

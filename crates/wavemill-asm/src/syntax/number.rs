@@ -57,7 +57,9 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
             Err(_) => Err(wrong("too large: integers have at most 64 bits")),
         };
     }
-    let fraction = text.contains(['.', 'e', 'E']);
+    // To LLVM, `00.5` is an octal number and a `.5` behind it.
+    let octal = matches!(bytes, [b'0', b'0'..=b'9', ..]);
+    let fraction = text.contains(['.', 'e', 'E']) && !octal;
     let float = if hexadecimal { hexadecimal_float(digits) } else { text.parse().ok().filter(|_| fraction) };
     match float {
         Some(value) if f64::is_finite(value) => Ok(Some(Number::Float(value))),

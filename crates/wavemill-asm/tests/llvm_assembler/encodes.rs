@@ -22,6 +22,8 @@ pub(crate) enum Encodes {
     Low(u32),
     /// `high`: the upper half of the double at fault.
     High,
+    /// `bits`: the bits of the double at fault, as an integer.
+    Bits,
     /// `single`: a literal with the bits of a single, where 16 are read.
     Single,
     /// `shorter:COUNT`: a list with so many numbers less.
@@ -30,12 +32,10 @@ pub(crate) enum Encodes {
     Apart,
     /// `first`: the first register of the tuple at fault.
     First,
-    /// `implied-vcc`: `vcc` in front of all operands, and nothing at fault.
-    ImpliedVcc,
-    /// `inner`: what stands between the parentheses.
-    Inner,
     /// `no-abs`: the same without absolute value.
     NoAbs,
+    /// `no-sext`: the same without sign extension, of one operand.
+    NoSext,
     /// `seven-bits`: the register whose code has the low seven bits of that of the register at fault.
     SevenBits,
     /// `one-literal`: two operands with the code of a literal, and one literal.
@@ -60,13 +60,13 @@ impl Encodes {
             }
             "low" => Encodes::Low(value.parse().ok().filter(|bits| (1..=32).contains(bits))?),
             "high" => Encodes::High,
+            "bits" => Encodes::Bits,
             "single" => Encodes::Single,
             "shorter" => Encodes::Shorter(value.parse().ok().filter(|count| *count > 0)?),
             "apart" => Encodes::Apart,
             "first" => Encodes::First,
-            "implied-vcc" => Encodes::ImpliedVcc,
-            "inner" => Encodes::Inner,
             "no-abs" => Encodes::NoAbs,
+            "no-sext" => Encodes::NoSext,
             "seven-bits" => Encodes::SevenBits,
             "one-literal" => Encodes::OneLiteral,
             "form" => Encodes::Form(value.to_owned()),
@@ -95,9 +95,12 @@ impl Encodes {
         let fault = &line.text[line.fault.clone()];
         let (before, behind) = (&line.text[..line.fault.start], &line.text[line.fault.end..]);
         let parts = match self {
-            Encodes::ImpliedVcc => {
-                let (mnemonic, operands) = before.trim_start().split_once(' ').unwrap_or((before, ""));
-                return vec![format!("{mnemonic} vcc, {operands}{behind}")];
+            Encodes::NoSext => {
+                let inner = |(before, rest): (&str, &str)| {
+                    let (operand, behind) = rest.split_once(')')?;
+                    Some(format!("{before}{operand}{behind}"))
+                };
+                return line.text.split_once("sext(").and_then(inner).into_iter().collect();
             }
             Encodes::Fix => return line.fix.iter().cloned().collect(),
             Encodes::Word(from, to) => {
@@ -117,18 +120,13 @@ impl Encodes {
                 return vec![format!("{before}{number}{behind}"), format!("{unsigned} {number}{behind}")];
             }
             Encodes::High => double(fault).map(|bits| format!("{:#x}", bits >> 32)).into_iter().collect(),
+            Encodes::Bits => double(fault).map(|bits| format!("{bits:#x}")).into_iter().collect(),
             Encodes::Shorter(count) => shorter(fault, *count).into_iter().collect(),
             Encodes::Apart => {
                 let splits = fault.char_indices().skip(1).filter(|(_, c)| c.is_ascii_alphabetic());
                 splits.map(|(at, _)| format!("{} {}", &fault[..at], &fault[at..])).collect()
             }
             Encodes::First => first(fault).into_iter().collect(),
-            Encodes::Inner => fault
-                .split_once('(')
-                .and_then(|(_, rest)| rest.strip_suffix(')'))
-                .map(str::to_owned)
-                .into_iter()
-                .collect(),
             Encodes::NoAbs => {
                 let plain = fault.replace("abs(", "").replace(['|', ')'], "");
                 vec![plain.strip_prefix('-').map_or(plain.clone(), |inner| format!("neg({inner})"))]

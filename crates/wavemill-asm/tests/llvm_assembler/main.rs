@@ -36,7 +36,7 @@ use wavemill_oracle::{Failed, OracleMissing, Refusal, Suite, Tool, assemble};
 /// Texts per form, unless the environment asks for more.
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6, meetings: 1 };
 /// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
-const LISTED: usize = 76;
+const LISTED: usize = 70;
 const LIST: &str = include_str!("disagreements.txt");
 
 /// Lines that are true of other differences than those that they were written for: parts of messages, of texts and of

@@ -1,7 +1,7 @@
 //! Whole texts with gaps: what entries of `disagreements.txt` hold messages and parts of texts against.
 
-/// A pattern that a whole text matches: `#` stands for a number, `{}` for a word, `{bar}` for `|`, and `+` for a blank; all
-/// else for itself. Nothing stands for any text, so a pattern cannot match more than it was written for.
+/// A pattern that a whole text matches: `#` stands for a number, `{expression}` for an expression of numbers, `{}` for a word,
+/// `{bar}` for `|`, and `+` for a blank; all else for itself. Nothing stands for any text, so a pattern cannot match more than it was written for.
 #[derive(Debug)]
 pub(crate) struct Pattern(Vec<Piece>);
 
@@ -9,7 +9,29 @@ pub(crate) struct Pattern(Vec<Piece>);
 enum Piece {
     Text(String),
     Number,
+    Expression,
     Word,
+}
+
+/// Whether the text is numbers, characters, operators and parentheses, with blanks between them, and no name or bracket.
+fn is_expression(text: &str) -> bool {
+    let mut bytes = text.bytes().peekable();
+    let mut number = false;
+    let mut digits = false;
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'0'..=b'9' | b'.' => (number, digits) = (true, true),
+            b'a'..=b'f' | b'A'..=b'F' | b'x' | b'p' if number => {}
+            b'\'' if bytes.next().is_some() && bytes.next() == Some(b'\'') => {
+                (number, digits) = (false, true)
+            }
+            b' ' | b'(' | b')' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'~' => {
+                number = false
+            }
+            _ => return false,
+        }
+    }
+    digits
 }
 
 impl Pattern {
@@ -20,6 +42,8 @@ impl Pattern {
         while let Some(next) = rest.chars().next() {
             let (piece, length) = if rest.starts_with("{}") {
                 (Some(Piece::Word), 2)
+            } else if rest.starts_with("{expression}") {
+                (Some(Piece::Expression), "{expression}".len())
             } else if next == '#' {
                 (Some(Piece::Number), 1)
             } else {
@@ -43,13 +67,21 @@ impl Pattern {
         let number = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
         let word = |c: char| !c.is_whitespace() && ![',', ';', '`'].contains(&c);
         let mut rest = text;
-        for piece in &self.0 {
+        for (index, piece) in self.0.iter().enumerate() {
             let behind = match piece {
                 Piece::Text(plain) => rest.strip_prefix(plain.as_str()),
                 Piece::Number if !rest.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => {
                     None
                 }
                 Piece::Number => Some(rest.trim_start_matches(number)),
+                // What stands behind it in the pattern ends it.
+                Piece::Expression => {
+                    let behind = match self.0.get(index + 1) {
+                        Some(Piece::Text(plain)) if !plain.is_empty() => rest.rfind(plain.as_str()),
+                        _ => Some(rest.len()),
+                    };
+                    behind.filter(|end| is_expression(&rest[..*end])).map(|end| &rest[end..])
+                }
                 Piece::Word if !rest.starts_with(word) => None,
                 Piece::Word => Some(rest.trim_start_matches(word)),
             };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, Inclusion, Options, Report, assemble_with};
+use wavemill_asm::{Event, Inclusion, Instruction, Options, Report, assemble_with};
 use wavemill_isa::gcn::Inst;
 use wavemill_object::printable::PrintableLines;
 use wavemill_object::write::{Contents, Definition, Module};
@@ -86,7 +86,15 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
     let mut statements: Vec<Statement> = Vec::new();
     let mut metadata = false;
     let assembled = assemble_with(source, options, &mut |event| match event {
-        Event::Instruction { line, inclusion, inst, text, unresolved, section, offset } => {
+        Event::Instruction {
+            line,
+            inclusion,
+            inst: Instruction::Gcn(inst),
+            text,
+            unresolved,
+            section,
+            offset,
+        } => {
             let unresolved = unresolved.map(|_| text.to_owned());
             let kind = Kind::Instruction { inst: *inst, unresolved, offset };
             statements.push(Statement { line, inclusion: inclusion.cloned(), section, kind });

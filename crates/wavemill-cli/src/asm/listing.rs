@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use wavemill_asm::Event;
 use wavemill_asm::gcn::{parse, print};
+use wavemill_asm::{Event, Instruction};
 use wavemill_isa::gcn::{Inst, decode};
 use wavemill_object::write::{Contents, Module};
 
@@ -39,14 +39,16 @@ impl Listing {
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Instruction { inst, section, offset, text, unresolved, .. } => {
+            Event::Instruction {
+                inst: Instruction::Gcn(inst), section, offset, text, unresolved, ..
+            } => {
                 let expression = unresolved.clone().and_then(|span| text.get(span));
                 let as_written = || (*text).to_owned();
                 let symbolic = expression.map(|expression| {
                     symbolic(inst, expression).map_or_else(as_written, |symbolic| symbolic.text)
                 });
                 let symbolic = symbolic.or_else(|| (!comes_back(inst)).then(as_written));
-                let (inst, section, offset) = (**inst, *section, *offset);
+                let (inst, section, offset) = (*inst, *section, *offset);
                 self.lines.push(Line::Instruction { inst, section, offset, symbolic });
             }
             Event::Label { name, .. } => self.lines.push(Line::Other(format!("{name}:"))),

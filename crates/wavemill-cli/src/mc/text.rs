@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use wavemill_asm::gcn::print;
-use wavemill_asm::{Event, PrintedExpression, Symbols, printed_expressions, processor_symbols};
+use wavemill_asm::{Event, Instruction, PrintedExpression, Symbols, printed_expressions, processor_symbols};
 use wavemill_isa::gcn::{Encoding, InlineFloat, Inst, Operand};
 use wavemill_object::TargetId;
 
@@ -160,7 +160,7 @@ impl Text {
 
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Instruction { inst, text, unresolved, .. } => {
+            Event::Instruction { inst: Instruction::Gcn(inst), text, unresolved, .. } => {
                 self.temporaries.look(text);
                 let expression = unresolved.clone().and_then(|span| text.get(span));
                 self.instruction(inst, text, expression);

@@ -13,7 +13,7 @@ use super::resolve::sign_extend;
 use super::row::{FORMS, Form, MAX_OPERANDS, Op, OperandSpec};
 use super::rules::{BrokenRule, Operands};
 use super::vocabulary::{Elem, Format, Role};
-use crate::target::Target;
+use crate::target::{AccVgprs, Target};
 use core::fmt;
 
 /// What is wrong with an operand.
@@ -428,7 +428,11 @@ impl Writer {
         let id = match (self.form.encoding, spec.role) {
             (Encoding::Mai | Encoding::MaiScaled, Role::Src0) => F::AccA,
             (Encoding::Mai | Encoding::MaiScaled, Role::Src1) => F::AccB,
-            (Encoding::Mai | Encoding::MaiScaled, _) if self.target == Target::Gfx908 => return Ok(()),
+            (Encoding::Mai | Encoding::MaiScaled, _)
+                if self.target.facts().accvgprs == AccVgprs::Separate =>
+            {
+                return Ok(());
+            }
             (Encoding::Mai | Encoding::MaiScaled, _) => F::AccCd,
             _ => F::Acc,
         };
@@ -451,7 +455,7 @@ impl Writer {
         if operand == Operand::Off {
             return self.off(id);
         }
-        let sdwa = matches!(encoding, E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa);
+        let sdwa = encoding.is_sdwa();
         let vector = matches!(operand, Operand::Vgpr { .. } | Operand::Agpr { .. });
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_));
         if constant && encoding.field(self.target, id).is_some_and(|field| field.width < 8) && id != F::Offset

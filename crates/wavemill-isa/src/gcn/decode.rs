@@ -287,7 +287,7 @@ fn dpp_ctrl_exists(view: &Words<'_>, ctrl: u32) -> bool {
         return true;
     }
     match ctrl {
-        0x150..=0x15F => view.target.has_unified_vgprs(),
+        0x150..=0x15F => view.target.facts().row_newbcast,
         _ if operands.iter().any(wide) => false,
         0..=0xFF | 0x101..=0x10F | 0x111..=0x11F | 0x121..=0x12F => true,
         0x130 | 0x134 | 0x138 | 0x13C | 0x140..=0x143 => true,

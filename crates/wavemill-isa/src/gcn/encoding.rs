@@ -113,6 +113,11 @@ const fn index_roles() -> [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len
 }
 
 impl Encoding {
+    /// Whether the form selects parts of its registers (SDWA).
+    pub const fn is_sdwa(self) -> bool {
+        matches!(self, Encoding::Vop1Sdwa | Encoding::Vop2Sdwa | Encoding::VopcSdwa)
+    }
+
     /// The bit fields, in ascending order of position.
     pub const fn fields(self) -> &'static [Field] {
         match self {

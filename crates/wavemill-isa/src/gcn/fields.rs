@@ -1,7 +1,7 @@
 //! The bit fields of the encodings: the only place that knows a field's position.
 
 use super::vocabulary::words;
-use crate::target::{Target, TargetSet};
+use crate::target::{AccVgprs, Family, TargetSet, targets_where};
 
 words! {
     /// A bit field of an encoding. The same name means the same thing in every encoding that has it.
@@ -238,22 +238,26 @@ impl Field {
     }
 }
 
+/// The targets that have these formats.
+const FAMILY: TargetSet = Family::Gcn.targets();
+
 const fn f(id: FieldId, lo: u8, width: u8) -> Field {
-    Field { id, lo, width, targets: TargetSet::ALL }
+    Field { id, lo, width, targets: FAMILY }
 }
 
 const fn on(targets: TargetSet, id: FieldId, lo: u8, width: u8) -> Field {
     Field { id, lo, width, targets }
 }
 
-/// CDNA 2 and later.
-const UNIFIED: TargetSet = TargetSet::from_first(Target::Gfx90a);
-/// Before CDNA 2.
-const SPLIT: TargetSet = TargetSet::up_to(Target::Gfx908);
-/// CDNA 3 and later.
-const SVE: TargetSet = TargetSet::from_first(Target::Gfx942);
-/// Before CDNA 3.
-const NO_SVE: TargetSet = TargetSet::up_to(Target::Gfx90a);
+/// The third cache bit.
+const CACHE_3: TargetSet = targets_where!(|facts| facts.third_cache_bit);
+const NO_CACHE_3: TargetSet = FAMILY.difference(CACHE_3);
+/// The bit for accumulation VGPRs.
+const UNIFIED: TargetSet = targets_where!(|facts| matches!(facts.accvgprs, AccVgprs::Unified));
+const SPLIT: TargetSet = FAMILY.difference(UNIFIED);
+/// The bit for a VGPR in the address of scratch instructions.
+const SVE: TargetSet = targets_where!(|facts| facts.scratch_vaddr_bit);
+const NO_SVE: TargetSet = FAMILY.difference(SVE);
 
 use FieldId as F;
 
@@ -494,8 +498,8 @@ pub(super) const MUBUF: &[Field] = &[
     f(F::Offen, 12, 1),
     f(F::Idxen, 13, 1),
     f(F::Glc, 14, 1),
-    on(UNIFIED, F::Scc, 15, 1),
-    on(SPLIT, F::Reserved, 15, 1),
+    on(CACHE_3, F::Scc, 15, 1),
+    on(NO_CACHE_3, F::Reserved, 15, 1),
     f(F::Lds, 16, 1),
     f(F::Slc, 17, 1),
     f(F::Op, 18, 7),
@@ -519,7 +523,7 @@ pub(super) const MTBUF: &[Field] = &[
     f(F::Vaddr, 32, 8),
     f(F::Vdata, 40, 8),
     f(F::Srsrc, 48, 5),
-    on(UNIFIED, F::Scc, 53, 1),
+    on(CACHE_3, F::Scc, 53, 1),
     f(F::Slc, 54, 1),
     on(SPLIT, F::Tfe, 55, 1),
     on(UNIFIED, F::Acc, 55, 1),
@@ -527,7 +531,7 @@ pub(super) const MTBUF: &[Field] = &[
 ];
 pub(super) const MIMG: &[Field] = &[
     f(F::Reserved, 0, 1),
-    on(UNIFIED, F::Scc, 7, 1),
+    on(CACHE_3, F::Scc, 7, 1),
     f(F::Dmask, 8, 4),
     f(F::Unorm, 12, 1),
     f(F::Glc, 13, 1),
@@ -553,8 +557,8 @@ pub(super) const FLAT: &[Field] = &[
     f(F::Glc, 16, 1),
     f(F::Slc, 17, 1),
     f(F::Op, 18, 7),
-    on(UNIFIED, F::Scc, 25, 1),
-    on(SPLIT, F::Reserved, 25, 1),
+    on(CACHE_3, F::Scc, 25, 1),
+    on(NO_CACHE_3, F::Reserved, 25, 1),
     f(F::Encoding, 26, 6),
     f(F::Vaddr, 32, 8),
     f(F::Vdata, 40, 8),

@@ -1,18 +1,15 @@
 //! Where matrix instructions have the elements of their matrices: in which lane, and in which bits of its registers.
 //!
-//! This is the only place that knows it. Sizes follow from the row: the mnemonic says rows, columns and depth, the operand
+//! This is the only place that knows it. Sizes are those of the row: its shape says rows, columns, depth and blocks, the operand
 //! types say how many items a lane has. The layout is that of CDNA4 ISA 7.1.4 (inputs and outputs), 7.1.5 (8-bit and smaller
 //! elements), 7.1.6 (broadcasts), 7.2.1 (scales) and 7.5 (sparse matrices); it holds for CDNA 1 to 3 as well.
 
 use super::inst::Inst;
 use super::modifiers::Modifiers;
 use super::row::{Op, Row};
-use super::vocabulary::{Elem, Flag, Format, Role, words};
+use super::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role, words};
 use crate::target::Target;
 use core::fmt;
-
-/// Lanes of a wave.
-const LANES: u32 = 64;
 
 /// Elements in the K dimension that share a scale (CDNA4 ISA 7.2.1).
 const SCALED_TOGETHER: u32 = 32;
@@ -34,53 +31,6 @@ words! {
         ScaleA = "scale_A",
         /// Scales of B: rows k divided by 32, columns j.
         ScaleB = "scale_B",
-    }
-}
-
-/// The sizes of a matrix product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MatrixShape {
-    /// Rows of A, C and D: M.
-    pub rows: u32,
-    /// Columns of B, C and D: N.
-    pub columns: u32,
-    /// Columns of A and rows of B: K. A sparse A stores half of them.
-    pub depth: u32,
-    /// Products that are made at once, each of matrices of its own.
-    pub blocks: u32,
-}
-
-impl fmt::Display for MatrixShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}x{}", self.rows, self.columns, self.depth)?;
-        if self.blocks != 1 {
-            write!(f, ", {} blocks", self.blocks)?;
-        }
-        Ok(())
-    }
-}
-
-impl MatrixShape {
-    /// The shape of a matrix instruction; `None` for others.
-    ///
-    /// Rows, columns and depth stand in the mnemonic (`v_mfma_f32_32x32x8_f16`); the number of blocks follows from the size
-    /// of the result.
-    pub fn of(row: &Row) -> Option<MatrixShape> {
-        if !matches!(row.format, Format::Mai | Format::MaiScaled) {
-            return None;
-        }
-        let sizes = row.name().split('_').find_map(|part| {
-            let mut sizes = part.splitn(3, 'x');
-            let rows = sizes.next()?.parse().ok()?;
-            let columns = sizes.next()?.parse().ok()?;
-            // The types stand right behind it in mnemonics of CDNA 1 and 2: `32x32x8f16`.
-            let depth = sizes.next()?;
-            let digits = depth.find(|c: char| !c.is_ascii_digit()).unwrap_or(depth.len());
-            Some((rows, columns, depth[..digits].parse().ok()?))
-        });
-        let (rows, columns, depth): (u32, u32, u32) = sizes?;
-        let results = u32::from(row.operand(Role::Vdst)?.ty.count) * LANES;
-        Some(MatrixShape { rows, columns, depth, blocks: results.checked_div(rows * columns)? })
     }
 }
 
@@ -199,7 +149,7 @@ impl MatrixLayout {
     pub fn with(op: Op, modifiers: &Modifiers) -> Result<MatrixLayout, MatrixLayoutError> {
         let row = op.row();
         let not_matrix = MatrixLayoutError::NotMatrix(op);
-        let shape = MatrixShape::of(row).ok_or(not_matrix)?;
+        let shape = row.shape.ok_or(not_matrix)?;
         let input = |matrix, role, code: u8| {
             let elem = row.operand(role).ok_or(not_matrix)?.ty.elem;
             match elem {
@@ -440,6 +390,6 @@ impl MatrixLayout {
 impl Row {
     /// Whether the instruction multiplies matrices on `target`.
     pub fn is_matrix_product(&self, target: Target) -> bool {
-        self.targets.contains(target) && MatrixShape::of(self).is_some()
+        self.targets.contains(target) && self.shape.is_some()
     }
 }

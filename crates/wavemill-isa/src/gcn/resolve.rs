@@ -6,7 +6,7 @@ use super::matrix::matrix_format;
 use super::operand::{Operand, Special};
 use super::row::{Form, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, Role};
-use crate::target::Target;
+use crate::target::{AccVgprs, Target};
 
 /// The words of an instance with what is needed to read them.
 #[derive(Clone, Copy)]
@@ -163,7 +163,9 @@ impl Words<'_> {
                 Role::Src1 => self.bit(F::AccB),
                 Role::Src2 if self.flag(Flag::Sparse) => false,
                 // CDNA 1 has matrix results in accumulation VGPRs only.
-                Role::Vdst | Role::Src2 => self.bit(F::AccCd) || self.target == Target::Gfx908,
+                Role::Vdst | Role::Src2 => {
+                    self.bit(F::AccCd) || self.target.facts().accvgprs == AccVgprs::Separate
+                }
                 _ => false,
             },
             // Global wave sync keeps its data in the address field.

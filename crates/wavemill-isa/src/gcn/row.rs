@@ -3,7 +3,8 @@
 use super::encoding::Encoding;
 use super::names::{EMPTY, SLOTS, first_slot};
 use super::vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MemAccess, MemOp, MemSpace, Role, StateSet, Takes, Type,
+    Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, StateSet,
+    Takes, Type,
 };
 use crate::target::{Target, TargetSet};
 
@@ -71,6 +72,8 @@ pub struct Row {
     pub targets: TargetSet,
     names: &'static [(TargetSet, &'static str)],
     aliases: &'static [(TargetSet, &'static str)],
+    /// The sizes of the matrices, if the instruction multiplies some.
+    pub shape: Option<MatrixShape>,
     /// The operands, in the order of the assembly text. An instance may lack some of them, and has modifiers besides.
     pub operands: &'static [OperandSpec],
     /// State read besides the operands.

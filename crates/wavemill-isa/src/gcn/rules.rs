@@ -8,7 +8,7 @@ use super::inst::Inst;
 use super::operand::{Operand, Special};
 use super::row::{MAX_OPERANDS, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
-use crate::target::Target;
+use crate::target::{AccVgprs, TargetFacts};
 use core::fmt;
 
 /// A rule of the instruction sets.
@@ -133,6 +133,10 @@ impl Inst {
             .or_else(|| self.matrix_rule())
     }
 
+    fn facts(&self) -> &'static TargetFacts {
+        self.target().facts()
+    }
+
     fn has(&self, flag: Flag) -> bool {
         self.row().has(flag, self.target())
     }
@@ -195,7 +199,11 @@ impl Inst {
             Takes::ScalarOrConstant if !(scalar || inline) => return broken(Rule::ScalarOrConstant),
             _ => {}
         }
-        if self.target() == Target::Gfx908 && self.has(Flag::Acc) && spec.role == Role::Src0 && scalar {
+        if self.facts().accvgprs == AccVgprs::Separate
+            && self.has(Flag::Acc)
+            && spec.role == Role::Src0
+            && scalar
+        {
             return broken(Rule::ScalarToAccumulator);
         }
         let exec = matches!(operand, Operand::Special { reg: Special::ExecLo | Special::ExecHi, .. });
@@ -226,7 +234,7 @@ impl Inst {
         // Where the sources are swapped, the first is not the one that the value comes in by.
         let swapped = self.has(Flag::Reversed);
         let scalar = matches!(spec.takes, Takes::Scalar | Takes::ScalarOrConstant);
-        let there = encoding && !self.target().has_unified_vgprs();
+        let there = encoding && self.facts().lds_direct;
         there && spec.role == Role::Src0 && !swapped && !scalar
     }
 
@@ -333,7 +341,7 @@ impl Inst {
         let addend = self.operand(Role::Src2)?;
         let result = self.operand(Role::Vdst)?;
         let constant = matches!(addend, Operand::Int(_) | Operand::Float(_));
-        if constant && self.target() == Target::Gfx908 {
+        if constant && self.facts().accvgprs == AccVgprs::Separate {
             return Some(BrokenRule::operand(Rule::MatrixConstant, spec));
         }
         let (first, other, dwords) = match (addend, result) {

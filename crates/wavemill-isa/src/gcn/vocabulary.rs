@@ -2,6 +2,8 @@
 //!
 //! The build script compiles this file too, so a word of the row files and its meaning stand in one place.
 
+use core::fmt;
+
 /// Defines a field-less enum whose variants have a lower-case spelling: the one that the row files and texts use. The
 /// documentation of a variant is also what users read of it: plain text, without links.
 macro_rules! words {
@@ -38,6 +40,32 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// Lanes of a wave.
+pub(crate) const LANES: u32 = 64;
+
+/// The sizes of a matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixShape {
+    /// Rows of A, C and D: M.
+    pub rows: u32,
+    /// Columns of B, C and D: N.
+    pub columns: u32,
+    /// Columns of A and rows of B: K. A sparse A stores half of them.
+    pub depth: u32,
+    /// Products that are made at once, each of matrices of its own.
+    pub blocks: u32,
+}
+
+impl fmt::Display for MatrixShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.rows, self.columns, self.depth)?;
+        if self.blocks != 1 {
+            write!(f, ", {} blocks", self.blocks)?;
+        }
+        Ok(())
+    }
+}
 
 words! {
     /// The instruction format in which the manual lists an instruction. It names the opcode space.
@@ -284,6 +312,12 @@ impl Elem {
     pub const fn is_float(self) -> bool {
         use Elem::*;
         matches!(self, F16 | F32 | F64 | Mix | Bf16 | Xf32 | Fp8 | Bf8 | Fp6 | Bf6 | Fp4 | F8f6f4)
+    }
+
+    /// Whether the elements are integers, and not just bits.
+    pub const fn is_integer(self) -> bool {
+        use Elem::*;
+        matches!(self, U4 | U8 | U16 | U24 | U32 | U64 | I4 | I8 | I16 | I24 | I32 | I64)
     }
 
     /// Whether negation and absolute value change an element: floats of 16 bits and more, and untyped dwords

@@ -1,15 +1,15 @@
 //! Conversions to and from small float formats (CDNA4 ISA 7.3): the types of the row say which, and how many elements.
 
 use wavemill_ir::{DstUnused, FormatCvt, NumberFormat as N, Op, Operand, SrcMods, SubDword};
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Elem, Encoding, Inst, Role};
+use wavemill_isa::{Fp8Format, Target};
 
 use super::lifter::{Lifted, Lifter};
 use super::valu::Ready;
 
-/// The format of an element. gfx942 has other 8-bit formats than gfx950.
+/// The format of an element.
 fn format(elem: Elem, target: Target) -> Option<N> {
-    let fnuz = target == Target::Gfx942;
+    let fnuz = target.facts().fp8 == Fp8Format::Fnuz;
     Some(match elem {
         Elem::F16 => N::F16,
         Elem::Bf16 => N::Bf16,

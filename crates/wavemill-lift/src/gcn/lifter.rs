@@ -3,7 +3,6 @@
 use wavemill_ir::{
     Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, ScalarOp, Terminator, Uni, Width,
 };
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, Access, Elem, Inst, OperandSpec, Role};
 
 use super::Context;
@@ -58,7 +57,7 @@ impl Lifter {
             O::Sgpr { first, .. } => registers::scalar(u16::from(first)).into(),
             // Waves are never privileged. To them these registers read as zero (CDNA4 ISA 3.10); for the older targets
             // the manual mentions no such rule (Vega ISA 3.10).
-            O::Ttmp { .. } if spec.access == Access::Read && self.context.target == Target::Gfx950 => {
+            O::Ttmp { .. } if spec.access == Access::Read && self.context.target.facts().ttmp_reads_zero => {
                 self.zeros()
             }
             O::Ttmp { first, .. } => TTMP0.plus(u16::from(first)).into(),

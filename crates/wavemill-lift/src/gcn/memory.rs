@@ -3,7 +3,6 @@
 use wavemill_ir::{
     AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Width,
 };
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Flag, Inst, Op, Type};
 
 use super::lifter::Lifter;
@@ -100,11 +99,11 @@ pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
 
 impl Lifter {
     /// Attributes of an atomic on memory, which does not follow MODE: everything keeps denormals but the f32 addition of
-    /// the targets before gfx942, which flushes them (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
+    /// targets whose facts say so.
     ///
     /// *Modelled*: lanes of a flat atomic that lead to LDS follow the same rule.
     pub(super) fn memory_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
-        let keeps = matches!(self.context.target, Target::Gfx942 | Target::Gfx950);
+        let keeps = self.context.target.facts().atomic_f32_keeps_denormals;
         let flushes = atomic == AtomicOp::AddF && width == Width::W32 && !keeps;
         let fp = FpEnv { denorm_in: !flushes, denorm_out: !flushes, ..FpEnv::DEFAULT };
         Attrs { imm: offset, fp, ..Attrs::default() }
@@ -149,8 +148,7 @@ impl Lifter {
     /// The second half of a load to LDS: lane `i` stores the `dwords` rows at `data` at M0 + `offset` + `i` times their
     /// size. Narrow data arrives there extended to a dword (LLVM gives the store four bytes).
     pub(super) fn store_lds_by_lane(&mut self, data: Row, dwords: u16, offset: i32) {
-        // More than 64 KiB of LDS take two more bits.
-        let bits = if self.context.target == Target::Gfx950 { 18 } else { 16 };
+        let bits = self.context.target.facts().lds_address_bits;
         let address = self.lane_lds_address(4 * u32::from(dwords), bits);
         let op = IrOp::Store(Space::Lds, MemType::Dwords(dwords as u8));
         let sources = [address.into(), Operand::None, data.into(), Operand::None];

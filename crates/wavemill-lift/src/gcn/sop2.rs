@@ -1,7 +1,6 @@
 //! SOP2 instructions (Vega ISA 12.1).
 
 use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Width};
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
@@ -18,9 +17,8 @@ impl Lifter {
             Op::SSubbU32 => self.salu_with_scc(inst, S::SubBorrowInOut),
             Op::SMinI32 => self.salu(inst, S::MinI),
             Op::SMinU32 => self.salu(inst, S::MinU),
-            // SCC of equal sources is 0 on Vega (Vega ISA 12.1) and 1 on CDNA (AMD's machine-readable tables).
-            Op::SMaxI32 if self.context.target < Target::Gfx908 => self.salu(inst, S::MaxI),
-            Op::SMaxU32 if self.context.target < Target::Gfx908 => self.salu(inst, S::MaxU),
+            Op::SMaxI32 if !self.context.target.facts().max_of_equals_sets_scc => self.salu(inst, S::MaxI),
+            Op::SMaxU32 if !self.context.target.facts().max_of_equals_sets_scc => self.salu(inst, S::MaxU),
             Op::SMaxI32 => self.salu(inst, S::MaxEqI),
             Op::SMaxU32 => self.salu(inst, S::MaxEqU),
             Op::SCselectB32 | Op::SCselectB64 => self.salu_with_scc(inst, S::Select),

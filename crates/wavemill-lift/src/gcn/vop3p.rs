@@ -2,7 +2,6 @@
 //! 12.10).
 
 use wavemill_ir::{Attrs, DstUnused, FloatOp as F, FloatType, IntOp as I, Op, Operand, SrcMods, SubDword};
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
@@ -89,11 +88,9 @@ impl Lifter {
         v
     }
 
-    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says: gfx90a flushes them,
-    /// gfx950 and other chips that were measured keep them (`llvm/llvm-project` pull request 205101; which other chips
-    /// is not said, so that it is *modelled* elsewhere).
+    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says.
     pub(super) fn dot2_keeps_denormals(&self) -> bool {
-        self.context.target != Target::Gfx90a
+        self.context.target.facts().dot2_keeps_denormals
     }
 
     /// Which of the halves that a mixed-precision operation reads are flushed: the f16 bits of MODE say so, while those

@@ -44,6 +44,8 @@ pub struct ProcessorInfo {
     pub xnack: bool,
     /// Whether memory error correction is a target feature (`sramecc`).
     pub sramecc: bool,
+    /// Whether hardware sets FLAT_SCRATCH up (AMDGPUUsage, "Processors": architected flat scratch).
+    pub architected_scratch: bool,
     /// For a generic processor, the processors that run its code.
     pub covers: &'static [&'static str],
 }
@@ -101,13 +103,9 @@ impl Processor {
     }
 
     /// Whether hardware sets FLAT_SCRATCH up and scratch instructions are the only way to it, so that no SGPRs are
-    /// needed for that (AMDGPUUsage, "Processors": gfx940 and later).
+    /// needed for that. False for processors that are not in the table.
     pub fn has_architected_flat_scratch(&self) -> bool {
-        match self.generation() {
-            Some(Generation::Gfx90a) => self.name() != "gfx90a",
-            Some(generation) => generation >= Generation::Gfx11,
-            None => false,
-        }
+        self.info().is_some_and(|row| row.architected_scratch)
     }
 
     /// The name; for an unknown number a text that contains it.
@@ -210,41 +208,53 @@ pub static PROCESSORS: &[ProcessorInfo] = &{
         plain("gfx1035", 0x3d, Gfx10),
         plain("gfx1034", 0x3e, Gfx10),
         plain("gfx90a", 0x3f, Gfx90a).xnack().sramecc(),
-        plain("gfx940", 0x40, Gfx90a).xnack().sramecc(),
-        plain("gfx1100", 0x41, Gfx11),
+        plain("gfx940", 0x40, Gfx90a).architected_scratch().xnack().sramecc(),
+        plain("gfx1100", 0x41, Gfx11).architected_scratch(),
         plain("gfx1013", 0x42, Gfx10).xnack(),
-        plain("gfx1150", 0x43, Gfx11),
-        plain("gfx1103", 0x44, Gfx11),
+        plain("gfx1150", 0x43, Gfx11).architected_scratch(),
+        plain("gfx1103", 0x44, Gfx11).architected_scratch(),
         plain("gfx1036", 0x45, Gfx10),
-        plain("gfx1101", 0x46, Gfx11),
-        plain("gfx1102", 0x47, Gfx11),
-        plain("gfx1200", 0x48, Gfx12),
-        plain("gfx1250", 0x49, Gfx125),
-        plain("gfx1151", 0x4a, Gfx11),
-        plain("gfx941", 0x4b, Gfx90a).xnack().sramecc(),
-        plain("gfx942", 0x4c, Gfx90a).xnack().sramecc(),
-        plain("gfx1201", 0x4e, Gfx12),
-        plain("gfx950", 0x4f, Gfx90a).xnack().sramecc(),
+        plain("gfx1101", 0x46, Gfx11).architected_scratch(),
+        plain("gfx1102", 0x47, Gfx11).architected_scratch(),
+        plain("gfx1200", 0x48, Gfx12).architected_scratch(),
+        plain("gfx1250", 0x49, Gfx125).architected_scratch(),
+        plain("gfx1151", 0x4a, Gfx11).architected_scratch(),
+        plain("gfx941", 0x4b, Gfx90a).architected_scratch().xnack().sramecc(),
+        plain("gfx942", 0x4c, Gfx90a).architected_scratch().xnack().sramecc(),
+        plain("gfx1201", 0x4e, Gfx12).architected_scratch(),
+        plain("gfx950", 0x4f, Gfx90a).architected_scratch().xnack().sramecc(),
         plain("gfx9-generic", 0x51, Gfx9)
             .xnack()
             .covers(&["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]),
         plain("gfx10-1-generic", 0x52, Gfx10).xnack().covers(&["gfx1010", "gfx1011", "gfx1012", "gfx1013"]),
         plain("gfx10-3-generic", 0x53, Gfx10)
             .covers(&["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]),
-        plain("gfx11-generic", 0x54, Gfx11).covers(&[
+        plain("gfx11-generic", 0x54, Gfx11).architected_scratch().covers(&[
             "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153",
         ]),
-        plain("gfx1152", 0x55, Gfx11),
-        plain("gfx1153", 0x58, Gfx11),
-        plain("gfx12-generic", 0x59, Gfx12).covers(&["gfx1200", "gfx1201"]),
-        plain("gfx1251", 0x5a, Gfx125),
-        plain("gfx9-4-generic", 0x5f, Gfx90a).xnack().sramecc().covers(&["gfx942", "gfx950"]),
+        plain("gfx1152", 0x55, Gfx11).architected_scratch(),
+        plain("gfx1153", 0x58, Gfx11).architected_scratch(),
+        plain("gfx12-generic", 0x59, Gfx12).architected_scratch().covers(&["gfx1200", "gfx1201"]),
+        plain("gfx1251", 0x5a, Gfx125).architected_scratch(),
+        plain("gfx9-4-generic", 0x5f, Gfx90a)
+            .architected_scratch()
+            .xnack()
+            .sramecc()
+            .covers(&["gfx942", "gfx950"]),
     ]
 };
 
 /// A row without target features.
 const fn plain(name: &'static str, mach: u8, generation: Generation) -> ProcessorInfo {
-    ProcessorInfo { name, mach, generation, xnack: false, sramecc: false, covers: &[] }
+    ProcessorInfo {
+        name,
+        mach,
+        generation,
+        xnack: false,
+        sramecc: false,
+        architected_scratch: false,
+        covers: &[],
+    }
 }
 
 impl ProcessorInfo {
@@ -255,6 +265,11 @@ impl ProcessorInfo {
 
     const fn sramecc(mut self) -> Self {
         self.sramecc = true;
+        self
+    }
+
+    const fn architected_scratch(mut self) -> Self {
+        self.architected_scratch = true;
         self
     }
 

@@ -16,16 +16,6 @@ use wavemill_isa::Target;
 /// Bytes of a bank's dword.
 const DWORD: u32 = 4;
 
-/// Number of banks that LDS has.
-pub(crate) fn banks_of(target: Target) -> u32 {
-    match target {
-        // CDNA4 ISA 1.2: 64 banks of 640 dwords.
-        Target::Gfx950 => 64,
-        // Vega ISA 10.1, CDNA3 ISA 1.2: 32 banks of 512 dwords.
-        _ => 32,
-    }
-}
-
 /// Works out conflicts for LDS of so many banks.
 #[derive(Debug)]
 pub(crate) struct Banks {
@@ -39,7 +29,11 @@ const MAX_BANKS: usize = 64;
 
 impl Banks {
     pub(crate) fn new(target: Target) -> Self {
-        Banks { banks: banks_of(target), counts: [0; MAX_BANKS], dwords: Box::new([[0; LANES]; MAX_BANKS]) }
+        Banks {
+            banks: target.facts().lds_banks,
+            counts: [0; MAX_BANKS],
+            dwords: Box::new([[0; LANES]; MAX_BANKS]),
+        }
     }
 
     /// Cycles that an access to LDS takes, and those that it would take without conflicts; `None` if no lane accesses LDS.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use wavemill_engine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
 use wavemill_isa::Target;
 
-use super::banks::{Banks, banks_of};
+use super::banks::Banks;
 
 /// Bytes of what accesses to memory are put together in: a cache line of these targets is 64 or 128 bytes.
 pub const LINE: u64 = 64;
@@ -114,7 +114,7 @@ impl TrafficCounter {
             AccessCount { kind, access: ORDER[access], accesses, lanes, bytes, lines }
         };
         let accesses = counts.accesses.into_iter().map(one).collect();
-        Traffic { accesses, lds: LdsCount { banks: banks_of(self.target), ..counts.lds } }
+        Traffic { accesses, lds: LdsCount { banks: self.target.facts().lds_banks, ..counts.lds } }
     }
 }
 

@@ -119,8 +119,7 @@ impl StackOverflow {
             return None;
         }
         let bytes = fault.resources.private;
-        let swizzled = !matches!(target, Target::Gfx942 | Target::Gfx950)
-            && !matches!(inst.row().format, Format::Scratch);
+        let swizzled = !target.facts().architected_scratch && !matches!(inst.row().format, Format::Scratch);
         let unit = if swizzled { LANES } else { 1 };
         let used = WaveRegisters(&fault.snapshot).sgprs()[STACK_POINTER] / unit;
         // A negative offset is in front of the stack.

@@ -1,6 +1,6 @@
 //! What a row says of an instruction, for all its forms on all targets.
 
-use wavemill_isa::gcn::{Flag, Form, Inst, MatrixShape, Op, OperandSpec, Row};
+use wavemill_isa::gcn::{Flag, Form, Inst, Op, OperandSpec, Row};
 use wavemill_isa::{Target, TargetSet};
 
 use super::super::mnemonic::Suffix;
@@ -158,7 +158,7 @@ impl InstructionFacts {
             writes: state::facts(row.writes),
             memory: row.memory.iter().copied().map(state::access).collect(),
             data: row.data.map(|ty| ty.to_string()),
-            matrix: MatrixShape::of(row).map(|shape| [shape.rows, shape.columns, shape.depth, shape.blocks]),
+            matrix: row.shape.map(|shape| [shape.rows, shape.columns, shape.depth, shape.blocks]),
             properties: properties(row, only),
             forms: forms(row, shown(row.targets)),
             fidelity: fidelity(row, shown(row.targets)),

@@ -1,11 +1,11 @@
 //! The modifiers of an encoding: which fields are modifiers, which of their bits an instruction may use, and how the text
 //! says them.
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Elem, Encoding, Field, FieldId as F, Flag, Form, Format, Inst, Modifiers, Role, Row, SdwaSel,
     matrix_format,
 };
+use wavemill_isa::{CacheWords, Target};
 
 use super::super::special;
 use super::fields::{FieldKind, kind_of};
@@ -153,7 +153,7 @@ fn set_bits(value: u32, prefix: &str) -> String {
 fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'static str> {
     let packed = encoding == Encoding::Vop3p && !row.has(Flag::Mix, target);
     let table = has_table(row, encoding, target);
-    let scopes = target >= Target::Gfx942 && encoding != Encoding::Smem;
+    let scopes = target.facts().cache_words == CacheWords::Scope && encoding != Encoding::Smem;
     let signs = row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
     let two_offsets = row.has(Flag::TwoOffsets, target);
     Some(match id {
@@ -182,7 +182,7 @@ fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'stat
         F::Cbsz => "cbsz:n",
         F::Abid if encoding == Encoding::MaiScaled => return None,
         F::Abid => "abid:n",
-        F::Blgp if signs && target >= Target::Gfx942 => "neg:[n,n,n]",
+        F::Blgp if signs && target.facts().blgp_negates_doubles => "neg:[n,n,n]",
         F::Blgp => "blgp:n",
         F::High => "high",
         F::Offset0 if two_offsets => "offset0:n",
@@ -199,7 +199,7 @@ fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'stat
         F::Scc => "scc",
         F::Lds => "lds",
         // LLVM has no words for the global data share where the target has none.
-        F::Gds if target.has_unified_vgprs() => return None,
+        F::Gds if !target.facts().gds => return None,
         F::Gds => "gds",
         F::Tfe => "tfe",
         F::Dfmt | F::Nfmt => "format:[NAME,...]",

@@ -1,7 +1,7 @@
 //! What a form makes of a modifier: whether it takes it, and which value it gets.
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{DstUnused, Elem, Encoding, FieldId, Flag, Form, Modifiers, Role, SdwaSel};
+use wavemill_isa::{CacheWords, Target};
 
 use super::modifier::{Modifier, Name, PATTERN, text};
 use crate::diagnostic::{Diagnostic, Fail};
@@ -21,7 +21,7 @@ pub(super) fn always_set(form: &Form, target: Target, id: FieldId) -> bool {
 
 /// The cache bits by the names that the target's generation gives them.
 fn cache_field(name: Name, form: &Form, target: Target) -> Result<FieldId, Option<Name>> {
-    let scopes = target >= Target::Gfx942 && form.encoding != Encoding::Smem;
+    let scopes = target.facts().cache_words == CacheWords::Scope && form.encoding != Encoding::Smem;
     let other = |old: Name, new: Name| Err(Some(if scopes { new } else { old }));
     match (name, scopes) {
         (Name::Glc, false) | (Name::Sc0, true) => Ok(FieldId::Glc),
@@ -127,17 +127,17 @@ pub(super) fn apply(
         }
         Name::NegHi => !mixed && row.operand(Role::Vdst).is_some() && settable(form, target, id),
         // The memory went with CDNA 2; what orders its waves is left.
-        Name::Gds if flag && target.has_unified_vgprs() => false,
+        Name::Gds if flag && !target.facts().gds => false,
         // Parts of the syntax of some instructions, which cannot be denied.
         Name::Offen | Name::Idxen | Name::Lds | Name::Nv | Name::Done if !flag => false,
-        Name::Tfe if !flag => form.encoding == Encoding::Mimg,
+        Name::Tfe if !flag => form.encoding == Encoding::Mimg && settable(form, target, id),
         // Before CDNA 3, what writes caches back is told no scope.
         Name::Glc | Name::Scc if row.has(Flag::Fence, target) => false,
         // What LLVM takes and does not encode.
         Name::Nt if row.has(Flag::Fence, target) => true,
-        Name::DppCtrl if !target.has_unified_vgprs() && ROW_NEWBCAST.contains(&value) => false,
-        Name::Neg => doubles && target >= Target::Gfx942 && settable(form, target, id),
-        Name::Blgp => !(doubles && target >= Target::Gfx942) && settable(form, target, id),
+        Name::DppCtrl if !target.facts().row_newbcast && ROW_NEWBCAST.contains(&value) => false,
+        Name::Neg => doubles && target.facts().blgp_negates_doubles && settable(form, target, id),
+        Name::Blgp => !(doubles && target.facts().blgp_negates_doubles) && settable(form, target, id),
         Name::Bitop3 => row.has(Flag::Bitop3, target) && form.encoding == Encoding::Vop3a,
         Name::Mul | Name::Div => !row.has(Flag::Bitop3, target) && settable(form, target, id),
         Name::OpSel if matches!(form.encoding, Encoding::Vop3a) => {
@@ -271,7 +271,7 @@ fn denies_cache_bit(modifier: &Modifier, form: &Form, target: Target, id: FieldI
     let scalar = form.encoding == Encoding::Smem;
     let known = match id {
         FieldId::Glc | FieldId::Slc => true,
-        FieldId::Scc => target.has_unified_vgprs(),
+        FieldId::Scc => target.facts().third_cache_bit,
         _ => false,
     };
     let has_field = scalar || form.encoding.field(target, id).is_some();

@@ -73,18 +73,19 @@ impl Attempt<'_> {
         let at = |progress| move |fail| Rejection { progress, fail };
         let mut all = self.all_modifiers()?;
         let mut specs = [None; 8];
-        let count = self.present(&all, &mut specs);
+        let mut count = self.present(&all, &mut specs);
+        let implied = if self.arguments.len() + 1 == count { self.implied(&mut specs) } else { None };
+        count -= usize::from(implied.is_some());
         let specs = specs.get(..count).unwrap_or_default();
-        let optional = count == 1 && self.has(Flag::Endpgm) && self.arguments.is_empty();
-        if self.arguments.len() != count && !optional {
+        if self.arguments.len() != count {
             return Err(Rejection { progress: AT_COUNT, fail: report::wrong_count(self, specs) });
         }
         let op = self.form.op;
         let mut builder = Inst::build(self.target, op, self.form.encoding)
             .map_err(|error| at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), error.to_string())))?;
         let mut symbolic = None;
-        if optional {
-            builder = builder.operand(Role::Simm16, Operand::Imm(0));
+        if let Some((role, operand)) = implied {
+            builder = builder.operand(role, operand);
         }
         for (index, (spec, argument)) in specs.iter().flatten().zip(self.arguments).enumerate() {
             // A form without negation and the like is further away than one in which an operand is wrong.
@@ -185,6 +186,26 @@ impl Attempt<'_> {
         count
     }
 
+    /// The operand that a text with one operand less leaves out, taken out of `specs`; `None` where all must be written.
+    fn implied(&self, specs: &mut [Option<&'static OperandSpec>; 8]) -> Option<(Role, Operand)> {
+        let masks = specs.iter().flatten().filter(|spec| spec.ty.elem == Elem::Mask).count();
+        let offset = self.modifiers.iter().any(|modifier| modifier.name == Name::Offset);
+        let left_out = |spec: &OperandSpec| match (self.form.encoding, spec.role) {
+            // In the short encodings it is VCC always.
+            (Encoding::Vop2 | Encoding::Vopc, _) if masks == 1 && spec.ty.elem == Elem::Mask => {
+                Some(Operand::Special { reg: Special::VccLo, dwords: 2 })
+            }
+            (Encoding::Smem, Role::Offset) if !offset => Some(Operand::Imm(0)),
+            (_, Role::Simm16) if self.has(Flag::Endpgm) => Some(Operand::Imm(0)),
+            _ => None,
+        };
+        let mut written = specs.iter().enumerate().filter_map(|(index, spec)| Some((index, (*spec)?)));
+        let (index, role, operand) =
+            written.find_map(|(index, spec)| Some((index, spec.role, left_out(spec)?)))?;
+        specs[index..].rotate_left(1);
+        Some((role, operand))
+    }
+
     /// The operand that `argument` is in the place of `spec`; `None` where it is encoded otherwise. `fixup` becomes the field
     /// that a symbol decides, if one does.
     fn operand(
@@ -219,7 +240,9 @@ impl Attempt<'_> {
                 constant::literal(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
             }
             Value::Constant(value) => {
-                constant::operand(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
+                let row = self.form.op.row();
+                let sdwa = self.form.encoding.is_sdwa();
+                constant::operand(row, spec, sdwa, *value, abs, neg).map_err(misfit)?
             }
             Value::Literal(value) => {
                 constant::literal(self.form.op.row(), spec, *value, abs, neg).map_err(misfit)?
@@ -288,11 +311,9 @@ impl Attempt<'_> {
         }
         let has = |wanted: &[Encoding]| row.encodings(self.target).any(|encoding| wanted.contains(&encoding));
         // The sign of an integer constant is extended as it is, where any encoding extends signs.
-        let extends = has(&[Encoding::Vop1Sdwa, Encoding::Vop2Sdwa, Encoding::VopcSdwa]) && integer && !float;
-        // No encoding has signs for formats of 8 bits and less.
-        let signs = float || spec.ty.elem.is_float() && spec.ty.elem.bits() >= 16;
+        let extends = row.encodings(self.target).any(Encoding::is_sdwa) && integer && !float;
         let vector = has(&[Encoding::Vop3a, Encoding::Vop3b]);
-        if constant && vector && if argument.sext { extends } else { signs } {
+        if constant && vector && if argument.sext { extends } else { float } {
             return Ok(false);
         }
         Err(report::no_source_modifier(self, spec, argument))

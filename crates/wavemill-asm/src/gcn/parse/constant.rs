@@ -92,8 +92,28 @@ impl Kind {
     }
 }
 
-/// The operand for `constant`, with its sign bit cleared (`abs`) and then flipped (`neg`).
+/// The operand for `constant`, with its sign bit cleared (`abs`) and then flipped (`neg`), in an encoding that selects parts of
+/// registers (`sdwa`) or in another.
 pub(super) fn operand(
+    row: &Row,
+    spec: &OperandSpec,
+    sdwa: bool,
+    constant: Constant,
+    abs: bool,
+    neg: bool,
+) -> Result<Operand, Misfit> {
+    let operand = any_operand(row, spec, constant, abs, neg)?;
+    // As LLVM has it, for which masks of classes have 32 bits.
+    let mask =
+        row.format == Format::Vopc && row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem.is_float());
+    let short = spec.ty.bits() == 16 && !spec.ty.elem.is_float() && !mask;
+    match operand {
+        Operand::Float(InlineFloat::InvTwoPi) if sdwa && short => Err(Misfit::FloatForInteger),
+        operand => Ok(operand),
+    }
+}
+
+fn any_operand(
     row: &Row,
     spec: &OperandSpec,
     constant: Constant,

@@ -13,40 +13,19 @@ mod operand;
 mod register;
 mod report;
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, FieldId, Format, Inst, Operand, Role, Row};
+use wavemill_isa::{CacheWords, Target};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
+use crate::family::{Fixup, FixupKind};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, Expression, NoSymbols, Symbols};
+use crate::syntax::{Cursor, NoSymbols, Symbols};
 use mnemonic::Named;
 use modifier::{Modifier, Name};
 use operand::{Argument, Constant, Value};
 
-pub(crate) use mnemonic::closest;
-pub(crate) use report::{LOWER_CASE, register_but_for_case};
-
-/// An instruction whose text has symbols that are not known yet: the field that their value goes into.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fixup {
-    pub(crate) kind: FixupKind,
-    /// The value.
-    pub(crate) expression: Expression,
-    /// Where the expression stands in the text.
-    pub(crate) span: crate::diagnostic::Span,
-}
-
-/// A field of an instruction that a symbol decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FixupKind {
-    /// The literal dword, at this byte of the instruction.
-    Literal(u8),
-    /// The low 16 bits: the distance to a label in dwords, from the end of the instruction.
-    Branch,
-    /// The low 16 bits: a number.
-    Half,
-}
+pub(crate) use report::register_but_for_case;
 
 /// Reads one instruction of `target`, or of the processor of an [`InstructionSet`], from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
 /// `_dpp`), the shortest encoding is taken that can hold what the text says.
@@ -150,7 +129,7 @@ impl Parser {
         }
         // Memory-to-LDS forms have no data: LLVM reads `scc` behind their offset as a modifier, also where data stands and the
         // offset comes later.
-        let without_data = self.target < Target::Gfx942
+        let without_data = self.target.facts().cache_words == CacheWords::Policy
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Lds));
         self.operands(&mut cursor, row, without_data, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;
@@ -159,7 +138,7 @@ impl Parser {
             let argument = self.arguments.get_mut(index)?;
             let span = argument.span.clone();
             match std::mem::replace(&mut argument.value, Value::Constant(Constant::Int(0))) {
-                Value::Symbolic(expression) => Some(Fixup { kind, expression, span }),
+                Value::Symbolic(expression) => Some(Fixup { kind, fixed: false, expression, span }),
                 _ => None,
             }
         });

@@ -3,9 +3,8 @@
 use wavemill_isa::gcn::{DstUnused, SdwaSel};
 
 use super::super::special;
-use super::mnemonic::closest;
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Symbols};
+use crate::syntax::{Cursor, Symbols, closest};
 
 /// A modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +274,7 @@ pub(super) fn modifier(
         }
         Syntax::Part => word_of(
             cursor,
+            symbols,
             "a part of a register",
             |name| SdwaSel::from_name(name).filter(|part| *part != SdwaSel::Reserved).map(|part| part as i64),
             &SdwaSel::ALL
@@ -285,6 +285,7 @@ pub(super) fn modifier(
         )?,
         Syntax::Unused => word_of(
             cursor,
+            symbols,
             "what happens to the rest of the register",
             |name| {
                 DstUnused::from_name(name).filter(|rest| *rest != DstUnused::Reserved).map(|rest| rest as i64)
@@ -337,18 +338,23 @@ pub(super) fn no_modifier(span: Span, word: &str) -> Fail {
     }
 }
 
-/// One of several words.
+/// One of several words, or its number.
 fn word_of(
     cursor: &mut Cursor<'_>,
+    symbols: &dyn Symbols,
     what: &str,
     find: impl Fn(&str) -> Option<i64>,
     names: &[&'static str],
 ) -> Result<i64, Fail> {
     let word = cursor.peek_name();
+    let named = word.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     match find(word) {
         Some(value) => {
             cursor.name();
             Ok(value)
+        }
+        None if !(named || cursor.is_done()) => {
+            special::number(cursor, symbols, what, (0, names.len() as i64 - 1))
         }
         None => {
             let fail = cursor.expected(what).note(format!("expected one of {}", names.join(", ")));

@@ -5,7 +5,7 @@ use wavemill_isa::gcn::{Elem, Operand, OperandSpec};
 
 use super::super::special;
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::syntax::{Cursor, Expression, Number, Symbols, expression, number};
+use crate::syntax::{Cursor, Expression, Number, Symbols, expression, number, unary};
 
 /// A number in an operand's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,22 +158,16 @@ impl Reader<'_, '_> {
             return Ok(argument);
         }
         if self.function("sext") {
-            let mut argument: Argument = self.plain()?.into();
+            let mut argument: Argument = match self.plain()? {
+                // As between bars.
+                Value::Literal(value) => Value::Constant(value).into(),
+                value => value.into(),
+            };
             self.cursor.expect(")")?;
             argument.sext = true;
             return Ok(argument);
         }
         self.absolute()
-    }
-
-    /// Reads `-(` if it comes next.
-    fn negated_parenthesis(&mut self) -> bool {
-        let start = self.cursor.at();
-        let found = self.cursor.eat("-") && self.cursor.eat("(");
-        if !found {
-            self.cursor.go_to(start);
-        }
-        found
     }
 
     /// Whether `--` comes next.
@@ -214,45 +208,29 @@ impl Reader<'_, '_> {
                 self.cursor.expect(")")?;
                 value
             }
-            // Within bars, a bar ends the operand and is no operator, unless it stands in parentheses.
-            None if self.cursor.eat("(") => {
-                let value = expression(self.cursor, self.symbols)?;
-                self.cursor.expect(")")?;
-                match value {
-                    Expression::Value(value) => Value::Constant(Constant::Int(value)),
-                    _ => return Err(self.cursor.expected("a number that is known here")),
-                }
-            }
-            None if close == "|" && self.negated_parenthesis() => {
-                let value = expression(self.cursor, self.symbols)?;
-                self.cursor.expect(")")?;
-                match value {
-                    Expression::Value(value) => Value::Constant(Constant::Int(value.wrapping_neg())),
-                    _ => return Err(self.cursor.expected("a number that is known here")),
-                }
-            }
             None => Value::Constant(self.constant()?),
         };
         self.cursor.expect(close)?;
         Ok(Argument { abs: true, ..value.into() })
     }
 
-    /// A number with a sign.
+    /// A float with or without a sign, or an integer: within bars, a bar ends the operand and is no operator, unless it stands
+    /// in parentheses.
     fn constant(&mut self) -> Result<Constant, Fail> {
+        let start = self.cursor.at();
         let minus = self.cursor.eat("-");
-        match number(self.cursor)? {
-            Some(Number::Int(value)) if minus => Ok(Constant::Int((value as i64).wrapping_neg())),
-            Some(Number::Int(value)) => Ok(Constant::Int(value as i64)),
-            Some(Number::Float(value)) => Ok(Constant::Float(if minus { -value } else { value })),
-            None => {
-                let name = self.cursor.peek_name();
-                match self.symbols.absolute(name) {
-                    Some(value) if !name.is_empty() => {
-                        self.cursor.name();
-                        Ok(Constant::Int(if minus { value.wrapping_neg() } else { value }))
-                    }
-                    _ => Err(self.cursor.expected("a register or a number")),
-                }
+        if let Some(Number::Float(value)) = number(self.cursor)? {
+            return Ok(Constant::Float(if minus { -value } else { value }));
+        }
+        self.cursor.go_to(start);
+        let named = !self.cursor.peek_name().is_empty();
+        match unary(self.cursor, self.symbols) {
+            Ok(Expression::Value(value)) => Ok(Constant::Int(value)),
+            Ok(_) if !named => Err(self.cursor.expected("a number that is known here")),
+            Err(fail) if self.cursor.at() != start => Err(fail),
+            _ => {
+                self.cursor.go_to(start);
+                Err(self.cursor.expected("a register or a number"))
             }
         }
     }

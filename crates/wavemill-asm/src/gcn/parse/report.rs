@@ -4,7 +4,7 @@ use wavemill_isa::gcn::{
     BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
     Special,
 };
-use wavemill_isa::{Target, TargetSet};
+use wavemill_isa::{Family, Target, TargetSet};
 
 use super::super::mnemonic::Suffix;
 use super::bind::Attempt;
@@ -16,7 +16,7 @@ use super::register::{File, special_register};
 use super::{Parser, written};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
-use crate::syntax::{Cursor, DIRECTIONAL, Expression, NoSymbols, source_text};
+use crate::syntax::{Cursor, DIRECTIONAL, Expression, LOWER_CASE, NoSymbols, source_text};
 
 /// Targets as a list: `gfx90a, gfx942 and gfx950`.
 pub(super) fn list(targets: TargetSet) -> String {
@@ -90,7 +90,7 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
     let (span, found) = cursor.token();
     let word = found.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
     let start = cursor.at();
-    let register = super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols)
+    let register = super::operand::argument(cursor, None, Family::Gcn.newest(), &NoSymbols)
         .is_ok_and(|argument| matches!(argument.value, super::operand::Value::Operand(_)));
     cursor.go_to(start);
     // A call such as `neg(v0)` or `hwreg(1)`, a number, an attribute.
@@ -111,7 +111,7 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
 fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
     let mut gaps = vec![first];
     // Operands are read as those of the newest target, which has all registers.
-    while super::operand::argument(cursor, None, Target::Gfx950, &NoSymbols).is_ok() {
+    while super::operand::argument(cursor, None, Family::Gcn.newest(), &NoSymbols).is_ok() {
         let end = cursor.end();
         let names_register = cursor.peek().is_some_and(|byte| b"vsatelmx0123456789-|[".contains(&byte));
         if cursor.eat(",") || !names_register {
@@ -229,6 +229,16 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
         return Diagnostic::new(attempt.mnemonic.clone(), format!("{takes}; found {found}"))
             .note(format!("{name} is the one that writes carries"))
             .replace_with(name);
+    }
+    // `scc` is a modifier, too.
+    if found + 1 == expected
+        && let (Some(modifier), Some(last)) = (attempt.modifiers.first(), attempt.arguments.last())
+        && special_register(modifier.word).is_some()
+        && !modifier.negated
+        && modifier.span.start >= last.span.end
+    {
+        let message = format!("expected `,` before `{}`", modifier.word);
+        return Diagnostic::new(modifier.span.clone(), message).fix_at(last.span.end..last.span.end, ",");
     }
     if found < expected {
         let missing: Vec<String> = specs
@@ -375,9 +385,6 @@ fn symbol(message: String, name: &str, span: Span) -> Fail {
         None => fail,
     }
 }
-
-/// Said of a symbol that is a register but for its case.
-pub(crate) const LOWER_CASE: &str = "the names of registers are in lower case";
 
 /// The register that a symbol is but for its case.
 pub(crate) fn register_but_for_case(symbol: &str) -> Option<String> {

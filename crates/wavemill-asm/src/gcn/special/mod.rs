@@ -127,7 +127,7 @@ pub(super) fn wait_counts(out: &mut Line<'_>, value: u16) -> fmt::Result {
 pub(super) fn hardware_register(out: &mut impl Write, value: u16, target: Target) -> fmt::Result {
     let (number, offset, width) = (value & 0x3f, (value >> 6) & 0x1f, (value >> 11) + 1);
     out.write_str("hwreg(")?;
-    let added = if target >= Target::Gfx942 { HARDWARE_REGISTERS_CDNA3 } else { &[] };
+    let added = if target.facts().xcc_registers { HARDWARE_REGISTERS_CDNA3 } else { &[] };
     match find(HARDWARE_REGISTERS, number).or_else(|| find(added, number)) {
         Some(name) => out.write_str(name)?,
         None => write!(out, "{number}")?,
@@ -287,7 +287,7 @@ pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target) -> f
         0x141 => out.write_str("row_half_mirror"),
         0x142 => out.write_str("row_bcast:15"),
         0x143 => out.write_str("row_bcast:31"),
-        0x150..=0x15f if target.has_unified_vgprs() => write!(out, "row_newbcast:{count}"),
+        0x150..=0x15f if target.facts().row_newbcast => write!(out, "row_newbcast:{count}"),
         0x150..=0x15f => {
             out.write_str(" /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */")
         }

@@ -12,8 +12,7 @@ use super::{
     WAIT_COUNTERS,
 };
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::gcn::parse::closest;
-use crate::syntax::{Cursor, Symbols, expression};
+use crate::syntax::{Cursor, Symbols, closest, expression};
 
 /// Reads a number from `low` to `high`; `what` names it in the message.
 pub(in crate::gcn) fn number(
@@ -145,7 +144,7 @@ pub(in crate::gcn) fn parse_hardware_register(
     if !call(cursor, "hwreg") {
         return Ok(None);
     }
-    let added = if target >= Target::Gfx942 { HARDWARE_REGISTERS_CDNA3 } else { &[] };
+    let added = if target.facts().xcc_registers { HARDWARE_REGISTERS_CDNA3 } else { &[] };
     let names = [HARDWARE_REGISTERS, added];
     let register = named_or_number(cursor, symbols, "the name of a hardware register", &names, 63)?;
     let (mut offset, mut width) = (0, 32);

@@ -1,230 +1,45 @@
-//! Sections: what a source switches between and fills.
+//! Directives that choose the section.
 
-use wavemill_object::write::{Section, SectionFlags, SectionType};
+use wavemill_object::write::{SectionFlags, SectionType};
 
+use super::sections::{SectionGroup, usual};
 use super::{Assembler, line};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, utf8_name};
 
-/// A section as it grows.
-#[derive(Debug)]
-pub(super) struct SectionState {
-    pub(super) name: String,
-    pub(super) flags: SectionFlags,
-    pub(super) kind: SectionType,
-    pub(super) entry_size: u64,
-    pub(super) align: u64,
-    /// Zeros only, which take no place in the file.
-    pub(super) zeros: bool,
-    pub(super) bytes: Vec<u8>,
-    /// The size of a section of zeros.
-    pub(super) size: u64,
-    /// The group that it is in.
-    pub(super) group: Option<SectionGroup>,
-    /// What tells it from others of its name (`unique,1`).
-    pub(super) unique: Option<u32>,
-}
-
-/// A group of sections, which a linker takes or leaves together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SectionGroup {
-    pub(super) name: String,
-    /// Of several groups of the name, the linker takes one.
-    pub(super) comdat: bool,
-}
-
-/// The most that a section of zeros may hold, and that all sections may hold together otherwise.
-pub(super) const LARGEST: u64 = 1 << 32;
-const MOST_BYTES: u64 = 1 << 30;
-
-/// What a section of this name is, if the source does not say.
-fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
-    let is = |base: &str| name == base || name.strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
-    let loaded = SectionFlags::ALLOC;
-    if is(".text") {
-        (loaded | SectionFlags::EXECUTE, SectionType::Program, false)
-    } else if is(".data") {
-        (loaded | SectionFlags::WRITE, SectionType::Program, false)
-    } else if is(".bss") {
-        (loaded | SectionFlags::WRITE, SectionType::Program, true)
-    } else if is(".rodata") {
-        (loaded, SectionType::Program, false)
-    } else if is(".note") {
-        (SectionFlags::default(), SectionType::Note, false)
-    } else if is(".init_array") {
-        (loaded | SectionFlags::WRITE, SectionType::InitArray, false)
-    } else if is(".fini_array") {
-        (loaded | SectionFlags::WRITE, SectionType::FiniArray, false)
-    } else {
-        (SectionFlags::default(), SectionType::Program, false)
-    }
-}
-
 impl Assembler<'_> {
-    /// The section of this name, made as usual if it is new.
-    pub(super) fn section_named(&mut self, name: &str) -> usize {
-        match self.known_section(name, None, None) {
-            Some(index) => index,
-            None => self.new_section(name),
-        }
-    }
-
-    /// The section of this name, group and number, if the source has had it.
-    fn known_section(&self, name: &str, group: Option<&str>, unique: Option<u32>) -> Option<usize> {
-        let same = |&&index: &&usize| {
-            self.sections.get(index).is_some_and(|section| {
-                section.unique == unique && section.group.as_ref().map(|group| &*group.name) == group
-            })
-        };
-        self.section_index.get(name)?.iter().find(same).copied()
-    }
-
-    /// Makes a section as usual for its name.
-    fn new_section(&mut self, name: &str) -> usize {
-        let (flags, kind, zeros) = usual(name);
-        self.sections.push(SectionState {
-            name: name.to_owned(),
-            flags,
-            kind,
-            entry_size: 0,
-            // Code is made of words; other sections of code align themselves.
-            align: if name == ".text" { 4 } else { 1 },
-            zeros,
-            bytes: Vec::new(),
-            size: 0,
-            group: None,
-            unique: None,
-        });
-        let index = self.sections.len() - 1;
-        self.section_index.entry(name.to_owned()).or_default().push(index);
-        index
-    }
-
-    pub(super) fn section(&mut self) -> &mut SectionState {
-        // `current` is the index of a section from the first line on.
-        &mut self.sections[self.current]
-    }
-
-    /// Where the next byte goes.
-    pub(super) fn offset(&self) -> u64 {
-        self.sections
-            .get(self.current)
-            .map_or(0, |section| if section.zeros { section.size } else { section.bytes.len() as u64 })
-    }
-
     /// Appends what a statement says: bytes that a `.loc` before them is about.
     pub(super) fn emit(&mut self, bytes: &[u8]) -> Result<(), String> {
         if !bytes.is_empty() {
             self.mark_line();
         }
-        self.append(bytes)
+        self.sections.append(bytes)
     }
 
     /// What is appended next is what the last `.loc` is about.
     pub(super) fn mark_line(&mut self) {
-        let here = self.offset();
-        self.lines.mark(self.current, here);
+        let here = self.sections.offset();
+        self.debug.lines.mark(self.sections.current, here);
     }
 
     /// Appends what the assembler makes.
     pub(super) fn append_generated(&mut self, bytes: &[u8]) {
-        if let Err(message) = self.append(bytes) {
+        if let Err(message) = self.sections.append(bytes) {
             self.report("", *Diagnostic::new(0..0, message));
         }
     }
 
-    /// The section of this name for strings that may be merged.
-    pub(super) fn string_section(&mut self, name: &str) -> usize {
-        let known = self.known_section(name, None, None).is_some();
-        let index = self.section_named(name);
-        if let (false, Some(section)) = (known, self.sections.get_mut(index)) {
-            section.flags = SectionFlags::MERGE | SectionFlags::STRINGS;
-            section.entry_size = 1;
-        }
-        index
-    }
-
-    /// Takes room for so many more bytes in the current section.
-    fn grow(&mut self, count: u64) -> Result<(), String> {
-        let section = self.section();
-        if section.zeros {
-            return match section.size.checked_add(count).filter(|size| *size <= LARGEST) {
-                Some(size) => {
-                    section.size = size;
-                    Ok(())
-                }
-                None => Err(format!("section `{}` would grow beyond 4 GiB", section.name)),
-            };
-        }
-        if count > MOST_BYTES.saturating_sub(self.bytes) {
-            return Err("the sections would grow beyond 1 GiB together".to_owned());
-        }
-        self.bytes += count;
-        Ok(())
-    }
-
-    /// Appends bytes.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let section = self.section();
-        if section.zeros && bytes.iter().any(|byte| *byte != 0) {
-            return Err(format!("section `{}` takes zeros only", section.name));
-        }
-        self.grow(bytes.len() as u64)?;
-        let section = self.section();
-        if !section.zeros {
-            section.bytes.extend_from_slice(bytes);
-        }
-        Ok(())
-    }
-
-    /// Appends `count` times `byte`.
-    pub(super) fn emit_fill(&mut self, count: u64, byte: u8) -> Result<(), String> {
-        let section = self.section();
-        if section.zeros && byte != 0 && count > 0 {
-            return Err(format!("section `{}` takes zeros only", section.name));
-        }
-        self.grow(count)?;
-        let section = self.section();
-        if !section.zeros {
-            let size = section.bytes.len() + usize::try_from(count).map_err(|error| error.to_string())?;
-            section.bytes.resize(size, byte);
-        }
-        Ok(())
-    }
-
-    /// Appends `count` times `unit`. Whether there is room is seen before any of it is made.
-    pub(super) fn append_fill(&mut self, count: u64, unit: &[u8]) -> Result<(), String> {
-        let section = self.section();
-        if section.zeros && count > 0 && unit.iter().any(|byte| *byte != 0) {
-            return Err(format!("section `{}` takes zeros only", section.name));
-        }
-        self.grow(count.saturating_mul(unit.len() as u64))?;
-        let section = self.section();
-        if !section.zeros {
-            // Many at once, where there are many.
-            let at_once = (4096 / unit.len().max(1) as u64).clamp(1, count.max(1));
-            let several = unit.repeat(at_once as usize);
-            for _ in 0..count / at_once {
-                section.bytes.extend_from_slice(&several);
-            }
-            for _ in 0..count % at_once {
-                section.bytes.extend_from_slice(unit);
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn switch_to(&mut self, section: usize) {
-        self.previous = Some(self.current);
+        self.sections.previous = Some(self.sections.current);
         self.go_to_section(section);
     }
 
     /// Goes on in another section, where a `.loc` of this one has nothing to say.
     fn go_to_section(&mut self, section: usize) {
-        if section != self.current {
-            self.lines.leave_section();
+        if section != self.sections.current {
+            self.debug.lines.leave_section();
         }
-        self.current = section;
+        self.sections.current = section;
     }
 
     /// Directives that choose the section; false for others.
@@ -240,7 +55,7 @@ impl Assembler<'_> {
                     return Err(Diagnostic::new(at..cursor.end(), message)
                         .note("sections hold what they are given in the order of the source"));
                 }
-                let section = self.section_named(name);
+                let section = self.sections.section_named(name);
                 self.switch_to(section);
             }
             ".section" => {
@@ -249,22 +64,22 @@ impl Assembler<'_> {
             }
             ".pushsection" => {
                 let section = self.section_header(cursor)?;
-                self.stack.push((self.current, self.previous));
+                self.sections.stack.push((self.sections.current, self.sections.previous));
                 self.switch_to(section);
             }
             ".popsection" => {
                 let at = cursor.at();
-                let Some((current, previous)) = self.stack.pop() else {
+                let Some((current, previous)) = self.sections.stack.pop() else {
                     return Err(Diagnostic::new(at..at, "there is no `.pushsection` that this would end"));
                 };
                 self.go_to_section(current);
-                self.previous = previous;
+                self.sections.previous = previous;
                 self.end(cursor)?;
             }
             ".previous" => {
                 let at = cursor.at();
                 self.end(cursor)?;
-                let Some(previous) = self.previous else {
+                let Some(previous) = self.sections.previous else {
                     return Err(Diagnostic::new(0..at, "there is no section before this one"));
                 };
                 self.switch_to(previous);
@@ -295,7 +110,7 @@ impl Assembler<'_> {
         }
         if !cursor.eat(",") {
             self.end(cursor)?;
-            return Ok(self.section_named(&name));
+            return Ok(self.sections.section_named(&name));
         }
         let at = cursor.at();
         let letters = self.text(cursor)?;
@@ -341,7 +156,7 @@ impl Assembler<'_> {
         let mut group = None;
         let mut unique = None;
         if same_group {
-            group = self.section().group.clone();
+            group = self.sections.section().group.clone();
         }
         if cursor.eat(",") {
             if !(cursor.eat("@") || cursor.eat("%")) {
@@ -405,10 +220,10 @@ impl Assembler<'_> {
             return Err(cursor.expected("`,` and the type of the section, such as `@progbits`"));
         }
         self.end(cursor)?;
-        let found = self.known_section(&name, group.as_ref().map(|group| &*group.name), unique);
-        let index = found.unwrap_or_else(|| self.new_section(&name));
+        let found = self.sections.known_section(&name, group.as_ref().map(|group| &*group.name), unique);
+        let index = found.unwrap_or_else(|| self.sections.add(&name));
         let span = start..cursor.end();
-        let section = &mut self.sections[index];
+        let section = &mut self.sections.all[index];
         let (own, new) = ((section.kind, section.zeros), (kind, zeros));
         let differs = match found {
             Some(_) if said && own != new => Some("another type"),
@@ -432,23 +247,5 @@ impl Assembler<'_> {
             }
         }
         Ok(index)
-    }
-}
-
-impl SectionState {
-    /// Bytes in memory.
-    pub(super) fn size(&self) -> u64 {
-        if self.zeros { self.size } else { self.bytes.len() as u64 }
-    }
-
-    /// The section of the module that it becomes, still without relocations.
-    pub(super) fn finish(self) -> Section {
-        let mut section = Section::new(self.name, self.flags, self.align, self.bytes);
-        section.kind = self.kind;
-        section.entry_size = self.entry_size;
-        if self.zeros {
-            section.contents = wavemill_object::write::Contents::Zeros(self.size);
-        }
-        section
     }
 }

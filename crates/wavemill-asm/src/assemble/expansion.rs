@@ -1,0 +1,31 @@
+//! Which lines of a source are read, and which it makes.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::conditional::{self, Conditional};
+use super::expand::Macro;
+
+/// Conditionals, macros and repetitions, and how much they have made.
+#[derive(Debug, Default)]
+pub(super) struct Expansion {
+    /// The open conditionals.
+    pub(super) conditionals: Vec<Conditional>,
+    pub(super) macros: HashMap<String, Rc<Macro>>,
+    /// Lines and bytes that have been made.
+    pub(super) made: u64,
+    pub(super) made_bytes: u64,
+    /// How many macros have been called.
+    pub(super) calls: u64,
+    /// How many macros, repetitions and files are open.
+    pub(super) nesting: u32,
+    /// Whether `.exitm` ends the innermost of them.
+    pub(super) exiting: bool,
+}
+
+impl Expansion {
+    /// Whether lines are being left out.
+    pub(super) fn skipping(&self) -> bool {
+        conditional::skipping(&self.conditionals)
+    }
+}

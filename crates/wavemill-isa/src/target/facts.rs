@@ -1,0 +1,228 @@
+//! The table of targets: a line for each, and a column for everything besides its instructions in which targets differ.
+//!
+//! No other code compares targets: it asks for a column. What an instruction has on which targets stands in its row.
+
+use super::{Target, TargetSet};
+
+/// Targets with one kind of encodings, rows and operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// GCN from Vega on, and CDNA.
+    Gcn,
+}
+
+impl Family {
+    /// The targets of the family, in the order of their generations, which ranges in row files such as `908+` count by.
+    pub const fn generations(self) -> &'static [Target] {
+        match self {
+            Family::Gcn => &[
+                Target::Gfx900,
+                Target::Gfx906,
+                Target::Gfx908,
+                Target::Gfx90a,
+                Target::Gfx942,
+                Target::Gfx950,
+            ],
+        }
+    }
+
+    /// The targets of the family.
+    pub const fn targets(self) -> TargetSet {
+        TargetSet::from_list(self.generations())
+    }
+
+    /// The target with the most registers and instructions, by which texts are judged whose target does not matter.
+    pub const fn newest(self) -> Target {
+        match self {
+            Family::Gcn => Target::Gfx950,
+        }
+    }
+}
+
+/// Where accumulation VGPRs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccVgprs {
+    /// There are none.
+    None,
+    /// In a file of their own, which only matrix instructions and moves reach.
+    Separate,
+    /// In one file with the VGPRs: memory instructions reach them, and tuples of both begin at even numbers (CDNA2 ISA
+    /// 3.6.1).
+    Unified,
+}
+
+/// What texts call the cache bits of vector memory instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CacheWords {
+    /// `glc`, `slc` and, where there is the bit, `scc` (Vega ISA 13.6, CDNA2 ISA 13.5).
+    Policy,
+    /// `sc0`, `nt` and `sc1` (CDNA3 ISA 13.6).
+    Scope,
+}
+
+/// The format of 8-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fp8Format {
+    /// Without infinities and negative zero: that of gfx942.
+    Fnuz,
+    /// That of the Open Compute Project (CDNA4 ISA 7.3). Targets without such floats have it, too.
+    Ocp,
+}
+
+/// What is known of a target besides its instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetFacts {
+    /// The processor name that LLVM and code objects use, such as `gfx90a`.
+    pub name: &'static str,
+    /// The encodings and rows that it has.
+    pub family: Family,
+    /// Where its accumulation VGPRs are.
+    pub accvgprs: AccVgprs,
+    /// VGPRs of a SIMD per lane, of both kinds where they share a file (CDNA2 ISA 3.6.1).
+    pub vgprs_per_simd: u32,
+    /// Waves that a SIMD holds (LLVM, `getMaxWavesPerEU`).
+    pub waves_per_simd: u32,
+    /// Bytes of LDS that a compute unit has, and a workgroup may have (Vega ISA 10.1, CDNA4 ISA 1.2).
+    pub lds_bytes: u32,
+    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them (Vega ISA 3.6.5, CDNA4 ISA 3.6.5).
+    pub lds_granule: u32,
+    /// Banks of one dword that LDS has (Vega ISA 10.1: 32 banks of 512 dwords; CDNA4 ISA 1.2: 64 banks of 640).
+    pub lds_banks: u32,
+    /// Bits of M0 that address LDS in loads to it: more than 64 KiB take two more.
+    pub lds_address_bits: u32,
+    /// Whether the target has the global data share, which went with CDNA 2.
+    pub gds: bool,
+    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1), which went with CDNA 2.
+    pub lds_direct: bool,
+    /// Whether DPP has `row_newbcast`, which came with CDNA 2.
+    pub row_newbcast: bool,
+    /// Whether vector memory instructions have a third cache bit (CDNA2 ISA 13.5).
+    pub third_cache_bit: bool,
+    /// The words for the cache bits. The instruction that writes caches back is told a scope where they name scopes.
+    pub cache_words: CacheWords,
+    /// Whether scratch instructions have a bit that says that the address has a VGPR (CDNA3 ISA 13.6.1).
+    pub scratch_vaddr_bit: bool,
+    /// Whether BLGP changes signs in matrix products of doubles, which came with CDNA 3.
+    pub blgp_negates_doubles: bool,
+    /// Whether hardware registers 20 to 24 have names: the XCC and performance snapshots, which came with CDNA 3.
+    pub xcc_registers: bool,
+    /// Whether hardware sets FLAT_SCRATCH up, and scratch instructions are the only way to it (AMDGPUUsage, "Flat Scratch").
+    pub architected_scratch: bool,
+    /// Whether TTMP registers hold the packet, the workgroup and the wave when a wave starts (AMDGPUUsage, "Initial Kernel
+    /// Execution State").
+    pub architected_sgprs: bool,
+    /// Whether waves without privileges read 0 from TTMP registers (CDNA4 ISA 3.10).
+    pub ttmp_reads_zero: bool,
+    /// Whether the ids of a work-item are packed into V0 (AMDGPUUsage, "VGPR Register Set Up Order").
+    pub packed_work_item_ids: bool,
+    /// Whether registers are protected by ECC on every chip.
+    pub register_ecc: bool,
+    /// SCC of `s_max` of equal sources: 0 on Vega (Vega ISA 12.1), 1 on CDNA (AMD's machine-readable tables).
+    pub max_of_equals_sets_scc: bool,
+    /// Whether additions of f32 in memory keep denormals (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
+    pub atomic_f32_keeps_denormals: bool,
+    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says: gfx90a flushes them, gfx950
+    /// and other chips that were measured keep them (`llvm/llvm-project` pull request 205101; which other chips is not
+    /// said, so that it is *modelled* elsewhere).
+    pub dot2_keeps_denormals: bool,
+    /// The format of 8-bit floats.
+    pub fp8: Fp8Format,
+}
+
+/// Vega 10.
+const GFX900: TargetFacts = TargetFacts {
+    name: "gfx900",
+    family: Family::Gcn,
+    accvgprs: AccVgprs::None,
+    vgprs_per_simd: 256,
+    waves_per_simd: 10,
+    lds_bytes: 64 << 10,
+    lds_granule: 512,
+    lds_banks: 32,
+    lds_address_bits: 16,
+    gds: true,
+    lds_direct: true,
+    row_newbcast: false,
+    third_cache_bit: false,
+    cache_words: CacheWords::Policy,
+    scratch_vaddr_bit: false,
+    blgp_negates_doubles: false,
+    xcc_registers: false,
+    architected_scratch: false,
+    architected_sgprs: false,
+    ttmp_reads_zero: false,
+    packed_work_item_ids: false,
+    register_ecc: false,
+    max_of_equals_sets_scc: false,
+    atomic_f32_keeps_denormals: false,
+    dot2_keeps_denormals: true,
+    fp8: Fp8Format::Ocp,
+};
+
+/// Vega 20.
+const GFX906: TargetFacts = TargetFacts { name: "gfx906", ..GFX900 };
+
+/// CDNA 1.
+const GFX908: TargetFacts = TargetFacts {
+    name: "gfx908",
+    accvgprs: AccVgprs::Separate,
+    register_ecc: true,
+    max_of_equals_sets_scc: true,
+    ..GFX906
+};
+
+/// CDNA 2.
+const GFX90A: TargetFacts = TargetFacts {
+    name: "gfx90a",
+    accvgprs: AccVgprs::Unified,
+    vgprs_per_simd: 512,
+    waves_per_simd: 8,
+    gds: false,
+    lds_direct: false,
+    row_newbcast: true,
+    third_cache_bit: true,
+    packed_work_item_ids: true,
+    dot2_keeps_denormals: false,
+    ..GFX908
+};
+
+/// CDNA 3.
+const GFX942: TargetFacts = TargetFacts {
+    name: "gfx942",
+    cache_words: CacheWords::Scope,
+    scratch_vaddr_bit: true,
+    blgp_negates_doubles: true,
+    xcc_registers: true,
+    architected_scratch: true,
+    architected_sgprs: true,
+    atomic_f32_keeps_denormals: true,
+    dot2_keeps_denormals: true,
+    fp8: Fp8Format::Fnuz,
+    ..GFX90A
+};
+
+/// CDNA 4.
+const GFX950: TargetFacts = TargetFacts {
+    name: "gfx950",
+    lds_bytes: 160 << 10,
+    lds_granule: 1280,
+    lds_banks: 64,
+    lds_address_bits: 18,
+    ttmp_reads_zero: true,
+    fp8: Fp8Format::Ocp,
+    ..GFX942
+};
+
+impl Target {
+    /// What is known of the target besides its instructions.
+    pub const fn facts(self) -> &'static TargetFacts {
+        match self {
+            Target::Gfx900 => &GFX900,
+            Target::Gfx906 => &GFX906,
+            Target::Gfx908 => &GFX908,
+            Target::Gfx90a => &GFX90A,
+            Target::Gfx942 => &GFX942,
+            Target::Gfx950 => &GFX950,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The GPU targets, sets of them, and what is known of each besides its instructions.
+
+mod facts;
+mod set;
+
+use core::fmt;
+
+#[allow(unused_imports, reason = "the build script needs some of them only")]
+pub use facts::{AccVgprs, CacheWords, Family, Fp8Format, TargetFacts};
+pub use set::TargetSet;
+pub(crate) use set::targets_where;
+
+/// A GPU target: a chip whose instruction set the tables describe.
+///
+/// Targets have no order: [`Target::facts`] says what one has, and [`Family::targets`] which are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Target {
+    /// Vega 10 (Radeon RX Vega 56/64).
+    Gfx900,
+    /// Vega 20 (Radeon VII, Instinct MI50/MI60).
+    Gfx906,
+    /// CDNA 1 (Instinct MI100).
+    Gfx908,
+    /// CDNA 2 (Instinct MI200 series).
+    Gfx90a,
+    /// CDNA 3 (Instinct MI300 series).
+    Gfx942,
+    /// CDNA 4 (Instinct MI350 series).
+    Gfx950,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Target; 6] =
+        [Target::Gfx900, Target::Gfx906, Target::Gfx908, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+
+    /// The number of targets.
+    pub const COUNT: usize = Target::ALL.len();
+
+    /// The processor name that LLVM and code objects use, such as `gfx90a`.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The target with this processor name (`gfx906`), without feature suffixes; `None` if the tables do not have it.
+    pub fn from_name(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|target| target.name() == name)
+    }
+
+    /// The position in [`Target::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Bytes of LDS that a compute unit has, and a workgroup may have.
+    pub const fn lds_bytes(self) -> u32 {
+        self.facts().lds_bytes
+    }
+
+    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them.
+    pub const fn lds_granule(self) -> u32 {
+        self.facts().lds_granule
+    }
+
+    /// Whether the target has accumulation VGPRs at all.
+    pub const fn has_accvgprs(self) -> bool {
+        !matches!(self.facts().accvgprs, AccVgprs::None)
+    }
+
+    /// Whether memory instructions may name accumulation VGPRs and VGPR tuples must be even-aligned.
+    pub const fn has_unified_vgprs(self) -> bool {
+        matches!(self.facts().accvgprs, AccVgprs::Unified)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
