@@ -12,11 +12,11 @@ use wavemill_isa::Target;
 use wavemill_object::Limits;
 use wavemill_object::printable::{Echo, Printable};
 
+use crate::amount;
 use crate::failure::Failure;
 use crate::logging;
 use crate::names;
-use crate::run::amount;
-use crate::run::text::all_closest;
+use crate::text::all_closest;
 
 /// Options of the commands that read files with code objects.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]

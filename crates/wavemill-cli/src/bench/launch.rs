@@ -51,7 +51,7 @@ pub fn launch_object(
     check: bool,
 ) -> Result<Measurement, Failure> {
     let (measurement, buffers) =
-        run(case, object, options, check).map_err(|e| crate::run::failure(&e).within(case.name))?;
+        run(case, object, options, check).map_err(|e| crate::run::failure_of(&e).within(case.name))?;
     if check {
         case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
     }

@@ -3,11 +3,12 @@
 use crate::input::Shown as _;
 use wavemill::ParameterKind;
 
-use super::plan::{Contents, Known, Planned, Single, may_be_buffer, plan_one};
+use super::parameters::Known;
+use super::plan::{Contents, Planned, Single, may_be_buffer, plan_one};
 use super::spec::{ArgSpec, Init};
-use super::text::closest;
 use super::view::Shape;
 use crate::failure::Failure;
+use crate::text::closest;
 
 /// A buffer of the run.
 #[derive(Clone, Debug)]

@@ -4,10 +4,35 @@ use std::path::Path;
 
 use wavemill::{Error, LiveWave, StackOverflow};
 
-use super::amount::bytes_text;
+use super::details;
 use super::source::Sources;
-use crate::failure::Failure;
+use crate::amount::bytes_text;
+use crate::failure::{Exit, Failure};
+use crate::input;
 use crate::message::{self, Format};
+
+/// What a failed launch means for the command.
+pub(crate) fn failure_of(error: &Error) -> Failure {
+    let (exit, data) = match error {
+        Error::Fault(report) if report.is_unsupported() => (Exit::Unsupported, Some(details::fault(report))),
+        Error::Fault(report) => (Exit::Fault, Some(details::fault(report))),
+        Error::Stalled(report) => {
+            (Exit::Fault, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
+        }
+        Error::InstructionLimit { kernel, live, not_started, .. }
+        | Error::Stopped { kernel, live, not_started, .. } => {
+            (Exit::Limit, Some(details::unfinished(kernel, live, *not_started)))
+        }
+        Error::Object(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => (Exit::Input, None),
+        _ => (Exit::Usage, None),
+    };
+    let mut failure = Failure::new(exit, error.to_string().trim_end());
+    if let Error::Object(error) = error {
+        failure.help = input::how_to_raise(error.over_limit());
+    }
+    failure.data = data.map(Box::new);
+    failure
+}
 
 /// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
@@ -23,7 +48,7 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
         Error::Fault(report) => report.source_text = report.source.as_ref().and_then(|at| sources.line(at)),
         _ => {}
     }
-    let mut failure = super::failure(&error);
+    let mut failure = failure_of(&error);
     let short = std::mem::replace(&mut failure.message, error.full().trim_end().to_owned());
     let more = failure.message != short;
     if !registers {

@@ -12,8 +12,8 @@ use wavemill::{
 
 pub(super) use json::json;
 
-use super::text::{Grouped, Plural};
 use super::trace::access_name;
+use crate::text::{Grouped, Plural};
 
 /// Instructions that are named for each level.
 const NAMED: usize = 5;
