@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::text::whole_number;
-use wavemill::{MAX_THREADS, PRINTF_BUFFER_SIZES};
+use wavemill::launch::{MAX_THREADS, PRINTF_BUFFER_SIZES};
 
 /// Bytes of the heap: less than a page is none.
 const HEAP_SIZES: RangeInclusive<u64> = 4096..=u64::MAX;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use memmap2::Mmap;
-use wavemill::{PRODUCTS, TargetChoice, TargetId};
+use wavemill::TargetId;
+use wavemill::device::{PRODUCTS, TargetChoice};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::Limits;

@@ -18,9 +18,8 @@ use wavemill_engine::{RegisterCounts, Registers, WaveInit as _};
 use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width};
 use wavemill_object::ValueKind;
 
-use crate::Kernel;
-use crate::launch::initial_mode;
-use crate::state::InitialState;
+use crate::module::Kernel;
+use crate::state::{InitialState, initial_mode};
 
 /// A kernel takes a global offset from the wrong hidden argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

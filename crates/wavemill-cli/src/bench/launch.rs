@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use wavemill::{
-    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RowCounts, RunOptions, Tier,
-};
+use wavemill::launch::Tier;
+use wavemill::stats::{InstructionMix, OperationCounts, RowCounts};
+use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Target, Value, fixture};
 
 use crate::failure::{Exit, Failure};

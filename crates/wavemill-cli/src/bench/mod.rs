@@ -11,7 +11,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use wavemill::{CHECKS_ACCESSES, MAX_THREADS, RunOptions, Tier};
+use wavemill::RunOptions;
+use wavemill::launch::{CHECKS_ACCESSES, MAX_THREADS, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::amount;

@@ -1,7 +1,7 @@
 //! The buffers of all launches: which ones a launch makes, and which ones it takes from those before it.
 
 use crate::input::Shown as _;
-use wavemill::ParameterKind;
+use wavemill::module::ParameterKind;
 
 use super::parameters::Known;
 use super::plan::{Contents, Planned, Single, may_be_buffer, plan_one};

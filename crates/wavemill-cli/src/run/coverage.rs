@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wavemill::{RowCounts, rows_of};
+use wavemill::stats::{RowCounts, rows_of};
 
 use super::shared_file::{SharedFile, Turn};
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 //! Addresses are texts in hexadecimal, because not every reader of JSON keeps 64 bits of a number.
 
 use serde_json::{Value, json};
-use wavemill::{
-    BufferRange, FaultCause, FaultReport, FaultSpace, LiveWave, Neighbour, SegmentAccess, SourceLocation,
-    WaveSnapshot,
+use wavemill::fault::{
+    BufferRange, FaultCause, FaultReport, FaultSpace, Neighbour, SegmentAccess, SourceLocation,
+    UnfinishedWave, WaveSnapshot,
 };
 
 use super::trace::access_name;
@@ -160,7 +160,7 @@ pub(super) fn fault(report: &FaultReport) -> Value {
 }
 
 /// A grid that did not finish.
-pub(super) fn unfinished(kernel: &str, waves: &[LiveWave], not_started: u64) -> Value {
+pub(super) fn unfinished(kernel: &str, waves: &[UnfinishedWave], not_started: u64) -> Value {
     let waves: Vec<Value> = waves
         .iter()
         .map(|wave| {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use wavemill::{Error, LiveWave, StackOverflow};
+use wavemill::Error;
+use wavemill::fault::{StackOverflow, UnfinishedWave};
 
 use super::details;
 use super::source::Sources;
@@ -19,11 +20,12 @@ pub(crate) fn failure_of(error: &Error) -> Failure {
         Error::Stalled(report) => {
             (Exit::Fault, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
         }
-        Error::InstructionLimit { kernel, live, not_started, .. }
-        | Error::Stopped { kernel, live, not_started, .. } => {
-            (Exit::Limit, Some(details::unfinished(kernel, live, *not_started)))
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            (Exit::Limit, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
         }
-        Error::Object(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => (Exit::Input, None),
+        Error::Object(_) | Error::Find(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => {
+            (Exit::Input, None)
+        }
         _ => (Exit::Usage, None),
     };
     let mut failure = Failure::new(exit, error.to_string().trim_end());
@@ -37,14 +39,16 @@ pub(crate) fn failure_of(error: &Error) -> Failure {
 /// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
     let mut sources = Sources::beside(object);
-    let mut read = |waves: &mut [LiveWave]| {
+    let mut read = |waves: &mut [UnfinishedWave]| {
         for wave in waves {
             wave.source_text = wave.source.as_ref().and_then(|at| sources.line(at));
         }
     };
     match &mut error {
         Error::Stalled(report) => read(&mut report.waves),
-        Error::InstructionLimit { live, .. } | Error::Stopped { live, .. } => read(live),
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            read(&mut report.waves);
+        }
         Error::Fault(report) => report.source_text = report.source.as_ref().and_then(|at| sources.line(at)),
         _ => {}
     }
@@ -69,10 +73,12 @@ fn advice(error: &Error) -> Option<String> {
     match error {
         Error::Fault(report) => report.stack.as_ref().map(larger_stack),
         Error::Stalled(report) => stuck(&report.waves).map(str::to_owned),
-        Error::InstructionLimit { live, .. } | Error::Stopped { live, .. } => Some(match stuck(live) {
-            Some(why) => format!("{why} A higher limit does not help."),
-            None => LONGER.to_owned(),
-        }),
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            Some(match stuck(&report.waves) {
+                Some(why) => format!("{why} A higher limit does not help."),
+                None => LONGER.to_owned(),
+            })
+        }
         _ => None,
     }
 }
@@ -81,9 +87,9 @@ fn advice(error: &Error) -> Option<String> {
 const LONGER: &str = "If the kernel only needs longer, raise the limit (--max-instructions, --timeout); if not, check what ends its loop.";
 
 /// What there is to do about waves that nothing can end; `None` if each of them may end.
-fn stuck(waves: &[LiveWave]) -> Option<&'static str> {
-    let runs = |wave: &LiveWave| wave.spins.is_none() && !wave.at_barrier;
-    if waves.iter().any(LiveWave::is_in_infinite_loop) {
+fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
+    let runs = |wave: &UnfinishedWave| wave.spins.is_none() && !wave.at_barrier;
+    if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
         Some(
             "Nothing can end the infinite loop: check where its branch leads, and what its condition depends on.",
         )

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use wavemill::{Kernel, ParameterKind};
+use wavemill::Kernel;
+use wavemill::module::ParameterKind;
 use wavemill_object::printable::Printable;
 
 use super::job::{Job, LaunchJob};

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use wavemill::{Device, Kernel, Module, TargetChoice};
+use wavemill::device::TargetChoice;
+use wavemill::{Device, Kernel, Module};
 
 use super::ended::failure_of;
 use super::find::find;
@@ -75,10 +76,8 @@ impl Loader<'_> {
             Some(device) => device,
             None => {
                 let choice = choice.unwrap_or_else(|| TargetChoice::from(found.target.clone()));
-                let mode = self.job.options.engine.address_mode.unwrap_or_default();
-                let device =
-                    Device::with_addresses(&choice, mode).map_err(|error| within(failure_of(&error)))?;
-                self.job.options.set_up(&device).map_err(|error| failure_of(&error))?;
+                let device = self.job.options.set_up(Device::builder(choice)).build();
+                let device = device.map_err(|error| within(failure_of(&error)))?;
                 log::info!(
                     "target {}, modelled as {}: {} compute units",
                     device.target(),
@@ -88,20 +87,20 @@ impl Loader<'_> {
                 self.device.insert(device)
             }
         };
-        let known = self.modules.iter().position(|(of, index, _)| (*of, *index) == (file, found.index));
+        let known = self.modules.iter().position(|(of, index, _)| (*of, *index) == (file, found.bundle));
         let module = match known {
             Some(known) => &self.modules[known].2,
             None => {
                 let module =
-                    Module::load(device, &found.bytes).map_err(|error| within(failure_of(&error)))?;
+                    Module::load(device, &found.object).map_err(|error| within(failure_of(&error)))?;
                 log::info!(
                     "loaded {} ({} bytes for {}) out of {}",
                     Plural(module.kernels().count() as u64, "kernel"),
-                    found.bytes.len(),
+                    found.object.len(),
                     module.target(),
                     launch.object.shown()
                 );
-                self.modules.push((file, found.index, module));
+                self.modules.push((file, found.bundle, module));
                 &self.modules[self.modules.len() - 1].2
             }
         };

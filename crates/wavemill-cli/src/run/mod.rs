@@ -55,7 +55,7 @@ use watch::Watch;
 
 /// Runs what the command line says.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    if !wavemill::CHECKS_ACCESSES {
+    if !wavemill::launch::CHECKS_ACCESSES {
         return Err(Failure::usage(
             "this build does not check what kernels access, and is for `wavemill bench` only",
         ));

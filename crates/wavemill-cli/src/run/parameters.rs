@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wavemill::{Kernel, Parameter, ParameterKind};
+use wavemill::Kernel;
+use wavemill::module::{Parameter, ParameterKind};
 use wavemill_object::printable::Printable;
 
 use super::element::SourceType;

@@ -1,7 +1,7 @@
 //! Which argument goes to which parameter, and of which type it is.
 
 use crate::input::Shown as _;
-use wavemill::ParameterKind;
+use wavemill::module::ParameterKind;
 
 use super::element::{self, Element};
 use super::elements::Elements;

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, OutOfRange, RunControl, RunOptions};
+use wavemill::launch::{OutOfRange, RunControl};
+use wavemill::stats::LaunchStats;
+use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, RunOptions};
 
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
@@ -119,7 +121,7 @@ impl Session<'_> {
         let writer = self.job.options.trace.job.as_ref().map(open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
         let console = Console::new(watch);
-        let print = |output: wavemill::Output<'_>| console.print(output);
+        let print = |output: wavemill::launch::Output<'_>| console.print(output);
         let mut out = Results::new();
         let mut wrong = Vec::new();
         let mut ran = Ok(());
@@ -257,7 +259,7 @@ impl Session<'_> {
             let stats = result.map_err(|error| {
                 // What was read may be why it faulted, or never ends.
                 warn(out_of_range);
-                let why = stopped.filter(|_| matches!(error, Error::Stopped { .. }));
+                let why = stopped.filter(|_| matches!(error, Error::Stopped(_)));
                 let failure =
                     ended::failure(error, &prepared.launch.object, self.job.options.checks.registers);
                 match (why, prepared.repeat()) {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use wavemill_object::printable::Printable;
 
-use wavemill::{Kernel, ParameterKind};
+use wavemill::Kernel;
+use wavemill::module::ParameterKind;
 
 use super::element::type_of_size;
 use super::parameters::Known;

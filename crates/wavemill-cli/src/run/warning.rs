@@ -1,7 +1,7 @@
 //! Warnings about what a launch did: results that may not be what they seem.
 
 use serde_json::{Value, json};
-use wavemill::{LdsSize, OutOfRange};
+use wavemill::launch::{LdsSize, OutOfRange};
 
 use crate::text::{Grouped, Plural};
 

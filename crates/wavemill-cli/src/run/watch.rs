@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressDrawTarget;
-use wavemill::RunControl;
+use wavemill::launch::RunControl;
 
 use super::job::Job;
 use super::progress::Progress;

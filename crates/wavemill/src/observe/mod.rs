@@ -1,10 +1,16 @@
-//! What a launch can tell of itself: traces, and statistics of instructions and of memory.
+//! Watching launches: traces, and observers of instructions, registers and memory.
 
 pub(crate) mod banks;
 pub(crate) mod mix;
 pub(crate) mod rows;
 pub(crate) mod trace;
 pub(crate) mod traffic;
+
+pub use trace::{TraceAccess, TraceStep, Tracer};
+pub use wavemill_engine::{
+    Access, Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind,
+    Observer, Piece, Place, Registers, RowChange, Watcher, WaveId,
+};
 
 #[cfg(test)]
 mod tests;

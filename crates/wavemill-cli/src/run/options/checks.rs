@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use wavemill::Strict;
+use wavemill::launch::Strict;
 
 use super::Group;
 use super::key::{Key, Read, Scope, form};
@@ -140,9 +140,9 @@ pub(super) const GROUP: Group = Group {
         },
     ],
     settle: |args| late::settle(&mut args.checks.poison, "--poison", poison),
-    device: |args, device| {
-        device.poison_buffers(args.checks.poison());
-        Ok(())
+    device: |args, device| match args.checks.poison() {
+        Some(word) => device.poison_buffers(word),
+        None => device,
     },
     run: |args, options| {
         options.strict = args.checks.strict.unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use wavemill::{AddressMode, Tier};
+use wavemill::device::AddressMode;
+use wavemill::launch::Tier;
 
 use super::Group;
 use super::key::{Key, Read, Scope};
@@ -114,7 +115,13 @@ pub(super) const GROUP: Group = Group {
             false => Ok(()),
         }
     },
-    device: |args, device| args.engine.heap.map_or(Ok(()), |size| device.set_heap_size(size)),
+    device: |args, device| {
+        let device = device.addresses(args.engine.address_mode.unwrap_or_default());
+        match args.engine.heap {
+            Some(size) => device.heap_size(size),
+            None => device,
+        }
+    },
     run: |args, options| {
         options.threads = args.engine.threads;
         options.deterministic = args.engine.deterministic;

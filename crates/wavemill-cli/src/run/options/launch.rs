@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use wavemill::TargetChoice;
+use wavemill::device::TargetChoice;
 
 use super::Group;
 use super::key::{Key, Read, Scope};

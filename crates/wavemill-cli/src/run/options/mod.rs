@@ -20,7 +20,7 @@ pub(crate) mod trace;
 
 use std::path::{Path, PathBuf};
 
-use wavemill::{Device, Launch, RunOptions};
+use wavemill::{DeviceBuilder, Launch, RunOptions};
 
 use crate::compile::CompileArgs;
 use crate::failure::Failure;
@@ -70,8 +70,8 @@ pub(super) struct Group {
     pub writes_alone: fn(&RunArgs) -> Option<&'static str>,
     /// Options with the files that they write, apart from results.
     pub writes: fn(&RunArgs) -> Vec<(&'static str, &Path)>,
-    /// Changes the device before anything is loaded.
-    pub device: fn(&RunArgs, &Device) -> Result<(), wavemill::Error>,
+    /// Changes the device.
+    pub device: fn(&RunArgs, DeviceBuilder) -> DeviceBuilder,
     /// Changes how launches run.
     pub run: fn(&RunArgs, &mut RunOptions),
     /// Changes what is launched.
@@ -87,7 +87,7 @@ impl Group {
         of_one_launch: |_| None,
         writes_alone: |_| None,
         writes: |_| Vec::new(),
-        device: |_, _| Ok(()),
+        device: |_, device| device,
         run: |_, _| {},
         launch: |_, launch| launch,
     };
@@ -142,12 +142,9 @@ impl RunArgs {
         GROUPS.iter().flat_map(|group| (group.writes)(self)).collect()
     }
 
-    /// Sets up a device.
-    ///
-    /// # Errors
-    /// What the device cannot have.
-    pub(super) fn set_up(&self, device: &Device) -> Result<(), wavemill::Error> {
-        GROUPS.iter().try_for_each(|group| (group.device)(self, device))
+    /// A device with what options say about it.
+    pub(super) fn set_up(&self, device: DeviceBuilder) -> DeviceBuilder {
+        GROUPS.iter().fold(device, |device, group| (group.device)(self, device))
     }
 
     /// How launches run.

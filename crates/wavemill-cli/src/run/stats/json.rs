@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wavemill::{
+use wavemill::stats::{
     Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
 };
 
@@ -45,7 +45,7 @@ fn operations(counts: &OperationCounts) -> Value {
 }
 
 fn formats(counts: &RowCounts) -> Vec<Value> {
-    let one = |format: &wavemill::FormatCount| {
+    let one = |format: &wavemill::stats::FormatCount| {
         json!({
             "format": format.format.name(), "rows": format.rows, "count": format.count,
             "mean_lanes": format.mean_lanes(),
@@ -55,7 +55,7 @@ fn formats(counts: &RowCounts) -> Vec<Value> {
 }
 
 fn rows(counts: &RowCounts) -> Vec<Value> {
-    let one = |row: &wavemill::RowCount| {
+    let one = |row: &wavemill::stats::RowCount| {
         json!({
             "name": row.name, "mnemonic": row.mnemonic, "format": row.format.name(), "count": row.count,
             "mean_lanes": row.mean_lanes(),
@@ -65,7 +65,7 @@ fn rows(counts: &RowCounts) -> Vec<Value> {
 }
 
 fn memory(traffic: &Traffic) -> Vec<Value> {
-    let one = |count: &wavemill::AccessCount| {
+    let one = |count: &wavemill::stats::AccessCount| {
         json!({
             "kind": count.kind.name(), "access": access_name(count.access), "accesses": count.accesses,
             "lanes": count.lanes, "bytes": count.bytes, "lines": count.lines,

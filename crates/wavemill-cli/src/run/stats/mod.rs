@@ -5,9 +5,9 @@ mod json;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use wavemill::{
-    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, OutOfRange, RowCounts,
-    Traffic,
+use wavemill::launch::OutOfRange;
+use wavemill::stats::{
+    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
 };
 
 pub(super) use json::json;
@@ -232,7 +232,7 @@ fn operations(counts: &OperationCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wavemill::InexactCount;
+    use wavemill::stats::InexactCount;
 
     use super::*;
 

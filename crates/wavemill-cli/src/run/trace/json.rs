@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wavemill::ir::{Row, Uni};
-use wavemill::{Piece, Place, RowChange, TraceAccess, TraceStep};
+use wavemill::observe::{Piece, Place, RowChange, TraceAccess, TraceStep};
 
 use super::text::{access_name, scalars};
 use crate::message::{Kind, with_kind};

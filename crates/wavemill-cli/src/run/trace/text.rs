@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
 use wavemill::ir::Uni;
-use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
+use wavemill::observe::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
@@ -139,7 +139,7 @@ fn access(access: &TraceAccess) -> String {
 #[cfg(test)]
 mod tests {
     use wavemill::ir::Row;
-    use wavemill::{CellChange, RowChange};
+    use wavemill::observe::{CellChange, RowChange};
 
     use super::*;
 
