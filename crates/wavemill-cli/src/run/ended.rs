@@ -2,26 +2,26 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use wavemill::Error;
 use wavemill::fault::{StackOverflow, UnfinishedWave};
 
-use super::details;
 use super::source::Sources;
 use crate::amount::bytes_text;
 use crate::failure::{Exit, Failure};
 use crate::input;
-use crate::message::{self, Format};
+use crate::message::{self, Format, data};
 
 /// What a failed launch means for the command.
 pub(crate) fn failure_of(error: &Error) -> Failure {
     let (exit, data) = match error {
-        Error::Fault(report) if report.is_unsupported() => (Exit::Unsupported, Some(details::fault(report))),
-        Error::Fault(report) => (Exit::Fault, Some(details::fault(report))),
-        Error::Stalled(report) => {
-            (Exit::Fault, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
+        Error::Fault(report) if report.is_unsupported() => {
+            (Exit::Unsupported, Some(json!({ "fault": data(report) })))
         }
+        Error::Fault(report) => (Exit::Fault, Some(json!({ "fault": data(report) }))),
+        Error::Stalled(report) => (Exit::Fault, Some(data(report))),
         Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
-            (Exit::Limit, Some(details::unfinished(&report.kernel, &report.waves, report.not_started)))
+            (Exit::Limit, Some(data(report)))
         }
         Error::Object(_) | Error::Find(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => {
             (Exit::Input, None)

@@ -3,7 +3,6 @@
 mod buffers;
 mod console;
 mod coverage;
-mod details;
 mod element;
 mod elements;
 mod ended;

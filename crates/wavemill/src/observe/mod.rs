@@ -12,5 +12,15 @@ pub use wavemill_engine::{
     Observer, Piece, Place, Registers, RowChange, Watcher, WaveId,
 };
 
+/// What an access does, in a word.
+#[must_use]
+pub fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Load => "load",
+        Access::Store => "store",
+        Access::Atomic => "atomic",
+    }
+}
+
 #[cfg(test)]
 mod tests;

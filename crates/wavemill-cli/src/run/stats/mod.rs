@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use wavemill::launch::OutOfRange;
+use wavemill::observe::access_name;
 use wavemill::stats::{
     Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
 };
 
 pub(super) use json::json;
 
-use super::trace::access_name;
 use crate::text::{Grouped, Plural};
 
 /// Instructions that are named for each level.

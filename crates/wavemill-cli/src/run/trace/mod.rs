@@ -16,8 +16,6 @@ use wavemill::Kernel;
 use wavemill::observe::{TraceStep, Tracer};
 use wavemill_object::name::{Match, Search, near_names};
 
-pub(in crate::run) use text::access_name;
-
 use crate::failure::Failure;
 use crate::files;
 use crate::message;

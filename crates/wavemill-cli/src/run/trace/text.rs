@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
 use wavemill::ir::Uni;
-use wavemill::observe::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
+use wavemill::observe::{Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep, access_name};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
@@ -48,15 +48,6 @@ fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
         }
     }
     out
-}
-
-/// What an access does.
-pub(in crate::run) fn access_name(access: Access) -> &'static str {
-    match access {
-        Access::Load => "load",
-        Access::Store => "store",
-        Access::Atomic => "atomic",
-    }
 }
 
 /// The line of an instruction, without its end.
@@ -140,6 +131,8 @@ fn access(access: &TraceAccess) -> String {
 mod tests {
     use wavemill::ir::Row;
     use wavemill::observe::{CellChange, RowChange};
+
+    use wavemill::observe::Access;
 
     use super::*;
 
