@@ -164,16 +164,17 @@ fn end(result: Result<(), Failure>) -> ExitCode {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    let given = crate::mc::with_two_dashes(std::env::args_os().collect());
+    let command = Cli::command();
+    let given = crate::mc::with_two_dashes(std::env::args_os().collect(), &command);
     let (color, format) = early(&given);
     set_color(color);
     message::set_format(format);
-    let given = match crate::mc::settled(given) {
+    let given = match crate::mc::settled(given, &command) {
         Ok(given) => given,
         Err(failure) => return end(Err(failure)),
     };
-    let is_mc = crate::mc::is_command(&given);
-    let parsed = Cli::command().color(color).try_get_matches_from(&given);
+    let is_mc = crate::mc::is_command(&given, &command);
+    let parsed = command.color(color).try_get_matches_from(&given);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {

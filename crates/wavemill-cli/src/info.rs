@@ -12,7 +12,7 @@ use crate::compile;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 use crate::message::{Kind, with_kind};
-use crate::run::text::Plural;
+use crate::text::Plural;
 use crate::{input, kernel_code, names};
 
 /// Options of `wavemill info`.

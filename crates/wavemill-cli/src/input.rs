@@ -6,17 +6,18 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use memmap2::Mmap;
-use wavemill::{PRODUCTS, TargetChoice, TargetId};
+use wavemill::TargetId;
+use wavemill::device::{PRODUCTS, TargetChoice};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::Limits;
 use wavemill_object::printable::{Echo, Printable};
 
+use crate::amount;
 use crate::failure::Failure;
 use crate::logging;
 use crate::names;
-use crate::run::amount;
-use crate::run::text::all_closest;
+use crate::text::all_closest;
 
 /// Options of the commands that read files with code objects.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]

@@ -1,5 +1,6 @@
 //! The `wavemill` command as a library: what `main` calls, and what the project's own chores share with it.
 
+mod amount;
 mod asm;
 mod bench;
 mod command;
@@ -20,6 +21,7 @@ mod run;
 mod shell;
 mod symbolic;
 mod targets;
+mod text;
 
 pub use bench::{Measurement, launch as launch_case, launch_object};
 pub use command::main;

@@ -16,6 +16,12 @@ use crate::input::Shown as _;
 /// Number of the layout of JSON messages. It changes when a field goes or changes its meaning, not when one comes.
 pub(crate) const SCHEMA: u32 = 1;
 
+/// A report or statistics as JSON.
+pub(crate) fn data(report: &impl serde::Serialize) -> Value {
+    // Nothing in them is no JSON.
+    serde_json::to_value(report).unwrap_or_default()
+}
+
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {

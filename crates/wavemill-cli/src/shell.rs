@@ -10,7 +10,7 @@ use clap_mangen::Man;
 
 use crate::failure::Failure;
 use crate::files;
-use crate::run::text::closest;
+use crate::text::closest;
 
 /// Options of `wavemill completions`.
 #[derive(clap::Args, Debug)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use serde_json::{Value, json};
-use wavemill::{PRODUCTS, Product};
+use wavemill::device::{PRODUCTS, Product};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 

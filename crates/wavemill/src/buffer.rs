@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wavemill_engine::{MemoryError, Nearest};
 
 use crate::Result;
-use crate::device::DeviceInner;
+use crate::guest::DeviceInner;
 
 /// Element types whose bytes are their value.
 pub trait Plain: bytemuck::Pod + sealed::Sealed {

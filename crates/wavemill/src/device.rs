@@ -4,32 +4,18 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
-use wavemill_engine::{AddressMode, GuestMemory};
+use wavemill_engine::GuestMemory;
 use wavemill_isa::Target;
-use wavemill_object::{
-    CodeObject, Container, Feature, Limits, Processor, TargetId, container::ContainerKind,
-};
+use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
-use crate::product::{Product, TargetChoice};
-use crate::services::Heap;
+use crate::guest::DeviceInner;
 use crate::{Error, Result};
 
-#[derive(Debug)]
-pub(crate) struct DeviceInner {
-    pub target: Target,
-    pub id: TargetId,
-    pub product: &'static Product,
-    pub memory: GuestMemory,
-    pub code: Code,
-    /// What fresh buffers hold; zeros if nothing.
-    pub poison: Mutex<Option<u32>>,
-    /// What `malloc` in kernels takes memory from, once a launch needed it.
-    pub heap: Mutex<Option<Heap>>,
-    /// Bytes that it has to have, if somebody said so.
-    pub heap_size: Mutex<Option<u64>>,
-}
+pub use crate::product::{PRODUCTS, Product, TargetChoice};
+pub use wavemill_engine::AddressMode;
+pub use wavemill_object::TargetId;
 
 /// A modelled GPU with memory of its own. Clones are the same device.
 #[derive(Clone, Debug)]
@@ -53,30 +39,59 @@ fn has_ecc(id: &TargetId, target: Target) -> bool {
     }
 }
 
-impl Device {
-    /// A device for the target: the first of [`PRODUCTS`](crate::PRODUCTS) that has it.
+/// The targets whose devices run code for a target, each with its products.
+#[must_use]
+pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
+    let fitting = |target: &Target| {
+        // With the settings that the code needs.
+        let processor = Processor::from_name(target.name());
+        let id = TargetId { xnack: code.xnack, sramecc: code.sramecc, ..TargetId::new(processor) };
+        code.fit(&id)?;
+        Some((id, PRODUCTS.iter().filter(|product| product.target == *target).collect()))
+    };
+    Target::ALL.iter().filter_map(fitting).collect()
+}
+
+/// A device before it is made: what is said about it, in any order.
+#[derive(Clone, Debug)]
+pub struct DeviceBuilder {
+    choice: TargetChoice,
+    addresses: AddressMode,
+    poison: Option<u32>,
+    heap_size: Option<u64>,
+}
+
+impl DeviceBuilder {
+    /// What guest addresses are; [`AddressMode::Sandbox`] if nothing is said.
+    #[must_use]
+    pub fn addresses(mut self, mode: AddressMode) -> Self {
+        self.addresses = mode;
+        self
+    }
+
+    /// Fills buffers with a word instead of zeros, so that it shows when a kernel reads what nobody wrote.
+    /// [`RunOptions::poison`](crate::launch::RunOptions::poison) does the same for registers, LDS and private memory.
+    #[must_use]
+    pub fn poison_buffers(mut self, word: u32) -> Self {
+        self.poison = Some(word);
+        self
+    }
+
+    /// Bytes that kernels can have by `malloc` (256 MiB if nothing is said); the host gives them real memory as they are
+    /// touched. The first launch of a kernel that needs the heap makes it.
+    #[must_use]
+    pub fn heap_size(mut self, bytes: u64) -> Self {
+        self.heap_size = Some(bytes);
+        self
+    }
+
+    /// The device.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
-    pub fn new(id: &TargetId) -> Result<Device> {
-        Self::chosen(&TargetChoice::from(id.clone()))
-    }
-
-    /// The device that somebody chose: a product, or one for a target.
-    ///
-    /// # Errors
-    /// As [`Device::new`].
-    pub fn chosen(choice: &TargetChoice) -> Result<Device> {
-        Device::with_addresses(choice, AddressMode::default())
-    }
-
-    /// The device that somebody chose, with guest addresses of the given kind.
-    ///
-    /// # Errors
-    /// As [`Device::new`].
-    pub fn with_addresses(choice: &TargetChoice, mode: AddressMode) -> Result<Device> {
-        let target = instruction_set(choice.target())?;
-        let mut id = choice.target().clone();
+    pub fn build(self) -> Result<Device> {
+        let target = instruction_set(self.choice.target())?;
+        let mut id = self.choice.target().clone();
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
         }
@@ -84,24 +99,47 @@ impl Device {
         Ok(Device(Arc::new(DeviceInner {
             target,
             id,
-            product: choice.product().unwrap_or_else(|| Product::of(target)),
-            memory: GuestMemory::new(mode),
+            product: self.choice.product().unwrap_or_else(|| Product::of(target)),
+            memory: GuestMemory::new(self.addresses),
             code,
-            poison: Mutex::default(),
+            poison: self.poison,
             heap: Mutex::default(),
-            heap_size: Mutex::default(),
+            heap_size: self.heap_size,
         })))
     }
+}
 
-    /// A device that runs the code in a file: the target of its only code object.
+impl Device {
+    /// A device for a target or a product, to be built. A target stands for the first of [`PRODUCTS`] that has it.
+    pub fn builder(choice: impl Into<TargetChoice>) -> DeviceBuilder {
+        let choice = choice.into();
+        DeviceBuilder { choice, addresses: AddressMode::default(), poison: None, heap_size: None }
+    }
+
+    /// A device for the target, with nothing else said about it: [`Device::builder`].
     ///
     /// # Errors
-    /// [`Error::Object`] if the file is not usable, [`Error::AmbiguousTarget`] if it holds code for several targets,
-    /// [`Error::UnsupportedTarget`] if Wavemill does not model the one.
+    /// As [`DeviceBuilder::build`].
+    pub fn new(id: &TargetId) -> Result<Device> {
+        Device::builder(id).build()
+    }
+
+    /// A device that runs the code in a file: that of [`Device::target_of`], with nothing else said about it.
+    ///
+    /// # Errors
+    /// As [`Device::target_of`] and [`DeviceBuilder::build`].
     pub fn for_object(file: &[u8]) -> Result<Device> {
+        Device::builder(Device::target_of(file)?).build()
+    }
+
+    /// The only target that a file has code for.
+    ///
+    /// # Errors
+    /// [`Error::Object`] if the file is not usable, [`Error::AmbiguousTarget`] if it holds code for several targets.
+    pub fn target_of(file: &[u8]) -> Result<TargetId> {
         let targets = Self::targets_in(file)?;
         match targets.as_slice() {
-            [one] => Device::new(one),
+            [one] => Ok(one.clone()),
             several => {
                 /// Targets to name.
                 const NAMED: usize = 12;
@@ -177,37 +215,13 @@ impl Device {
         self.0.product
     }
 
-    /// Fills the buffers that are made from now on with a word instead of zeros, so that it shows when a kernel reads
-    /// what nobody wrote. [`RunOptions::poison`](crate::RunOptions::poison) does the same for registers, LDS and private
-    /// memory.
-    pub fn poison_buffers(&self, word: Option<u32>) {
-        *self.0.poison.lock().unwrap_or_else(|e| e.into_inner()) = word;
-    }
-
-    /// Bytes that kernels can have by `malloc` (256 MiB if nothing is said); the host gives them real memory as they are
-    /// touched. The heap is made by the first launch of a kernel that needs it, and has its size from then on.
-    ///
-    /// # Errors
-    /// [`Error::HeapInUse`] if the heap is there already.
-    pub fn set_heap_size(&self, bytes: u64) -> Result<()> {
-        let heap = self.0.heap.lock().unwrap_or_else(|e| e.into_inner());
-        match &*heap {
-            Some(heap) => Err(Error::HeapInUse { size: heap.size() }),
-            None => {
-                *self.0.heap_size.lock().unwrap_or_else(|e| e.into_inner()) = Some(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    /// A buffer of `size` bytes: zeros, or what [`Device::poison_buffers`] says. The name appears in fault reports.
+    /// A buffer of `size` bytes: zeros, or what [`DeviceBuilder::poison_buffers`] says. The name appears in fault reports.
     ///
     /// # Errors
     /// [`Error::Memory`] if the host has not the memory.
     pub fn buffer(&self, name: &str, size: u64) -> Result<Buffer> {
         let buffer = Buffer::allocate(&self.0, name, size, 256)?;
-        let poison = *self.0.poison.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(word) = poison {
+        if let Some(word) = self.0.poison {
             buffer.fill(word)?;
         }
         Ok(buffer)

@@ -4,9 +4,9 @@ use wavemill_engine::MemoryError;
 use wavemill_object::TargetId;
 use wavemill_object::printable::Printable;
 
-use crate::live::{LISTED, LISTED_IN_FULL, List, LiveWave};
 use crate::report::FaultReport;
 use crate::stall::StallReport;
+use crate::unfinished::Unfinished;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -21,6 +21,9 @@ pub enum Error {
     /// Guest memory could not be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A file has not the one kernel that is looked for.
+    #[error(transparent)]
+    Find(Box<FindError>),
     /// The code is for a chip that Wavemill does not model.
     #[error("the code is for {target}, which Wavemill does not run; it runs {supported}")]
     UnsupportedTarget {
@@ -58,14 +61,6 @@ pub enum Error {
         /// Names that may have been meant, the likeliest first.
         near: Vec<String>,
     },
-    /// The size of the device heap was set too late.
-    #[error(
-        "the device heap has {size} bytes already; set its size before the first launch of a kernel that allocates"
-    )]
-    HeapInUse {
-        /// Bytes that it has.
-        size: u64,
-    },
     /// An argument does not fit its parameter.
     #[error("kernel `{}`: {problem}", Printable(kernel))]
     Argument {
@@ -96,32 +91,25 @@ pub enum Error {
     /// All waves wait for something that will never happen.
     #[error("{0}")]
     Stalled(Box<StallReport>),
-    /// The kernel ran longer than allowed.
-    #[error("{}", Ended::new(kernel, *.ran, Some(*.limit), live, *.not_started))]
-    InstructionLimit {
-        /// The kernel.
-        kernel: String,
-        /// The limit, in guest instructions of all waves.
-        limit: u64,
-        /// Instructions that ran: waves are stopped between blocks of code, so that these may be more.
-        ran: u64,
-        /// The waves that had started and not ended.
-        live: Vec<LiveWave>,
-        /// Workgroups that had not started.
-        not_started: u64,
-    },
-    /// [`RunControl::stop`](crate::RunControl::stop) was called.
-    #[error("{}", Ended::new(kernel, *.ran, None, live, *.not_started))]
-    Stopped {
-        /// The kernel.
-        kernel: String,
-        /// Instructions that ran.
-        ran: u64,
-        /// The waves that had started and not ended.
-        live: Vec<LiveWave>,
-        /// Workgroups that had not started.
-        not_started: u64,
-    },
+    /// The kernel ran more instructions than allowed.
+    #[error("{0}")]
+    InstructionLimit(Box<Unfinished>),
+    /// The kernel ran longer than [`Launch::time_limit`](crate::Launch::time_limit) allows.
+    #[error("{0}")]
+    TimeLimit(Box<Unfinished>),
+    /// [`RunControl::stop`](crate::launch::RunControl::stop) was called.
+    #[error("{0}")]
+    Stopped(Box<Unfinished>),
+}
+
+impl From<FindError> for Error {
+    fn from(error: FindError) -> Error {
+        match error {
+            FindError::Object(error) => Error::Object(error),
+            FindError::Target(error) => *error,
+            error => Error::Find(Box::new(error)),
+        }
+    }
 }
 
 impl Error {
@@ -129,15 +117,11 @@ impl Error {
     /// more of its waves. Of other errors there is no more to say.
     #[must_use]
     pub fn full(&self) -> String {
-        let full = |ended: Ended<'_>| Ended { lines: LISTED_IN_FULL, ..ended }.to_string();
         match self {
             Error::Fault(report) => report.full().to_string(),
             Error::Stalled(report) => report.full().to_string(),
-            Error::InstructionLimit { kernel, limit, ran, live, not_started } => {
-                full(Ended::new(kernel, *ran, Some(*limit), live, *not_started))
-            }
-            Error::Stopped { kernel, ran, live, not_started } => {
-                full(Ended::new(kernel, *ran, None, live, *not_started))
+            Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+                report.full().to_string()
             }
             other => other.to_string(),
         }
@@ -146,6 +130,7 @@ impl Error {
 
 /// Why an argument was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArgumentError {
     /// Too few or too many arguments.
     #[error("takes {expected} arguments, {found} were given")]
@@ -192,6 +177,70 @@ pub enum ArgumentError {
     NoMetadata,
 }
 
+/// Why a file has not the one kernel that is looked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Object(#[from] wavemill_object::Error),
+    /// The target cannot be run, or the file's targets cannot be read.
+    #[error(transparent)]
+    Target(Box<Error>),
+    /// The code object is for another target.
+    #[error("the code object is for {code}, which does not run on {target}")]
+    OtherTarget {
+        /// Target of the code object. [`targets_for`](crate::device::targets_for) says what runs it.
+        code: TargetId,
+        /// Target that was asked for.
+        target: TargetId,
+    },
+    /// The file has code for none or several targets, and none was asked for.
+    #[error("the file has code for {} targets; say which one to run", targets.len())]
+    SeveralTargets {
+        /// Those that can be run, or if there are none of them all.
+        targets: Vec<TargetId>,
+    },
+    /// The name can be that of several kernels.
+    #[error("`{}` can be any of {} kernels", Printable(name), kernels.len())]
+    AmbiguousName {
+        /// The name that was asked for.
+        name: String,
+        /// The symbols of the kernels.
+        kernels: Vec<String>,
+    },
+    /// The code for the target has no kernel that could run.
+    #[error("there is no kernel in it that could run")]
+    NoKernel {
+        /// What is wrong with kernels that are there.
+        problems: Vec<String>,
+    },
+    /// There are several kernels, and no name was asked for.
+    #[error("there are {} kernels; say which one to run", kernels.len())]
+    SeveralKernels {
+        /// Their symbols.
+        kernels: Vec<String>,
+    },
+    /// The kernel of that name is there, and cannot run.
+    #[error("the kernel `{}` cannot run", Printable(name))]
+    Unusable {
+        /// The name that was asked for.
+        name: String,
+        /// What is wrong with it.
+        problems: Vec<String>,
+    },
+    /// There is no kernel of that name.
+    #[error("there is no kernel `{}`", Printable(name))]
+    UnknownKernel {
+        /// The name that was asked for.
+        name: String,
+        /// Names that may have been meant, the likeliest first.
+        near: Vec<String>,
+        /// The symbols of all kernels.
+        kernels: Vec<String>,
+    },
+}
+
 /// `, did you mean NAME?`, if there are names.
 struct DidYouMean<'a>(&'a [String]);
 
@@ -201,45 +250,6 @@ impl std::fmt::Display for DidYouMean<'_> {
             [] => Ok(()),
             names => write!(f, " (did you mean `{}`?)", Printable(&names.join("`, `"))),
         }
-    }
-}
-
-/// A grid that was stopped, and what it still had to do.
-struct Ended<'a> {
-    kernel: &'a str,
-    /// Instructions that ran.
-    ran: u64,
-    /// The limit that stopped it.
-    limit: Option<u64>,
-    waves: &'a [LiveWave],
-    /// Workgroups that had not started.
-    groups: u64,
-    /// Lines of waves, at most.
-    lines: usize,
-}
-
-impl<'a> Ended<'a> {
-    fn new(kernel: &'a str, ran: u64, limit: Option<u64>, waves: &'a [LiveWave], groups: u64) -> Self {
-        Ended { kernel, ran, limit, waves, groups, lines: LISTED }
-    }
-}
-
-impl std::fmt::Display for Ended<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Ended { kernel, ran, waves, groups, lines, .. } = *self;
-        write!(f, "`{}` was stopped after {ran} instructions", Printable(kernel))?;
-        if let Some(limit) = self.limit {
-            write!(f, ": the limit is {limit}")?;
-        }
-        let s = |n: bool| if n { "" } else { "s" };
-        write!(
-            f,
-            "; {} wave{} still running, {groups} workgroup{} not started{}",
-            waves.len(),
-            s(waves.len() == 1),
-            s(groups == 1),
-            List { waves, indent: "  ", lines }
-        )
     }
 }
 

@@ -18,10 +18,9 @@ use wavemill_engine::{Registers, WaveInit as _};
 use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, ScalarOp, Space, Terminator, Uni, Width};
 use wavemill_object::ValueKind;
 
-use crate::Kernel;
-use crate::launch::initial_mode;
+use crate::module::Kernel;
 use crate::registers;
-use crate::state::InitialState;
+use crate::state::{InitialState, initial_mode};
 
 /// A kernel takes a global offset from the wrong hidden argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

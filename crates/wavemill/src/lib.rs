@@ -27,49 +27,42 @@
 //!
 //! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL; what is printed goes to whom
 //! [`Launch::output`] names.
+//!
+//! The root has what such a program names. The rest stands in modules: [`device`] (products, targets, kinds of addresses),
+//! [`find`] (kernels in files and libraries), [`module`] (what code objects say), [`launch`] (options, output, [`Outcome`](launch::Outcome)), [`fault`] (reports),
+//! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and statistics can be serialised.
 
-mod buffer;
+pub mod buffer;
 mod code;
-mod device;
-mod error;
+#[cfg(feature = "serde")]
+mod data;
+pub mod device;
+pub mod error;
+pub mod fault;
+pub mod find;
 mod global_offset;
+mod guest;
+mod heap;
 mod hidden;
-mod launch;
+pub mod launch;
 mod limits;
 mod lines;
-mod live;
-mod module;
-mod observe;
+pub mod module;
+pub mod observe;
+mod printf_formats;
 mod product;
 pub mod registers;
 mod report;
 mod services;
+mod source;
 mod stall;
 mod state;
+pub mod stats;
+mod unfinished;
 
-pub use buffer::{Buffer, Plain};
-pub use device::Device;
-pub use error::{ArgumentError, Error, Result};
-pub use global_offset::MisreadOffset;
-pub use launch::{Arg, Launch, LaunchStats, LdsSize};
-pub use live::LiveWave;
-pub use module::{Global, Kernel, Module, Parameter, ParameterKind};
-pub use observe::mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
-pub use observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
-pub use observe::trace::{TraceAccess, TraceStep, Tracer};
-pub use observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
-pub use product::{PRODUCTS, Product, TargetChoice};
-pub use report::{
-    ArgumentSegment, FaultReport, FullReport, InlinedCall, Jump, SegmentAccess, SourceLocation, StackOverflow,
-};
-pub use services::{Output, PRINTF_BUFFER_SIZES};
-pub use stall::{FullStallReport, StallReport};
-pub use wavemill_engine::{
-    Access, AddressMode, Barrier, BufferRange, CHECKS_ACCESSES, CellChange, Changes, Fault, FaultCause,
-    FaultLane, FaultSpace, FenceEvent, Instruction, Interests, MAX_THREADS, MemoryAccess, MemoryKind,
-    Nearest, Neighbour, Neighbours, Observer, OutOfRange, Piece, Place, Registers, RowChange, RunControl,
-    RunOptions, RunStats, Spin, Strict, Tier, Watcher, WaveId, WaveResources, WaveSnapshot,
-};
+pub use buffer::Buffer;
+pub use device::{Device, DeviceBuilder, TargetId};
+pub use error::{Error, Result};
+pub use launch::{Arg, Launch, Outcome, RunOptions};
+pub use module::{Kernel, Module};
 pub use wavemill_ir as ir;
-pub use wavemill_isa::gcn::{Fidelity, Format};
-pub use wavemill_object::{Limits, TargetId};

@@ -8,7 +8,7 @@ use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _};
 use wavemill_object::kernel_of_body;
 
-use crate::report::{InlinedCall, SourceLocation};
+use crate::source::{InlinedCall, SourceLocation};
 
 type Reader = EndianArcSlice<LittleEndian>;
 

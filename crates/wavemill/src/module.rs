@@ -7,18 +7,21 @@ use std::sync::Arc;
 use wavemill_isa::gcn::decode;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
-    AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as ObjectKernel, Limits, SymbolPlace,
-    TargetId, ValueKind,
+    AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as ObjectKernel, SymbolPlace, TargetId,
+    ValueKind,
     container::ContainerKind,
     name::{Match, Search, near_names},
 };
 
 use crate::buffer::Buffer;
 use crate::code::Region;
-use crate::device::{Device, DeviceInner};
+use crate::device::Device;
+use crate::guest::DeviceInner;
 use crate::lines::Lines;
-use crate::services::Formats;
+use crate::printf_formats::Formats;
 use crate::{Error, Result};
+
+pub use wavemill_object::Limits;
 
 /// Bytes of a code object that are copied at once.
 const PIECE: usize = 64 << 10;

@@ -123,6 +123,18 @@ impl TargetChoice {
     }
 }
 
+impl From<&TargetId> for TargetChoice {
+    fn from(id: &TargetId) -> TargetChoice {
+        TargetChoice::from(id.clone())
+    }
+}
+
+impl From<&TargetChoice> for TargetChoice {
+    fn from(choice: &TargetChoice) -> TargetChoice {
+        choice.clone()
+    }
+}
+
 impl From<TargetId> for TargetChoice {
     fn from(target: TargetId) -> TargetChoice {
         TargetChoice { target, product: None }

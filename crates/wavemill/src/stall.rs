@@ -3,7 +3,7 @@
 use std::fmt;
 use wavemill_object::printable::Printable;
 
-use crate::live::{LISTED_IN_FULL, List, LiveWave};
+use crate::unfinished::{LISTED_IN_FULL, List, UnfinishedWave};
 
 /// A grid that can never finish: every wave waits at a barrier, or in a loop that looks at memory which no wave will
 /// change.
@@ -12,7 +12,7 @@ pub struct StallReport {
     /// Name of the launched kernel.
     pub kernel: String,
     /// The resident waves, in the order of their workgroups.
-    pub waves: Vec<LiveWave>,
+    pub waves: Vec<UnfinishedWave>,
     /// Workgroups that could not start, because no resident one ended.
     pub not_started: u64,
 }

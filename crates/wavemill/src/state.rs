@@ -210,3 +210,11 @@ impl InitialState {
         }
     }
 }
+
+/// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.
+pub(crate) fn initial_mode(d: &KernelDescriptor) -> u32 {
+    u32::from(d.initial_float_mode())
+        | u32::from(d.rsrc1.dx10_clamp()) << 8
+        | u32::from(d.rsrc1.ieee_mode()) << 9
+        | u32::from(d.rsrc1.fp16_overflow()) << 23
+}

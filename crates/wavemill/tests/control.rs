@@ -1,13 +1,17 @@
 //! Launches that are checked, or stopped, and the chips that they run on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use wavemill::{Arg, Device, Error, Launch, Module, RunControl, RunOptions, TargetChoice};
+use wavemill::device::TargetChoice;
+use wavemill::fault::StopCause;
+use wavemill::launch::RunControl;
+use wavemill::{Arg, Buffer, Device, Error, Launch, Module, Outcome, RunOptions};
 use wavemill_kernels::{Target, fixture};
 
 fn module(choice: &str, kernel: &str) -> (Device, Module) {
     let choice = TargetChoice::parse(choice).expect("a target");
-    let device = Device::chosen(&choice).unwrap();
+    let device = Device::builder(&choice).build().unwrap();
     let object = fixture(Target::Gfx942, kernel).expect("the fixture is there");
     let module = Module::load(&device, object).unwrap();
     (device, module)
@@ -41,6 +45,19 @@ fn what_cannot_run_is_refused_without_running() {
     assert_eq!(c.to_vec::<f32>().unwrap(), [2.0; 64]);
 }
 
+/// Arguments for one row of 64 pixels, all of the same point, which is in the set: as many steps as there may be.
+fn mandelbrot(steps: &Buffer, most: u32) -> [Arg; 7] {
+    [
+        Arg::from(steps),
+        Arg::from(64u32),
+        Arg::from(1u32),
+        Arg::from(0.0f32),
+        Arg::from(0.0f32),
+        Arg::from(0.0f32),
+        Arg::from(most),
+    ]
+}
+
 #[test]
 fn a_stopped_launch_tells_where_its_waves_are() {
     let (device, module) = module("gfx942", "mandelbrot");
@@ -48,24 +65,17 @@ fn a_stopped_launch_tells_where_its_waves_are() {
     let steps = device.buffer("steps", 4 * 64).unwrap();
     let control = Arc::new(RunControl::default());
     control.stop();
-    let args = [
-        Arg::from(&steps),
-        Arg::from(64u32),
-        Arg::from(1u32),
-        Arg::from(0.0f32),
-        Arg::from(0.0f32),
-        Arg::from(0.0f32),
-        Arg::from(u32::MAX),
-    ];
+    let args = mandelbrot(&steps, u32::MAX);
     let result = Launch::new(&kernel)
         .workgroup_size([64, 1, 1])
         .args(args)
         .options(RunOptions { control: Some(control), ..RunOptions::default() })
         .run();
-    let Err(Error::Stopped { kernel, live, not_started, .. }) = result else { panic!("{result:?}") };
+    let Err(Error::Stopped(report)) = result else { panic!("{result:?}") };
     // It may be stopped before its only workgroup starts.
-    assert_eq!((kernel.as_str(), live.len() as u64 + not_started), ("mandelbrot", 1));
-    for wave in live {
+    assert_eq!((report.kernel.as_str(), report.waves.len() as u64 + report.not_started), ("mandelbrot", 1));
+    assert_eq!(report.cause, StopCause::Caller);
+    for wave in report.waves {
         assert_eq!((wave.workgroup, wave.wave, wave.at_barrier), ([0; 3], 0, false));
         assert!(wave.function.is_some_and(|(name, _)| name == "mandelbrot"));
         assert!(wave.instruction.is_some());
@@ -73,12 +83,39 @@ fn a_stopped_launch_tells_where_its_waves_are() {
 }
 
 #[test]
+fn every_end_is_an_outcome() {
+    let (device, module) = module("gfx942", "mandelbrot");
+    let kernel = module.kernel("mandelbrot").unwrap();
+    let steps = device.buffer("steps", 4 * 64).unwrap();
+    let launch = |most| Launch::new(&kernel).workgroup_size([64, 1, 1]).args(mandelbrot(&steps, most));
+    let Outcome::Finished(stats) = launch(3).outcome().unwrap() else { panic!("it ends by itself") };
+    assert!(stats.run.instructions > 0);
+    let limit = Duration::from_millis(20);
+    let outcome = launch(u32::MAX).time_limit(limit).outcome().unwrap();
+    let Outcome::TimeLimit(report) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(report.cause, StopCause::TimeLimit(limit));
+    assert!(report.to_string().contains(": the limit is 0.02 s; "), "{report}");
+    // A launch that ends in time is not stopped, and its control neither.
+    let control = Arc::new(RunControl::default());
+    let options = RunOptions { control: Some(control.clone()), ..RunOptions::default() };
+    let soon = launch(3).options(options).time_limit(Duration::from_secs(1000));
+    assert!(matches!(soon.outcome(), Ok(Outcome::Finished(_))) && !control.is_stopped());
+    let options = RunOptions { max_instructions: Some(1000), ..RunOptions::default() };
+    let outcome = launch(u32::MAX).options(options).outcome().unwrap();
+    let Outcome::InstructionLimit(report) = &outcome else { panic!("{outcome:?}") };
+    assert!(report.cause == StopCause::InstructionLimit(1000) && report.ran >= 1000);
+    assert!(matches!(outcome.finished(), Err(Error::InstructionLimit(_))));
+    let refused = launch(1).workgroup_size([4096, 1, 1]).outcome();
+    assert!(matches!(refused, Err(Error::Launch { .. })));
+}
+
+#[test]
 fn code_does_not_run_on_another_product() {
     let object = fixture(Target::Gfx942, "vector_add").expect("the fixture is there");
     let choice = TargetChoice::parse("mi250x").expect("a product");
-    let device = Device::chosen(&choice).unwrap();
+    let device = Device::builder(&choice).build().unwrap();
     assert_eq!((device.product().name, device.compute_units()), ("mi250x", 110));
     assert!(matches!(Module::load(&device, object), Err(Error::TargetMismatch { .. })));
     let gfx11 = TargetChoice::parse("gfx1100").expect("a target, if none of ours");
-    assert!(matches!(Device::chosen(&gfx11), Err(Error::UnsupportedTarget { .. })));
+    assert!(matches!(Device::builder(&gfx11).build(), Err(Error::UnsupportedTarget { .. })));
 }

@@ -1,6 +1,7 @@
 //! Fault reports of kernels that go wrong.
 
-use wavemill::{Arg, Device, Error, FaultReport, Launch, Module, RunOptions};
+use wavemill::fault::FaultReport;
+use wavemill::{Arg, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Target, fixture};
 use wavemill_object::CodeObject;
 

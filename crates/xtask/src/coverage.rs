@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Args;
-use wavemill::{RunOptions, rows_of};
+use wavemill::RunOptions;
+use wavemill::stats::rows_of;
 use wavemill_cli::launch_object;
 use wavemill_isa::gcn::Format;
 use wavemill_kernels::{KERNELS, Level, Size, Target, fixture_at};

@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Args;
-use wavemill::{OperationCounts, RunOptions, Tier};
+use wavemill::RunOptions;
+use wavemill::launch::Tier;
+use wavemill::stats::OperationCounts;
 use wavemill_cli::launch_case;
 use wavemill_kernels::{KERNELS, Size, Target};
 

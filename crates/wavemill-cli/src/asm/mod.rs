@@ -19,7 +19,7 @@ use crate::compile::Language;
 use crate::failure::Failure;
 use crate::files;
 use crate::input;
-use crate::run::text::quoted;
+use crate::text::quoted;
 
 /// What the help page ends with.
 pub(crate) const HELP: &str = "\

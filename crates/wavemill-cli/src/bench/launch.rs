@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use wavemill::{
-    Arg, Buffer, Device, Error, InstructionMix, Launch, Module, OperationCounts, RowCounts, RunOptions, Tier,
-};
+use wavemill::launch::Tier;
+use wavemill::stats::{InstructionMix, OperationCounts, RowCounts};
+use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Target, Value, fixture};
 
 use crate::failure::{Exit, Failure};
@@ -51,7 +51,7 @@ pub fn launch_object(
     check: bool,
 ) -> Result<Measurement, Failure> {
     let (measurement, buffers) =
-        run(case, object, options, check).map_err(|e| crate::run::failure(&e).within(case.name))?;
+        run(case, object, options, check).map_err(|e| crate::run::failure_of(&e).within(case.name))?;
     if check {
         case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
     }

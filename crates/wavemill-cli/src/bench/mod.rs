@@ -11,12 +11,14 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use wavemill::{CHECKS_ACCESSES, MAX_THREADS, RunOptions, Tier};
+use wavemill::RunOptions;
+use wavemill::launch::{CHECKS_ACCESSES, MAX_THREADS, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
+use crate::amount;
 use crate::failure::{Exit, Failure};
 use crate::message::{Kind, with_kind};
-use crate::run::{amount, text::closest};
+use crate::text::closest;
 pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
@@ -133,7 +135,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         }
         return Ok(out.flush()?);
     }
-    let tier = crate::run::options::tier(args.tier.as_ref())?;
+    let tier = args.tier.as_deref().map(crate::run::tier).transpose()?;
     let target = Target::from_name(&args.target)
         .ok_or_else(|| Failure::usage(format!("--target: there is no code for `{}`", args.target)))?;
     let host = Host::this();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::pocl::{Outcome, Peer};
-use crate::run::text::Plural;
+use crate::text::Plural;
 
 /// All of a bench.
 #[derive(Serialize)]

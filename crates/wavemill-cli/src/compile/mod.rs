@@ -19,7 +19,7 @@ use wavemill_object::TargetId;
 use crate::failure::{Exit, Failure};
 use crate::input::Shown as _;
 use crate::message::{self, Kind};
-use crate::run::text::quoted;
+use crate::text::quoted;
 use crate::{asm, input};
 pub(crate) use allowed::arguments_of_launch_file;
 use clang::Clang;

@@ -7,7 +7,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Inst, Modifiers, decode};
 
 use crate::failure::Failure;
-use crate::run::text::nearest;
+use crate::text::nearest;
 
 /// What is to be explained.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use super::options::Known;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
@@ -114,9 +115,6 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
     ("help-list-hidden", false, Help),
 ];
 
-/// Switches of [`McArgs`](super::McArgs), which may be given as `-name=0`, too.
-const SWITCHES: &[&str] = &["fatal-warnings", "hex", "no-warn", "show-encoding"];
-
 /// The truth that a switch's value is, as LLVM reads it; none given is true.
 fn truth(value: Option<&str>) -> Option<bool> {
     match value {
@@ -133,11 +131,11 @@ fn parts(option: &str) -> Option<(&str, Option<&str>)> {
     Some(name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value))))
 }
 
-/// The options behind `mc` without those that change nothing, for the reader of the command line.
+/// The options behind `mc` without those that change nothing, for the reader of the command line, which has the others.
 ///
 /// # Errors
 /// The first that is not taken, as an error of the command line.
-pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub(super) fn settled(options: Vec<OsString>, known: &Known) -> Result<Vec<OsString>, Failure> {
     let object = writes_object(&options);
     let mut kept = Vec::with_capacity(options.len());
     let mut options = options.into_iter();
@@ -150,7 +148,7 @@ pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> 
             kept.push(option);
             continue;
         };
-        if super::takes_value(name) && value.is_none() {
+        if known.takes_value(name) && value.is_none() {
             kept.push(option);
             kept.extend(options.next());
             continue;
@@ -159,7 +157,7 @@ pub(super) fn settled(options: Vec<OsString>) -> Result<Vec<OsString>, Failure> 
             Failure::usage(format!("-{name}: expected 1 or 0, found `{}`", value.shown()))
                 .help("1 is what it means without a value; true and false are taken, too.")
         };
-        if let (true, Some(text)) = (SWITCHES.contains(&name), value) {
+        if let (true, Some(text)) = (known.switches.iter().any(|own| own == name), value) {
             if truth(value).ok_or_else(|| wrong(text))? {
                 kept.push(format!("--{name}").into());
             }
@@ -213,11 +211,12 @@ fn writes_object(options: &[OsString]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Known;
     use super::{OsString, settled};
 
     fn read(line: &str) -> Result<String, String> {
         let options = line.split(' ').map(OsString::from).collect();
-        let kept = settled(options).map_err(|failure| failure.message)?;
+        let kept = settled(options, &Known::of_mc()).map_err(|failure| failure.message)?;
         Ok(kept.iter().map(|option| option.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
     }
 

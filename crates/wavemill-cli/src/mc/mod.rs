@@ -1,15 +1,16 @@
 //! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
 
+mod command_line;
 mod directives;
 mod disassemble;
 mod kernel;
 mod llvm_options;
+mod options;
 mod system;
 mod text;
 
 use crate::input::Shown as _;
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -23,6 +24,9 @@ use crate::asm::render::{self, Level};
 use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format};
+pub(crate) use command_line::{is_command, settled, with_two_dashes};
+use options::FileType;
+pub(crate) use options::McArgs;
 
 /// What the short help ends with.
 pub(crate) const SHORT_HELP: &str = "\
@@ -42,160 +46,6 @@ Examples:
   wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
   wavemill mc -triple=amdgcn-amd-amdhsa -mcpu=gfx942 -filetype=obj kernel.s -o kernel.o
   echo '0x01,0x02,0x02,0x7e' | wavemill mc -triple=amdgcn -mcpu=gfx906 -disassemble -show-encoding";
-
-/// Options of `wavemill mc`. Of one that is given twice the last counts, as llvm-mc has it.
-#[derive(clap::Args, Debug)]
-#[command(args_override_self = true)]
-pub(crate) struct McArgs {
-    /// Source, or machine code in hexadecimal digits with -disassemble; the standard input if left out or `-`
-    file: Option<PathBuf>,
-    /// Architecture, vendor and platform: amdgcn, amdgcn-amd-amdhsa
-    #[arg(long, value_name = "TRIPLE", value_parser = parse_triple)]
-    triple: Option<String>,
-    /// Architecture
-    #[arg(long, value_name = "ARCH", value_parser = parse_triple)]
-    arch: Option<String>,
-    /// Processor, such as gfx942
-    #[arg(long, value_name = "CPU")]
-    mcpu: Option<String>,
-    /// Features: +xnack and -xnack, +sramecc and -sramecc; others change nothing here
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
-    mattr: Vec<String>,
-    /// What to write
-    #[arg(long, value_enum, value_name = "TYPE", default_value = "asm")]
-    filetype: FileType,
-    /// Where to write it; the standard output if left out or `-`
-    #[arg(short = 'o', value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Write the machine code behind each instruction
-    #[arg(long)]
-    show_encoding: bool,
-    /// Take machine code apart
-    #[arg(long, conflicts_with = "assemble")]
-    disassemble: bool,
-    /// Assemble, as without it
-    #[arg(long, hide_short_help = true)]
-    assemble: bool,
-    /// With -disassemble: two digits for each byte, without 0x
-    #[arg(long)]
-    hex: bool,
-    /// Set a symbol before the source is read
-    #[arg(long, value_name = "NAME=VALUE", value_parser = crate::asm::parse_definition)]
-    defsym: Vec<(String, i64)>,
-    /// Folder in which included files are looked for, behind the current one
-    #[arg(short = 'I', value_name = "FOLDER")]
-    include: Vec<PathBuf>,
-    /// Version of the code object format
-    ///
-    /// Objects have 4, 5 or 6; text takes any number, and shows some directives for some of them.
-    #[arg(long, value_name = "VERSION", default_value = "6", hide_short_help = true)]
-    amdhsa_code_object_version: u32,
-    /// Print no warnings
-    #[arg(short = 'W', long, hide_short_help = true)]
-    no_warn: bool,
-    /// Report warnings as errors, unless --no-warn is given
-    #[arg(long, hide_short_help = true)]
-    fatal_warnings: bool,
-    /// Print the version
-    #[arg(long, hide_short_help = true)]
-    version: bool,
-}
-
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum FileType {
-    /// Text
-    Asm,
-    /// A relocatable file
-    Obj,
-    /// Nothing: only errors are reported
-    Null,
-}
-
-/// The command line without those options of llvm-mc that change nothing.
-///
-/// # Errors
-/// An option of llvm-mc that is not taken.
-pub(crate) fn settled(mut args: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    if let Some(at) = command_place(&args) {
-        let options = args.split_off(at + 1);
-        args.extend(llvm_options::settled(options)?);
-    }
-    Ok(args)
-}
-
-/// Whether an option of [`McArgs`], without its dashes, has a value behind it.
-fn takes_value(name: &str) -> bool {
-    ["triple", "arch", "mcpu", "mattr", "filetype", "o", "defsym", "I", "amdhsa-code-object-version"]
-        .contains(&name)
-}
-
-/// Whether a command line runs `mc`.
-pub(crate) fn is_command(args: &[OsString]) -> bool {
-    command_place(args).is_some()
-}
-
-/// Where `mc` stands on a command line that runs it.
-fn command_place(args: &[OsString]) -> Option<usize> {
-    // Options of all commands may stand in front.
-    let at = args.iter().skip(1).position(|arg| arg == "mc")? + 1;
-    let takes_value = ["--color", "--message-format", "--log-file"];
-    let in_front = args.get(1..at).unwrap_or_default();
-    let only_options = in_front.iter().enumerate().all(|(index, arg)| {
-        let value = index
-            .checked_sub(1)
-            .and_then(|before| in_front.get(before))
-            .is_some_and(|before| takes_value.iter().any(|option| before == option));
-        value || arg.to_str().is_some_and(|arg| arg.starts_with("--"))
-    });
-    let value_itself =
-        at > 1 && args.get(at - 1).is_some_and(|before| takes_value.iter().any(|own| before == own));
-    (only_options && !value_itself).then_some(at)
-}
-
-/// The options with one dash become those with two, which the reader of the command line knows; and llvm-mc's `-color` has
-/// no value.
-pub(crate) fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
-    let Some(at) = command_place(&args) else { return args };
-    let mut behind = false;
-    let mut rewritten: Vec<OsString> = Vec::with_capacity(args.len());
-    let mut args = args.into_iter().enumerate().peekable();
-    while let Some((index, arg)) = args.next() {
-        behind |= arg == "--";
-        let text = arg.to_str().unwrap_or_default();
-        if index <= at || behind || !text.starts_with('-') {
-            rewritten.push(arg);
-            continue;
-        }
-        // A folder or file right behind its letter.
-        let joined =
-            text.starts_with("-I") || text.starts_with("-o") && text.as_bytes().get(2) != Some(&b'u');
-        let long = text.len() > 2 && !text.starts_with("--") && !joined;
-        let option = if long { format!("-{text}").into() } else { arg.clone() };
-        let next = args.peek().and_then(|(_, next)| next.to_str());
-        let option = match (option.to_str(), next) {
-            (Some("--color"), Some("auto" | "always" | "never")) => option,
-            (Some("--color" | "--color=1" | "--color=true"), _) => "--color=always".into(),
-            (Some("--color=0" | "--color=false"), _) => "--color=never".into(),
-            _ => option,
-        };
-        let value = takes_value(option.to_str().unwrap_or_default().trim_start_matches('-'));
-        rewritten.push(option);
-        if value {
-            rewritten.extend(args.next().map(|(_, value)| value));
-        }
-    }
-    rewritten
-}
-
-fn parse_triple(text: &str) -> Result<String, String> {
-    let arch = text.split('-').next().unwrap_or_default();
-    match arch {
-        "amdgcn" | "amdgpu" => Ok(text.to_owned()),
-        _ if TargetId::parse(text).is_some() => Ok(text.to_owned()),
-        "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
-        _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{}`", text.shown())),
-    }
-}
 
 /// The processor with its features.
 fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
@@ -383,35 +233,6 @@ fn tell(name: &str, level: Level, reports: &[Report]) {
                 let _ = writeln!(std::io::stderr().lock(), "Included from {}:{line}:", Printable(file));
             }
             with_mark(file, report.line, [report.cut, column], kind, text, &report.text);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsString;
-
-    use super::with_two_dashes;
-
-    #[test]
-    fn one_dash_is_two() {
-        let rewritten = |line: &str| {
-            let args = with_two_dashes(line.split(' ').map(OsString::from).collect());
-            args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
-        };
-        for (line, wanted) in [
-            ("wavemill mc -mcpu=gfx906 -show-encoding -", "wavemill mc --mcpu=gfx906 --show-encoding -"),
-            ("wavemill mc --mcpu gfx906 -o a.o a.s", "wavemill mc --mcpu gfx906 -o a.o a.s"),
-            ("wavemill mc -Ifolder -oa.o -- -name", "wavemill mc -Ifolder -oa.o -- -name"),
-            ("wavemill --color never mc -arch=amdgcn", "wavemill --color never mc --arch=amdgcn"),
-            ("wavemill mc -color a.s", "wavemill mc --color=always a.s"),
-            ("wavemill mc --color never -color=0", "wavemill mc --color never --color=never"),
-            ("wavemill mc -mattr -xnack -hex", "wavemill mc --mattr -xnack --hex"),
-            ("wavemill run -mc mc", "wavemill run -mc mc"),
-            ("wavemill --log-file mc dis -x", "wavemill --log-file mc dis -x"),
-            ("wavemill info mc -x", "wavemill info mc -x"),
-        ] {
-            assert_eq!(rewritten(line), wanted);
         }
     }
 }

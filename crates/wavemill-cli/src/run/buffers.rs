@@ -1,13 +1,14 @@
 //! The buffers of all launches: which ones a launch makes, and which ones it takes from those before it.
 
 use crate::input::Shown as _;
-use wavemill::ParameterKind;
+use wavemill::module::ParameterKind;
 
-use super::plan::{Contents, Known, Planned, Single, may_be_buffer, plan_one};
+use super::parameters::Known;
+use super::plan::{Contents, Planned, Single, may_be_buffer, plan_one};
 use super::spec::{ArgSpec, Init};
-use super::text::closest;
 use super::view::Shape;
 use crate::failure::Failure;
+use crate::text::closest;
 
 /// A buffer of the run.
 #[derive(Clone, Debug)]

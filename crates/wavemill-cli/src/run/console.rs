@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 
-use wavemill::Output;
+use wavemill::launch::Output;
 
 use super::watch::Watch;
 use crate::failure::Failure;

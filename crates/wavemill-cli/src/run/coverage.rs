@@ -6,12 +6,12 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wavemill::{RowCounts, rows_of};
+use wavemill::stats::{RowCounts, rows_of};
 
 use super::shared_file::{SharedFile, Turn};
-use super::text::Grouped;
 use crate::failure::Failure;
 use crate::message::{self, Kind, with_kind};
+use crate::text::Grouped;
 
 /// Executions by name of the row, by name of the target.
 type Targets = BTreeMap<String, BTreeMap<String, u64>>;

@@ -3,8 +3,8 @@
 use crate::input::Shown as _;
 use half::{bf16, f16};
 
-use super::text::{Plural, closest};
 use crate::failure::Failure;
+use crate::text::{Plural, closest};
 
 /// Type of a value, or of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -344,6 +344,17 @@ impl SourceType {
             name => Element::from_name(name),
         };
         SourceType { element, pointer }
+    }
+}
+
+/// The element types of a size, for hints.
+pub(crate) fn type_of_size(size: u32) -> Option<&'static str> {
+    match size {
+        1 => Some("i8 or u8"),
+        2 => Some("i16, u16, f16 or bf16"),
+        4 => Some("i32, u32 or f32"),
+        8 => Some("i64, u64 or f64"),
+        _ => None,
     }
 }
 

@@ -2,28 +2,57 @@
 
 use std::path::Path;
 
-use wavemill::{Error, LiveWave, StackOverflow};
+use serde_json::json;
+use wavemill::Error;
+use wavemill::fault::{StackOverflow, UnfinishedWave};
 
-use super::amount::bytes_text;
 use super::source::Sources;
-use crate::failure::Failure;
-use crate::message::{self, Format};
+use crate::amount::bytes_text;
+use crate::failure::{Exit, Failure};
+use crate::input;
+use crate::message::{self, Format, data};
+
+/// What a failed launch means for the command.
+pub(crate) fn failure_of(error: &Error) -> Failure {
+    let (exit, data) = match error {
+        Error::Fault(report) if report.is_unsupported() => {
+            (Exit::Unsupported, Some(json!({ "fault": data(report) })))
+        }
+        Error::Fault(report) => (Exit::Fault, Some(json!({ "fault": data(report) }))),
+        Error::Stalled(report) => (Exit::Fault, Some(data(report))),
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            (Exit::Limit, Some(data(report)))
+        }
+        Error::Object(_) | Error::Find(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => {
+            (Exit::Input, None)
+        }
+        _ => (Exit::Usage, None),
+    };
+    let mut failure = Failure::new(exit, error.to_string().trim_end());
+    if let Error::Object(error) = error {
+        failure.help = input::how_to_raise(error.over_limit());
+    }
+    failure.data = data.map(Box::new);
+    failure
+}
 
 /// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
     let mut sources = Sources::beside(object);
-    let mut read = |waves: &mut [LiveWave]| {
+    let mut read = |waves: &mut [UnfinishedWave]| {
         for wave in waves {
             wave.source_text = wave.source.as_ref().and_then(|at| sources.line(at));
         }
     };
     match &mut error {
         Error::Stalled(report) => read(&mut report.waves),
-        Error::InstructionLimit { live, .. } | Error::Stopped { live, .. } => read(live),
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            read(&mut report.waves);
+        }
         Error::Fault(report) => report.source_text = report.source.as_ref().and_then(|at| sources.line(at)),
         _ => {}
     }
-    let mut failure = super::failure(&error);
+    let mut failure = failure_of(&error);
     let short = std::mem::replace(&mut failure.message, error.full().trim_end().to_owned());
     let more = failure.message != short;
     if !registers {
@@ -44,10 +73,12 @@ fn advice(error: &Error) -> Option<String> {
     match error {
         Error::Fault(report) => report.stack.as_ref().map(larger_stack),
         Error::Stalled(report) => stuck(&report.waves).map(str::to_owned),
-        Error::InstructionLimit { live, .. } | Error::Stopped { live, .. } => Some(match stuck(live) {
-            Some(why) => format!("{why} A higher limit does not help."),
-            None => LONGER.to_owned(),
-        }),
+        Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
+            Some(match stuck(&report.waves) {
+                Some(why) => format!("{why} A higher limit does not help."),
+                None => LONGER.to_owned(),
+            })
+        }
         _ => None,
     }
 }
@@ -56,9 +87,9 @@ fn advice(error: &Error) -> Option<String> {
 const LONGER: &str = "If the kernel only needs longer, raise the limit (--max-instructions, --timeout); if not, check what ends its loop.";
 
 /// What there is to do about waves that nothing can end; `None` if each of them may end.
-fn stuck(waves: &[LiveWave]) -> Option<&'static str> {
-    let runs = |wave: &LiveWave| wave.spins.is_none() && !wave.at_barrier;
-    if waves.iter().any(LiveWave::is_in_infinite_loop) {
+fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
+    let runs = |wave: &UnfinishedWave| wave.spins.is_none() && !wave.at_barrier;
+    if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
         Some(
             "Nothing can end the infinite loop: check where its branch leads, and what its condition depends on.",
         )

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::element::{Element, Number};
 use super::elements::Elements;
 use super::fill::Fill;
-use super::text::{Grouped, Plural};
 use super::view::{self, Shape, View};
 use crate::failure::Failure;
+use crate::text::{Grouped, Plural};
 
 /// How far a float may be off: it is right if any one of the bounds holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

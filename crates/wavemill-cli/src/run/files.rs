@@ -4,7 +4,8 @@ use crate::input::Shown as _;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::job::{Job, Wanted};
+use super::job::Job;
+use super::options::results::Wanted;
 use super::spec::{ArgSpec, Init};
 use crate::failure::Failure;
 use crate::files::{Identity, identity};
@@ -63,7 +64,7 @@ impl Job {
         for launch in &self.launches {
             files.add("a code object", &launch.object);
         }
-        let wanted = || self.launches.iter().map(|launch| &launch.wanted).chain([&self.end]);
+        let wanted = || self.launches.iter().map(|launch| launch.wanted()).chain([&self.end]);
         for path in wanted().flat_map(|wanted: &Wanted| &wanted.expect).filter_map(|e| e.contents().file()) {
             files.add("what is expected", path);
         }
@@ -74,14 +75,9 @@ impl Job {
         for launch in &self.launches {
             arguments(&launch.args, &mut files);
         }
-        let trace = self.trace.as_ref().and_then(|trace| trace.file.as_deref());
-        let rest = [
-            ("--isa-coverage", self.coverage.as_deref()),
-            ("--trace-file", trace),
-            ("--log-file", logging::path()),
-        ];
-        for (option, path) in rest {
-            path.map_or(Ok(()), |path| files.write(option, path))?;
+        let log = logging::path().map(|path| ("--log-file", path));
+        for (option, path) in self.options.writes().into_iter().chain(log) {
+            files.write(option, path)?;
         }
         Ok(())
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::element::{Element, Number};
 use super::elements::Elements;
 use super::npy;
-use super::text::{Plural, closest};
 use crate::failure::Failure;
 use crate::input;
+use crate::text::{Plural, closest};
 
 /// Contents of a buffer, as the user describes them.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,153 +1,236 @@
 //! Launch files: what `wavemill run` does, as TOML.
 
-use crate::input::Shown as _;
+use std::fmt;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use super::amount::{BytesText, SecondsText, Whole};
-use super::geometry::Size;
+use super::options::RunArgs;
+use super::options::key::{Key, Scope, Value};
+use super::options::keys;
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Shown as _};
 
 /// The contents of a launch file. All texts are those of the options of the same names.
 ///
 /// With `[[launch]]` tables it says several launches, in order; what the tables do not say is then taken from here.
 /// `args` are arguments for all launches that take them, and `print`, `out` and `expect` come after the last one.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LaunchFile {
-    /// The code object, or a source; `{target}` in it stands for the target.
-    pub object: String,
-    /// Arguments for clang, which compiles sources in OpenCL C and HIP.
-    pub clang_args: Vec<String>,
+    /// What stands above all tables.
+    pub own: LaunchTable,
     /// Commands that get the code objects if they are not there, to be printed; `{folder}` in them stands for the folder
     /// of this file.
     pub download: Vec<String>,
-    /// The target, unless the command line has another one.
-    pub target: Option<String>,
-    pub kernel: Option<String>,
-    pub global_size: Option<SizeText>,
-    pub grid: Option<SizeText>,
-    pub block: Option<SizeText>,
-    pub offset: Option<SizeText>,
-    pub dynamic_lds: Option<BytesText>,
-    pub stack: Option<BytesText>,
-    pub args: Vec<String>,
-    pub print: Vec<String>,
-    pub out: Vec<String>,
-    pub expect: Vec<ExpectText>,
-    pub tolerance: Option<String>,
-    pub repeat: Option<Whole>,
     pub launch: Option<Vec<LaunchTable>>,
-    pub stats: Option<StatsText>,
-    pub threads: Option<Whole>,
-    pub tier: Option<String>,
-    pub max_instructions: Option<Whole>,
-    pub timeout: Option<SecondsText>,
-    pub deterministic: bool,
-    pub poison: Option<PoisonText>,
-    pub strict: Option<StrictText>,
-    pub cooperative: bool,
-    pub printf_buffer: Option<BytesText>,
-    pub heap: Option<BytesText>,
-    pub address_mode: Option<String>,
 }
 
-/// A launch of several.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+/// A launch of several, or what stands above them.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LaunchTable {
+    /// The code object, or a source; `{target}` in it stands for the target.
     pub object: Option<String>,
-    pub kernel: Option<String>,
-    pub global_size: Option<SizeText>,
-    pub grid: Option<SizeText>,
-    pub block: Option<SizeText>,
-    pub offset: Option<SizeText>,
-    pub dynamic_lds: Option<BytesText>,
-    pub stack: Option<BytesText>,
-    pub cooperative: Option<bool>,
     pub args: Vec<String>,
-    pub print: Vec<String>,
-    pub out: Vec<String>,
-    pub expect: Vec<ExpectText>,
-    pub tolerance: Option<String>,
-    /// How often it runs, one time after the other, on the same buffers.
-    pub repeat: Option<Whole>,
+    /// What it says about options.
+    options: Vec<(&'static Key, Value)>,
 }
 
-/// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true, or a 32-bit word such as 0xfffafffa")]
-pub(crate) enum PoisonText {
-    Flag(bool),
-    Word(u32),
-}
-
-/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
-pub(crate) enum StrictText {
-    Flag(bool),
-    Rules(String),
-}
-
-/// What is reported of launches: `true`, which is `"basic"`, or `"full"`.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true, \"basic\" or \"full\"")]
-pub(crate) enum StatsText {
-    Flag(bool),
-    Level(StatsLevel),
-}
-
-/// How much is reported of launches.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum StatsLevel {
-    // No documentation comments here: clap would show each on lines of its own.
-    // What counting blocks shows, which costs little.
-    Basic,
-    // Accesses to memory, too.
-    Full,
-}
-
-/// A size: `4`, `[4, 2]` or `"4x2"`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a size such as 4, [4, 2] or \"4x2x1\"")]
-pub(crate) enum SizeText {
-    One(u64),
-    List(Vec<u64>),
-    Text(String),
-}
-
-impl SizeText {
-    pub(crate) fn size(&self) -> Result<Size, Failure> {
-        match self {
-            SizeText::One(n) => Size::from_list(&[*n]),
-            SizeText::List(list) => Size::from_list(list),
-            SizeText::Text(text) => text.parse(),
-        }
+impl LaunchTable {
+    fn names_object(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| !object.is_empty())
     }
 
-    /// The numbers of an offset, which may be zero.
-    pub(crate) fn offset(&self) -> Result<[u64; 3], Failure> {
-        match self {
-            SizeText::One(x) => Ok([*x, 0, 0]),
-            SizeText::List(list) if (1..=3).contains(&list.len()) => {
-                Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0)))
+    fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(key, _)| key.name == name)
+    }
+
+    /// Adds to options what is said in scopes.
+    ///
+    /// # Errors
+    /// The first value that is wrong.
+    pub(crate) fn add_to(
+        &self,
+        args: &mut RunArgs,
+        base: &Path,
+        scopes: impl Fn(Scope) -> bool,
+    ) -> Result<(), Failure> {
+        // In the order of the options, so that messages do not depend on that of the file.
+        for key in keys().filter(|key| scopes(key.scope)) {
+            if let Some((_, value)) = self.options.iter().find(|(own, _)| own.name == key.name) {
+                key.take(value, args, base)?;
             }
-            SizeText::List(_) => Err(Failure::usage("expected one to three numbers")),
-            SizeText::Text(text) => Size::offset(text),
         }
+        Ok(())
+    }
+
+    /// The table with what stands above all tables and is not said in it.
+    fn completed(&self, above: &LaunchTable) -> LaunchTable {
+        let mut table = self.clone();
+        table.object = table.object.or_else(|| above.object.clone());
+        let missing = |key: &Key| match key.scope {
+            Scope::Launch { unless } => !self.has(key.name) && !self.has(unless),
+            Scope::EveryEnd => !self.has(key.name),
+            Scope::Run | Scope::OneLaunch { .. } | Scope::End => false,
+        };
+        table.options.extend(above.options.iter().filter(|(key, _)| missing(key)).cloned());
+        table
     }
 }
 
-/// An expectation: `"y=ref.npy"`, or with a tolerance of its own.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected \"y=ref.npy\" or { that = \"y=ref.npy\", tolerance = \"ulp=1\" }")]
-pub(crate) enum ExpectText {
-    Plain(String),
-    WithTolerance { that: String, tolerance: String },
+/// Keys that are no options.
+#[derive(Clone, Copy)]
+enum Part {
+    Object,
+    Download,
+    Args,
+    Launch,
+}
+
+/// The keys that are no options, with their ranks in messages that list all keys of a file, and those of a `[[launch]]` table.
+const PARTS: [(&str, Part, u8, Option<u8>); 4] = [
+    ("object", Part::Object, 0, Some(0)),
+    ("download", Part::Download, 2, None),
+    ("args", Part::Args, 11, Some(9)),
+    ("launch", Part::Launch, 17, None),
+];
+
+/// A key.
+enum Named {
+    Part(Part),
+    Option(&'static Key),
+}
+
+/// Reads a table: that of a file, or one of its `[[launch]]` tables.
+#[derive(Clone, Copy)]
+struct Table {
+    is_file: bool,
+}
+
+impl Table {
+    /// The names of all keys, for messages.
+    fn names(self) -> &'static [&'static str] {
+        static FILE: OnceLock<Vec<&str>> = OnceLock::new();
+        static LAUNCH: OnceLock<Vec<&str>> = OnceLock::new();
+        let sorted = |mut names: Vec<(u8, &'static str)>| {
+            names.sort_unstable();
+            names.into_iter().map(|(_, name)| name).collect()
+        };
+        match self.is_file {
+            true => FILE.get_or_init(|| {
+                let parts = PARTS.iter().map(|(name, _, rank, _)| (*rank, *name));
+                sorted(parts.chain(keys().map(|key| (key.listed.0, key.name))).collect())
+            }),
+            false => LAUNCH.get_or_init(|| {
+                let parts = PARTS.iter().filter_map(|(name, _, _, rank)| Some(((*rank)?, *name)));
+                let keys = keys().filter(|key| key.scope.is_of_launches());
+                sorted(parts.chain(keys.map(|key| (key.listed.1, key.name))).collect())
+            }),
+        }
+    }
+
+    fn find(self, name: &str) -> Option<Named> {
+        let part = PARTS
+            .iter()
+            .find(|(known, _, _, in_launch)| *known == name && (self.is_file || in_launch.is_some()));
+        let key = || keys().find(|key| key.name == name && (self.is_file || key.scope.is_of_launches()));
+        part.map(|(_, part, ..)| Named::Part(*part)).or_else(|| key().map(Named::Option))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Table {
+    type Value = Named;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Named, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+/// Names of keys.
+impl Visitor<'_> for Table {
+    type Value = Named;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("field identifier")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Named, E> {
+        self.find(name).ok_or_else(|| E::unknown_field(name, self.names()))
+    }
+}
+
+impl Table {
+    /// Reads all entries of a table.
+    fn read<'de, M: MapAccess<'de>>(self, mut map: M) -> Result<LaunchFile, M::Error> {
+        let mut file = LaunchFile::default();
+        while let Some(named) = map.next_key_seed(self)? {
+            match named {
+                Named::Part(Part::Object) => file.own.object = Some(map.next_value()?),
+                Named::Part(Part::Download) => file.download = map.next_value()?,
+                Named::Part(Part::Args) => file.own.args = map.next_value()?,
+                Named::Part(Part::Launch) => file.launch = Some(map.next_value()?),
+                Named::Option(key) => file.own.options.push((key, key.value(&mut map)?)),
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// Contents of a file.
+struct File;
+
+impl<'de> Visitor<'de> for File {
+    type Value = LaunchFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("struct LaunchFile")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<LaunchFile, M::Error> {
+        Table { is_file: true }.read(map)
+    }
+}
+
+impl<'de> Deserialize<'de> for LaunchFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(File)
+    }
+}
+
+/// Contents of a `[[launch]]` table.
+struct Launch;
+
+impl<'de> Visitor<'de> for Launch {
+    type Value = LaunchTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("struct LaunchTable")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<LaunchTable, M::Error> {
+        Table { is_file: false }.read(map).map(|file| file.own)
+    }
+}
+
+impl<'de> Deserialize<'de> for LaunchTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Launch)
+    }
+}
+
+/// Whether a path is that of a launch file.
+pub(crate) fn is_launch_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
+/// Whether the file is a launch file, whatever it is called.
+pub(crate) fn looks_like_launch_file(bytes: &[u8]) -> bool {
+    let text = bytes.get(..1 << 20).unwrap_or(bytes);
+    let names_object = |line: &str| {
+        let value = line.trim_start().strip_prefix("object");
+        value.is_some_and(|value| value.trim_start().starts_with('='))
+    };
+    std::str::from_utf8(text).is_ok_and(|text| text.lines().any(names_object))
 }
 
 /// Bytes of a launch file: the reader of TOML takes several times as many of memory.
@@ -196,7 +279,7 @@ impl LaunchFile {
         if file.launch.is_some() {
             file.check_launches(launches).map_err(|failure| failure.within(path.shown()))?;
         }
-        if file.object.is_empty() && launches.is_empty() {
+        if !file.own.names_object() && launches.is_empty() {
             return Err(Failure::usage(format!(
                 "{}: `object` is missing: the code object to run",
                 path.shown()
@@ -212,11 +295,14 @@ impl LaunchFile {
             return Err(Failure::usage("`launch` is empty: there is nothing to run")
                 .help("Write a [[launch]] table for each launch, or no `launch` at all."));
         }
-        if self.repeat.is_some() {
-            return Err(Failure::usage("`repeat` belongs into a [[launch]] table: which one is repeated?"));
+        for (key, _) in &self.own.options {
+            if let Scope::OneLaunch { question } = key.scope {
+                let message = format!("`{}` belongs into a [[launch]] table: {question}", key.name);
+                return Err(Failure::usage(message));
+            }
         }
         match launches.iter().position(|launch| launch.object.is_none()) {
-            Some(index) if self.object.is_empty() => Err(Failure::usage(format!(
+            Some(index) if !self.own.names_object() => Err(Failure::usage(format!(
                 "launch {}: `object` is missing: the code object to run",
                 index + 1
             ))
@@ -227,54 +313,32 @@ impl LaunchFile {
 
     /// The launches: the tables completed with what is said for all of them, or else the file as the only one.
     pub(crate) fn launches(&self) -> Vec<LaunchTable> {
-        let base = LaunchTable {
-            object: Some(self.object.clone()),
-            kernel: self.kernel.clone(),
-            global_size: self.global_size.clone(),
-            grid: self.grid.clone(),
-            block: self.block.clone(),
-            offset: self.offset.clone(),
-            dynamic_lds: self.dynamic_lds.clone(),
-            stack: self.stack.clone(),
-            cooperative: Some(self.cooperative),
-            tolerance: self.tolerance.clone(),
-            ..LaunchTable::default()
-        };
-        let Some(launches) = &self.launch else {
-            let (args, print, out) = (self.args.clone(), self.print.clone(), self.out.clone());
-            return vec![LaunchTable {
-                args,
-                print,
-                out,
-                expect: self.expect.clone(),
-                repeat: self.repeat,
-                ..base
-            }];
-        };
-        let complete = |own: &LaunchTable| {
-            let mut own = own.clone();
-            if own.grid.is_none() && own.global_size.is_none() {
-                (own.grid, own.global_size) = (base.grid.clone(), base.global_size.clone());
-            }
-            LaunchTable {
-                object: own.object.or_else(|| base.object.clone()),
-                kernel: own.kernel.or_else(|| base.kernel.clone()),
-                block: own.block.or_else(|| base.block.clone()),
-                offset: own.offset.or_else(|| base.offset.clone()),
-                dynamic_lds: own.dynamic_lds.or_else(|| base.dynamic_lds.clone()),
-                stack: own.stack.or_else(|| base.stack.clone()),
-                cooperative: own.cooperative.or(base.cooperative),
-                tolerance: own.tolerance.or_else(|| base.tolerance.clone()),
-                ..own
-            }
-        };
-        launches.iter().map(complete).collect()
+        match &self.launch {
+            Some(launches) => launches.iter().map(|launch| launch.completed(&self.own)).collect(),
+            None => vec![self.own.clone()],
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::run::size::Size;
+
+    /// What a table without launches says.
+    fn options(table: &LaunchTable) -> Result<RunArgs, String> {
+        let mut args = RunArgs::default();
+        let added = table.add_to(&mut args, Path::new(""), |_| true);
+        added.and_then(|()| args.complete()).map_err(|failure| failure.message)?;
+        Ok(args)
+    }
+
+    fn read(text: &str) -> Result<RunArgs, String> {
+        let file: LaunchFile = toml::from_str(text).map_err(|error| error.to_string())?;
+        options(&file.own)
+    }
 
     #[test]
     fn every_field() {
@@ -283,9 +347,8 @@ mod tests {
             clang-args = ["-DN=3"]
             target = "gfx942"
             kernel = "k"
-            grid = [4, 2]
             block = "16x16"
-            global-size = 7
+            global-size = [7, 2]
             offset = 1
             dynamic-lds = 64
             args = ["y:f32[4]=zeros"]
@@ -295,7 +358,7 @@ mod tests {
             tolerance = "abs=1"
             stats = true
             threads = 2
-            tier = "avx2"
+            tier = "portable"
             max-instructions = 1000
             timeout = 2.5
             repeat = 3
@@ -305,12 +368,18 @@ mod tests {
             printf-buffer = 4096
             heap = "64K"
         "#;
-        let file: LaunchFile = toml::from_str(text).unwrap();
-        assert_eq!(file.grid.unwrap().size().unwrap(), Size { n: [4, 2, 1], dims: 2 });
-        assert_eq!(file.block.unwrap().size().unwrap(), Size { n: [16, 16, 1], dims: 2 });
-        assert_eq!(file.poison, Some(PoisonText::Word(0xfffa_fffa)));
-        assert!(matches!(&file.expect[1], ExpectText::WithTolerance { that, .. } if that == "y[0]=0"));
-        assert_eq!((file.repeat.map(Whole::get), file.timeout.map(SecondsText::get)), (Some(3), Some(2.5)));
+        let args = read(text).unwrap();
+        assert_eq!(args.launch.grid(), None);
+        assert_eq!(args.launch.global_size(), Some(Size { n: [7, 2, 1], dims: 2 }));
+        assert_eq!(args.launch.block(), Some(Size { n: [16, 16, 1], dims: 2 }));
+        assert_eq!((args.checks.poison(), args.engine.heap), (Some(0xfffa_fffa), Some(64 << 10)));
+        let expect = &args.results.wanted.expect;
+        assert_eq!((expect[0].tolerance.abs, expect[1].tolerance.ulp), (1.0, 1));
+        assert_eq!((args.launch.times(), args.checks.timeout), (3, Some(Duration::from_millis(2500))));
+        assert!(args.launch.cooperative && args.engine.deterministic);
+        // The grid is given in one way.
+        let both = read(&format!("{text}\ngrid = 1")).unwrap_err();
+        assert!(both.contains("are both given"), "{both}");
         for bad in [
             "repeat = -1",
             "heap = true",
@@ -322,8 +391,7 @@ mod tests {
             "[object]",
             "poison = -1",
         ] {
-            let read: Result<LaunchFile, _> = toml::from_str(bad);
-            assert!(read.is_err() || read.is_ok_and(|file| file.grid.unwrap().size().is_err()), "{bad}");
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 
@@ -348,17 +416,22 @@ mod tests {
         "#;
         let file: LaunchFile = toml::from_str(text).unwrap();
         let [one, two] = &file.launches()[..] else { panic!("two launches") };
-        assert_eq!((one.object.as_deref(), one.kernel.as_deref()), (Some("k.co"), Some("one")));
-        assert!(
-            one.grid.is_some() && one.global_size.is_none() && one.print.is_empty() && one.args.is_empty()
-        );
-        assert_eq!((two.object.as_deref(), two.kernel.as_deref()), (Some("l.co"), Some("two")));
+        assert_eq!((one.object.as_deref(), two.object.as_deref()), (Some("k.co"), Some("l.co")));
+        assert_eq!((one.args.len(), &two.args[..]), (0, &["x=&y".to_owned()][..]));
+        assert!(two.has("tolerance") && !one.has("print"));
+        let add = |table: &LaunchTable| {
+            let mut args = RunArgs::default();
+            table.add_to(&mut args, Path::new(""), Scope::is_of_launches).unwrap();
+            args.launch
+        };
+        let (first, second) = (add(one), add(two));
+        assert_eq!((first.kernel.as_deref(), second.kernel.as_deref()), (Some("one"), Some("two")));
+        assert!(first.grid().is_some() && first.global_size().is_none());
         // The size of a grid is said in one way only.
-        assert!(two.grid.is_none() && two.global_size.is_some());
-        assert_eq!(two.block.as_ref().unwrap().size().unwrap().n[0], 8);
-        assert_eq!((two.tolerance.as_deref(), &two.args[..]), (Some("ulp=1"), &["x=&y".to_owned()][..]));
+        assert!(second.grid().is_none() && second.global_size().is_some());
+        assert_eq!((second.block().map(|size| size.n[0]), second.times()), (Some(8), 2));
         // A file without tables is one launch with everything that it says.
         let [only] = &LaunchFile { launch: None, ..file }.launches()[..] else { panic!("one launch") };
-        assert_eq!((only.args.len(), only.print.len()), (1, 1));
+        assert!(only.args.len() == 1 && only.has("print"));
     }
 }

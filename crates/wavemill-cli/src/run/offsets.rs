@@ -14,7 +14,7 @@ pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
         if names.contains(&kernel.name()) {
             continue;
         }
-        let Some(misread) = kernel.misread_global_offset(launch.offset) else { continue };
+        let Some(misread) = kernel.misread_global_offset(launch.options.launch.offset()) else { continue };
         let name = Printable(kernel.name());
         let dimension = misread.dimension;
         let reads = if misread.is_certain { "reads" } else { "may read" };
@@ -28,7 +28,7 @@ pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
                 "`{name}` {reads} a wrong part of the global offset: get_global_id({dimension}) begins at {begin}, not at {}\n  It was \
                  linked with libclc, which reads the offsets as three numbers of 32 bits, from the fifth byte on.\n  Link it with \
                  ROCm's device libraries (`wavemill run kernel.cl --rocm-path FOLDER` does that), or add the offset in the kernel.",
-                launch.offset[dimension],
+                launch.options.launch.offset()[dimension],
             ),
         };
         message::say_with(Kind::Warning, &text, &json!({ "kernel": kernel.name() }));

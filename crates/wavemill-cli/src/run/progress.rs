@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::text::Grouped;
+use crate::text::Grouped;
 
 /// A launch that is over by then needs no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,159 +1,30 @@
 //! Runs launches that have been found sound, one after the other, and looks at what became of the buffers.
 
-use crate::input::Shown as _;
-use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, LaunchStats, OutOfRange, RunControl, RunOptions};
+use wavemill::launch::{OutOfRange, RunControl};
+use wavemill::stats::LaunchStats;
+use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, RunOptions};
 
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
 use super::coverage::Coverage;
-use super::expect::{Difference, Prepared as PreparedExpectation};
+use super::ended::{self, failure_of};
+use super::expect::Difference;
 use super::geometry::Geometry;
-use super::job::{Job, LaunchJob, Wanted};
-use super::launch_file::StatsLevel;
-use super::output::Output;
+use super::job::{Job, LaunchJob, label};
 use super::plan::{Contents, Planned};
-use super::text::{Extent, Grouped, Plural};
+use super::results::{Checks, Results, also, expectations, messages};
 use super::trace::{self, LaunchTrace};
-use super::view::{self, Shape, View};
+use super::view::Shape;
 use super::watch::Watch;
-use super::{ended, failure, name_launch, stats, warning};
+use super::{stats, warning};
 use crate::failure::{Exit, Failure};
+use crate::input::Shown as _;
 use crate::message::{self, Kind};
-
-/// The standard output, with the first error that it had; behind that nothing is written. Files are written and
-/// expectations checked even if nobody reads what is printed.
-#[derive(Debug)]
-struct Results {
-    out: BufWriter<Stdout>,
-    result: io::Result<()>,
-}
-
-impl Results {
-    fn new() -> Self {
-        Results { out: BufWriter::new(io::stdout()), result: Ok(()) }
-    }
-
-    fn write(&mut self, text: &str) {
-        if self.result.is_ok() {
-            self.result = self.out.write_all(text.as_bytes());
-        }
-    }
-
-    fn flush(&mut self) {
-        if self.result.is_ok() {
-            self.result = self.out.flush();
-        }
-    }
-}
-
-/// Something to print.
-struct Printed {
-    title: String,
-    /// Number of the buffer.
-    buffer: usize,
-    view: View,
-    hex: bool,
-}
-
-/// What is done after a launch, found sound before any runs. Buffers have numbers.
-pub(super) struct Checks<'a> {
-    printed: Vec<Printed>,
-    outputs: Vec<(usize, &'a Output)>,
-    expected: Vec<(usize, PreparedExpectation)>,
-}
-
-impl<'a> Checks<'a> {
-    /// Makes sure that everything that is wanted is there, among the buffers that have been planned by now.
-    pub(super) fn of(wanted: &'a Wanted, buffers: &Buffers<'_>) -> Result<Self, Failure> {
-        let find = |name: &str| {
-            let found = buffers.list.iter().position(|buffer| buffer.shape.name == name);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = buffers.list.iter().map(|buffer| buffer.shape.name.as_str()).collect();
-                let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Failure::usage(format!(
-                    "there is no buffer `{name}` among the arguments; the buffers are {has}",
-                    name = name.shown()
-                ))
-            })
-        };
-        let shape = |index: usize| &buffers.list[index].shape;
-        let mut checks = Checks { printed: Vec::new(), outputs: Vec::new(), expected: Vec::new() };
-        for text in &wanted.print {
-            let prepare = || {
-                let (plain, hex) = view::split_format(text)?;
-                let (name, inside) = view::split(plain)?;
-                let buffer = find(name)?;
-                let view = View::parse(shape(buffer), inside)?;
-                Ok(Printed { title: plain.trim().to_owned(), buffer, view, hex })
-            };
-            let printed = prepare()
-                .map_err(|failure: Failure| failure.within(format_args!("--print {}", text.shown())));
-            checks.printed.push(printed?);
-        }
-        for output in &wanted.out {
-            let buffer = find(&output.buffer)
-                .and_then(|buffer| output.check(shape(buffer)).map(|()| buffer))
-                .map_err(|failure| failure.within("--out"))?;
-            checks.outputs.push((buffer, output));
-        }
-        for expectation in &wanted.expect {
-            let prepared = find(&expectation.buffer)
-                .and_then(|buffer| Ok((buffer, expectation.prepare(shape(buffer))?)))
-                .map_err(|failure| failure.within(format_args!("--expect {}", expectation.text.shown())))?;
-            checks.expected.push(prepared);
-        }
-        Ok(checks)
-    }
-
-    /// Prints, writes and compares. What is wrong goes into `wrong`, each as `label` makes it.
-    fn apply(
-        &self,
-        buffers: &[(Shape, Buffer)],
-        watch: &Watch,
-        out: &mut Results,
-        wrong: &mut Vec<Difference>,
-        label: impl Fn(Difference) -> Difference,
-    ) -> Result<(), Failure> {
-        for one in &self.printed {
-            let (shape, buffer) = &buffers[one.buffer];
-            let read = reader(buffer, watch, || format!("printed `{}`", one.title.shown()));
-            view::print(&one.title, shape, &one.view, one.hex, read, |text| out.write(text))?;
-        }
-        for (buffer, output) in &self.outputs {
-            let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("wrote `{}`", output.file().shown()));
-            let file = output.write(shape, read)?;
-            message::say(Kind::Output, &format!("wrote {file}"));
-        }
-        for (buffer, prepared) in &self.expected {
-            let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("compared `{}`", shape.name.shown()));
-            match prepared.check(read)? {
-                Ok(message) => out.write(&format!("{message}\n")),
-                Err(difference) => wrong.push(label(difference)),
-            }
-        }
-        out.flush();
-        Ok(())
-    }
-}
-
-/// Copies bytes out of a buffer, from an offset on, as long as there is time; `what` says what for.
-fn reader<'a>(
-    buffer: &'a Buffer,
-    watch: &'a Watch,
-    what: impl Fn() -> String + 'a,
-) -> impl FnMut(u64, &mut [u8]) -> Result<(), Failure> + 'a {
-    move |offset, into| {
-        watch.check(&what)?;
-        buffer.read_bytes(offset, into).map_err(|error| failure(&error))
-    }
-}
+use crate::text::{Extent, Grouped, Plural};
 
 /// A launch that is about to run.
 pub(super) struct Prepared<'a> {
@@ -167,7 +38,7 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// Whether the grid has what is to be traced.
     fn check_trace(&self, job: &Job) -> Result<(), Failure> {
-        let Some(job) = &job.trace else { return Ok(()) };
+        let Some(job) = &job.options.trace.job else { return Ok(()) };
         let (groups, waves) = self.geometry.groups_and_waves();
         if let Some(wanted) = job.workgroup
             && (0..3).any(|d| wanted[d] >= groups[d])
@@ -197,18 +68,8 @@ impl Prepared<'_> {
     }
 
     /// The launch without its control.
-    fn build(&self, job: &Job, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
-        let launch = self
-            .geometry
-            .apply(Launch::new(self.kernel))
-            .global_offset(self.launch.offset)
-            .dynamic_lds(self.launch.dynamic_lds)
-            .cooperative(self.launch.cooperative)
-            .options(RunOptions { count_blocks: job.counts(), ..job.options.clone() });
-        let launch = match self.launch.stack {
-            Some(bytes) => launch.stack(bytes),
-            None => launch,
-        };
+    fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
+        let launch = self.launch.options.apply(self.geometry.apply(Launch::new(self.kernel)));
         let arguments = self.arguments(buffers);
         // Without metadata the code object does not say what the parameters are.
         match self.kernel.has_metadata() {
@@ -218,7 +79,7 @@ impl Prepared<'_> {
     }
 
     fn repeat(&self) -> u32 {
-        self.launch.repeat.map_or(1, |repeat| repeat.get())
+        self.launch.options.launch.times()
     }
 
     /// The line that says what runs.
@@ -229,7 +90,7 @@ impl Prepared<'_> {
         };
         let geometry = &self.geometry;
         match job.several {
-            true => format!("{}: {geometry}{times}", super::label(index, Some(self.kernel.name()))),
+            true => format!("{}: {geometry}{times}", label(index, Some(self.kernel.name()))),
             false => format!("{geometry}{times}"),
         }
     }
@@ -252,29 +113,24 @@ impl Session<'_> {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
         // A file that cannot be written is reported before anything takes long.
-        let mut coverage = self.job.coverage.as_deref().map(Coverage::open).transpose()?;
+        let mut coverage = self.job.options.trace.isa_coverage.as_deref().map(Coverage::open).transpose()?;
         let buffers = self.allocate(buffers, watch)?;
         let launches = self.build(&buffers)?;
         let named = |index: usize, failure: Failure| self.named(index, failure);
         let open = |job| trace::Writer::open(job, watch.lost());
-        let writer = self.job.trace.as_ref().map(open).transpose()?;
+        let writer = self.job.options.trace.job.as_ref().map(open).transpose()?;
         let traces = self.traces(writer.as_ref())?;
         let console = Console::new(watch);
-        let print = |output: wavemill::Output<'_>| console.print(output);
+        let print = |output: wavemill::launch::Output<'_>| console.print(output);
         let mut out = Results::new();
         let mut wrong = Vec::new();
         let mut ran = Ok(());
         for (index, (prepared, launch)) in self.launches.iter().zip(launches).enumerate() {
             let launch = launch.output(&print);
-            let launch = match self.job.printf_buffer {
-                Some(size) => launch.printf_buffer(size),
-                None => launch,
-            };
             let launch = match &traces[index] {
                 Some(trace) => launch.tracer(trace),
                 None => launch,
             };
-            let launch = launch.traffic(self.job.stats == Some(StatsLevel::Full));
             let label = |mut difference: Difference| {
                 difference.message =
                     named(index, Failure::new(Exit::Expectation, difference.message)).message;
@@ -320,7 +176,7 @@ impl Session<'_> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, .. } in &planned.list {
             size_of(shape)?;
-            let stand_in = self.device.buffer(&shape.name, 0).map_err(|error| failure(&error))?;
+            let stand_in = self.device.buffer(&shape.name, 0).map_err(|error| failure_of(&error))?;
             buffers.push((shape.clone(), stand_in));
         }
         self.build(&buffers).map(|_| ())
@@ -330,8 +186,8 @@ impl Session<'_> {
     fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Vec<Launch<'_>>, Failure> {
         let mut launches = Vec::with_capacity(self.launches.len());
         for (index, prepared) in self.launches.iter().enumerate() {
-            let launch = prepared.build(self.job, buffers).map_err(|failure| self.named(index, failure))?;
-            launch.check().map_err(|error| self.named(index, failure(&error)))?;
+            let launch = prepared.build(buffers).map_err(|failure| self.named(index, failure))?;
+            launch.check().map_err(|error| self.named(index, failure_of(&error)))?;
             launches.push(launch);
         }
         Ok(launches)
@@ -339,7 +195,7 @@ impl Session<'_> {
 
     /// Says which launch something is about.
     fn named(&self, index: usize, failure: Failure) -> Failure {
-        name_launch(self.job, index, Some(self.launches[index].kernel.name()), failure)
+        self.job.name(index, Some(self.launches[index].kernel.name()), failure)
     }
 
     /// The trace of each launch. Of several launches, those that have not what is to be traced have none.
@@ -388,15 +244,12 @@ impl Session<'_> {
             }
             if let Some(trace) = trace {
                 let several = self.launches.len() > 1;
-                let label = several.then(|| super::label(index, Some(prepared.kernel.name())));
+                let label = several.then(|| label(index, Some(prepared.kernel.name())));
                 trace.begin(round, prepared.repeat(), label);
             }
             let control = std::sync::Arc::new(RunControl::default());
-            let options = RunOptions {
-                control: Some(control.clone()),
-                count_blocks: self.job.counts(),
-                ..self.job.options.clone()
-            };
+            let options =
+                RunOptions { control: Some(control.clone()), ..prepared.launch.options.run_options() };
             let launch = launch.clone().options(options);
             let ((result, time), stopped) = watch.during(&control, workgroups, || {
                 let start = Instant::now();
@@ -406,8 +259,9 @@ impl Session<'_> {
             let stats = result.map_err(|error| {
                 // What was read may be why it faulted, or never ends.
                 warn(out_of_range);
-                let why = stopped.filter(|_| matches!(error, Error::Stopped { .. }));
-                let failure = ended::failure(error, &prepared.launch.object, self.job.registers);
+                let why = stopped.filter(|_| matches!(error, Error::Stopped(_)));
+                let failure =
+                    ended::failure(error, &prepared.launch.object, self.job.options.checks.registers);
                 match (why, prepared.repeat()) {
                     (None, _) => failure,
                     (Some(why), 1) => failure.within(why),
@@ -430,7 +284,7 @@ impl Session<'_> {
         let Some(stats) = last else { return Ok(()) };
         let kernel = prepared.kernel.name();
         warn(out_of_range);
-        if self.job.stats.is_some() {
+        if self.job.options.trace.stats.is_some() {
             let text = stats::text(&stats, &times);
             let parts = stats::json(index, kernel, &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
@@ -447,11 +301,11 @@ impl Session<'_> {
         out_of_range: OutOfRange,
     ) {
         let Ok(size) = launch.lds() else { return };
-        let dynamic = prepared.launch.dynamic_lds;
+        let dynamic = prepared.launch.options.launch.dynamic_lds();
         let Some((mut text, mut parts)) = warning::lds(out_of_range, size, dynamic) else { return };
         let kernel = prepared.kernel.name();
         if self.launches.len() > 1 {
-            text = format!("{}: {text}", super::label(index, Some(kernel)));
+            text = format!("{}: {text}", label(index, Some(kernel)));
         }
         parts["launch"] = json!(index + 1);
         parts["kernel"] = json!(kernel);
@@ -467,18 +321,18 @@ impl Session<'_> {
                 || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name.shown()));
             in_time()?;
             // What it says names the buffer.
-            let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure(&error))?;
+            let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure_of(&error))?;
             let fill = || {
                 match &contents {
                     Contents::Fresh => {}
                     // Fresh memory holds zeros.
-                    Contents::Zeros if self.job.options.poison.is_none() => {}
-                    Contents::Zeros => buffer.fill(0).map_err(|error| failure(&error))?,
+                    Contents::Zeros if self.job.options.checks.poison().is_none() => {}
+                    Contents::Zeros => buffer.fill(0).map_err(|error| failure_of(&error))?,
                     Contents::Made(elements) => {
                         let mut at = 0;
                         elements.each_piece(|piece| {
                             in_time()?;
-                            buffer.write_bytes(at, piece).map_err(|error| failure(&error))?;
+                            buffer.write_bytes(at, piece).map_err(|error| failure_of(&error))?;
                             at += piece.len() as u64;
                             Ok(())
                         })?;
@@ -507,25 +361,6 @@ impl Session<'_> {
 fn size_of(shape: &Shape) -> Result<u64, Failure> {
     let all = || shape.element.count(shape.count());
     shape.size().ok_or_else(|| Failure::usage(format!("{} do not fit into memory", all())))
-}
-
-/// Adds expectations that did not hold before something worse happened.
-fn also(mut failure: Failure, wrong: &[Difference]) -> Failure {
-    if !wrong.is_empty() {
-        failure.message = format!("{}\n\nbefore that:\n{}", failure.message, messages(wrong));
-        let data = failure.data.get_or_insert_with(|| Box::new(json!({})));
-        data["expectations"] = json!(expectations(wrong));
-    }
-    failure
-}
-
-fn messages(wrong: &[Difference]) -> String {
-    wrong.iter().map(|difference| difference.message.as_str()).collect::<Vec<_>>().join("\n")
-}
-
-/// The parts of what is wrong, for `--message-format json`.
-fn expectations(wrong: &[Difference]) -> Vec<&Value> {
-    wrong.iter().map(|difference| &difference.parts).filter(|parts| !parts.is_null()).collect()
 }
 
 /// The kernel arguments of a kernel without metadata: one after the other, each aligned to its size.

@@ -5,17 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::launch_file::is_launch_file;
 use super::options::RunArgs;
-use super::run_one;
-use super::text::{Plural, quoted};
 use crate::failure::Failure;
 use crate::input::Shown as _;
 use crate::message::{self, Format};
-
-/// Whether a path is that of a launch file.
-pub(super) fn is_launch_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
-}
+use crate::text::{Plural, quoted};
 
 /// Refuses files among the arguments that are none of these: they do not run together.
 fn refuse_files(args: &RunArgs) -> Result<(), Failure> {
@@ -57,12 +52,7 @@ pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
     if !is_launch_file(&args.file) || others.is_empty() {
         return Ok(None);
     }
-    let written = [
-        ("--out", !args.out.is_empty()),
-        ("--trace-file", args.trace_file.is_some()),
-        ("--init", args.init.is_some()),
-    ];
-    if let Some((option, _)) = written.iter().find(|(_, given)| *given) {
+    if let Some(option) = args.writes_alone() {
         let count = Plural(1 + others.len() as u64, "launch file");
         return Err(Failure::usage(format!("{option}: {count} would write the same file"))
             .help("Run them one by one, or write it into the launch files."));
@@ -72,11 +62,14 @@ pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
     Ok(Some(std::iter::once(&args.file).chain(&others).map(one).collect()))
 }
 
-/// Runs launch files, those behind one that fails, too; only Ctrl-\\ ends them all.
+/// Runs launch files, those behind one that fails, too; only Ctrl-\\ ends them all, and `run_one` says whether it came.
 ///
 /// # Errors
 /// That some have failed, with the exit code of the first of these. Why each of them did is reported when it does.
-pub(super) fn run(files: Vec<RunArgs>) -> Result<(), Failure> {
+pub(super) fn run(
+    files: Vec<RunArgs>,
+    run_one: impl Fn(&RunArgs) -> (Result<(), Failure>, bool),
+) -> Result<(), Failure> {
     let count = files.len() as u64;
     let mut failed: Vec<(String, Failure)> = Vec::new();
     for args in files {

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use wavemill::SourceLocation;
+use wavemill::fault::SourceLocation;
 
 /// Bytes of a source that are read at most: what a file is called comes out of the code object, which may say anything.
 const LONGEST: u64 = 64 << 20;

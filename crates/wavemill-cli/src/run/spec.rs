@@ -3,11 +3,11 @@
 use crate::input::Shown as _;
 use std::path::Path;
 
-use super::amount;
 use super::element::Element;
 use super::fill::{self, Fill};
-use super::text::whole_number;
+use crate::amount;
 use crate::failure::Failure;
+use crate::text::whole_number;
 
 /// The form of an argument, for messages.
 pub(crate) const FORM: &str =

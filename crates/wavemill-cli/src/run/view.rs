@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::element::Element;
 use super::elements::PIECE;
-use super::text::{Extent, Plural, whole_number};
 use crate::failure::Failure;
+use crate::text::{Extent, Plural, whole_number};
 
 /// A part of which one element in so many is picked is copied whole; of others the elements are, one by one.
 const SPARSE: u64 = 8;

@@ -1,9 +1,9 @@
 //! Warnings about what a launch did: results that may not be what they seem.
 
 use serde_json::{Value, json};
-use wavemill::{LdsSize, OutOfRange};
+use wavemill::launch::{LdsSize, OutOfRange};
 
-use super::text::{Grouped, Plural};
+use crate::text::{Grouped, Plural};
 
 /// What there is to say of accesses to LDS beyond the bytes of the workgroup, with its parts for those who read JSON. `dynamic`
 /// is what `--dynamic-lds` said.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressDrawTarget;
-use wavemill::RunControl;
+use wavemill::launch::RunControl;
 
 use super::job::Job;
 use super::progress::Progress;
@@ -51,10 +51,14 @@ impl Watch {
         let human = message::format() != Format::Json;
         Ok(Watch {
             // A time that no clock reaches is none.
-            deadline: job.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
+            deadline: job
+                .options
+                .checks
+                .timeout
+                .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             quit,
             lost: Arc::default(),
-            bar: human && job.trace.is_none() && std::io::stderr().is_terminal(),
+            bar: human && job.options.trace.job.is_none() && std::io::stderr().is_terminal(),
             progress: Mutex::new(None),
         })
     }

@@ -3,9 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use wavemill::{
-    AddressMode, Buffer, Device, Error, Launch, LaunchStats, Module, RunOptions, Strict, TargetChoice,
-};
+use wavemill::device::{AddressMode, TargetChoice};
+use wavemill::launch::Strict;
+use wavemill::stats::LaunchStats;
+use wavemill::{Buffer, Device, Error, Launch, Module, RunOptions};
 
 use crate::common::{Folder, repository};
 
@@ -157,7 +158,7 @@ impl Case {
     ) -> (Result<LaunchStats, Error>, Option<Vec<u8>>) {
         let file = std::fs::read(path(target, self.object)).unwrap();
         let choice = TargetChoice::parse(target).unwrap();
-        let device = Device::with_addresses(&choice, mode).unwrap();
+        let device = Device::builder(choice).addresses(mode).build().unwrap();
         let module = Module::load(&device, &file).unwrap();
         let kernel = module.kernel(self.kernel).unwrap();
         let around = |name, byte| device.buffer_from(name, &[byte; AROUND]).unwrap();

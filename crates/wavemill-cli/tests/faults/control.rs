@@ -1,6 +1,6 @@
 //! Waves that go where no code is, and waves that never end.
 
-use wavemill::AddressMode;
+use wavemill::device::AddressMode;
 
 use crate::faults::case::Value::{Buffer, U64, Zeros};
 use crate::faults::case::{Case, folder};

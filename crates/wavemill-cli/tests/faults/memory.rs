@@ -1,6 +1,7 @@
 //! Accesses that lead out of what they may touch.
 
-use wavemill::{AddressMode, Strict};
+use wavemill::device::AddressMode;
+use wavemill::launch::Strict;
 
 use crate::common::repository;
 use crate::faults::case::Value::{self, Buffer, I32, I64, U32, U64, Zeros};

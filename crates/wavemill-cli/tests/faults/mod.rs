@@ -8,7 +8,7 @@ mod memory;
 
 use std::fmt::Write as _;
 
-use wavemill::AddressMode;
+use wavemill::device::AddressMode;
 
 use case::{Case, folder, without_addresses};
 

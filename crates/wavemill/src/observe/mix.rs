@@ -9,7 +9,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, Format, Inst, Op, decode};
 
 use super::rows::{RowCount, RowCounts};
-use crate::device::DeviceInner;
+use crate::guest::DeviceInner;
 
 /// Guest instructions of a launch by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

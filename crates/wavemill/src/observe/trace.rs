@@ -11,7 +11,7 @@ use wavemill_engine::{
 use wavemill_ir::Uni;
 use wavemill_isa::gcn::decode;
 
-use crate::device::DeviceInner;
+use crate::guest::DeviceInner;
 
 /// Something that is told of every instruction that the waves it watches have run.
 pub trait Tracer: Sync + fmt::Debug {

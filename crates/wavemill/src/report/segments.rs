@@ -43,6 +43,7 @@ pub struct ArgumentSegment {
 
 /// What is wrong with an access to the kernel argument segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SegmentAccess {
     /// It begins in front of the segment.
     Before,

@@ -27,7 +27,7 @@ use wavemill_engine::MemoryMap;
 use super::{Sink, printf};
 use crate::Result;
 use crate::buffer::Buffer;
-use crate::device::DeviceInner;
+use crate::guest::DeviceInner;
 
 /// The signal that is rung; the buffer's own words are before it.
 const DOORBELL: u64 = 64;

@@ -1,7 +1,6 @@
 //! What kernels ask of the host: `printf`, `assert` and `malloc`, without the runtime that would serve them on a GPU.
 
 mod format;
-mod heap;
 mod hostcall;
 mod printf;
 
@@ -13,12 +12,12 @@ use wavemill_engine::{Host, MemoryMap};
 use wavemill_object::ValueKind;
 
 use crate::buffer::Buffer;
-use crate::device::DeviceInner;
+use crate::guest::DeviceInner;
+use crate::heap::Heap;
 use crate::module::Kernel;
+use crate::printf_formats::Formats;
 use crate::{Error, Result};
-pub(crate) use heap::Heap;
 use hostcall::Hostcalls;
-pub(crate) use printf::Formats;
 use printf::PrintfBuffer;
 
 /// Bytes of a launch's printf buffer, if nothing else is said.
@@ -142,8 +141,7 @@ fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
     match &*heap {
         Some(heap) => Ok(heap.control()),
         None => {
-            let wanted = *device.heap_size.lock().unwrap_or_else(|e| e.into_inner());
-            let made = match wanted {
+            let made = match device.heap_size {
                 Some(size) => Heap::new(&device.memory, size)?,
                 // Compilers name the heap in many kernels that never allocate: these run where there is no memory for it.
                 None => Heap::new(&device.memory, HEAP).or_else(|_| Heap::new(&device.memory, 0))?,

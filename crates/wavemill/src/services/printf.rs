@@ -10,86 +10,13 @@
 //! what follows such a text in a record is then found in the wrong place, by others as well.) A record of HIP is a control dword (bit 0: standard error; bit 1: constant format; from bit 2 on:
 //! bytes of the record), the format (a hash of a constant one, else the text), and the arguments in pieces of 8 bytes.
 
-use std::collections::BTreeMap;
-
 use half::f16;
 
 use super::Sink;
 use super::format::{Conversion, Length, Piece, pieces, wide_character};
 use crate::Result;
 use crate::buffer::{Buffer, Plain};
-
-/// Formats that the metadata of a code object tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Formats {
-    /// Those of OpenCL by number.
-    numbered: BTreeMap<u32, Format>,
-    /// Those of HIP by hash.
-    hashed: BTreeMap<u64, Vec<u8>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Format {
-    /// Bytes of the arguments.
-    sizes: Vec<u32>,
-    text: Vec<u8>,
-}
-
-impl Format {
-    /// Bytes of its records.
-    fn record(&self) -> u64 {
-        4 + self.sizes.iter().map(|n| u64::from(*n)).sum::<u64>()
-    }
-}
-
-/// Undoes what LLVM does to characters of OpenCL's formats: `\n` and its like, and `\72` for a colon.
-fn unescape(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let (byte, used) = match (first, tail) {
-            (b'\\', [b'a', ..]) => (7, 2),
-            (b'\\', [b'b', ..]) => (8, 2),
-            (b'\\', [b'f', ..]) => (12, 2),
-            (b'\\', [b'n', ..]) => (b'\n', 2),
-            (b'\\', [b'r', ..]) => (b'\r', 2),
-            (b'\\', [b'v', ..]) => (11, 2),
-            (b'\\', [b'7', b'2', ..]) => (b':', 3),
-            (byte, _) => (*byte, 1),
-        };
-        out.push(byte);
-        rest = &rest[used..];
-    }
-    out
-}
-
-impl Formats {
-    /// Reads `amdhsa.printf`. Entries that make no sense are left out: records of theirs are told as unknown.
-    pub(crate) fn parse(entries: &[String]) -> Formats {
-        let mut formats = Formats::default();
-        for entry in entries {
-            if let Some(rest) = entry.strip_prefix("0:0:") {
-                let parsed = rest.split_once(',');
-                if let Some((Ok(hash), text)) = parsed.map(|(h, text)| (u64::from_str_radix(h, 16), text)) {
-                    formats.hashed.insert(hash, text.as_bytes().to_vec());
-                }
-                continue;
-            }
-            let fields: Vec<&str> = entry.split(':').collect();
-            let [number, _, sizes @ .., text] = &fields[..] else { continue };
-            let sizes: std::result::Result<Vec<u32>, _> = sizes.iter().map(|n| n.parse()).collect();
-            if let (Ok(number), Ok(sizes)) = (number.parse(), sizes) {
-                formats.numbered.insert(number, Format { sizes, text: unescape(text) });
-            }
-        }
-        formats
-    }
-
-    /// Whether records are those of HIP.
-    fn is_hip(&self) -> bool {
-        self.numbered.is_empty()
-    }
-}
+use crate::printf_formats::{Format, Formats};
 
 /// An argument as it lies in memory.
 enum Argument<'a> {
@@ -378,6 +305,7 @@ impl PrintfBuffer {
 mod tests {
     use super::super::Output;
     use super::*;
+    use crate::printf_formats::unescape;
 
     fn opencl(entry: &str, arguments: &[u8]) -> String {
         let formats = Formats::parse(&[entry.to_owned()]);

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
-use wavemill::{
-    AddressMode, Arg, Buffer, Device, Error, Launch, LaunchStats, Module, Observer, RunOptions, TargetChoice,
-    Tier,
-};
+use wavemill::device::AddressMode;
+use wavemill::launch::Tier;
+use wavemill::observe::Observer;
+use wavemill::stats::LaunchStats;
+use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
 
 /// Which object of a case is run.
@@ -89,7 +90,7 @@ fn object(case: &Case, code: Code) -> Cow<'static, [u8]> {
 pub(crate) fn launch_in_place(case: &Case, code: Code, way: Way) -> Result<Vec<Vec<u8>>, Error> {
     let object = object(case, code);
     let target = Device::targets_in(&object)?.remove(0);
-    let device = Device::with_addresses(&TargetChoice::from(target), AddressMode::Identity)?;
+    let device = Device::builder(target).addresses(AddressMode::Identity).build()?;
     // In words of 8 bytes, so that atomics find them aligned.
     let mut memory: Vec<Vec<u64>> = Vec::new();
     for arg in &case.args {

@@ -5,7 +5,7 @@ mod watched;
 
 use std::process::ExitCode;
 
-use wavemill::Tier;
+use wavemill::launch::Tier;
 use wavemill_kernels::{Case, KERNELS, KernelCase, Level, Size, Target};
 use wavemill_oracle::{Failed, Suite, whole_suites};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use wavemill::ir::{Row, Terminator, Uni};
-use wavemill::{
+use wavemill::observe::{
     Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
 };
 use wavemill_oracle::Failed;

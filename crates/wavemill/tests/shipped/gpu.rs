@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use memmap2::Mmap;
-use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, Plain, TargetId};
+use wavemill::buffer::Plain;
+use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, TargetId};
 use wavemill_object::{Container, Limits};
 use wavemill_oracle::Failed;
 

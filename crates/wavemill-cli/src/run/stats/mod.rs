@@ -5,15 +5,15 @@ mod json;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use wavemill::{
-    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, OutOfRange, RowCounts,
-    Traffic,
+use wavemill::launch::OutOfRange;
+use wavemill::observe::access_name;
+use wavemill::stats::{
+    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
 };
 
 pub(super) use json::json;
 
-use super::text::{Grouped, Plural};
-use super::trace::access_name;
+use crate::text::{Grouped, Plural};
 
 /// Instructions that are named for each level.
 const NAMED: usize = 5;
@@ -232,7 +232,7 @@ fn operations(counts: &OperationCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wavemill::InexactCount;
+    use wavemill::stats::InexactCount;
 
     use super::*;
 

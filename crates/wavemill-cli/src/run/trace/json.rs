@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use wavemill::ir::{Operand, Row};
+use wavemill::observe::{Piece, Place, RowChange, TraceAccess, TraceStep, access_name};
 use wavemill::registers::{self, RegisterNames};
-use wavemill::{Piece, Place, RowChange, TraceAccess, TraceStep};
 
-use super::text::{access_name, scalars};
+use super::text::scalars;
 use crate::message::{Kind, with_kind};
 
 /// Numbers of 64 bits are texts, because not every reader of JSON keeps all of them.

@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use wavemill_object::printable::Printable;
 
-use wavemill::{Kernel, TraceStep, Tracer};
+use wavemill::Kernel;
+use wavemill::observe::{TraceStep, Tracer};
 use wavemill_object::name::{Match, Search, near_names};
-
-pub(in crate::run) use text::access_name;
 
 use crate::failure::Failure;
 use crate::files;

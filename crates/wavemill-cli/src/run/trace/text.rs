@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
 use wavemill::ir::{Operand, Uni};
+use wavemill::observe::{Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep, access_name};
 use wavemill::registers::{self, RegisterNames};
-use wavemill::{Access, Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
@@ -55,15 +55,6 @@ fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
         }
     }
     out
-}
-
-/// What an access does.
-pub(in crate::run) fn access_name(access: Access) -> &'static str {
-    match access {
-        Access::Load => "load",
-        Access::Store => "store",
-        Access::Atomic => "atomic",
-    }
 }
 
 /// The line of an instruction, without its end.
@@ -150,7 +141,9 @@ fn access(access: &TraceAccess) -> String {
 #[cfg(test)]
 mod tests {
     use wavemill::ir::Row;
-    use wavemill::{CellChange, RowChange};
+    use wavemill::observe::{CellChange, RowChange};
+
+    use wavemill::observe::Access;
 
     use super::*;
 

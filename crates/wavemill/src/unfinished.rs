@@ -1,14 +1,16 @@
-//! Waves of a grid that did not finish, for people.
+//! Grids that did not finish, and their waves, for people.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::time::Duration;
 use wavemill_object::printable::Printable;
 
-use wavemill_engine::{LiveWave as EngineWave, MemoryMap, Nearest, Spin};
+use wavemill_engine::{LiveWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
 
 use crate::module::Kernel;
-use crate::report::{SourceLocation, text};
+use crate::report::text;
+use crate::source::SourceLocation;
 
 /// Lines of the text of a report about waves, one or with the source two for a wave, or for all that do the same if there is
 /// no room for each.
@@ -16,9 +18,79 @@ pub(crate) const LISTED: usize = 4;
 /// The same of a report with everything.
 pub(crate) const LISTED_IN_FULL: usize = 20;
 
+/// Why a launch was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopCause {
+    /// It ran more instructions than this, of all waves together.
+    InstructionLimit(u64),
+    /// It ran longer than this.
+    TimeLimit(Duration),
+    /// The caller stopped it.
+    Caller,
+}
+
+/// A grid that was stopped, and what it still had to do.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// Name of the launched kernel.
+    pub kernel: String,
+    /// Why it was stopped.
+    pub cause: StopCause,
+    /// Instructions that ran: waves are stopped between blocks of code, so that these may be more than a limit.
+    pub ran: u64,
+    /// The waves that had started and not ended.
+    pub waves: Vec<UnfinishedWave>,
+    /// Workgroups that had not started.
+    pub not_started: u64,
+}
+
+impl Unfinished {
+    /// The report with a line for more of the waves.
+    #[must_use]
+    pub fn full(&self) -> FullUnfinished<'_> {
+        FullUnfinished(self)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, lines: usize) -> fmt::Result {
+        write!(f, "`{}` was stopped after {} instructions", Printable(&self.kernel), self.ran)?;
+        match self.cause {
+            StopCause::InstructionLimit(limit) => write!(f, ": the limit is {limit}")?,
+            StopCause::TimeLimit(limit) => write!(f, ": the limit is {} s", limit.as_secs_f64())?,
+            StopCause::Caller => {}
+        }
+        let s = |n: bool| if n { "" } else { "s" };
+        let (waves, groups) = (&self.waves[..], self.not_started);
+        write!(
+            f,
+            "; {} wave{} still running, {groups} workgroup{} not started{}",
+            waves.len(),
+            s(waves.len() == 1),
+            s(groups == 1),
+            List { waves, indent: "  ", lines }
+        )
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, LISTED)
+    }
+}
+
+/// A report of a grid that was stopped, with a line for more of its waves.
+#[derive(Clone, Copy, Debug)]
+pub struct FullUnfinished<'a>(&'a Unfinished);
+
+impl fmt::Display for FullUnfinished<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, LISTED_IN_FULL)
+    }
+}
+
 /// A wave that had started and not ended when its grid was stopped, or found to be stuck.
 #[derive(Clone, Debug)]
-pub struct LiveWave {
+pub struct UnfinishedWave {
     /// Workgroup coordinates.
     pub workgroup: [u32; 3],
     /// Wave number in the workgroup.
@@ -44,9 +116,9 @@ pub struct LiveWave {
     pub source_text: Option<String>,
 }
 
-impl LiveWave {
+impl UnfinishedWave {
     /// Adds to each wave what the code says about the place where it is.
-    pub(crate) fn all(kernel: &Kernel, waves: Vec<EngineWave>, map: &MemoryMap) -> Vec<LiveWave> {
+    pub(crate) fn all(kernel: &Kernel, waves: Vec<LiveWave>, map: &MemoryMap) -> Vec<UnfinishedWave> {
         let code = &kernel.module.device.code;
         let target = kernel.module.device.target;
         let inst_at = |pc: u64| {
@@ -54,7 +126,7 @@ impl LiveWave {
             decode(target, &bytes[..n]).ok()
         };
         let is_barrier = |inst: Inst| inst.op() == Op::SBarrier;
-        let report = |w: EngineWave| {
+        let report = |w: LiveWave| {
             // A wave at a barrier goes on behind it.
             let barrier = w.pc.wrapping_sub(4);
             let pc = match &w.spins {
@@ -65,7 +137,7 @@ impl LiveWave {
             let region = code.region(pc);
             let function = region.as_ref().and_then(|r| r.function(pc));
             let start = function.map(|(_, offset)| pc - offset);
-            LiveWave {
+            UnfinishedWave {
                 workgroup: w.workgroup,
                 wave: w.wave,
                 pc,
@@ -150,7 +222,7 @@ impl LiveWave {
     }
 }
 
-impl fmt::Display for LiveWave {
+impl fmt::Display for UnfinishedWave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name(), self.doing())
     }
@@ -158,7 +230,7 @@ impl fmt::Display for LiveWave {
 
 /// What each wave does, or if that is too much what all waves do that do the same.
 pub(crate) struct List<'a> {
-    pub waves: &'a [LiveWave],
+    pub waves: &'a [UnfinishedWave],
     /// What each line begins with.
     pub indent: &'static str,
     /// Lines, at most, without the one that says that there are more.
@@ -167,7 +239,7 @@ pub(crate) struct List<'a> {
 
 impl<'a> List<'a> {
     /// A list of the usual length.
-    pub(crate) fn short(waves: &'a [LiveWave], indent: &'static str) -> Self {
+    pub(crate) fn short(waves: &'a [UnfinishedWave], indent: &'static str) -> Self {
         List { waves, indent, lines: LISTED }
     }
 }
@@ -175,12 +247,12 @@ impl<'a> List<'a> {
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indent = self.indent;
-        let lines: usize = self.waves.iter().map(LiveWave::lines).sum();
+        let lines: usize = self.waves.iter().map(UnfinishedWave::lines).sum();
         if lines <= self.lines {
             return self.waves.iter().try_for_each(|wave| write!(f, "\n{indent}{wave}"));
         }
         // In the order of their first waves.
-        let mut alike: Vec<(String, Vec<&LiveWave>)> = Vec::new();
+        let mut alike: Vec<(String, Vec<&UnfinishedWave>)> = Vec::new();
         let mut lines: HashMap<String, usize> = HashMap::new();
         for wave in self.waves {
             let doing = wave.doing();
@@ -191,7 +263,7 @@ impl fmt::Display for List<'_> {
             }
         }
         let mut left = self.lines;
-        let fits = |waves: &[&LiveWave]| {
+        let fits = |waves: &[&UnfinishedWave]| {
             left = left.checked_sub(waves.first().map_or(0, |wave| wave.lines()))?;
             Some(())
         };
@@ -224,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_line_says_where_a_wave_is_and_why() {
-        let wave = LiveWave {
+        let wave = UnfinishedWave {
             workgroup: [3, 0, 0],
             wave: 1,
             pc: 0x1234,
@@ -241,7 +313,7 @@ mod tests {
         let spin =
             |instructions| Some(Spin { first: 0, last: 4, instructions, polls: Some(0x1234), address: None });
         let source = SourceLocation { file: "k.cl".to_owned(), line: 7, column: 3 };
-        let spinning = LiveWave {
+        let spinning = UnfinishedWave {
             spins: spin(3),
             function: Some(("k".to_owned(), 0x34)),
             instruction: Some("s_nop 0".to_owned()),
@@ -252,33 +324,36 @@ mod tests {
             spinning.to_string(),
             "workgroup (3, 0, 0), wave 1: spins in a loop of 3 instructions at k + 0x34 (0x1234), k.cl:7:3: s_nop 0"
         );
-        assert_eq!(LiveWave { spins: spin(1), ..wave.clone() }.state(), "spins in a loop of 1 instruction");
+        assert_eq!(
+            UnfinishedWave { spins: spin(1), ..wave.clone() }.state(),
+            "spins in a loop of 1 instruction"
+        );
         let endless = Some(Spin { first: 0, last: 4, instructions: 2, polls: None, address: None });
-        let endless = LiveWave { spins: endless, ..wave.clone() };
+        let endless = UnfinishedWave { spins: endless, ..wave.clone() };
         assert_eq!(endless.state(), "is in an infinite loop of 2 instructions");
         let at =
             Some(Spin { first: 0, last: 4, instructions: 2, polls: Some(0x1234), address: Some(0x5010) });
         let place = Some(("flag".to_owned(), 16));
-        let looking = LiveWave { spins: at, looks_at: place, ..wave.clone() };
+        let looking = UnfinishedWave { spins: at, looks_at: place, ..wave.clone() };
         assert_eq!(looking.state(), "spins in a loop of 2 instructions on 0x5010 (byte 16 of `flag`)");
-        let hostile = LiveWave {
+        let hostile = UnfinishedWave {
             function: Some(("a\nb".to_owned(), 0)),
             looks_at: Some(("c\u{1b}[2J".to_owned(), 0)),
             source: Some(SourceLocation { file: "d\r".to_owned(), line: 1, column: 1 }),
             ..looking
         };
         assert_eq!(hostile.doing().chars().filter(|c| c.is_control()).count(), 0, "{}", hostile.doing());
-        let mangled = LiveWave { function: Some(("_ZN3top5innerEPi".to_owned(), 4)), ..wave.clone() };
+        let mangled = UnfinishedWave { function: Some(("_ZN3top5innerEPi".to_owned(), 4)), ..wave.clone() };
         assert_eq!(mangled.doing(), "runs at top::inner(int*) + 0x4 (0x1234)");
-        let waiting = LiveWave { at_barrier: true, ..wave };
+        let waiting = UnfinishedWave { at_barrier: true, ..wave };
         assert_eq!(waiting.state(), "waits at s_barrier");
-        let unknown = LiveWave { looked_at: false, at_barrier: false, ..waiting.clone() };
+        let unknown = UnfinishedWave { looked_at: false, at_barrier: false, ..waiting.clone() };
         assert_eq!(unknown.state(), "runs or spins");
     }
 
     #[test]
     fn source_lines_take_room() {
-        let wave = |n: u32| LiveWave {
+        let wave = |n: u32| UnfinishedWave {
             workgroup: [n, 0, 0],
             wave: 0,
             pc: 0x10 + 4 * u64::from(n),
@@ -292,7 +367,7 @@ mod tests {
             source_text: Some("barrier();".to_owned()),
         };
         for (waves, lines) in [(1, 2), (2, 4), (3, 5), (40, 5)] {
-            let waves: Vec<LiveWave> = (0..waves).map(wave).collect();
+            let waves: Vec<UnfinishedWave> = (0..waves).map(wave).collect();
             let text = List::short(&waves, " ").to_string();
             assert_eq!(text.lines().skip(1).count(), lines, "{text}");
         }
@@ -300,7 +375,7 @@ mod tests {
 
     #[test]
     fn many_waves_are_told_by_what_they_do() {
-        let wave = |n: u32, pc: u64| LiveWave {
+        let wave = |n: u32, pc: u64| UnfinishedWave {
             workgroup: [n, 0, 0],
             wave: 1,
             pc,
@@ -313,7 +388,7 @@ mod tests {
             source: None,
             source_text: None,
         };
-        let list = |waves: &[LiveWave]| List::short(waves, " ").to_string();
+        let list = |waves: &[UnfinishedWave]| List::short(waves, " ").to_string();
         let mut waves: Vec<_> = (0..LISTED as u32).map(|n| wave(n, 0x10)).collect();
         assert_eq!(list(&waves).lines().count(), 1 + LISTED);
         waves.insert(3, wave(99, 0x20));

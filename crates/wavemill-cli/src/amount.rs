@@ -5,58 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::text::whole_number;
-use serde::Deserialize;
-use wavemill::{MAX_THREADS, PRINTF_BUFFER_SIZES};
+use crate::text::whole_number;
+use wavemill::launch::{MAX_THREADS, PRINTF_BUFFER_SIZES};
 
 /// Bytes of the heap: less than a page is none.
 const HEAP_SIZES: RangeInclusive<u64> = 4096..=u64::MAX;
-
-/// A whole number in a launch file.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged, expecting = "expected a whole number, 0 or more")]
-pub(crate) enum Whole {
-    Number(u64),
-}
-
-impl Whole {
-    pub(crate) fn get(self) -> u64 {
-        let Whole::Number(number) = self;
-        number
-    }
-}
-
-/// A number of bytes in a launch file.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged, expecting = "expected a number of bytes such as 65536 or \"64K\"")]
-pub(crate) enum BytesText {
-    Number(u64),
-    Text(String),
-}
-
-impl BytesText {
-    /// The text that the option would have.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            BytesText::Number(number) => number.to_string(),
-            BytesText::Text(text) => text.clone(),
-        }
-    }
-}
-
-/// A number of seconds in a launch file.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected a number of seconds such as 10 or 0.5")]
-pub(crate) enum SecondsText {
-    Number(f64),
-}
-
-impl SecondsText {
-    pub(crate) fn get(self) -> f64 {
-        let SecondsText::Number(seconds) = self;
-        seconds
-    }
-}
 
 /// The number at the beginning of a text, and what stands behind it.
 fn number_and_unit(text: &str) -> (Option<u64>, &str) {

@@ -1,0 +1,112 @@
+//! Code objects of launches, from their files to the device.
+
+use std::path::{Path, PathBuf};
+
+use wavemill::device::TargetChoice;
+use wavemill::{Device, Kernel, Module};
+
+use super::ended::failure_of;
+use super::find::find;
+use super::job::{Job, LaunchJob};
+use super::launch_file::looks_like_launch_file;
+use super::watch::Watch;
+use crate::compile::{self, Language};
+use crate::failure::Failure;
+use crate::input::{self, FileBytes, Shown as _};
+use crate::text::Plural;
+
+/// Files, and the modules made of them.
+pub(super) struct Loader<'a> {
+    pub job: &'a Job,
+    /// Whether there is still time; `None` if nothing runs, so that no compiler does.
+    pub watch: Option<&'a Watch>,
+    pub files: Vec<(PathBuf, FileBytes)>,
+    /// The first code object decides, unless the user has.
+    pub device: Option<Device>,
+    /// File, which of its code objects, module: variables of a code object are there once, however many launches use it.
+    pub modules: Vec<(usize, usize, Module)>,
+}
+
+impl Loader<'_> {
+    /// The bytes of a file; a source becomes a code object.
+    fn read(&self, path: &Path) -> Result<FileBytes, Failure> {
+        let Some(language) = Language::of(path) else { return input::open_or_stdin(path) };
+        let target = match &self.device {
+            Some(device) => Some(device.target()),
+            None => self.job.options.launch.target.as_ref().map(TargetChoice::target),
+        };
+        let Some(watch) = self.watch else {
+            return Err(Failure::input(format!("`{}` is a source, and is not compiled here", path.shown())));
+        };
+        crate::asm::refuse_object(path, &input::open(path)?)?;
+        let going_on = || watch.check(|| format!("compiled `{}`", path.shown()));
+        compile::compile(language, path, target, &self.job.options.compile, &going_on).map(FileBytes::Read)
+    }
+
+    /// The kernel of a launch, on the device of all.
+    pub(super) fn load(&mut self, launch: &LaunchJob) -> Result<Kernel, Failure> {
+        let file = match self.files.iter().position(|(path, _)| *path == launch.object) {
+            Some(file) => file,
+            None => {
+                let opened = self.read(&launch.object);
+                let opened = opened.map_err(|failure| self.job.say_how_to_get(&launch.object, failure))?;
+                self.files.push((launch.object.clone(), opened));
+                self.files.len() - 1
+            }
+        };
+        let bytes: &[u8] = &self.files[file].1;
+        let within = |failure: Failure| failure.within(input::shown(&launch.object));
+        let choice = match &self.device {
+            Some(device) => Some(TargetChoice::from(device.target().clone())),
+            None => self.job.options.launch.target.clone(),
+        };
+        let decided = self.device.is_some() && self.job.options.launch.target.is_none();
+        let about = (self.job.several, decided);
+        let found = find(bytes, launch, choice.as_ref(), about).map_err(|failure| {
+            let failure = within(failure);
+            match compile::advice(&launch.object) {
+                Some(advice) => failure.help(advice),
+                None if !self.job.from_launch_file && looks_like_launch_file(bytes) => {
+                    failure.help("This looks like a launch file; their names end in .toml.")
+                }
+                None => failure,
+            }
+        })?;
+        let device = match &self.device {
+            Some(device) => device,
+            None => {
+                let choice = choice.unwrap_or_else(|| TargetChoice::from(found.target.clone()));
+                let device = self.job.options.set_up(Device::builder(choice)).build();
+                let device = device.map_err(|error| within(failure_of(&error)))?;
+                log::info!(
+                    "target {}, modelled as {}: {} compute units",
+                    device.target(),
+                    device.product().title,
+                    device.compute_units()
+                );
+                self.device.insert(device)
+            }
+        };
+        let known = self.modules.iter().position(|(of, index, _)| (*of, *index) == (file, found.bundle));
+        let module = match known {
+            Some(known) => &self.modules[known].2,
+            None => {
+                let module =
+                    Module::load(device, &found.object).map_err(|error| within(failure_of(&error)))?;
+                log::info!(
+                    "loaded {} ({} bytes for {}) out of {}",
+                    Plural(module.kernels().count() as u64, "kernel"),
+                    found.object.len(),
+                    module.target(),
+                    launch.object.shown()
+                );
+                self.modules.push((file, found.bundle, module));
+                &self.modules[self.modules.len() - 1].2
+            }
+        };
+        let kernel = module.kernel(&found.kernel).map_err(|error| within(failure_of(&error)))?;
+        kernel.check().map_err(|error| within(failure_of(&error)))?;
+        log::debug!("kernel {} at {:#x}", kernel.name(), kernel.entry());
+        Ok(kernel)
+    }
+}

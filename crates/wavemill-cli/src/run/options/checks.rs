@@ -1,0 +1,190 @@
+//! What is checked while kernels run, and when they are stopped.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use wavemill::launch::Strict;
+
+use super::Group;
+use super::key::{Key, Read, Scope, form};
+use super::late::{self, Late};
+use crate::amount;
+use crate::failure::Failure;
+use crate::input::Shown as _;
+use crate::text::in_toml;
+
+/// The heading of the help page.
+const CHECKS: &str = "Checks";
+
+/// What `--poison` without a word means: a quiet NaN as f16, bf16, f32 and f64, and as an address outside of memory.
+const POISON: u32 = 0xfffa_fffa;
+
+/// Options about checks.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct CheckArgs {
+    /// Report accesses that the chip drops or answers with 0
+    ///
+    /// `lds`, the default, are those beyond the LDS of a workgroup. `buffers` are those beyond what a buffer resource says, which some
+    /// programs mean. Both: lds,buffers.
+    #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = "lds", value_parser = strict, help_heading = CHECKS)]
+    pub strict: Option<Strict>,
+    /// Fill what nobody wrote with this word, or with NaNs, instead of 0
+    ///
+    /// Registers, LDS, private memory and buffers without contents are filled. The default is 0xfffafffa, a NaN in every
+    /// float format.
+    #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa", help_heading = CHECKS)]
+    pub poison: Option<Late<u32>>,
+    /// Stop after that many seconds, and report where every wave is
+    ///
+    /// The time counts from the start of the command. It bounds clang, too, which compiles sources.
+    #[arg(long, value_name = "SECONDS", value_parser = amount::timeout, help_heading = CHECKS)]
+    pub timeout: Option<Duration>,
+    /// Stop a launch after that many instructions of all waves together
+    ///
+    /// A few more may run: waves stop between blocks of code.
+    #[arg(long, value_name = "N", value_parser = amount::instructions, hide_short_help = true, help_heading = CHECKS)]
+    pub max_instructions: Option<u64>,
+    /// Report registers and more of the code at a fault
+    ///
+    /// Of a grid that does not finish, the report lists more of the waves.
+    #[arg(long, help_heading = CHECKS)]
+    pub registers: bool,
+}
+
+impl CheckArgs {
+    /// The word that is filled into what nobody wrote.
+    pub(crate) fn poison(&self) -> Option<u32> {
+        late::value(&self.poison)
+    }
+}
+
+/// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true, or a 32-bit word such as 0xfffafffa")]
+enum PoisonText {
+    Flag(bool),
+    Word(u32),
+}
+
+/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
+enum StrictText {
+    Flag(bool),
+    Rules(String),
+}
+
+pub(super) const GROUP: Group = Group {
+    keys: &[
+        Key {
+            name: "strict",
+            scope: Scope::Run,
+            read: Read::Form(|value| {
+                form(value, |args, text: &StrictText, _| {
+                    if args.checks.strict.is_none() {
+                        args.checks.strict = match text {
+                            StrictText::Flag(false) => None,
+                            StrictText::Flag(true) => Some(STRICT[0].1),
+                            StrictText::Rules(rules) => Some(strict(rules).map_err(Failure::usage)?),
+                        };
+                    }
+                    Ok(())
+                })
+            }),
+            is_named: true,
+            listed: (25, 0),
+            written: Some((22, |args| args.checks.strict.map(|rules| in_toml(&strict_text(rules))))),
+        },
+        Key {
+            name: "poison",
+            scope: Scope::Run,
+            read: Read::Form(|value| {
+                form(value, |args, text: &PoisonText, _| {
+                    let word = match text {
+                        PoisonText::Flag(false) => return Ok(()),
+                        PoisonText::Flag(true) => POISON,
+                        PoisonText::Word(word) => *word,
+                    };
+                    args.checks.poison.get_or_insert_with(|| Late::read(word));
+                    Ok(())
+                })
+            }),
+            is_named: true,
+            listed: (24, 0),
+            written: Some((20, |args| args.checks.poison().map(|word| format!("{word:#x}")))),
+        },
+        Key {
+            name: "timeout",
+            scope: Scope::Run,
+            read: Read::Seconds(|args, time, _| {
+                if args.checks.timeout.is_none() {
+                    let time = amount::seconds_to_run(time.get()).map_err(Failure::usage)?;
+                    args.checks.timeout = Some(time);
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (22, 0),
+            written: Some((18, |args| args.checks.timeout.map(|time| format!("{:?}", time.as_secs_f64())))),
+        },
+        Key {
+            name: "max-instructions",
+            scope: Scope::Run,
+            read: Read::Whole(|args, number, _| {
+                args.checks.max_instructions.get_or_insert(number.get());
+                Ok(())
+            }),
+            is_named: true,
+            listed: (21, 0),
+            written: Some((17, |args| args.checks.max_instructions.map(|number| number.to_string()))),
+        },
+    ],
+    settle: |args| late::settle(&mut args.checks.poison, "--poison", poison),
+    device: |args, device| match args.checks.poison() {
+        Some(word) => device.poison_buffers(word),
+        None => device,
+    },
+    run: |args, options| {
+        options.strict = args.checks.strict.unwrap_or_default();
+        options.poison = args.checks.poison();
+        options.max_instructions = args.checks.max_instructions;
+    },
+    ..Group::NONE
+};
+
+/// Reads the word of `--poison`.
+fn poison(text: &str) -> Result<u32, Failure> {
+    let digits = text.replace('_', "");
+    let word = match digits.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    word.map_err(|_| {
+        Failure::usage(format!(
+            "`{text}` is no 32-bit word; expected a number such as 0xfffafffa",
+            text = text.shown()
+        ))
+    })
+}
+
+/// The rules of `--strict`, by their names.
+const STRICT: [(&str, Strict); 2] =
+    [("lds", Strict { lds: true, buffers: false }), ("buffers", Strict { lds: false, buffers: true })];
+
+/// Reads the rules of `--strict`, for clap.
+fn strict(text: &str) -> Result<Strict, String> {
+    text.split(',').try_fold(Strict::default(), |all, name| {
+        let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
+            let names = STRICT.map(|(name, _)| name).join(", ");
+            format!("there is no rule `{name}`; expected any of {names}", name = name.shown())
+        })?;
+        Ok(Strict { lds: all.lds | rule.lds, buffers: all.buffers | rule.buffers })
+    })
+}
+
+/// The rules as `--strict` takes them; empty if there are none.
+fn strict_text(strict: Strict) -> String {
+    let has = |rule: Strict| (rule.lds && strict.lds) || (rule.buffers && strict.buffers);
+    let names: Vec<&str> = STRICT.iter().filter(|(_, rule)| has(*rule)).map(|(name, _)| *name).collect();
+    names.join(",")
+}

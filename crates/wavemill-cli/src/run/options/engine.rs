@@ -1,0 +1,158 @@
+//! How the host runs kernels: threads, vector hardware, memory.
+
+use std::num::NonZeroUsize;
+
+use wavemill::device::AddressMode;
+use wavemill::launch::Tier;
+
+use super::Group;
+use super::key::{Key, Read, Scope};
+use super::late::{self, Late};
+use crate::failure::Failure;
+use crate::input::Shown as _;
+use crate::text::in_toml;
+use crate::{amount, input};
+
+/// The heading of the help page.
+const ENGINE: &str = "Engine";
+
+/// Options about the host.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct EngineArgs {
+    /// Host threads, 1024 at most; all cores by default
+    #[arg(long, value_name = "N", value_parser = amount::threads, hide_short_help = true, help_heading = ENGINE)]
+    pub threads: Option<NonZeroUsize>,
+    /// Run workgroups in order on one thread, with clocks that count instructions
+    #[arg(long, hide_short_help = true, help_heading = ENGINE)]
+    pub deterministic: bool,
+    /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
+    #[arg(long, value_name = "TIER", hide_short_help = true, help_heading = ENGINE)]
+    pub tier: Option<Late<Tier>>,
+    /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
+    #[arg(long, value_name = "BYTES", value_parser = amount::heap, hide_short_help = true, help_heading = ENGINE)]
+    pub heap: Option<u64>,
+    #[command(flatten, next_help_heading = ENGINE)]
+    pub limits: input::LimitArgs,
+    /// What addresses of kernels are; sandbox by default
+    ///
+    /// `sandbox`: the same in every run. `identity`: those of this process.
+    #[arg(long, value_name = "MODE", value_parser = address_mode, hide_short_help = true, help_heading = ENGINE)]
+    pub address_mode: Option<AddressMode>,
+}
+
+pub(super) const GROUP: Group = Group {
+    keys: &[
+        Key {
+            name: "threads",
+            scope: Scope::Run,
+            read: Read::Whole(|args, number, _| {
+                if args.engine.threads.is_none() {
+                    args.engine.threads = Some(amount::threads(&number.text()).map_err(Failure::usage)?);
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (19, 0),
+            written: Some((15, |args| args.engine.threads.map(|number| number.to_string()))),
+        },
+        Key {
+            name: "deterministic",
+            scope: Scope::Run,
+            read: Read::Flag(|args, on, _| {
+                args.engine.deterministic |= *on;
+                Ok(())
+            }),
+            is_named: true,
+            listed: (23, 0),
+            written: Some((11, |args| args.engine.deterministic.then(|| "true".to_owned()))),
+        },
+        Key {
+            name: "tier",
+            scope: Scope::Run,
+            read: Read::Text(|args, text, _| {
+                if args.engine.tier.is_none() {
+                    args.engine.tier = Some(Late::read(tier(text)?));
+                }
+                Ok(())
+            }),
+            is_named: false,
+            listed: (20, 0),
+            written: Some((16, |args| late::value(&args.engine.tier).map(|tier| in_toml(tier.name())))),
+        },
+        Key {
+            name: "heap",
+            scope: Scope::Run,
+            read: Read::Bytes(|args, size, _| {
+                // What the command line replaces must make sense, too.
+                let size = amount::heap(&size.text()).map_err(Failure::usage)?;
+                args.engine.heap.get_or_insert(size);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (28, 0),
+            written: Some((14, |args| args.engine.heap.map(|size| size.to_string()))),
+        },
+        Key {
+            name: "address-mode",
+            scope: Scope::Run,
+            read: Read::Text(|args, text, _| {
+                if args.engine.address_mode.is_none() {
+                    args.engine.address_mode = Some(address_mode(text).map_err(Failure::usage)?);
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (29, 0),
+            written: Some((21, |args| args.engine.address_mode.map(|mode| in_toml(mode.name())))),
+        },
+    ],
+    settle: |args| {
+        if let Some(text) = &mut args.engine.tier {
+            text.settle(tier)?;
+        }
+        match args.engine.deterministic && args.engine.threads.is_some_and(|threads| threads.get() > 1) {
+            true => Err(Failure::usage("--deterministic runs on one thread; leave --threads out")),
+            false => Ok(()),
+        }
+    },
+    device: |args, device| {
+        let device = device.addresses(args.engine.address_mode.unwrap_or_default());
+        match args.engine.heap {
+            Some(size) => device.heap_size(size),
+            None => device,
+        }
+    },
+    run: |args, options| {
+        options.threads = args.engine.threads;
+        options.deterministic = args.engine.deterministic;
+        options.tier = late::value(&args.engine.tier);
+    },
+    ..Group::NONE
+};
+
+/// The tier of `--tier`, which this host has.
+pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
+    let found = Tier::ALL.into_iter().find(|tier| tier.name() == text);
+    let tier = found.ok_or_else(|| {
+        Failure::usage(format!(
+            "there is no tier `{text}`; expected {}",
+            Tier::ALL.map(Tier::name).join(", "),
+            text = text.shown()
+        ))
+    })?;
+    match tier.is_available() {
+        true => Ok(tier),
+        false => Err(Failure::usage(format!(
+            "this host cannot run the tier {text}; its best is {}",
+            Tier::detect(),
+            text = text.shown()
+        ))),
+    }
+}
+
+/// Reads the mode of `--address-mode`, for clap.
+fn address_mode(text: &str) -> Result<AddressMode, String> {
+    let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
+    let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
+}

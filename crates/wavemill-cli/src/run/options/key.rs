@@ -1,0 +1,155 @@
+//! Keys of launch files that are options.
+
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+
+use serde::de::{DeserializeOwned, Error as _, MapAccess};
+
+use super::RunArgs;
+use super::forms::{BytesText, ExpectText, SecondsText, SizeText, Whole};
+use crate::failure::Failure;
+
+/// An option that launch files have, too.
+#[derive(Debug)]
+pub(in crate::run) struct Key {
+    pub name: &'static str,
+    /// What it is said of.
+    pub scope: Scope,
+    /// What the value looks like, and what becomes of it. What the command line has said wins.
+    pub read: Read,
+    /// Whether messages about the value begin with the name.
+    pub is_named: bool,
+    /// Its rank in messages that list all keys of a file, and those of a `[[launch]]` table.
+    pub listed: (u8, u8),
+    /// Its rank among the lines that `--init` writes, and its value there if it is given; `None` if the line needs to know more
+    /// than options.
+    pub written: Option<(u8, Written)>,
+}
+
+/// What a key is said of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::run) enum Scope {
+    /// Of the run: no `[[launch]]` table has it.
+    Run,
+    /// Of a launch: a table without it, and without the other key if there is one, has what stands above all tables.
+    Launch { unless: &'static str },
+    /// Of one launch: it cannot stand above tables, as nobody could answer the question.
+    OneLaunch { question: &'static str },
+    /// Of what is done at the end: of a launch in its table, of the run above all tables.
+    End,
+    /// Of what is done at the end, and a table without it has what stands above all tables.
+    EveryEnd,
+}
+
+impl Scope {
+    /// Of any launch.
+    pub(in crate::run) const LAUNCH: Scope = Scope::Launch { unless: "" };
+
+    /// Whether `[[launch]]` tables have it.
+    pub(in crate::run) fn is_of_launches(self) -> bool {
+        self != Scope::Run
+    }
+
+    /// Whether it is said of the end of the run where it stands above tables.
+    pub(in crate::run) fn is_of_end(self) -> bool {
+        matches!(self, Scope::End | Scope::EveryEnd)
+    }
+}
+
+/// In files that `--init` writes, options of a lower rank stand above the kernel, others behind its grid.
+pub(in crate::run) const RANK_OF_KERNEL: u8 = 3;
+
+/// The value of an option in TOML, if it is given.
+type Written = fn(&RunArgs) -> Option<String>;
+
+/// Takes the value of a key; file names in it are relative to the folder.
+type Reader<T> = fn(&mut RunArgs, &T, &Path) -> Result<(), Failure>;
+
+/// What a value looks like, and what becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) enum Read {
+    Flag(Reader<bool>),
+    Whole(Reader<Whole>),
+    Bytes(Reader<BytesText>),
+    Seconds(Reader<SecondsText>),
+    Size(Reader<SizeText>),
+    Text(Reader<String>),
+    Texts(Reader<Vec<String>>),
+    Expectations(Reader<Vec<ExpectText>>),
+    /// A form of its own: see [`form`].
+    Form(fn(toml::Value) -> Result<Value, String>),
+}
+
+/// Reads a value in a form that only one option has.
+///
+/// # Errors
+/// What the form expects.
+pub(super) fn form<T: DeserializeOwned + 'static>(
+    value: toml::Value,
+    read: Reader<T>,
+) -> Result<Value, String> {
+    T::deserialize(value).map(|value| Value::of(read, value)).map_err(|error| error.message().to_owned())
+}
+
+/// Takes a value that has been read.
+type Take = dyn Fn(&mut RunArgs, &Path) -> Result<(), Failure>;
+
+/// The value of a key, ready to be taken.
+#[derive(Clone)]
+pub(in crate::run) struct Value(Rc<Take>);
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Value")
+    }
+}
+
+impl Value {
+    fn of<T: 'static>(read: Reader<T>, value: T) -> Value {
+        Value(Rc::new(move |args, base| read(args, &value, base)))
+    }
+}
+
+impl Key {
+    /// Reads the value behind the key.
+    ///
+    /// # Errors
+    /// A value that looks otherwise.
+    pub(in crate::run) fn value<'de, M: MapAccess<'de>>(&self, map: &mut M) -> Result<Value, M::Error> {
+        Ok(match self.read {
+            Read::Flag(read) => Value::of(read, map.next_value()?),
+            Read::Whole(read) => Value::of(read, map.next_value()?),
+            Read::Bytes(read) => Value::of(read, map.next_value()?),
+            Read::Seconds(read) => Value::of(read, map.next_value()?),
+            Read::Size(read) => Value::of(read, map.next_value()?),
+            Read::Text(read) => Value::of(read, map.next_value()?),
+            Read::Texts(read) => Value::of(read, map.next_value()?),
+            Read::Expectations(read) => Value::of(read, map.next_value()?),
+            Read::Form(read) => map.next_value_seed(Form(read))?,
+        })
+    }
+
+    /// Lets a value of this key change the options; `base` is the folder of the launch file.
+    ///
+    /// # Errors
+    /// A wrong value.
+    pub(in crate::run) fn take(&self, value: &Value, args: &mut RunArgs, base: &Path) -> Result<(), Failure> {
+        (value.0)(args, base).map_err(|failure| match self.is_named {
+            true => failure.within(self.name),
+            false => failure,
+        })
+    }
+}
+
+/// Reads a value in a form of its own. The reader of TOML adds the position to the error.
+struct Form(fn(toml::Value) -> Result<Value, String>);
+
+impl<'de> serde::de::DeserializeSeed<'de> for Form {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let value = serde::Deserialize::deserialize(deserializer)?;
+        (self.0)(value).map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,293 @@
+//! Options of a launch: the kernel, its grid, its memory; and the target.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use wavemill::device::TargetChoice;
+
+use super::Group;
+use super::key::{Key, Read, Scope};
+use super::late::{self, Late};
+use crate::failure::Failure;
+use crate::run::size::Size;
+use crate::text::in_toml;
+use crate::{amount, input};
+
+/// The heading of the help page.
+const LAUNCH: &str = "Launch";
+
+/// Options of a launch.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct LaunchArgs {
+    /// The kernel, by its name in the code object or in the source
+    ///
+    /// Not needed if there is only one.
+    #[arg(long, value_name = "NAME", help_heading = LAUNCH)]
+    pub kernel: Option<String>,
+    /// Size of the grid in workgroups: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE", help_heading = LAUNCH)]
+    pub grid: Option<Late<Size>>,
+    /// Size of the grid in work-items: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE", conflicts_with = "grid", help_heading = LAUNCH)]
+    pub global_size: Option<Late<Size>>,
+    /// Size of a workgroup in work-items: X, X,Y or XxYxZ
+    #[arg(long, value_name = "SIZE", help_heading = LAUNCH)]
+    pub block: Option<Late<Size>>,
+    /// First global id (OpenCL's global work offset): X, X,Y or X,Y,Z
+    #[arg(long, value_name = "OFFSET", hide_short_help = true, help_heading = LAUNCH)]
+    pub offset: Option<Late<[u64; 3]>>,
+    /// Bytes of LDS beyond what the kernel declares, such as 64K
+    ///
+    /// This is HIP's third launch parameter, the size of `extern __shared__` arrays.
+    #[arg(long, value_name = "BYTES", value_parser = amount::lds, help_heading = LAUNCH)]
+    pub dynamic_lds: Option<u32>,
+    /// Bytes of private memory of a work-item, such as 64K: a larger stack
+    ///
+    /// Recursion, calls of unknown functions and arrays of variable size need stacks of no known size: `wavemill info` says
+    /// which kernels have one, and 16K is the default. Other kernels have what their code object asks for; recursion in
+    /// OpenCL, which compilers do not count, needs more. HIP's hipLimitStackSize is the same.
+    #[arg(long, value_name = "BYTES", value_parser = amount::stack, hide_short_help = true, help_heading = LAUNCH)]
+    pub stack: Option<u32>,
+    /// Refuse to run if the chip cannot hold all workgroups at once
+    ///
+    /// hipLaunchCooperativeKernel does the same.
+    #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
+    pub cooperative: bool,
+    /// Launch that often, one time after the other, on the same buffers
+    #[arg(long, value_name = "N", value_parser = amount::times, hide_short_help = true, help_heading = LAUNCH)]
+    pub repeat: Option<NonZeroU32>,
+    /// Target or product to run on, such as gfx942 or mi210
+    ///
+    /// Target features may follow: gfx90a:xnack-. `wavemill targets` lists the names. Not needed if the file has code
+    /// for one target only. OpenCL C and HIP are compiled for gfx942 without it.
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_choice_to_run, help_heading = LAUNCH)]
+    pub target: Option<TargetChoice>,
+    /// Write a launch file for the kernel instead of running it
+    ///
+    /// Without a name, it goes to the standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "trace", help_heading = LAUNCH)]
+    pub init: Option<PathBuf>,
+    /// Whether the command line has the size of the grid: that of a launch file does not count then.
+    #[arg(skip)]
+    is_sized: bool,
+}
+
+impl LaunchArgs {
+    /// Workgroups of the grid.
+    pub(crate) fn grid(&self) -> Option<Size> {
+        late::value(&self.grid)
+    }
+
+    /// Work-items of the grid.
+    pub(crate) fn global_size(&self) -> Option<Size> {
+        late::value(&self.global_size)
+    }
+
+    /// Work-items of a workgroup.
+    pub(crate) fn block(&self) -> Option<Size> {
+        late::value(&self.block)
+    }
+
+    /// The first global id.
+    pub(crate) fn offset(&self) -> [u64; 3] {
+        late::value(&self.offset).unwrap_or_default()
+    }
+
+    /// Bytes of LDS beyond what the kernel declares.
+    pub(crate) fn dynamic_lds(&self) -> u32 {
+        self.dynamic_lds.unwrap_or(0)
+    }
+
+    /// How often the launch runs.
+    pub(crate) fn times(&self) -> u32 {
+        self.repeat.map_or(1, NonZeroU32::get)
+    }
+}
+
+pub(super) const GROUP: Group = Group {
+    keys: &[
+        Key {
+            name: "target",
+            scope: Scope::Run,
+            read: Read::Text(|args, text, _| {
+                if args.launch.target.is_none() {
+                    let target = input::parse_choice_to_run(text).map_err(Failure::usage)?;
+                    args.launch.target = Some(target);
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (3, 0),
+            written: Some((1, |args| {
+                args.launch.target.as_ref().map(|choice| in_toml(&target_text(choice)))
+            })),
+        },
+        Key {
+            name: "kernel",
+            scope: Scope::LAUNCH,
+            read: Read::Text(|args, name, _| {
+                args.launch.kernel.get_or_insert_with(|| name.clone());
+                Ok(())
+            }),
+            is_named: true,
+            listed: (4, 1),
+            written: None,
+        },
+        Key {
+            name: "grid",
+            scope: Scope::Launch { unless: "global-size" },
+            read: Read::Size(|args, size, _| {
+                if !args.launch.is_sized {
+                    args.launch.grid = Some(Late::read(size.size()?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (6, 3),
+            written: None,
+        },
+        Key {
+            name: "global-size",
+            scope: Scope::Launch { unless: "grid" },
+            read: Read::Size(|args, size, _| {
+                if !args.launch.is_sized {
+                    args.launch.global_size = Some(Late::read(size.size()?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (5, 2),
+            written: None,
+        },
+        Key {
+            name: "block",
+            scope: Scope::LAUNCH,
+            read: Read::Size(|args, size, _| {
+                if args.launch.block.is_none() {
+                    args.launch.block = Some(Late::read(size.size()?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (7, 4),
+            written: None,
+        },
+        Key {
+            name: "offset",
+            scope: Scope::LAUNCH,
+            read: Read::Size(|args, offset, _| {
+                if args.launch.offset.is_none() {
+                    args.launch.offset = Some(Late::read(offset.offset()?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (8, 5),
+            written: Some((7, |args| {
+                let offset = args.launch.offset();
+                (offset != [0; 3]).then(|| format!("{offset:?}"))
+            })),
+        },
+        Key {
+            name: "dynamic-lds",
+            scope: Scope::LAUNCH,
+            read: Read::Bytes(|args, size, _| {
+                if args.launch.dynamic_lds.is_none() {
+                    args.launch.dynamic_lds = Some(amount::lds(&size.text()).map_err(Failure::usage)?);
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (9, 6),
+            written: Some((8, |args| {
+                args.launch.dynamic_lds.filter(|size| *size > 0).map(|size| size.to_string())
+            })),
+        },
+        Key {
+            name: "stack",
+            scope: Scope::LAUNCH,
+            read: Read::Bytes(|args, size, _| {
+                let size = amount::stack(&size.text()).map_err(Failure::usage)?;
+                args.launch.stack.get_or_insert(size);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (10, 7),
+            written: Some((9, |args| args.launch.stack.map(|size| size.to_string()))),
+        },
+        Key {
+            name: "cooperative",
+            scope: Scope::LAUNCH,
+            read: Read::Flag(|args, on, _| {
+                args.launch.cooperative |= *on;
+                Ok(())
+            }),
+            is_named: true,
+            listed: (26, 8),
+            written: Some((10, |args| args.launch.cooperative.then(|| "true".to_owned()))),
+        },
+        Key {
+            name: "repeat",
+            scope: Scope::OneLaunch { question: "which one is repeated?" },
+            read: Read::Whole(|args, times, _| {
+                let times = amount::times(&times.text()).map_err(Failure::usage)?;
+                args.launch.repeat.get_or_insert(times);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (16, 14),
+            written: Some((19, |args| args.launch.repeat.map(|times| times.to_string()))),
+        },
+    ],
+    settle: |args| {
+        let launch = &mut args.launch;
+        late::settle(&mut launch.grid, "--grid", str::parse)?;
+        late::settle(&mut launch.global_size, "--global-size", str::parse)?;
+        late::settle(&mut launch.block, "--block", str::parse)?;
+        late::settle(&mut launch.offset, "--offset", Size::offset)?;
+        launch.is_sized = launch.grid.is_some() || launch.global_size.is_some();
+        Ok(())
+    },
+    complete: |args| match (args.launch.is_sized, &args.launch.grid, &args.launch.global_size) {
+        (false, Some(_), Some(_)) => Err(Failure::usage(
+            "grid (workgroups) and global-size (work-items) are both given; one is enough",
+        )),
+        _ => Ok(()),
+    },
+    of_one_launch: |args| {
+        let own = &args.launch;
+        let given = [
+            ("--kernel", own.kernel.is_some()),
+            ("--grid", own.grid.is_some()),
+            ("--global-size", own.global_size.is_some()),
+            ("--block", own.block.is_some()),
+            ("--offset", own.offset.is_some()),
+            ("--dynamic-lds", own.dynamic_lds.is_some()),
+            ("--stack", own.stack.is_some()),
+            ("--cooperative", own.cooperative),
+            ("--repeat", own.repeat.is_some()),
+            ("--init", own.init.is_some()),
+        ];
+        given.into_iter().find_map(|(option, given)| given.then_some(option))
+    },
+    writes_alone: |args| args.launch.init.as_ref().map(|_| "--init"),
+    launch: |args, launch| {
+        let own = &args.launch;
+        let launch =
+            launch.global_offset(own.offset()).dynamic_lds(own.dynamic_lds()).cooperative(own.cooperative);
+        match own.stack {
+            Some(bytes) => launch.stack(bytes),
+            None => launch,
+        }
+    },
+    ..Group::NONE
+};
+
+/// A target as it is written on a command line: the product, where one was named, with the features that were set.
+pub(crate) fn target_text(choice: &TargetChoice) -> String {
+    let target = choice.target().to_string();
+    match choice.product() {
+        Some(product) => target.replacen(product.target.name(), product.name, 1),
+        None => target,
+    }
+}

@@ -1,0 +1,171 @@
+//! What is known of the parameters of a kernel.
+
+use std::collections::{HashMap, HashSet};
+
+use wavemill::Kernel;
+use wavemill::module::{Parameter, ParameterKind};
+use wavemill_object::printable::Printable;
+
+use super::element::SourceType;
+use super::fill::Fill;
+use super::spec::{ArgSpec, Init, is_name};
+use crate::failure::Failure;
+
+/// What is known of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// Name in the metadata, or else what messages call it.
+    pub name: String,
+    /// Whether the name is the metadata's.
+    pub named: bool,
+    /// Type in the source.
+    pub source: Option<SourceType>,
+    /// The same, as spelled there.
+    pub type_name: Option<String>,
+    pub kind: ParameterKind,
+    pub size: u32,
+    pub read_only: bool,
+    /// Whether it is one of the pointers that Triton adds behind the arguments of the source, which are null where the
+    /// kernel asks for no such memory.
+    pub triton_scratch: bool,
+}
+
+/// What the code object says about the parameters of a kernel; `None` if it says nothing.
+pub(crate) fn of(kernel: &Kernel) -> Option<Vec<Known>> {
+    if !kernel.has_metadata() {
+        return None;
+    }
+    let types = kernel.parameter_types().unwrap_or_default();
+    let mut names = Names::of(kernel.parameters().iter().filter_map(|parameter| parameter.name.clone()));
+    let known = |(index, parameter): (usize, Parameter)| {
+        let type_name = parameter.type_name.clone().or_else(|| types.get(index).cloned());
+        // A name that no argument can have is none.
+        let name = parameter.name.filter(|name| is_name(name));
+        Known {
+            named: name.is_some(),
+            name: names.unique(name.unwrap_or_else(|| format!("arg{index}"))),
+            source: type_name.as_deref().map(SourceType::parse),
+            type_name: type_name.map(|name| Printable(&name).to_string()),
+            kind: parameter.kind,
+            size: parameter.size,
+            read_only: parameter.read_only,
+            triton_scratch: false,
+        }
+    };
+    let mut parameters: Vec<Known> = kernel.parameters().into_iter().enumerate().map(known).collect();
+    if kernel.language().is_none() && kernel.demangled_name().is_none() {
+        mark_triton_scratch(&mut parameters);
+    }
+    Some(parameters)
+}
+
+/// Names of parameters, each given once: the arguments of a parameter pack are all called alike.
+#[derive(Debug, Default)]
+struct Names {
+    /// Those of the code object, and those that were made.
+    taken: HashSet<String>,
+    /// How often each of them was asked for.
+    asked: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(names: impl Iterator<Item = String>) -> Self {
+        Names { taken: names.collect(), asked: HashMap::new() }
+    }
+
+    /// The name itself, or with a number behind it if it was given before: `args`, `args.2`, `args.3`.
+    fn unique(&mut self, name: String) -> String {
+        let asked = self.asked.entry(name.clone()).or_insert(0);
+        *asked += 1;
+        if *asked == 1 {
+            return name;
+        }
+        loop {
+            let numbered = format!("{name}.{asked}");
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+            *asked += 1;
+        }
+    }
+}
+
+/// Triton's names of the pointers that it adds to every kernel.
+const TRITON_SCRATCH: [&str; 2] = ["global_scratch", "profile_scratch"];
+
+/// Marks Triton's two scratch pointers in a kernel whose code object names no language, as Triton's do not: the last two
+/// parameters, all of which have neither names nor types.
+fn mark_triton_scratch(parameters: &mut [Known]) {
+    let bare = parameters.iter().all(|parameter| !parameter.named && parameter.source.is_none());
+    let Some(at) = parameters.len().checked_sub(TRITON_SCRATCH.len()).filter(|_| bare) else { return };
+    let last = &mut parameters[at..];
+    if last.iter().all(|parameter| parameter.kind == ParameterKind::Buffer) {
+        last.iter_mut().for_each(|parameter| parameter.triton_scratch = true);
+    }
+}
+
+/// The parameters that hand-written code without metadata has: those that the arguments make up, all of a known type,
+/// each aligned to its size.
+///
+/// # Errors
+/// Arguments that do not say their type.
+pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
+    let one = |(index, argument): (usize, &ArgSpec)| {
+        let (kind, size) = match (&argument.init, argument.element, &argument.dims) {
+            (Init::Local(_), ..) => (ParameterKind::Local, 4),
+            (Init::Same(_) | Init::Null, ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
+            (Init::Bytes(bytes), ..) => (ParameterKind::Value, bytes.len() as u32),
+            (_, _, Some(_)) => (ParameterKind::Buffer, 8),
+            (_, Some(_), None) if argument.pointer => (ParameterKind::Buffer, 8),
+            (_, Some(element), None) => (ParameterKind::Value, element.bytes() as u32),
+            (_, None, None) => {
+                return Err(Failure::usage(format!(
+                    "argument `{}`: the code object has no metadata, so the type of every argument must be given",
+                    argument.shown()
+                )));
+            }
+        };
+        let name = argument.name.clone().unwrap_or_else(|| format!("arg{index}"));
+        Ok(Known {
+            named: false,
+            name,
+            source: None,
+            type_name: None,
+            kind,
+            size,
+            read_only: false,
+            triton_scratch: false,
+        })
+    };
+    arguments.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let given = ["args", "n", "args", "args.2", "args", "args"];
+        let mut names = Names::of(given.iter().map(|name| (*name).to_owned()));
+        let unique = given.map(|name| names.unique(name.to_owned()));
+        assert_eq!(unique, ["args", "n", "args.3", "args.2", "args.4", "args.5"]);
+        let mut many = Names::default();
+        let all: HashSet<String> = (0..100_000).map(|_| many.unique("x".to_owned())).collect();
+        assert_eq!(all.len(), 100_000);
+    }
+
+    #[test]
+    fn code_without_metadata_takes_what_is_given() {
+        let arguments = ["y:f32[4]=0", "n:i32=3", "z=&y", "s=bytes:0011"];
+        let arguments: Vec<ArgSpec> =
+            arguments.iter().map(|text| ArgSpec::parse(text, Path::new("")).unwrap()).collect();
+        let parameters = invent(&arguments).unwrap();
+        let sizes: Vec<u32> = parameters.iter().map(|parameter| parameter.size).collect();
+        assert_eq!(sizes, [8, 4, 8, 2]);
+        let untyped = ArgSpec::parse("n=3", Path::new("")).unwrap();
+        assert!(invent(&[untyped]).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Everything that can be wrong with a job before its first launch.
+
+use std::path::Path;
+
+use wavemill::Kernel;
+use wavemill_object::printable::Printable;
+
+use super::buffers::Buffers;
+use super::geometry::Geometry;
+use super::job::{Job, LaunchJob, label};
+use super::loader::Loader;
+use super::options::launch::target_text;
+use super::parameters::{self, Known};
+use super::plan;
+use super::results::Checks;
+use super::session::{Prepared, Session};
+use super::spec::ArgSpec;
+use super::watch::Watch;
+use super::{init, offsets, signature};
+use crate::failure::Failure;
+use crate::input::Shown as _;
+use crate::text::{Plural, quoted};
+
+/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`. `watch` says
+/// whether there is time for it.
+pub(super) fn prepare(
+    job: &Job,
+    init_file: Option<&Path>,
+    watch: Option<&Watch>,
+    then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut loader = Loader { job, watch, files: Vec::new(), device: None, modules: Vec::new() };
+    let mut kernels = Vec::with_capacity(job.launches.len());
+    for (index, launch) in job.launches.iter().enumerate() {
+        let named = |failure| job.name(index, launch.options.launch.kernel.as_deref(), failure);
+        if let Some(watch) = watch {
+            watch.check(|| format!("loaded `{}`", launch.object.shown()))?;
+        }
+        kernels.push(loader.load(launch).map_err(named)?);
+    }
+    let Some(device) = loader.device.take() else { return Ok(()) };
+    if watch.is_some() && init_file.is_none() {
+        offsets::warn(job, &kernels);
+    }
+    let mut buffers = Buffers::new(&job.shared);
+    let mut launches = Vec::with_capacity(kernels.len());
+    let mut names: Vec<String> = Vec::new();
+    for (index, (launch, kernel)) in job.launches.iter().zip(&kernels).enumerate() {
+        buffers.begin(&label(index, Some(kernel.name())));
+        let named = |failure| job.name(index, Some(kernel.name()), failure);
+        let parameters = match parameters::of(kernel) {
+            Some(parameters) => parameters,
+            None => parameters::invent(&launch.args).map_err(named)?,
+        };
+        let places = plan::assign(&parameters, &launch.args)
+            .map_err(|failure| failure.help(signature::table(kernel, &parameters).trim_end()))
+            .map_err(named)?;
+        if let Some(file) = init_file {
+            return init::write(file, job, launch, kernel, &parameters, &places);
+        }
+        if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
+            return Err(named(incomplete(job, launch, kernel, &parameters, &places, &buffers)));
+        }
+        let geometry = Geometry::of(kernel, &launch.options.launch, job.several).map_err(named)?;
+        check_stack(job, launch, kernel).map_err(named)?;
+        let planned = buffers.plan(&parameters, &places).map_err(named)?;
+        let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
+        names.extend(parameters.into_iter().map(|parameter| parameter.name));
+        launches.push(Prepared { launch, kernel, geometry, planned, checks });
+    }
+    buffers.check_used(names.iter().map(String::as_str))?;
+    let end = Checks::of(&job.end, &buffers)?;
+    then(Session { job, device: &device, launches, end }, buffers)
+}
+
+/// Options that repeat what the user said about the grid, or make a proposal.
+fn geometry_options(launch: &LaunchJob, kernel: &Kernel) -> String {
+    let grid = match (launch.options.launch.grid(), launch.options.launch.global_size()) {
+        (Some(size), _) => format!("--grid {size}"),
+        (None, Some(size)) => format!("--global-size {size}"),
+        (None, None) => "--grid 4".to_owned(),
+    };
+    match (launch.options.launch.block(), kernel.required_workgroup_size()) {
+        (Some(size), _) => format!("{grid} --block {size}"),
+        (None, Some(_)) => grid,
+        (None, None) => format!("{grid} --block {}", kernel.max_workgroup_size().min(256)),
+    }
+}
+
+fn incomplete(
+    job: &Job,
+    launch: &LaunchJob,
+    kernel: &Kernel,
+    parameters: &[Known],
+    places: &[Option<&ArgSpec>],
+    buffers: &Buffers<'_>,
+) -> Failure {
+    let missing: Vec<String> = parameters
+        .iter()
+        .zip(places)
+        .filter(|(parameter, place)| place.is_none() && !buffers.offers(parameter))
+        .map(|(parameter, _)| format!("`{}`", parameter.name))
+        .collect();
+    let message = format!(
+        "`{}` takes {}; missing: {}",
+        Printable(kernel.name()),
+        Plural(parameters.len() as u64, "argument"),
+        missing.join(", ")
+    );
+    let table = signature::table(kernel, parameters);
+    if let Some(why) = signature::cannot_run(kernel, parameters) {
+        return Failure::usage(why).help(table.trim_end());
+    }
+    if job.from_launch_file {
+        return Failure::usage(message).help(table.trim_end());
+    }
+    let arguments = signature::complete(parameters, places);
+    let mut options = geometry_options(launch, kernel);
+    if let Some(choice) = &job.options.launch.target {
+        options = format!("--target {} {options}", target_text(choice));
+    }
+    for argument in job.options.compile.clang_arg.iter().rev() {
+        options = format!("{} {options}", quoted(&format!("--clang-arg={argument}")));
+    }
+    let line = signature::line(&launch.object, kernel.name(), &options, &arguments);
+    let hint = signature::placeholders(&arguments);
+    Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
+}
+
+/// Refuses a size of a stack that the kernel cannot have; of several launches, it is for those that can have it.
+fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Failure> {
+    let Some(bytes) = launch.options.launch.stack.filter(|_| !job.several) else { return Ok(()) };
+    let (name, needs) = (Printable(kernel.name()), kernel.private_size());
+    if !kernel.has_private_memory() {
+        return Err(Failure::usage(format!("`{name}` uses no private memory, and so has no stack"))
+            .help("Leave the size of the stack out."));
+    }
+    // Of a stack of no known size, the code object says only what the kernel itself needs.
+    if bytes < needs && !kernel.uses_dynamic_stack() {
+        let message = format!(
+            "a stack of {} is too small for `{name}`: its code needs {} of private memory for a work-item",
+            Plural(bytes.into(), "byte"),
+            Plural(needs.into(), "byte")
+        );
+        return Err(Failure::usage(message).help(
+            "Leave the size of the stack out, or give a larger one: functions that call themselves need more.",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! Reports of launches that did not finish.
+
+use serde::{Serialize, Serializer};
+
+use crate::fault::{
+    ArgumentSegment, BufferRange, FaultCause, FaultReport, FaultSpace, InlinedCall, Jump, Neighbour,
+    Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished, UnfinishedWave,
+
+};
+use crate::observe::access_name;
+use crate::registers::WaveRegisters;
+
+/// An address, or a register.
+struct Hex(u64);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:#x}", self.0))
+    }
+}
+
+/// A function, and a place in it.
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    offset: u64,
+}
+
+fn function(function: &Option<(String, u64)>) -> Option<Function<'_>> {
+    function.as_ref().map(|(name, offset)| Function { name, offset: *offset })
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+fn source(at: &Option<SourceLocation>) -> Option<Source<'_>> {
+    at.as_ref().map(|at| Source { file: &at.file, line: at.line, column: at.column })
+}
+
+/// Where an access went, beside global memory.
+fn space(space: FaultSpace) -> &'static str {
+    match space {
+        FaultSpace::Global => "global",
+        FaultSpace::Scratch => "private",
+        FaultSpace::Lds => "lds",
+        FaultSpace::Buffer(BufferRange::Bytes(_)) => "buffer",
+        FaultSpace::Buffer(BufferRange::Records(_)) => "buffer records",
+    }
+}
+
+#[derive(Serialize)]
+struct Near<'a> {
+    name: &'a str,
+    address: Hex,
+    bytes: u64,
+    freed: bool,
+}
+
+#[derive(Serialize)]
+struct Memory<'a> {
+    below: Option<Near<'a>>,
+    holds: Option<Near<'a>>,
+    above: Option<Near<'a>>,
+}
+
+impl<'a> Memory<'a> {
+    fn of(all: &'a Neighbours) -> Self {
+        fn near(one: Option<&Neighbour>) -> Option<Near<'_>> {
+            one.map(|one| Near {
+                name: &one.name,
+                address: Hex(one.start),
+                bytes: one.size,
+                freed: one.freed,
+            })
+        }
+        Memory {
+            below: near(all.below.as_ref()),
+            holds: near(all.holds.as_ref()),
+            above: near(all.above.as_ref()),
+        }
+    }
+}
+
+/// A lane whose access was refused.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Lane {
+    Address {
+        lane: u8,
+        address: Hex,
+    },
+    Offset {
+        lane: u8,
+        offset: u64,
+    },
+    /// Of private memory and LDS: in front of the start it is negative.
+    Signed {
+        lane: u8,
+        offset: i64,
+    },
+}
+
+#[derive(Serialize)]
+struct Branch<'a> {
+    pc: Hex,
+    function: Option<Function<'a>>,
+    instruction: &'a Option<String>,
+}
+
+impl<'a> Branch<'a> {
+    fn of(jump: &'a Jump) -> Self {
+        Branch { pc: Hex(jump.pc), function: function(&jump.function), instruction: &jump.instruction }
+    }
+}
+
+#[derive(Serialize)]
+struct Inlined<'a> {
+    function: &'a str,
+    at: Option<Source<'a>>,
+}
+
+impl<'a> Inlined<'a> {
+    fn of(call: &'a InlinedCall) -> Self {
+        Inlined { function: &call.function, at: source(&call.at) }
+    }
+}
+
+#[derive(Serialize)]
+struct Arguments<'a> {
+    bytes: u64,
+    explicit: &'a Option<Vec<String>>,
+    hidden: usize,
+    before: bool,
+    past: bool,
+}
+
+impl<'a> Arguments<'a> {
+    fn of(segment: &'a ArgumentSegment) -> Self {
+        Arguments {
+            bytes: segment.bytes,
+            explicit: &segment.explicit,
+            hidden: segment.hidden,
+            before: segment.access == SegmentAccess::Before,
+            past: segment.access == SegmentAccess::Past,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Stack {
+    bytes: u32,
+    used: u32,
+    declared: u32,
+    larger: Option<u32>,
+    dynamic: bool,
+}
+
+impl Stack {
+    fn of(stack: &StackOverflow) -> Self {
+        let StackOverflow { bytes, used, declared, larger, dynamic } = *stack;
+        Stack { bytes, used, declared, larger, dynamic }
+    }
+}
+
+/// An instruction around the fault.
+#[derive(Serialize)]
+struct Line<'a> {
+    pc: Hex,
+    text: &'a str,
+    here: bool,
+}
+
+/// The registers of a wave that are the same for all lanes.
+#[derive(Serialize)]
+struct Registers {
+    status: Hex,
+    mode: Hex,
+    trapsts: Hex,
+    exec: Hex,
+    vcc: Hex,
+    scc: bool,
+    m0: Hex,
+    sgprs: Vec<Hex>,
+    vgprs: usize,
+    accvgprs: usize,
+    lds_bytes: u32,
+    private_bytes: u32,
+}
+
+impl Registers {
+    fn of(report: &FaultReport) -> Self {
+        let (s, r) = (WaveRegisters(&report.fault.snapshot), &report.fault.resources);
+        let used = s.sgprs().iter().rposition(|value| *value != 0).map_or(0, |last| last + 1);
+        Registers {
+            status: Hex(s.status().into()),
+            mode: Hex(s.mode().into()),
+            trapsts: Hex(s.trapsts().into()),
+            exec: Hex(s.exec()),
+            vcc: Hex(s.vcc()),
+            scc: s.scc(),
+            m0: Hex(s.m0().into()),
+            sgprs: s.sgprs()[..used].iter().map(|value| Hex((*value).into())).collect(),
+            vgprs: s.vgprs().len(),
+            accvgprs: s.accvgprs().len(),
+            lds_bytes: r.lds,
+            private_bytes: r.private,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FaultData<'a> {
+    what: String,
+    unsupported: bool,
+    kernel: &'a str,
+    function: Option<Function<'a>>,
+    pc: Hex,
+    within: Option<Hex>,
+    target: Option<Hex>,
+    jump: Option<Branch<'a>>,
+    instruction: &'a Option<String>,
+    source: Option<Source<'a>>,
+    source_text: &'a Option<String>,
+    inlined: Vec<Inlined<'a>>,
+    workgroup: [u32; 3],
+    wave: u32,
+    waves: u32,
+    access: Option<&'static str>,
+    space: Option<&'static str>,
+    bytes: Option<u32>,
+    lanes: Vec<Lane>,
+    memory: Option<Memory<'a>>,
+    arguments: Option<Arguments<'a>>,
+    stack: Option<Stack>,
+    code: Vec<Line<'a>>,
+    registers: Registers,
+}
+
+impl Serialize for FaultReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fault = &self.fault;
+        let (access, bytes, place) = match &fault.cause {
+            FaultCause::Memory { access, size, space: place, .. } => {
+                (Some(access_name(*access)), Some(*size), Some(space(*place)))
+            }
+            FaultCause::MisalignedAtomic { size, .. } => (Some("atomic"), Some(*size), None),
+            _ => (None, None, None),
+        };
+        let target = match &fault.cause {
+            FaultCause::BadJump { target } => Some(Hex(*target)),
+            _ => None,
+        };
+        let lane = |lane: &crate::fault::FaultLane| match &fault.cause {
+            FaultCause::Memory { space: FaultSpace::Scratch | FaultSpace::Lds, .. } => {
+                Lane::Signed { lane: lane.lane, offset: lane.address as i64 }
+            }
+            FaultCause::Memory { space: FaultSpace::Buffer(_), .. } => {
+                Lane::Offset { lane: lane.lane, offset: lane.address }
+            }
+            _ => Lane::Address { lane: lane.lane, address: Hex(lane.address) },
+        };
+        FaultData {
+            what: self.to_string().lines().next().unwrap_or_default().to_owned(),
+            unsupported: self.is_unsupported(),
+            kernel: &self.kernel,
+            function: function(&self.function),
+            pc: Hex(fault.pc),
+            within: self.within.map(Hex),
+            target,
+            jump: self.jump.as_ref().map(Branch::of),
+            instruction: &self.instruction,
+            source: source(&self.source),
+            source_text: &self.source_text,
+            inlined: self.inlined.iter().map(Inlined::of).collect(),
+            workgroup: fault.workgroup,
+            wave: fault.wave,
+            waves: fault.resources.waves,
+            access,
+            space: place,
+            bytes,
+            lanes: self.refused().iter().map(lane).collect(),
+            memory: self.neighbours.as_ref().map(Memory::of),
+            arguments: self.arguments.as_ref().map(Arguments::of),
+            stack: self.stack.as_ref().map(Stack::of),
+            code: self
+                .window
+                .iter()
+                .map(|(pc, text, here)| Line { pc: Hex(*pc), text, here: *here })
+                .collect(),
+            registers: Registers::of(self),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct LookedAt<'a> {
+    name: &'a str,
+    byte: u64,
+}
+
+#[derive(Serialize)]
+struct WaveData<'a> {
+    workgroup: [u32; 3],
+    wave: u32,
+    pc: Hex,
+    function: Option<Function<'a>>,
+    instruction: &'a Option<String>,
+    source: Option<Source<'a>>,
+    source_text: &'a Option<String>,
+    state: String,
+    polls: Option<Hex>,
+    buffer: Option<LookedAt<'a>>,
+}
+
+impl Serialize for UnfinishedWave {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WaveData {
+            workgroup: self.workgroup,
+            wave: self.wave,
+            pc: Hex(self.pc),
+            function: function(&self.function),
+            instruction: &self.instruction,
+            source: source(&self.source),
+            source_text: &self.source_text,
+            state: self.state(),
+            polls: self.spins.as_ref().and_then(|spin| spin.address).map(Hex),
+            buffer: self.looks_at.as_ref().map(|(name, byte)| LookedAt { name, byte: *byte }),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// A grid that did not finish, whatever kept it from that.
+#[derive(Serialize)]
+struct GridData<'a> {
+    kernel: &'a str,
+    waves: &'a [UnfinishedWave],
+    workgroups_not_started: u64,
+}
+
+impl Serialize for StallReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let workgroups_not_started = self.not_started;
+        GridData { kernel: &self.kernel, waves: &self.waves, workgroups_not_started }.serialize(serializer)
+    }
+}
+
+impl Serialize for Unfinished {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let workgroups_not_started = self.not_started;
+        GridData { kernel: &self.kernel, waves: &self.waves, workgroups_not_started }.serialize(serializer)
+    }
+}

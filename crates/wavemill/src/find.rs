@@ -1,0 +1,202 @@
+//! Finding a kernel in a file: a code object, an offload bundle, or a host program or library with GPU code in it.
+//!
+//! ```no_run
+//! use wavemill::find::Finder;
+//! use wavemill::{Device, Module};
+//!
+//! # fn main() -> Result<(), wavemill::Error> {
+//! let file = std::fs::read("librocrand.so").expect("the file is there");
+//! let found = Finder::new(&file).kernel("poisson_kernel<4>").find()?;
+//! let device = Device::new(&found.target)?;
+//! let module = Module::load(&device, &found.object)?;
+//! let kernel = module.kernel(&found.kernel)?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::borrow::Cow;
+
+use wavemill_object::container::ContainerKind;
+use wavemill_object::name::{Match, near_names};
+use wavemill_object::{CodeObject, Container, Limits, TargetId};
+
+use crate::device::{Device, TargetChoice};
+
+pub use crate::error::FindError;
+
+/// What to look for in a file.
+#[derive(Clone, Debug)]
+pub struct Finder<'a> {
+    file: &'a [u8],
+    kernel: Option<String>,
+    target: Option<TargetChoice>,
+    limits: Limits,
+}
+
+/// A code object out of a file, and a kernel in it.
+#[derive(Clone, Debug)]
+pub struct FoundKernel<'a> {
+    /// The target to run it on: what was asked for, or that of the code.
+    pub target: TargetId,
+    /// Number of the bundle in the file that it is out of. The same number is the same code object.
+    pub bundle: usize,
+    /// Name of the kernel's symbol, for [`Module::kernel`](crate::Module::kernel).
+    pub kernel: String,
+    /// The code object, for [`Module::load`](crate::Module::load).
+    pub object: Cow<'a, [u8]>,
+}
+
+impl<'a> Finder<'a> {
+    /// Looks for the only kernel of a file, in the code for its only target.
+    #[must_use]
+    pub fn new(file: &'a [u8]) -> Self {
+        Finder { file, kernel: None, target: None, limits: Limits::default() }
+    }
+
+    /// Looks for the kernel of that name: its symbol, or its name in the source, in which scopes, template arguments and
+    /// parameters may be left out.
+    #[must_use]
+    pub fn kernel(mut self, name: impl Into<String>) -> Self {
+        self.kernel = Some(name.into());
+        self
+    }
+
+    /// Looks in the code for that target.
+    #[must_use]
+    pub fn target(mut self, choice: impl Into<TargetChoice>) -> Self {
+        self.target = Some(choice.into());
+        self
+    }
+
+    /// Reads the file within other limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The kernel.
+    ///
+    /// # Errors
+    /// Why there is not one.
+    pub fn find(&self) -> Result<FoundKernel<'a>, FindError> {
+        let container = Container::parse(self.file)?;
+        match *container.kind() {
+            ContainerKind::CodeObject => self.find_in_object(),
+            _ => self.find_in_bundles(&container),
+        }
+    }
+
+    fn find_in_object(&self) -> Result<FoundKernel<'a>, FindError> {
+        let object = CodeObject::parse(self.file)?;
+        let code = object.target();
+        let target = self.target.as_ref().map_or(code, TargetChoice::target).clone();
+        if code.fit(&target).is_none() {
+            return Err(FindError::OtherTarget { code: code.clone(), target });
+        }
+        let kernel = match self.named(&object)? {
+            Some(kernel) => kernel,
+            None => {
+                let mut contents = Contents::default();
+                contents.add(&object, 0);
+                self.choose(contents)?.1
+            }
+        };
+        Ok(FoundKernel { target, bundle: 0, kernel, object: Cow::Borrowed(self.file) })
+    }
+
+    fn find_in_bundles(&self, container: &Container<'a>) -> Result<FoundKernel<'a>, FindError> {
+        let limits = &self.limits;
+        let target = self.target_in_bundles()?;
+        let failed = |error| match error {
+            wavemill_object::Error::Ambiguous { name, kernels } => FindError::AmbiguousName { name, kernels },
+            error => FindError::Object(error),
+        };
+        if let Some(name) = &self.kernel
+            && let Some(found) = container.find_kernel(&target, name, limits).map_err(failed)?
+        {
+            let bundle = found.selected.bundle;
+            return Ok(FoundKernel { target, bundle, kernel: found.kernel, object: found.bytes });
+        }
+        let selected = container.select(&target, limits)?;
+        // One after the other, as they may be large: most often one of the first is the last one that is read.
+        let mut all = Contents::default();
+        for (index, (_, bytes)) in container.read_all(&selected, limits).enumerate() {
+            let bytes = bytes?;
+            all.add(&CodeObject::parse(&bytes)?, index);
+        }
+        let (index, kernel) = self.choose(all)?;
+        let object = container.read(&selected[index], limits)?;
+        Ok(FoundKernel { target, bundle: selected[index].bundle, kernel, object })
+    }
+
+    /// The target that was asked for, or the only one that can be run.
+    fn target_in_bundles(&self) -> Result<TargetId, FindError> {
+        let failed = |error| FindError::Target(Box::new(error));
+        if let Some(target) = self.target.as_ref().map(TargetChoice::target) {
+            // A target that cannot be run is refused before anything is asked about it.
+            return Device::new(target).map(|_| target.clone()).map_err(failed);
+        }
+        let mut targets = Device::targets_within(self.file, &self.limits).map_err(failed)?;
+        if targets.iter().any(|target| Device::new(target).is_ok()) {
+            targets.retain(|target| Device::new(target).is_ok());
+        }
+        match &targets[..] {
+            [one] => Ok(one.clone()),
+            _ => Err(FindError::SeveralTargets { targets }),
+        }
+    }
+
+    /// The name of the kernel that was asked for, if the code object has it.
+    fn named(&self, object: &CodeObject<'_>) -> Result<Option<String>, FindError> {
+        let Some(name) = self.kernel.as_deref() else { return Ok(None) };
+        match object.find_kernel(name) {
+            Match::None => Ok(None),
+            Match::One(kernel) => Ok(Some(kernel.name.clone())),
+            Match::Several(all) => Err(FindError::AmbiguousName {
+                name: name.to_owned(),
+                kernels: all.iter().map(|kernel| kernel.name.clone()).collect(),
+            }),
+        }
+    }
+
+    /// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name
+    /// there.
+    fn choose(&self, contents: Contents) -> Result<(usize, String), FindError> {
+        let kernels = || contents.kernels.iter().map(|(_, name)| name.clone()).collect();
+        match (&self.kernel, &contents.kernels[..]) {
+            (None, [only]) => Ok(only.clone()),
+            (_, []) => Err(FindError::NoKernel { problems: contents.about("kernel") }),
+            (None, _) => Err(FindError::SeveralKernels { kernels: kernels() }),
+            (Some(name), all) => {
+                let name = name.clone();
+                let problems = contents.about(&format!("`{}", name.strip_suffix(".kd").unwrap_or(&name)));
+                if !problems.is_empty() {
+                    return Err(FindError::Unusable { name, problems });
+                }
+                let near = near_names(&name, all.iter().map(|(_, name)| name.as_str()), 3);
+                Err(FindError::UnknownKernel { name, near, kernels: kernels() })
+            }
+        }
+    }
+}
+
+/// What code objects have, by their numbers.
+#[derive(Default)]
+struct Contents {
+    kernels: Vec<(usize, String)>,
+    /// What is wrong with some of them.
+    problems: Vec<String>,
+}
+
+impl Contents {
+    fn add(&mut self, object: &CodeObject<'_>, index: usize) {
+        self.kernels.extend(object.kernels().iter().map(|kernel| (index, kernel.name.clone())));
+        self.problems.extend_from_slice(object.problems());
+    }
+
+    /// The problems that are about kernels called so.
+    fn about(&self, name: &str) -> Vec<String> {
+        self.problems.iter().filter(|problem| problem.contains(name)).cloned().collect()
+    }
+}

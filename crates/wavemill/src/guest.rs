@@ -1,0 +1,26 @@
+//! What a device is made of: its chip, its memory and the code in it.
+
+use std::sync::Mutex;
+
+use wavemill_engine::GuestMemory;
+use wavemill_isa::Target;
+use wavemill_object::TargetId;
+
+use crate::code::Code;
+use crate::heap::Heap;
+use crate::product::Product;
+
+#[derive(Debug)]
+pub(crate) struct DeviceInner {
+    pub target: Target,
+    pub id: TargetId,
+    pub product: &'static Product,
+    pub memory: GuestMemory,
+    pub code: Code,
+    /// What fresh buffers hold; zeros if nothing.
+    pub poison: Option<u32>,
+    /// What `malloc` in kernels takes memory from, once a launch needed it.
+    pub heap: Mutex<Option<Heap>>,
+    /// Bytes that it has to have, if somebody said so.
+    pub heap_size: Option<u64>,
+}

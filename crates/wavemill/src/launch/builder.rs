@@ -1,0 +1,227 @@
+//! Launches before they run: what is said about them.
+
+use std::time::Duration;
+
+use wavemill_engine::{Observer, RunOptions};
+
+use crate::buffer::{Buffer, Plain, to_bytes};
+use crate::module::Kernel;
+use crate::observe::trace::Tracer;
+use crate::services::{Output, PRINTF_BUFFER, Sink};
+
+/// An argument of a launch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Arg {
+    /// The address of a buffer.
+    Buffer(Buffer),
+    /// A value, as little-endian bytes.
+    Value(Vec<u8>),
+    /// Dynamic LDS of that many bytes.
+    Local(u32),
+}
+
+impl From<&Buffer> for Arg {
+    fn from(b: &Buffer) -> Arg {
+        Arg::Buffer(b.clone())
+    }
+}
+
+impl<T: Plain> From<T> for Arg {
+    fn from(value: T) -> Arg {
+        Arg::Value(to_bytes(&[value]).into_owned())
+    }
+}
+
+/// A launch of a kernel over a grid.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) global_size: GridSize,
+    pub(super) workgroup_size: Option<[u32; 3]>,
+    pub(super) offset: [u64; 3],
+    pub(super) dims: Option<u16>,
+    pub(super) dynamic_lds: u32,
+    pub(super) stack: Option<u32>,
+    pub(super) args: Vec<Arg>,
+    pub(super) kernarg: Option<Vec<u8>>,
+    pub(super) cooperative: bool,
+    pub(super) options: RunOptions,
+    pub(super) tracer: Option<&'a dyn Tracer>,
+    pub(super) observers: Vec<&'a dyn Observer>,
+    pub(super) traffic: bool,
+    pub(super) output: Sink<'a>,
+    pub(super) printf_buffer: u64,
+    pub(super) time_limit: Option<Duration>,
+}
+
+/// How the size of the grid is given.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GridSize {
+    Workgroups([u32; 3]),
+    WorkItems([u64; 3]),
+}
+
+impl<'a> Launch<'a> {
+    /// A launch of one work-item without arguments; the setters change that.
+    #[must_use]
+    pub fn new(kernel: &'a Kernel) -> Self {
+        Launch {
+            kernel,
+            global_size: GridSize::Workgroups([1; 3]),
+            workgroup_size: None,
+            offset: [0; 3],
+            dims: None,
+            dynamic_lds: 0,
+            stack: None,
+            args: Vec::new(),
+            kernarg: None,
+            cooperative: false,
+            options: RunOptions::default(),
+            tracer: None,
+            observers: Vec::new(),
+            traffic: false,
+            output: Sink::default(),
+            printf_buffer: PRINTF_BUFFER,
+            time_limit: None,
+        }
+    }
+
+    /// Size of the grid in workgroups.
+    #[must_use]
+    pub fn workgroups(mut self, n: [u32; 3]) -> Self {
+        self.global_size = GridSize::Workgroups(n);
+        self
+    }
+
+    /// Size of the grid in work-items; the last workgroups may be partial.
+    #[must_use]
+    pub fn global_size(mut self, n: [u64; 3]) -> Self {
+        self.global_size = GridSize::WorkItems(n);
+        self
+    }
+
+    /// Size of a workgroup in work-items. Without it the kernel's required size is used, or one work-item.
+    #[must_use]
+    pub fn workgroup_size(mut self, n: [u32; 3]) -> Self {
+        self.workgroup_size = Some(n);
+        self
+    }
+
+    /// Offset added to the global ids (OpenCL).
+    #[must_use]
+    pub fn global_offset(mut self, offset: [u64; 3]) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Number of dimensions that the kernel sees; without it the highest one that is larger than 1.
+    #[must_use]
+    pub fn dims(mut self, dims: u16) -> Self {
+        self.dims = Some(dims.clamp(1, 3));
+        self
+    }
+
+    /// Bytes of dynamic LDS behind what the kernel declares (HIP's third launch parameter).
+    #[must_use]
+    pub fn dynamic_lds(mut self, bytes: u32) -> Self {
+        self.dynamic_lds = bytes;
+        self
+    }
+
+    /// Bytes of private memory of a work-item, as HIP's `hipLimitStackSize`. What the code object asks for
+    /// ([`Kernel::private_size`]) is the least. Without it, a kernel whose code object does not say how much it needs
+    /// ([`Kernel::uses_dynamic_stack`]: recursion, calls of unknown functions, arrays of variable size) has 16 KiB, and
+    /// another one what its code object asks for: too little for a recursion that the compiler does not count, as in OpenCL.
+    /// A kernel without private memory ([`Kernel::has_private_memory`]) has none in any case.
+    #[must_use]
+    pub fn stack(mut self, bytes: u32) -> Self {
+        self.stack = Some(bytes);
+        self
+    }
+
+    /// The explicit arguments in order.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = Arg>) -> Self {
+        self.args = args.into_iter().collect();
+        self
+    }
+
+    /// One more explicit argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<Arg>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments.
+    #[must_use]
+    pub fn kernarg(mut self, bytes: &[u8]) -> Self {
+        self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// Whether all workgroups must be resident at once, because they wait for one another (HIP's
+    /// `hipLaunchCooperativeKernel`). The launch is refused when the chip cannot hold them.
+    #[must_use]
+    pub fn cooperative(mut self, cooperative: bool) -> Self {
+        self.cooperative = cooperative;
+        self
+    }
+
+    /// How to run.
+    #[must_use]
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Stops the launch after that much time, at the end of a block of code. A thread of its own watches the time; the
+    /// control of the options, if there is one, is stopped then.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Tells the tracer of each instruction of the waves that it watches.
+    #[must_use]
+    pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
+        self.tracer = Some(tracer);
+        self
+    }
+
+    /// Lets somebody watch the launch, beside those who do already.
+    #[must_use]
+    pub fn observer(mut self, observer: &'a dyn Observer) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Whether to count accesses to memory and conflicts in LDS ([`LaunchStats::traffic`](crate::stats::LaunchStats::traffic)), which slows the launch down by a
+    /// multiple where it accesses memory often.
+    #[must_use]
+    pub fn traffic(mut self, traffic: bool) -> Self {
+        self.traffic = traffic;
+        self
+    }
+
+    /// Takes what the kernel prints, as it comes: HIP's `printf` and `assert` while the kernel runs, that of OpenCL (and
+    /// HIP's with `-mprintf-kind=buffered`) when it has ended, even by a fault. Without it, the text is lost.
+    ///
+    /// It may be called on any of the host threads that run the kernel, by one at a time.
+    #[must_use]
+    pub fn output(mut self, output: &'a (dyn Fn(Output<'_>) + Sync)) -> Self {
+        self.output = Sink(Some(output));
+        self
+    }
+
+    /// Bytes of the buffer that OpenCL's `printf` fills during the launch (16 MiB if nothing is said): what does not fit
+    /// is lost, and an [`Output::Note`] says so. A launch that prints refuses a size that is not one of
+    /// [`PRINTF_BUFFER_SIZES`](crate::launch::PRINTF_BUFFER_SIZES).
+    #[must_use]
+    pub fn printf_buffer(mut self, bytes: u64) -> Self {
+        self.printf_buffer = bytes;
+        self
+    }
+}

@@ -1,0 +1,16 @@
+//! Launches: what is said about them ([`Launch`]), how they run, and how they end ([`Outcome`]).
+
+mod builder;
+mod outcome;
+mod plan;
+mod prepare;
+mod run;
+pub(crate) mod stats;
+
+pub use builder::{Arg, Launch};
+pub use outcome::Outcome;
+pub use plan::LdsSize;
+
+pub use crate::global_offset::MisreadOffset;
+pub use crate::services::{Output, PRINTF_BUFFER_SIZES};
+pub use wavemill_engine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict, Tier};

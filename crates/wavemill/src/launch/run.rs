@@ -1,0 +1,174 @@
+//! Launches that run, and what comes of them.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use wavemill_engine::{
+    Host, MemoryMap, Observer, RunControl, RunError, RunOptions, RunStats, Several, run_with,
+};
+
+use super::builder::Launch;
+use super::outcome::Outcome;
+use super::prepare::Prepared;
+use super::stats::LaunchStats;
+use crate::code::LoadedCode;
+use crate::observe::mix::Executed;
+use crate::observe::trace::Names;
+use crate::observe::traffic::{Traffic, TrafficCounter};
+use crate::report::FaultReport;
+use crate::stall::StallReport;
+use crate::unfinished::{StopCause, Unfinished, UnfinishedWave};
+use crate::{Error, Result};
+
+/// What the engine made of a launch.
+struct Ran {
+    result: std::result::Result<RunStats, RunError>,
+    traffic: Option<Traffic>,
+    /// The time after which it was stopped, if that was why.
+    out_of_time: Option<Duration>,
+}
+
+impl Launch<'_> {
+    /// Runs the kernel to its end.
+    ///
+    /// # Errors
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if the launch is impossible (nothing has run then),
+    /// [`Error::Fault`], [`Error::Stalled`], [`Error::InstructionLimit`], [`Error::TimeLimit`] and [`Error::Stopped`] if it did not finish,
+    /// [`Error::Memory`] if there is no memory for it.
+    pub fn run(&self) -> Result<LaunchStats> {
+        self.outcome()?.finished()
+    }
+
+    /// Runs the kernel, and says how the launch ended: each way to end is a variant to match on.
+    ///
+    /// # Errors
+    /// What keeps the launch from running: [`Error::Argument`], [`Error::Launch`], [`Error::Unusable`] and [`Error::Memory`].
+    pub fn outcome(&self) -> Result<Outcome> {
+        let prepared = self.prepare(self.plan()?)?;
+        let device = &self.kernel.module.device;
+        let map = device.memory.snapshot();
+        device.code.refresh(&map);
+        let ran = prepared.run(&map)?;
+        let served = prepared.services.finish(&map);
+        prepared.report(ran, served, &map)
+    }
+
+    /// Runs with a thread that watches the time, if there is a limit. The second result is whether it was over.
+    fn in_time<T>(&self, run: impl FnOnce(&RunOptions) -> T) -> Result<(T, bool)> {
+        let Some(limit) = self.time_limit else { return Ok((run(&self.options), false)) };
+        let control = self.options.control.clone().unwrap_or_default();
+        let options = RunOptions { control: Some(control.clone()), ..self.options.clone() };
+        let over = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            let (ended, wait) = channel::<()>();
+            let watch = || watch(&control, limit, &over, wait);
+            let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
+            watcher.map_err(|error| self.refuse(format!("no thread can watch its time: {error}")))?;
+            let result = run(&options);
+            drop(ended);
+            Ok::<T, Error>(result)
+        })?;
+        Ok((result, over.load(Relaxed)))
+    }
+}
+
+/// Stops a launch when its time is over, unless it has ended or somebody else has stopped it by then.
+fn watch(control: &RunControl, limit: Duration, over: &AtomicBool, ended: std::sync::mpsc::Receiver<()>) {
+    if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) && !control.is_stopped() {
+        over.store(true, Relaxed);
+        control.stop();
+    }
+}
+
+impl Prepared<'_> {
+    /// Runs the grid, watched by whom the launch names.
+    fn run(&self, map: &MemoryMap) -> Result<Ran> {
+        let launch = self.launch;
+        let device = &launch.kernel.module.device;
+        let source = LoadedCode { code: &device.code, map };
+        let grid = self.grid(map, &source);
+        let names = launch.tracer.map(|tracer| Names { tracer, device, map });
+        let counter = launch.traffic.then(|| TrafficCounter::new(device.target));
+        let mut observers = launch.observers.clone();
+        observers.extend(names.iter().map(|names| names as &dyn Observer));
+        observers.extend(counter.iter().map(|counter| counter as &dyn Observer));
+        let several;
+        let observer = match observers[..] {
+            [] => None,
+            [one] => Some(one),
+            _ => {
+                several = Several::new(observers);
+                Some(&several as &dyn Observer)
+            }
+        };
+        let (result, out_of_time) = launch.in_time(|options| match self.services.host(map) {
+            Some(host) => run_with(&grid, options, observer, Some(&host as &dyn Host)),
+            None => run_with(&grid, options, observer, None),
+        })?;
+        let out_of_time = launch.time_limit.filter(|_| out_of_time);
+        Ok(Ran { result, traffic: counter.map(TrafficCounter::finish), out_of_time })
+    }
+
+    /// What came of it. `served` is whether all that the kernel printed could be read.
+    fn report(&self, ran: Ran, served: Result<()>, map: &MemoryMap) -> Result<Outcome> {
+        let kernel = self.launch.kernel;
+        let unfinished = |cause, ran, waves, not_started| {
+            let waves = UnfinishedWave::all(kernel, waves, map);
+            Box::new(Unfinished { kernel: kernel.name().to_owned(), cause, ran, waves, not_started })
+        };
+        Ok(match ran.result {
+            Ok(run) => {
+                served?;
+                Outcome::Finished(Box::new(self.stats(run, ran.traffic, map)))
+            }
+            Err(RunError::Fault(fault)) => {
+                let report = Box::new(FaultReport::new(kernel, *fault, map, self.segment()));
+                match report.is_unsupported() {
+                    true => Outcome::Unsupported(report),
+                    false => Outcome::Fault(report),
+                }
+            }
+            Err(RunError::Stalled { waves, not_started }) => {
+                let waves = UnfinishedWave::all(kernel, waves, map);
+                let kernel = kernel.name().to_owned();
+                Outcome::Stalled(Box::new(StallReport { kernel, waves, not_started }))
+            }
+            Err(RunError::InstructionLimit { limit, ran, live, not_started }) => {
+                let cause = StopCause::InstructionLimit(limit);
+                Outcome::InstructionLimit(unfinished(cause, ran, live, not_started))
+            }
+            Err(RunError::Stopped { ran: instructions, live, not_started }) => match ran.out_of_time {
+                Some(limit) => {
+                    let cause = StopCause::TimeLimit(limit);
+                    Outcome::TimeLimit(unfinished(cause, instructions, live, not_started))
+                }
+                None => Outcome::Stopped(unfinished(StopCause::Caller, instructions, live, not_started)),
+            },
+        })
+    }
+
+    fn stats(&self, run: RunStats, traffic: Option<Traffic>, map: &MemoryMap) -> LaunchStats {
+        let (launch, plan) = (self.launch, &self.plan);
+        let device = &launch.kernel.module.device;
+        let stepped = launch.options.single_steps;
+        let count = || Executed::of(device, map, run.tier, &run.block_counts, stepped);
+        let (mix, fidelity, operations, rows) = match launch.options.count_blocks.then(count) {
+            Some(all) => (Some(all.mix), Some(all.fidelity), Some(all.operations), Some(all.rows)),
+            None => (None, None, None, None),
+        };
+        LaunchStats {
+            run,
+            workgroups: plan.workgroups,
+            work_items: plan.geometry.global_size.iter().product(),
+            resident: plan.resident,
+            lds_size: plan.lds,
+            lds_allocated: plan.lds.next_multiple_of(device.target.lds_granule()),
+            mix,
+            fidelity,
+            operations,
+            rows,
+            traffic,
+        }
+    }
+}
