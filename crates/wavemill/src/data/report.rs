@@ -5,7 +5,6 @@ use serde::{Serialize, Serializer};
 use crate::fault::{
     ArgumentSegment, BufferRange, FaultCause, FaultReport, FaultSpace, InlinedCall, Jump, Neighbour,
     Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished, UnfinishedWave,
-
 };
 use crate::observe::access_name;
 use crate::registers::WaveRegisters;
