@@ -9,9 +9,10 @@ use wavemill_engine::{
     AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
     Registers, RunControl, RunError, RunOptions, Several, Strict, Tier, WaveInit, run_with,
 };
-use wavemill_ir::{Block, Op, Row, StatusReg, Uni, verify};
+use wavemill_ir::{Block, Names as _, Op, Status, Uni, verify};
 use wavemill_isa::Target;
-use wavemill_lift::gcn::{Context, lift_block, lift_instruction, reads_exceptions};
+use wavemill_lift::gcn::registers::{self, RegisterNames};
+use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction, reads_exceptions};
 
 use crate::place::Place;
 use crate::program::{ACCS, MODE, VGPRS};
@@ -266,15 +267,16 @@ impl Machine {
             workgroups: [self.groups, 1, 1],
             waves_per_group: self.waves,
             registers: RegisterCounts {
-                sgprs: RegisterCounts::ALL_SGPRS,
-                vgprs: VGPRS.into(),
-                accs: if self.target.has_accvgprs() { ACCS.into() } else { 0 },
+                cells: registers::CELLS,
+                absent: (registers::FLAT_SCRATCH, registers::FLAT_SCRATCH),
+                private_base: registers::FLAT_SCRATCH,
+                rows: [VGPRS.into(), if self.target.has_accvgprs() { ACCS.into() } else { 0 }],
             },
             lds_size: LDS,
             lds_granule: 0,
             scratch_size: PRIVATE,
             entry: ENTRY,
-            mode: self.mode,
+            context: self.mode,
             resident: self.groups,
         };
         let control = Arc::new(RunControl::default());
@@ -325,11 +327,15 @@ fn difference(found: &Outcome, wanted: &Outcome) -> String {
     match (&found.ended, &wanted.ended) {
         (Ended::Fault(a), Ended::Fault(b)) if (a.pc, &a.cause) == (b.pc, &b.cause) => {
             let (a, b) = (&a.snapshot, &b.snapshot);
-            let scalars = (0..a.scalars.len()).filter(|n| a.scalars[*n] != b.scalars[*n]);
-            let scalars = scalars.map(|n| format!("s{n}: {:#x} and {:#x}", a.scalars[n], b.scalars[n]));
-            let rows = (0..a.vgprs.len()).filter(|n| a.vgprs[*n] != b.vgprs[*n]);
-            let rows = rows.map(|n| format!("v{n}: {:x?} and {:x?}", a.vgprs[n], b.vgprs[n]));
-            let all: Vec<String> = scalars.chain(rows).collect();
+            let cells = (0..registers::CELLS).map(Uni).chain([registers::EXEC, registers::EXEC.plus(1)]);
+            let cells = cells.filter(|cell| a.cell(*cell) != b.cell(*cell));
+            let name = |cell: Uni| RegisterNames.cell(cell).unwrap_or_default();
+            let cells =
+                cells.map(|cell| format!("{}: {:#x} and {:#x}", name(cell), a.cell(cell), b.cell(cell)));
+            let [vgprs, others] = [&a.rows[0], &b.rows[0]];
+            let rows = (0..vgprs.len()).filter(|n| vgprs[*n] != others[*n]);
+            let rows = rows.map(|n| format!("v{n}: {:x?} and {:x?}", vgprs[n], others[n]));
+            let all: Vec<String> = cells.chain(rows).collect();
             format!("registers differ: {all:#?}")
         }
         (a, b) if a == b => "memory differs".to_owned(),
@@ -372,15 +378,19 @@ impl BlockSource for Source<'_> {
         if self.single {
             self.seen.instructions.lock().expect("nobody panics with it").insert(pc);
         }
-        let clock = |op: &Op| matches!(op, Op::ReadStatus(StatusReg::MemTime | StatusReg::MemRealTime));
+        let clock = |op: &Op| matches!(op, Op::ReadStatus(Status::Clock | Status::RealTime));
         if block.insts.iter().any(|inst| clock(&inst.op)) {
             self.seen.clock.store(true, Relaxed);
         }
         Arc::new(block)
     }
 
-    fn watches_exceptions(&self) -> bool {
-        reads_exceptions(self.machine.target, &self.machine.code)
+    fn context_key(&self) -> u32 {
+        MODE_KEY
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        reads_exceptions(self.machine.target, &self.machine.code).then_some(registers::TRAPSTS)
     }
 }
 
@@ -407,16 +417,16 @@ impl WaveInit for Init<'_> {
         regs.set_uni(Uni(7), 0x0002_4fac);
         regs.set_uni(Uni(12), workgroup[0]);
         regs.set_uni(Uni(13), wave);
-        regs.set_uni64(Uni::FLAT_SCRATCH, self.places.scratch + u64::from(slot) * self.private);
+        regs.set_uni64(registers::FLAT_SCRATCH, self.places.scratch + u64::from(slot) * self.private);
         for n in 20..60 {
             regs.set_uni(Uni(n), 0x3f80_0000 ^ u32::from(n) << (n % 24));
         }
         let row = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
-        regs.set_row(Row::vgpr(0), &row(&|lane| lane));
-        regs.set_row(Row::vgpr(1), &row(&|lane| 4 * lane));
+        regs.set_row(registers::vgpr(0), &row(&|lane| lane));
+        regs.set_row(registers::vgpr(1), &row(&|lane| 4 * lane));
         let address = |lane: u32| buffer + 512 * u64::from(wave) + 8 * u64::from(lane);
-        regs.set_row(Row::vgpr(2), &row(&|lane| address(lane) as u32));
-        regs.set_row(Row::vgpr(3), &row(&|lane| (address(lane) >> 32) as u32));
+        regs.set_row(registers::vgpr(2), &row(&|lane| address(lane) as u32));
+        regs.set_row(registers::vgpr(3), &row(&|lane| (address(lane) >> 32) as u32));
         for n in u16::from(crate::program::FREE_VGPRS)..u16::from(VGPRS) {
             let word = 0x9e37_79b9u32.wrapping_mul(n.into());
             let value = |lane: u32| match n % 3 {
@@ -425,8 +435,13 @@ impl WaveInit for Init<'_> {
                 1 => 0x3f00_0000 + (lane << 18) + u32::from(n),
                 _ => word.wrapping_mul(lane + 1),
             };
-            regs.set_row(Row::vgpr(n), &row(&value));
+            regs.set_row(registers::vgpr(n), &row(&value));
         }
+    }
+
+    /// SGPRs, VCC and M0.
+    fn unwritten(&self) -> Vec<Uni> {
+        (0..registers::TTMP0.0).map(Uni).chain([registers::M0]).collect()
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {

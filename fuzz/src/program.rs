@@ -238,7 +238,7 @@ impl Generator {
             into[..rest.len()].copy_from_slice(rest);
             rest.len()
         });
-        !matches!(block.terminator, Terminator::Fault(_) | Terminator::End | Terminator::Trap { .. })
+        !matches!(block.terminator, Terminator::Fault(_) | Terminator::End | Terminator::Trap(_))
             && !operation_costs(&block, Tier::Portable).iter().any(|cost| cost.unsupported)
     }
 
