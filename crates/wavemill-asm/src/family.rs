@@ -1,7 +1,8 @@
-//! What the assembler asks of a family of instruction sets: it knows nothing else of instructions.
+//! What the assembler and the writer of sources ask of a family of instruction sets: they know nothing else of instructions.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
+use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
 
@@ -23,6 +24,48 @@ impl Instruction {
     pub fn encode(&self) -> ([u8; 16], usize) {
         match self {
             Instruction::Gcn(inst) => inst.encode(),
+        }
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Instruction::Gcn(inst) => inst.size(),
+        }
+    }
+
+    /// The distance of a direct branch or call, in dwords from its end.
+    pub(crate) fn distance(&self) -> Option<i16> {
+        match self {
+            Instruction::Gcn(inst) => gcn::distance(inst),
+        }
+    }
+
+    /// The literal dword behind the first word.
+    pub(crate) fn literal(&self) -> Option<u32> {
+        match self {
+            Instruction::Gcn(inst) => inst.literal(),
+        }
+    }
+
+    /// Writes its text, with what `names` writes for the distance of a branch.
+    pub(crate) fn print(&self, out: &mut String, names: &dyn gcn::BranchNames) -> fmt::Result {
+        match self {
+            Instruction::Gcn(inst) => gcn::print_with(out, inst, names),
+        }
+    }
+}
+
+/// Bytes that are no instruction: why.
+#[derive(Debug)]
+pub(crate) enum DecodeError {
+    Gcn(wavemill_isa::gcn::DecodeError),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::Gcn(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -57,6 +100,27 @@ pub(crate) enum FixupKind {
     Half,
 }
 
+/// A computed address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Computed {
+    /// The offset in the section that the distance counts from.
+    pub(crate) anchor: u64,
+    pub(crate) distance: i64,
+    /// The offset of the literal that is added to the low half.
+    pub(crate) low: u64,
+    /// That of the high half, if it is a literal.
+    pub(crate) high: Option<u64>,
+}
+
+/// Looks for the instructions that compute an address together.
+pub(crate) trait AddressTracker {
+    /// Takes the next instruction, which stands at `offset`.
+    fn step(&mut self, inst: &Instruction, offset: u64) -> Option<Computed>;
+
+    /// Something else begins.
+    fn clear(&mut self);
+}
+
 /// A family of instruction sets.
 pub(crate) trait Family: Debug + Sync {
     /// What is a comment.
@@ -85,6 +149,18 @@ pub(crate) trait Family: Debug + Sync {
 
     /// Bytes of local memory that a workgroup can have on every target that code for a processor runs on.
     fn local_memory(&self, set: InstructionSet) -> u32;
+
+    /// The instruction of a target that `bytes` begin with.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn decode(&self, target: Target, bytes: &[u8]) -> Result<Instruction, DecodeError>;
+
+    /// What looks for addresses that code computes.
+    fn tracker(&self) -> Box<dyn AddressTracker>;
+
+    /// The word that fills code up.
+    fn filler(&self) -> u32;
 
     /// The register that an undefined symbol is but for the case of its letters.
     fn register_but_for_case(&self, symbol: &str) -> Option<String>;

@@ -1,12 +1,13 @@
 //! What GCN and CDNA are to the assembler.
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::Encoding;
+use wavemill_isa::gcn::{Elem, Encoding, Inst, Operand, decode};
 use wavemill_object::{Processor, ProcessorInfo, SpecialSgprs, TargetId};
 
 use super::parse::{Parser, register_but_for_case};
+use super::tracker::Tracker;
 use crate::diagnostic::Fail;
-use crate::family::{Family, FixupKind, Instruction, InstructionParser, Parsed};
+use crate::family::{AddressTracker, DecodeError, Family, FixupKind, Instruction, InstructionParser, Parsed};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{LineSyntax, Symbols};
 
@@ -71,6 +72,19 @@ impl Family for Gcn {
         set.members().iter().map(Target::lds_bytes).min().unwrap_or(0)
     }
 
+    fn decode(&self, target: Target, bytes: &[u8]) -> Result<Instruction, DecodeError> {
+        decode(target, bytes).map(Instruction::Gcn).map_err(DecodeError::Gcn)
+    }
+
+    fn tracker(&self) -> Box<dyn AddressTracker> {
+        Box::new(Tracker::default())
+    }
+
+    /// `s_nop 0`.
+    fn filler(&self) -> u32 {
+        0xBF80_0000
+    }
+
     fn register_but_for_case(&self, symbol: &str) -> Option<String> {
         register_but_for_case(symbol)
     }
@@ -108,4 +122,12 @@ pub fn processor_symbols(id: &TargetId) -> [(&'static str, i64); 3] {
         (".amdgcn.gfx_generation_minor", minor.into()),
         (".amdgcn.gfx_generation_stepping", stepping.into()),
     ]
+}
+
+/// The distance of a direct branch or call.
+pub(crate) fn distance(inst: &Inst) -> Option<i16> {
+    inst.operands().find_map(|(spec, operand)| match operand {
+        Operand::Imm(distance) if spec.ty.elem == Elem::Branch => Some(distance as i16),
+        _ => None,
+    })
 }

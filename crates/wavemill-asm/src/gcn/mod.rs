@@ -9,11 +9,12 @@ pub(crate) mod parse;
 mod print;
 pub mod reference;
 mod special;
+mod tracker;
 
 use wavemill_isa::gcn::OperandSpec;
 
-pub(crate) use family::Gcn;
 pub use family::processor_symbols;
+pub(crate) use family::{Gcn, distance};
 pub use parse::{parse, parse_with};
 pub use print::{BranchNames, print, print_with};
 

@@ -2,15 +2,13 @@
 
 use std::fmt::{self, Write};
 
-use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
 use wavemill_object::RelocationKind;
 use wavemill_object::write::{Contents, Relocation, SectionFlags, SectionId, SymbolType};
 
-use super::pieces::{Kind, NOP, Piece};
-use super::relative::{Base, Computed, Tracker};
+use super::pieces::{Kind, Piece};
+use super::relative::Base;
 use super::{COMMENT_COLUMN, Writer, names};
-use crate::family::FixupKind;
-use crate::gcn::print_with;
+use crate::family::{Computed, DecodeError, FixupKind, Instruction};
 use crate::syntax::NoSymbols;
 
 /// What is known of the code of a section before it is written.
@@ -53,14 +51,6 @@ impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ".LBB{}_{}", self.0, self.1)
     }
-}
-
-/// The distance of a direct branch or call.
-fn distance(inst: &Inst) -> Option<i16> {
-    inst.operands().find_map(|(spec, operand)| match operand {
-        Operand::Imm(distance) if spec.ty.elem == Elem::Branch => Some(distance as i16),
-        _ => None,
-    })
 }
 
 /// Where a branch goes that ends at `next`.
@@ -191,7 +181,7 @@ impl Writer<'_> {
     /// Words outside of functions that are all the same.
     fn run(&mut self, id: SectionId, piece: &Piece, word: u32) -> fmt::Result {
         let mut bytes = piece.end - piece.start;
-        if word != NOP {
+        if word != self.set.family().filler() {
             return self.statement(format_args!(".zero\t{bytes}"));
         }
         let align = self.module.sections.get(id.0).map_or(1, |section| section.align);
@@ -208,6 +198,10 @@ impl Writer<'_> {
         Ok(())
     }
 
+    fn decode(&self, bytes: &[u8]) -> Result<Instruction, DecodeError> {
+        self.set.family().decode(self.set.target(), bytes)
+    }
+
     /// Reads the code of a section: where instructions begin, where branches go, which addresses are computed.
     fn plan(&self, id: SectionId, pieces: &[Piece]) -> Plan {
         let mut plan = Plan::default();
@@ -218,7 +212,7 @@ impl Writer<'_> {
         let bytes = self.bytes(id);
         plan.starts = vec![0; bytes.len() / 256 + 1];
         let mut targets: Vec<u64> = Vec::new();
-        let mut tracker = Tracker::default();
+        let mut tracker = self.set.family().tracker();
         for piece in pieces.iter().filter(|piece| piece.kind == Kind::Code) {
             if self.bounds.symbols_at(id, piece.start).iter().any(|(_, symbol)| {
                 self.module.symbols.get(symbol.0).is_some_and(|symbol| symbol.kind == SymbolType::Function)
@@ -228,7 +222,7 @@ impl Writer<'_> {
             let mut at = piece.start;
             while at < piece.end {
                 let rest = bytes.get(at as usize..piece.end as usize).unwrap_or_default();
-                let Ok(inst) = decode(self.target, rest) else {
+                let Ok(inst) = self.decode(rest) else {
                     at += 4;
                     continue;
                 };
@@ -237,7 +231,7 @@ impl Writer<'_> {
                 // Where the linker decides, the number means nothing.
                 let decided = section.relocations.binary_search_by_key(&at, |relocation| relocation.offset);
                 if decided.is_err() {
-                    targets.extend(distance(&inst).map(|distance| destination(next, distance)));
+                    targets.extend(inst.distance().map(|distance| destination(next, distance)));
                 }
                 if self.unlinked.linked
                     && let Some(computed) = tracker.step(&inst, at)
@@ -308,8 +302,8 @@ impl Writer<'_> {
                 writeln!(self.out, "{label}:")?;
             }
             let rest = bytes.get(at as usize..piece.end as usize).unwrap_or_default();
-            let decoded = decode(self.target, rest);
-            let size = decoded.as_ref().map_or(rest.len().min(4), Inst::size);
+            let decoded = self.decode(rest);
+            let size = decoded.as_ref().map_or(rest.len().min(4), Instruction::size);
             let own = rest.get(..size).unwrap_or_default();
             let next = at + size as u64;
             let count = relocations.partition_point(|relocation| relocation.offset < next);
@@ -375,7 +369,7 @@ impl Writer<'_> {
     }
 
     /// Makes the text of an instruction with an expression in its field at byte `place`. False if there is no such text.
-    fn symbolic(&mut self, bytes: &[u8], inst: &Inst, place: u64, expression: &str) -> bool {
+    fn symbolic(&mut self, bytes: &[u8], inst: &Instruction, place: u64, expression: &str) -> bool {
         if self.symbolic_as_it_is(bytes, inst, place, expression) {
             return true;
         }
@@ -385,17 +379,17 @@ impl Writer<'_> {
         !name.starts_with('"') && self.symbolic_as_it_is(bytes, inst, place, &quoted)
     }
 
-    fn symbolic_as_it_is(&mut self, bytes: &[u8], inst: &Inst, place: u64, expression: &str) -> bool {
+    fn symbolic_as_it_is(&mut self, bytes: &[u8], inst: &Instruction, place: u64, expression: &str) -> bool {
         let Some(mut plain) = bytes.get(..bytes.len().min(16)).map(<[u8]>::to_vec) else { return false };
         self.text.clear();
-        let wanted = match (place, distance(inst)) {
+        let wanted = match (place, inst.distance()) {
             (0, Some(_)) => {
                 if let Some(field) = plain.get_mut(..2) {
                     field.fill(0);
                 }
                 let name = |out: &mut dyn Write, _: i16| out.write_str(expression).map(|()| true);
                 // A String takes any text.
-                let _ = print_with(&mut self.text, inst, &name);
+                let _ = inst.print(&mut self.text, &name);
                 FixupKind::Branch
             }
             (4, _) if inst.literal().is_some() => {
@@ -404,8 +398,8 @@ impl Writer<'_> {
                     field.copy_from_slice(&PLACEHOLDER.to_le_bytes());
                     cleared.fill(0);
                 }
-                let Ok(marked) = decode(self.target, &marked) else { return false };
-                let _ = print_with(&mut self.text, &marked, &());
+                let Ok(marked) = self.decode(&marked) else { return false };
+                let _ = marked.print(&mut self.text, &());
                 let Some(found) = self.text.find(PLACEHOLDER_TEXT) else { return false };
                 self.text.replace_range(found..found + PLACEHOLDER_TEXT.len(), expression);
                 FixupKind::Literal(4)
@@ -436,11 +430,11 @@ impl Writer<'_> {
         id: SectionId,
         at: u64,
         bytes: &[u8],
-        inst: &Inst,
+        inst: &Instruction,
         plan: &Plan,
     ) -> fmt::Result {
         let next = at + bytes.len() as u64;
-        let target = distance(inst).map(|distance| destination(next, distance));
+        let target = inst.distance().map(|distance| destination(next, distance));
         if let Some(label) = target.and_then(|target| plan.label(target)) {
             let name = self.function_at(id, target.unwrap_or(0)).unwrap_or_else(|| label.to_string());
             if self.symbolic(bytes, inst, 0, &name) || self.symbolic(bytes, inst, 0, &label.to_string()) {
@@ -449,7 +443,7 @@ impl Writer<'_> {
         }
         self.text.clear();
         // A String takes any text.
-        let _ = print_with(&mut self.text, inst, &());
+        let _ = inst.print(&mut self.text, &());
         let (mut made, mut size) = self.encoded_text();
         if size == 0
             && let Some(literal) = inst.literal().map(|literal| literal as i32)

@@ -15,11 +15,10 @@ use std::collections::HashSet;
 use std::fmt::{self, Write};
 use wavemill_object::printable::Printable;
 
-use wavemill_isa::Target;
 use wavemill_object::write::{Contents, Module, Section, SectionFlags, SectionId, SectionType, SymbolId};
 use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, disassemble_metadata};
 
-use crate::gcn::parse::Parser;
+use crate::family::InstructionParser;
 use crate::instruction_set::InstructionSet;
 use descriptor::Descriptors;
 use names::Names;
@@ -112,11 +111,11 @@ pub fn write_source(
         options,
         unlinked,
         module: &unlinked.module,
-        target: set.target(),
+        set,
         descriptors: Descriptors::find(unlinked, &names, &bounds),
         bounds,
         names,
-        parser: Parser::new(set),
+        parser: set.family().parser(set),
         said: HashSet::new(),
         line: String::with_capacity(256),
         text: String::with_capacity(256),
@@ -134,11 +133,11 @@ struct Writer<'a> {
     options: &'a SourceOptions<'a>,
     unlinked: &'a Unlinked,
     module: &'a Module,
-    target: Target,
+    set: InstructionSet,
     descriptors: Descriptors,
     bounds: Bounds,
     names: Names,
-    parser: Parser,
+    parser: Box<dyn InstructionParser>,
     /// Symbols whose binding and visibility have been written.
     said: HashSet<SymbolId>,
     /// The line that is being made.

@@ -5,8 +5,6 @@ use wavemill_object::write::{Contents, Definition, SectionFlags, SectionId, Symb
 
 use super::Writer;
 
-/// `s_nop 0`: what code is aligned with.
-pub(super) const NOP: u32 = 0xBF80_0000;
 /// So many of them outside of functions are written as their number.
 const LONG_RUN: usize = 4;
 /// Bytes of the `amd_kernel_code_t` in front of the code of a kernel of code object v2.
@@ -189,6 +187,7 @@ impl Writer<'_> {
             let next = section.relocations.partition_point(|relocation| relocation.offset < start);
             section.relocations.get(next).is_some_and(|relocation| relocation.offset < end)
         });
+        let filler = self.set.family().filler();
         let (words, rest) = range.as_chunks::<4>();
         let mut from = start;
         let code = |from: u64, to: u64, pieces: &mut Vec<Piece>| {
@@ -205,7 +204,7 @@ impl Writer<'_> {
             let run = words.iter().skip(at).take_while(|other| u32::from_le_bytes(**other) == word).count();
             let last = at + run == words.len() && rest.is_empty() && run > 1;
             // A single word of zeros may be the end of an instruction.
-            if matches!(word, 0 | NOP) && (run >= LONG_RUN || last) {
+            if (word == 0 || word == filler) && (run >= LONG_RUN || last) {
                 let (first, behind) = (start + 4 * at as u64, start + 4 * (at + run) as u64);
                 code(from, first, pieces);
                 pieces.push(Piece { start: first, end: behind, kind: Kind::Run(word) });
