@@ -88,6 +88,14 @@ impl Palette {
     }
 }
 
+/// Makes sure that the folder of a file takes new files, by one that goes again at once: permissions do not say all.
+fn takes_files(file: &Path) -> std::io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let made = tempfile::Builder::new().prefix(".wavemill-").tempfile_in(folder);
+    // The name of that file would confuse.
+    made.map(|_| ()).map_err(|error| std::io::Error::from(error.kind()))
+}
+
 /// The colour at a place of a list of colours, which begins again behind its end.
 fn blend(stops: &[[f64; 3]], place: f64) -> [u8; 3] {
     let (from, part) = (place.floor(), place.fract());
@@ -181,6 +189,10 @@ impl Output {
             // What is there stays as it is until there is something to write.
             None if self.file.is_file() => match OpenOptions::new().append(true).open(&self.file) {
                 Ok(_) => Ok(()),
+                Err(error) => cannot(error.to_string()),
+            },
+            None if self.file.symlink_metadata().is_err() => match takes_files(&self.file) {
+                Ok(()) => Ok(()),
                 Err(error) => cannot(error.to_string()),
             },
             None => Ok(()),
