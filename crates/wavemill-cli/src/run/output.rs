@@ -88,14 +88,6 @@ impl Palette {
     }
 }
 
-/// Makes sure that the folder of a file takes new files, by one that goes again at once: permissions do not say all.
-fn takes_files(file: &Path) -> std::io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let made = tempfile::Builder::new().prefix(".wavemill-").tempfile_in(folder);
-    // The name of that file would confuse.
-    made.map(|_| ()).map_err(|error| std::io::Error::from(error.kind()))
-}
-
 /// The colour at a place of a list of colours, which begins again behind its end.
 fn blend(stops: &[[f64; 3]], place: f64) -> [u8; 3] {
     let (from, part) = (place.floor(), place.fract());
@@ -191,12 +183,27 @@ impl Output {
                 Ok(_) => Ok(()),
                 Err(error) => cannot(error.to_string()),
             },
-            None if self.file.symlink_metadata().is_err() => match takes_files(&self.file) {
-                Ok(()) => Ok(()),
-                Err(error) => cannot(error.to_string()),
-            },
             None => Ok(()),
         }
+    }
+
+    /// Makes sure that a file which is not there can be made: it makes one that goes again at once, as permissions do not
+    /// say all.
+    pub(crate) fn check_folder(&self) -> Result<(), Failure> {
+        if self.file.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let made =
+            tempfile::Builder::new().prefix(".wavemill-").tempfile_in(folder.unwrap_or(Path::new(".")));
+        // The error names the file that went again, which would confuse.
+        made.map(|_| ()).map_err(|error| {
+            Failure::input(format!(
+                "cannot write `{}`: {}",
+                self.file.shown(),
+                std::io::Error::from(error.kind())
+            ))
+        })
     }
 
     /// Writes a buffer's contents, piece by piece; `read` copies bytes out of it, from an offset on.
