@@ -197,3 +197,23 @@ fn output_that_is_lost_is_an_error() {
     let output = folder.command().args(trace).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "a trace that nobody could see");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_takes_no_files_is_found_before_the_launch() {
+    let folder = folder("no_new_files");
+    let message = said(&folder, 3, &[&RUN[..], &["--out", "c=/proc/wavemill.npy"]].concat());
+    assert!(message.starts_with("error: --out: cannot write `/proc/wavemill.npy`: "), "{message}");
+    // One that takes files has none but the result.
+    let before = std::fs::read_dir(&folder.0).unwrap().count();
+    said(&folder, 0, &[&RUN[..], &["--out", "c=c.npy"]].concat());
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), before + 1);
+}
+
+#[test]
+fn arguments_for_a_compiler_that_does_not_run_are_warned_of() {
+    let folder = folder("no_compiler");
+    let message = said(&folder, 0, &[&RUN[..], &["--clang-arg=-DN=3"]].concat());
+    let warning = "warning: arguments for clang (--clang-arg, clang-args) change nothing: no launch has a source in OpenCL C or HIP\n";
+    assert!(message.starts_with(warning), "{message}");
+}

@@ -29,7 +29,7 @@
 //! [`Launch::output`] names.
 //!
 //! The root has what such a program names. The rest stands in modules: [`device`] (products, targets, kinds of addresses),
-//! [`find`] (kernels in files and libraries), [`module`] (what code objects say), [`launch`] (options, output, [`Outcome`](launch::Outcome)), [`fault`] (reports),
+//! [`find`] (kernels in files and libraries), [`module`] (what code objects say), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
 //! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and statistics can be serialised.
 
 pub mod buffer;

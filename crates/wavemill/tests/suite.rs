@@ -2,4 +2,5 @@
 
 mod control;
 mod faults;
+mod find;
 mod services;

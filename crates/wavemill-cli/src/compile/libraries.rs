@@ -115,7 +115,7 @@ fn isa_library(folder: &Path, target: &TargetId) -> Option<PathBuf> {
     Some(folder.join(format!("oclc_isa_version_{nearest:x}.bc")))
 }
 
-/// Links ROCm's device libraries, and what tells them how they are used: all numbers as IEEE 754 has them.
+/// Links ROCm's device libraries, with their settings: all numbers are as IEEE 754 has them.
 ///
 /// # Errors
 /// The set in the folder is not complete.

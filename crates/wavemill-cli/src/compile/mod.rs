@@ -47,7 +47,7 @@ pub(crate) enum Language {
 impl Language {
     /// The language of a file, by the end of its name; `None` if it is no source.
     pub(crate) fn of(path: &Path) -> Option<Language> {
-        // Endings in capitals occur on file systems that do not tell letters by case. None of them means something else.
+        // Some file systems write names in capitals. No ending means something else in capitals.
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         // hipify and some projects write HIP as C++ with a second ending.
         if name.ends_with(".hip.cpp") {

@@ -72,7 +72,10 @@ fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<Str
         if let Some(mut pipe) = pipe {
             // What cannot be read is not there.
             let _ = pipe.by_ref().take(MOST_SAID).read_to_end(&mut said);
-            let _ = io::copy(&mut pipe, &mut io::sink());
+            let more = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
+            if more > 0 {
+                said.extend(format!("\n[{more} more bytes of this output are left out]\n").into_bytes());
+            }
         }
         String::from_utf8_lossy(&said).into_owned()
     })
@@ -106,4 +109,18 @@ pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended,
         std::thread::sleep(TICK);
     };
     Ok(Ended { status, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_of_an_output_is_counted() {
+        let script = format!("head -c {} /dev/zero | tr '\\0' x; echo end >&2", MOST_SAID + 5);
+        let mut command = Command::new("sh");
+        let ended = run(command.args(["-c", &script]), &|| Ok(())).unwrap();
+        assert!(ended.stdout.ends_with("xx\n[5 more bytes of this output are left out]\n"));
+        assert_eq!((ended.stdout.matches('x').count() as u64, ended.stderr.as_str()), (MOST_SAID, "end\n"));
+    }
 }

@@ -7,6 +7,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Inst, Modifiers, decode};
 
 use crate::failure::Failure;
+use crate::names;
 use crate::text::nearest;
 
 /// What is to be explained.
@@ -112,8 +113,8 @@ fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
         });
     }
     let near = nearest(&name.to_ascii_lowercase(), mnemonics(target), 3);
-    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
-    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+    let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+    let hint = names::did_you_mean(&near);
     let of = target.map_or(String::new(), |target| format!(" of {target}"));
     Failure::input(format!(
         "expected machine code in hexadecimal or a mnemonic{of}, found `{name}`{hint}",

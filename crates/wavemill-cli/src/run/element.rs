@@ -4,7 +4,7 @@ use crate::input::Shown as _;
 use half::{bf16, f16};
 
 use crate::failure::Failure;
-use crate::text::{Plural, closest};
+use crate::text::{Plural, closest, whole_number};
 
 /// Type of a value, or of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,8 +161,9 @@ impl Element {
                 fail(format!("{text} does not fit into any type; {}", self.holds(), text = text.shown()))
             }
             Err(_) if clean.parse::<f64>().is_ok() => fail(format!(
-                "{text} is a float, but an integer was expected: {}",
+                "{text} is a float, but an integer was expected: {}{}",
                 self.holds(),
+                whole_number(text),
                 text = text.shown()
             )),
             Err(_) => fail(format!(

@@ -33,13 +33,23 @@ pub(crate) fn close_to_a_word(text: &str) -> Option<&'static str> {
     closest(text, ["zeros", "ones", "iota", "random"])
 }
 
+/// Whether a text ends as names of files with contents do.
+fn is_file_name(text: &str) -> bool {
+    let end = Path::new(text).extension().and_then(|end| end.to_str()).unwrap_or_default();
+    ["npy", "bin", "raw", "dat"].iter().any(|known| end.eq_ignore_ascii_case(known))
+}
+
 impl Fill {
     /// Reads a description; `base` is the folder that file names are relative to.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Fill, Failure> {
         let text = text.trim();
         let bad = || {
-            let near = close_to_a_word(text);
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let hint = match close_to_a_word(text) {
+                Some("random") => "; did you mean `random(1)`?".to_owned(),
+                Some(near) => format!("; did you mean `{near}`?"),
+                None if is_file_name(text) => format!("; write @{} for the file", text.shown()),
+                None => String::new(),
+            };
             Failure::usage(format!(
                 "`{text}` does not say what the contents are; expected {EXPECTED}{hint}",
                 text = text.shown()

@@ -187,6 +187,25 @@ impl Output {
         }
     }
 
+    /// Makes sure that a file which is not there can be made: it makes one that goes again at once, as permissions do not
+    /// say all.
+    pub(crate) fn check_folder(&self) -> Result<(), Failure> {
+        if self.file.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let made =
+            tempfile::Builder::new().prefix(".wavemill-").tempfile_in(folder.unwrap_or(Path::new(".")));
+        // The error names the file that went again, which would confuse.
+        made.map(|_| ()).map_err(|error| {
+            Failure::input(format!(
+                "cannot write `{}`: {}",
+                self.file.shown(),
+                std::io::Error::from(error.kind())
+            ))
+        })
+    }
+
     /// Writes a buffer's contents, piece by piece; `read` copies bytes out of it, from an offset on.
     pub(crate) fn write(
         &self,

@@ -17,8 +17,10 @@ use super::session::{Prepared, Session};
 use super::spec::ArgSpec;
 use super::watch::Watch;
 use super::{init, offsets, signature};
+use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
+use crate::message::{self, Kind};
 use crate::text::{Plural, quoted};
 
 /// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`. `watch` says
@@ -41,6 +43,7 @@ pub(super) fn prepare(
     let Some(device) = loader.device.take() else { return Ok(()) };
     if watch.is_some() && init_file.is_none() {
         offsets::warn(job, &kernels);
+        warn_of_clang_args(job);
     }
     let mut buffers = Buffers::new(&job.shared);
     let mut launches = Vec::with_capacity(kernels.len());
@@ -71,6 +74,17 @@ pub(super) fn prepare(
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;
     then(Session { job, device: &device, launches, end }, buffers)
+}
+
+/// Warns about arguments for a compiler that has nothing to compile.
+fn warn_of_clang_args(job: &Job) {
+    let compiles = |launch: &LaunchJob| {
+        Language::of(&launch.object).is_some_and(|language| language != Language::Assembly)
+    };
+    if !job.options.compile.clang_arg.is_empty() && !job.launches.iter().any(compiles) {
+        let text = "arguments for clang (--clang-arg, clang-args) change nothing: no launch has a source in OpenCL C or HIP";
+        message::say(Kind::Warning, text);
+    }
 }
 
 /// Options that repeat what the user said about the grid, or make a proposal.

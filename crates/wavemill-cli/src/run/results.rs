@@ -101,6 +101,12 @@ impl<'a> Checks<'a> {
         Ok(checks)
     }
 
+    /// Makes sure that files can be made where there are none.
+    pub(super) fn check_folders(&self) -> Result<(), Failure> {
+        let check = |(_, output): &(usize, &Output)| output.check_folder();
+        self.outputs.iter().try_for_each(check).map_err(|failure| failure.within("--out"))
+    }
+
     /// Prints, writes and compares. What is wrong goes into `wrong`, each as `label` makes it.
     pub(super) fn apply(
         &self,

@@ -113,6 +113,8 @@ impl Session<'_> {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
         // A file that cannot be written is reported before anything takes long.
+        let checks = self.launches.iter().map(|prepared| &prepared.checks).chain([&self.end]);
+        checks.into_iter().try_for_each(Checks::check_folders)?;
         let mut coverage = self.job.options.trace.isa_coverage.as_deref().map(Coverage::open).transpose()?;
         let buffers = self.allocate(buffers, watch)?;
         let launches = self.build(&buffers)?;

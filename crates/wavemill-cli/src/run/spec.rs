@@ -116,19 +116,38 @@ impl Init {
     }
 }
 
-/// A word that is no number, given to what seems to be a value; other failures are as they were.
+/// A word that is no number, or nothing at all, given to what seems to be a value; other failures are as they were.
 fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
-    let word = text.starts_with(char::is_alphabetic) && text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !word || declared.ends_with([']', '*']) || fill::close_to_a_word(text).is_some() {
+    let word =
+        text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_numeric());
+    if !word || declared.ends_with([']', '*']) {
         return failure;
     }
-    match declared.split_once(':').and_then(|(_, ty)| Element::from_name(ty.trim())) {
-        Some(element) => element.number(text).err().unwrap_or(failure),
-        None => Failure::usage(format!(
-            "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {declared}[COUNT]=CONTENTS",
-            text = text.shown(),
-            declared = declared.shown()
+    let element = declared.split_once(':').and_then(|(_, ty)| Element::from_name(ty.trim()));
+    let example = if element.is_some_and(Element::is_float) { "1.5" } else { "42" };
+    let shown = declared.shown();
+    match (text, element) {
+        ("", Some(_)) => Failure::usage(format!(
+            "there is nothing behind the `=`; expected a number, such as {shown}={example}"
         )),
+        ("", None) => Failure::usage(format!(
+            "there is nothing behind the `=`; expected a number such as 42 or 1.5 for a value; for a buffer, \
+             {shown}[COUNT]=CONTENTS"
+        )),
+        // What has arguments or wants some has a message of its own.
+        ("random" | "zeros" | "ones" | "iota", _) => failure,
+        (_, Some(element)) => element.number(text).err().unwrap_or(failure),
+        (_, None) => {
+            let contents = match fill::close_to_a_word(text) {
+                Some("random") => "random(1)",
+                Some(near) => near,
+                None => "CONTENTS",
+            };
+            Failure::usage(format!(
+                "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {shown}[COUNT]={contents}",
+                text = text.shown()
+            ))
+        }
     }
 }
 
