@@ -60,7 +60,7 @@ pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> Sca
         ScalarOp::BitMask => plain(((1i128 << amount(a)) - 1) << amount(b)),
         ScalarOp::Mul => plain((a as u128).wrapping_mul(b as u128) as i128),
         ScalarOp::MulHiU => plain(((a as u128 * b as u128) >> n) as i128),
-        ScalarOp::MulHiI => plain(signed(a) * signed(b) >> n),
+        ScalarOp::MulHiI => plain((signed(a) * signed(b)) >> n),
         ScalarOp::BfeU | ScalarOp::BfeI => {
             // A field may be wider than what is left of the source, and than the source.
             let (offset, length) = (amount(b), b >> 16 & 0x7f);

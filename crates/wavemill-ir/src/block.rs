@@ -172,7 +172,7 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+    use crate::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
 
     #[test]
     fn the_rest_of_a_block_keeps_positions() {
@@ -182,12 +182,13 @@ mod tests {
                 b.begin_guest(*position);
                 b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(1)]);
             }
-            b.finish_ranges(vec![0x1000..0x1010], 0x1010, Terminator::Jump(0x1000))
+            b.finish(0x1010, Terminator::Jump(0x1000))
         };
         let whole = block(0x1000, &[0x1000, 0x1008, 0x100c]);
         assert_eq!(whole.bytes(), 16);
         assert_eq!(whole.starting_at(0x1000).as_ref(), Some(&whole));
-        assert_eq!(whole.starting_at(0x1008), Some(block(0x1008, &[0x1008, 0x100c])));
+        let rest = Block { ranges: whole.ranges.clone(), ..block(0x1008, &[0x1008, 0x100c]) };
+        assert_eq!(whole.starting_at(0x1008), Some(rest));
         for outside in [0xff8, 0x1004, 0x1010, u64::MAX] {
             assert_eq!(whole.starting_at(outside), None, "{outside:#x}");
         }
@@ -199,14 +200,14 @@ mod tests {
         const CLAUSE: u64 = 1 << 32;
         let mut b = BlockBuilder::new(0x100);
         for group in 0..3 {
-            b.begin_guest(0x100 | group * CLAUSE);
+            b.begin_guest(0x100 | (group * CLAUSE));
             b.scalar(ScalarOp::Mov, Width::W32, Uni(3), &[Operand::Const(group)]);
         }
         let block = b.finish_ranges(vec![0x100..0x108, 0x800..0x820], 0x108, Terminator::Jump(0x108));
-        assert_eq!((block.bytes(), block.terminator_pc()), (40, 0x100 | 2 * CLAUSE));
+        assert_eq!((block.bytes(), block.terminator_pc()), (40, 0x100 | (2 * CLAUSE)));
         let rest = block.starting_at(0x100 | CLAUSE).unwrap();
         assert_eq!((rest.insts.len(), rest.insts[0].guest, rest.next), (2, 0, 0x108));
         let first = rest.first();
-        assert_eq!((first.insts.len(), first.terminator), (1, Terminator::Jump(0x100 | 2 * CLAUSE)));
+        assert_eq!((first.insts.len(), first.terminator), (1, Terminator::Jump(0x100 | (2 * CLAUSE))));
     }
 }
