@@ -312,7 +312,7 @@ fn operations() {
             let mut cases = Vec::new();
             for ty in TYPES {
                 for op in FloatOp::ALL {
-                    let Some(kernel) = exact::float_kernel(*op, ty) else { continue };
+                    let Some(kernel) = exact::float_function(*op, ty) else { continue };
                     // With integers among the operands there are no packed forms.
                     if matches!(op, FloatOp::FrexpExp | FloatOp::Ldexp) && sign(ty) == 0 {
                         continue;
@@ -447,7 +447,7 @@ fn conversions() {
             let inputs = Inputs::new(&mut random);
             let mut cases = Vec::new();
             for op in CvtOp::ALL {
-                let kernel = exact::convert_kernel(*op);
+                let kernel = exact::convert_function(*op);
                 let (from, to) = cvt_types(*op);
                 let kinds: [usize; 3] =
                     if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.below(3)) };
@@ -613,7 +613,7 @@ fn packed_selects() {
                 sel: random.pick(&[SubDword::Word0, SubDword::Word1]),
                 ..SrcMods::default()
             });
-            let kernel = exact::float_kernel(FloatOp::Fma, one).expect("a common operation");
+            let kernel = exact::float_function(FloatOp::Fma, one).expect("a common operation");
             let values = std::array::from_fn(|lane| {
                 let half = |high: bool| {
                     let x: [u64; 3] = std::array::from_fn(|i| {

@@ -2,7 +2,7 @@
 
 use wavemill_ir::{CvtOp, FpEnv, Round};
 
-use crate::dispatch::Kernel;
+use crate::dispatch::LaneFunction;
 use crate::exceptions::{Exceptions, raise};
 use crate::format::{Bf16, F16, F32, F64, Format};
 use crate::nan;
@@ -103,7 +103,7 @@ fn canonical_f16(bits: u64, env: FpEnv) -> u64 {
 /// Function that performs a conversion: sources and result as zero-extended bit patterns (source bits above the
 /// operation's width are ignored), under the environment's rounding and flushing where the operation obeys them.
 #[must_use]
-pub fn convert_kernel(op: CvtOp) -> Kernel {
+pub fn convert_function(op: CvtOp) -> LaneFunction {
     const I16: (i64, i64) = (i16::MIN as i64, i16::MAX as i64);
     const U16: (i64, i64) = (0, u16::MAX as i64);
     const I32: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
@@ -195,8 +195,8 @@ pub fn convert_kernel(op: CvtOp) -> Kernel {
     }
 }
 
-/// Performs one conversion; see [`convert_kernel`].
+/// Performs one conversion; see [`convert_function`].
 #[must_use]
 pub fn cvt(op: CvtOp, sources: [u64; 3], env: FpEnv) -> u64 {
-    convert_kernel(op)(sources, env)
+    convert_function(op)(sources, env)
 }

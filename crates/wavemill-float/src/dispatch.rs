@@ -8,18 +8,18 @@ use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_pre
 
 /// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
 /// above the operation's width are ignored, result bits above it are zero, sources beyond its arity do not matter.
-pub type Kernel = fn([u64; 3], FpEnv) -> u64;
+pub type LaneFunction = fn([u64; 3], FpEnv) -> u64;
 
 /// Applies an f16 operation to both halves of dwords.
 #[inline]
-fn on_halves(f: Kernel, s: [u64; 3], env: FpEnv) -> u64 {
+fn on_halves(f: LaneFunction, s: [u64; 3], env: FpEnv) -> u64 {
     let half = |shift: u32| f(s.map(|x| x >> shift & 0xffff), env) & 0xffff;
     half(0) | half(16) << 16
 }
 
 /// Applies an f32 operation to both dwords of 64-bit values.
 #[inline]
-fn on_dwords(f: Kernel, s: [u64; 3], env: FpEnv) -> u64 {
+fn on_dwords(f: LaneFunction, s: [u64; 3], env: FpEnv) -> u64 {
     let half = |shift: u32| f(s.map(|x| x >> shift & 0xffff_ffff), env) & 0xffff_ffff;
     half(0) | half(32) << 32
 }
@@ -72,7 +72,7 @@ fn exceptional(source: u64, f: impl Fn(u32) -> u32) -> u64 {
 /// Look it up once and call it for each lane. Source modifiers are to be applied before,
 /// [`apply_output`](crate::apply_output) after.
 #[must_use]
-pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
+pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
     /// From functions for the three scalar types (or `none`).
     macro_rules! by_type {
         ($f16:expr, $f32:expr, none) => {
@@ -83,11 +83,11 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
         };
         ($f16:expr, $f32:expr, $f64:expr) => {
             match ty {
-                FloatType::F16 => Some((|s, env| $f16(s.map(|x| x & 0xffff), env)) as Kernel),
-                FloatType::F32 => Some((|s, env| $f32(s.map(|x| x & 0xffff_ffff), env)) as Kernel),
-                FloatType::F64 => Some($f64 as Kernel),
-                FloatType::PkF16 => Some((|s, env| on_halves($f16, s, env)) as Kernel),
-                FloatType::PkF32 => Some((|s, env| on_dwords($f32, s, env)) as Kernel),
+                FloatType::F16 => Some((|s, env| $f16(s.map(|x| x & 0xffff), env)) as LaneFunction),
+                FloatType::F32 => Some((|s, env| $f32(s.map(|x| x & 0xffff_ffff), env)) as LaneFunction),
+                FloatType::F64 => Some($f64 as LaneFunction),
+                FloatType::PkF16 => Some((|s, env| on_halves($f16, s, env)) as LaneFunction),
+                FloatType::PkF32 => Some((|s, env| on_dwords($f32, s, env)) as LaneFunction),
             }
         };
     }
@@ -100,7 +100,7 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
     /// f32 only.
     macro_rules! single {
         ($f:expr) => {
-            (ty == FloatType::F32).then_some((|s, env| $f(s.map(|x| x & 0xffff_ffff), env)) as Kernel)
+            (ty == FloatType::F32).then_some((|s, env| $f(s.map(|x| x & 0xffff_ffff), env)) as LaneFunction)
         };
     }
     match op {
@@ -150,7 +150,7 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
         FloatOp::FrexpMant => generic!(integral::frexp_mant),
         FloatOp::Ldexp => generic!(integral::ldexp),
         FloatOp::DivFixup => generic!(division::div_fixup),
-        FloatOp::TrigPreop => (ty == FloatType::F64).then_some(trig_preop::trig_preop as Kernel),
+        FloatOp::TrigPreop => (ty == FloatType::F64).then_some(trig_preop::trig_preop as LaneFunction),
         FloatOp::CubeId => single!(cube::id),
         FloatOp::CubeSc => single!(cube::sc),
         FloatOp::CubeTc => single!(cube::tc),
@@ -162,8 +162,8 @@ pub fn float_kernel(op: FloatOp, ty: FloatType) -> Option<Kernel> {
     }
 }
 
-/// Performs one float operation; see [`float_kernel`].
+/// Performs one float operation; see [`float_function`].
 #[must_use]
 pub fn float_op(op: FloatOp, ty: FloatType, sources: [u64; 3], env: FpEnv) -> Option<u64> {
-    float_kernel(op, ty).map(|kernel| kernel(sources, env))
+    float_function(op, ty).map(|kernel| kernel(sources, env))
 }

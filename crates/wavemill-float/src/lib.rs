@@ -13,7 +13,7 @@
 //! what is cut off), and one function rounds it into the format. Nothing depends on the host's floating-point unit
 //! except the functions named above, which use only operations that IEEE 754 defines bit for bit.
 //!
-//! Entry points: [`float_kernel`] and [`float_op`], [`convert_kernel`] and [`cvt`], [`compare`], [`class`],
+//! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`], [`compare`], [`class`],
 //! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`narrow`], [`narrow_stochastic`]
 //! and [`widen`] for the small formats.
 //!
@@ -45,8 +45,8 @@ mod trig_preop;
 mod value;
 
 pub use compare::{class, class_of, compare, compare_bits};
-pub use convert::{convert, convert_kernel, cvt};
-pub use dispatch::{Kernel, float_kernel, float_op};
+pub use convert::{convert, convert_function, cvt};
+pub use dispatch::{LaneFunction, float_function, float_op};
 pub use division::{div_fmas, div_scale};
 pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqrt_f32};
 pub use exceptions::{Exceptions, watched};

@@ -1,7 +1,7 @@
 //! f32 and f64 in the default mode against the host's arithmetic, f16 against f64 with a single rounding.
 
 use crate::common::{Random, cases, converted, edges, environment, same};
-use wavemill_float::{F16, F32, F64, Format, cvt, divide, float_kernel};
+use wavemill_float::{F16, F32, F64, Format, cvt, divide, float_function};
 use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
@@ -9,7 +9,7 @@ const ENV: FpEnv = FpEnv::DEFAULT;
 /// Sources and what the operations must give; NaN results are the matter of other tests.
 fn check<F: Format>(ty: FloatType, s: [u64; 3], host: &[(FloatOp, u64)]) {
     for &(op, want) in host {
-        let got = float_kernel(op, ty).unwrap()(s, ENV);
+        let got = float_function(op, ty).unwrap()(s, ENV);
         if F::is_nan(want) {
             assert!(F::is_nan(got), "{op:?} of {s:x?}: got {got:#x}, want a NaN");
         } else {
@@ -79,7 +79,7 @@ fn triples<F: Format>(seed: u64, mut case: impl FnMut([u64; 3])) {
     let mut random = Random(seed);
     for _ in 0..cases(500_000) {
         let (a, b) = (random.pattern::<F>(), random.pattern::<F>());
-        let product = float_kernel(FloatOp::Mul, FloatType::F64).unwrap();
+        let product = float_function(FloatOp::Mul, FloatType::F64).unwrap();
         let c = match random.below(4) {
             0 if F::BITS == 64 => product([a, b, 0], ENV) ^ F::SIGN,
             1 if F::BITS == 64 => {
@@ -131,7 +131,7 @@ fn packed_types_do_the_scalar_operation_on_each_element() {
         for (packed, scalar, width) in
             [(FloatType::PkF16, FloatType::F16, 16), (FloatType::PkF32, FloatType::F32, 32)]
         {
-            let (Some(both), Some(one)) = (float_kernel(op, packed), float_kernel(op, scalar)) else {
+            let (Some(both), Some(one)) = (float_function(op, packed), float_function(op, scalar)) else {
                 continue;
             };
             for _ in 0..200 {
@@ -157,7 +157,7 @@ fn no_operation_fails_or_lets_bits_escape_its_width_in_any_mode() {
     ];
     for &op in FloatOp::ALL {
         for (ty, width) in types {
-            let Some(kernel) = float_kernel(op, ty) else { continue };
+            let Some(kernel) = float_function(op, ty) else { continue };
             let mask = u64::MAX >> (64 - width);
             for _ in 0..3_000 {
                 let env = environment(&mut random);

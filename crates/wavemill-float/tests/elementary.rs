@@ -3,7 +3,7 @@
 use crate::common::{Random, Rational, cases, same};
 use num_bigint::BigInt;
 use wavemill_float::{
-    F16, F32, Format, cos_f32, exp2_f32, float_kernel, float_op, log2_f32, rcp_f32, rsq_f32, sin_f32,
+    F16, F32, Format, cos_f32, exp2_f32, float_function, float_op, log2_f32, rcp_f32, rsq_f32, sin_f32,
     sqrt_f32,
 };
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
@@ -149,7 +149,7 @@ fn f16_functions_are_correctly_rounded_on_all_sources() {
     let constants = Constants::new();
     // Neither rounding nor flushing of the mode matters.
     let env = FpEnv { round: Round::PlusInf, denorm_in: false, denorm_out: false, ..FpEnv::DEFAULT };
-    let kernel = |op| float_kernel(op, FloatType::F16).unwrap();
+    let kernel = |op| float_function(op, FloatType::F16).unwrap();
     let step = if cfg!(debug_assertions) { 7 } else { 1 };
     for a in (1..F16::INF).step_by(step) {
         for a in [a, a | F16::SIGN] {

@@ -2,8 +2,8 @@
 
 use crate::common::same;
 use wavemill_float::{
-    F16, F32, F64, Format, MixSource, class_of, convert, cvt, div_fmas, float_kernel, float_op, fma_mix_f16,
-    fma_mix_f32,
+    F16, F32, F64, Format, MixSource, class_of, convert, cvt, div_fmas, float_function, float_op,
+    fma_mix_f16, fma_mix_f32,
 };
 use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 
@@ -32,7 +32,7 @@ fn first_nan_wins<F: Format>(ty: FloatType) {
     for ieee in [true, false] {
         let env = FpEnv { ieee, ..ENV };
         for &op in FloatOp::ALL {
-            let Some(kernel) = float_kernel(op, ty) else { continue };
+            let Some(kernel) = float_function(op, ty) else { continue };
             let n = arity(op);
             // Every non-empty set of NaN operands; the others are numbers.
             for set in 1..1usize << n {
@@ -47,7 +47,7 @@ fn first_nan_wins<F: Format>(ty: FloatType) {
             }
         }
         // A subtraction negates its second source first.
-        let sub = float_kernel(FloatOp::Sub, ty).unwrap();
+        let sub = float_function(FloatOp::Sub, ty).unwrap();
         let nan = signalling::<F>(0);
         same(sub([F::ONE, nan, 0], env), nan | F::QUIET | F::SIGN, "sub", &[nan]);
         same(sub([nan, F::ONE, 0], env), nan | F::QUIET, "sub", &[nan]);

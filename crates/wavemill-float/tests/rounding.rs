@@ -4,7 +4,7 @@ use crate::common::{
     ROUNDS, Random, Rational, cases, converted, env_of, environment, format_of, rounding, same,
 };
 use wavemill_float::{
-    Bf16, F16, F32, F64, Format as _, MixSource, convert, div_fmas, div_scale, divide, float_kernel,
+    Bf16, F16, F32, F64, Format as _, MixSource, convert, div_fmas, div_scale, divide, float_function,
     fma_mix_f16, fma_mix_f32,
 };
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
@@ -73,7 +73,7 @@ fn operations<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     let mut random = Random(seed);
     let f = format_of::<F>();
     for &op in FloatOp::ALL {
-        let Some(kernel) = float_kernel(op, ty) else { continue };
+        let Some(kernel) = float_function(op, ty) else { continue };
         for _ in 0..cases(2_000) {
             let env = environment(&mut random);
             let mut s = [random.pattern::<F>(), random.pattern::<F>(), random.pattern::<F>()];
@@ -222,7 +222,7 @@ fn dot_products_are_exact_in_all_modes() {
             (FloatOp::Dot2Bf16, BF16, Dot::ProductsFirst, bf16, false),
             (FloatOp::Dot2cBf16, BF16, Dot::AddendFirst, bf16, false),
         ] {
-            let got = float_kernel(op, FloatType::F32).unwrap()([a, b, c], env);
+            let got = float_function(op, FloatType::F32).unwrap()([a, b, c], env);
             same(got, wavemill_reference::dot2(f, order, [a, b, c], keeps), op.name(), &[a, b, c]);
         }
     }
@@ -231,7 +231,7 @@ fn dot_products_are_exact_in_all_modes() {
 /// The square of the rounded root against the source: the neighbours' middle must lie on the right side.
 fn roots<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     use std::cmp::Ordering;
-    let (sqrt, rsq) = (float_kernel(FloatOp::Sqrt, ty).unwrap(), float_kernel(FloatOp::Rsq, ty).unwrap());
+    let (sqrt, rsq) = (float_function(FloatOp::Sqrt, ty).unwrap(), float_function(FloatOp::Rsq, ty).unwrap());
     let mut random = Random(seed);
     let middle = |a: u64, b: u64| Rational::of::<F>(a).add(&Rational::of::<F>(b)).times_power(-1);
     let cmp = |a: &Rational, b: &Rational| (&a.0 * &b.1).cmp(&(&b.0 * &a.1));
@@ -262,8 +262,8 @@ fn roots_are_correctly_rounded() {
 
 #[test]
 fn exact_zeros_have_the_sign_that_ieee_754_asks_for() {
-    let add = float_kernel(FloatOp::Add, FloatType::F32).unwrap();
-    let fma = float_kernel(FloatOp::Fma, FloatType::F32).unwrap();
+    let add = float_function(FloatOp::Add, FloatType::F32).unwrap();
+    let fma = float_function(FloatOp::Fma, FloatType::F32).unwrap();
     let (zero, neg, one, minus_one) = (0, F32::SIGN, F32::ONE, F32::ONE | F32::SIGN);
     for round in ROUNDS {
         let env = rounding(round);
@@ -277,7 +277,7 @@ fn exact_zeros_have_the_sign_that_ieee_754_asks_for() {
         same(fma([neg, one, neg], env), neg, "fma", &[]);
         // A product that vanishes keeps its sign.
         let flush = FpEnv { denorm_out: false, ..env };
-        let mul = float_kernel(FloatOp::Mul, FloatType::F32).unwrap();
+        let mul = float_function(FloatOp::Mul, FloatType::F32).unwrap();
         same(mul([F32::HIDDEN | F32::SIGN, F32::ONE - F32::HIDDEN, 0], flush), neg, "mul", &[]);
     }
 }

@@ -506,7 +506,7 @@ impl<'a> Compiler<'a> {
                 attrs: inst.attrs,
                 sources: [Source::bits(1); 3],
                 result: Outcome { dwords: 0, float: None },
-                kernel: None,
+                reference: None,
             });
         }
         h

@@ -61,7 +61,7 @@ impl Compiler<'_> {
             attrs: inst.attrs,
             sources: plan.sources,
             result: plan.result,
-            kernel: plan.kernel,
+            reference: plan.reference,
         });
         if let Some(cell) = self.exceptions {
             let mut step = h;
@@ -88,7 +88,7 @@ impl Compiler<'_> {
             attrs: inst.attrs,
             sources: float::sources(inst.op),
             result: float::outcome(inst.op),
-            kernel: None,
+            reference: None,
         });
         self.ops.push(h);
         Ok(())

@@ -110,11 +110,11 @@ impl<F: MixedFn> Body for Mixed<F> {
 unsafe fn repair<F: MixedFn>(op: *mut HostOp, i: usize, mask: u64, s: [&WideLanes; 3], r: &mut WideLanes) {
     // SAFETY: the contract of handlers.
     let info = unsafe { lanes::info(op) };
-    let Some(kernel) = info.kernel else { return };
+    let Some(reference) = info.reference else { return };
     for_lanes(mask >> (CHUNK * i) & 0xffff, |n| {
         let [a, b, c] = s.map(|s| s[n]);
         if F::suspect(a, b, c, r[n]) {
-            r[n] = kernel([a, b, c], info.attrs.fp);
+            r[n] = reference([a, b, c], info.attrs.fp);
         }
     });
 }

@@ -22,7 +22,7 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let mut all = Exceptions::NONE;
         for_lanes(lane_mask(ctx, op), |lane| {
             let s = sources(ctx, op, info, lane);
-            let ((), raised) = exact::watched(|| match (info.op, ty, info.kernel) {
+            let ((), raised) = exact::watched(|| match (info.op, ty, info.reference) {
                 (Op::Float(FloatOp::FmaMix, FloatType::F16), _, _) => {
                     let _ = exact::fma_mix_f16(mix_sources(info, s), fp);
                 }
@@ -39,8 +39,8 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 (Op::FloatCmp(pred, ty), _, _) => {
                     let _ = exact::compare(pred, ty, s[0], s[1], fp);
                 }
-                (_, _, Some(kernel)) => {
-                    kernel(s, fp);
+                (_, _, Some(reference)) => {
+                    reference(s, fp);
                 }
                 _ => {}
             });

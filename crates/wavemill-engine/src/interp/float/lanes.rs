@@ -71,9 +71,9 @@ pub(super) unsafe fn value(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers. A lane's sources are read before its result is written.
     unsafe {
         let info = info(op);
-        if let Some(kernel) = info.kernel {
+        if let Some(reference) = info.reference {
             for_lanes(lane_mask(ctx, op), |lane| {
-                let value = kernel(sources(ctx, op, info, lane), info.attrs.fp);
+                let value = reference(sources(ctx, op, info, lane), info.attrs.fp);
                 write(ctx, op, info.result.dwords, lane, value);
             });
         }

@@ -11,7 +11,7 @@ pub(super) mod exceptions;
 mod lanes;
 mod single;
 
-use wavemill_float::{Kernel, convert_kernel, float_kernel};
+use wavemill_float::{LaneFunction, convert_function, float_function};
 use wavemill_ir::{Attrs, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Round, SrcMods};
 
 use super::Tier;
@@ -59,7 +59,7 @@ pub(super) struct FloatInfo {
     /// Result.
     pub result: Outcome,
     /// The reference function, where there is one of the common form.
-    pub kernel: Option<Kernel>,
+    pub reference: Option<LaneFunction>,
 }
 
 /// What is done to the operands before the handler.
@@ -88,7 +88,7 @@ pub(super) struct Plan {
     /// Result.
     pub result: Outcome,
     /// The reference function.
-    pub kernel: Option<Kernel>,
+    pub reference: Option<LaneFunction>,
     /// Whether lanes go one by one through the reference.
     pub opaque: bool,
     /// Step that applies output modifiers to the result (source 0) and writes it to the destination.
@@ -154,7 +154,7 @@ fn output(attrs: &Attrs, result: Outcome) -> Option<Handler> {
 /// Plans an operation; `None` if it has no handler.
 pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let env = inst.attrs.fp;
-    let (slow, fast, kernel): (Handler, _, _) = match inst.op {
+    let (slow, fast, reference): (Handler, _, _) = match inst.op {
         Op::Float(FloatOp::FmaMix, _) => (lanes::mix, Some(Fast::unmodified(lanes::mix)), None),
         Op::Float(FloatOp::DivScale, FloatType::F32 | FloatType::F64) => (lanes::div_scale, None, None),
         Op::Float(FloatOp::DivFmas, FloatType::F32 | FloatType::F64) => (lanes::div_fmas, None, None),
@@ -164,11 +164,11 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
                 FloatType::F64 => double::fast(op, env, tier),
                 _ => None,
             };
-            (lanes::value, fast, Some(float_kernel(op, ty)?))
+            (lanes::value, fast, Some(float_function(op, ty)?))
         }
         Op::FloatCmp(pred, ty) => (lanes::compare, compare::fast(pred, ty, env, tier), None),
         Op::FloatClass(_) => (lanes::class, None, None),
-        Op::Cvt(op) => (lanes::value, cvt::fast(op, env, tier), Some(convert_kernel(op))),
+        Op::Cvt(op) => (lanes::value, cvt::fast(op, env, tier), Some(convert_function(op))),
         _ => return None,
     };
     let (sources, result) = (sources(inst.op), outcome(inst.op));
@@ -182,7 +182,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let opaque = by_lane || output.is_some();
     let fast = fast.unwrap_or(Fast::unmodified(slow));
     let Fast { run, run_mods, imm } = fast;
-    Some(Plan { run, run_mods, imm, operands, sources, result, kernel, opaque, output })
+    Some(Plan { run, run_mods, imm, operands, sources, result, reference, opaque, output })
 }
 
 /// Sources of an operation, without masks behind them.

@@ -212,8 +212,8 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
     // SAFETY: the contract of handlers.
     unsafe {
         let info = lanes::info(op);
-        debug_assert!(info.kernel.is_some(), "fast handlers have a reference");
-        let Some(kernel) = info.kernel else { return };
+        debug_assert!(info.reference.is_some(), "fast handlers have a reference");
+        let Some(reference) = info.reference else { return };
         let imm = (*op).imm;
         let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
         for_lanes(bad, |lane| {
@@ -226,7 +226,7 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
                     *s ^= 0x8000_0000;
                 }
             }
-            dst.add(lane).write(kernel(s, info.attrs.fp) as u32);
+            dst.add(lane).write(reference(s, info.attrs.fp) as u32);
         });
     }
 }
