@@ -1,5 +1,6 @@
 //! Traces, statistics and coverage of `wavemill run`.
 
+mod hardware_registers;
 mod out_of_range;
 
 use std::process::Output;

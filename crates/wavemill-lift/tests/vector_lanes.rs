@@ -1,8 +1,8 @@
 //! Instructions that move values between lanes, or between lanes and scalars, and moves of accumulation VGPRs.
 
 use crate::common::{Machine, Outcome};
-use wavemill_engine::Registers;
-use wavemill_ir::Uni;
+use wavemill_engine::{FaultCause, Registers};
+use wavemill_ir::{FaultKind, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{InlineFloat, Inst, Op, Operand, Role, Special};
 use wavemill_lift::gcn::registers;
@@ -96,6 +96,15 @@ fn registers_are_exchanged_in_active_lanes() {
         assert_eq!(outcome.wave.vgprs[2][lane], before(a, lane));
         assert_eq!(outcome.wave.vgprs[5][lane], before(b, lane));
     }
+}
+
+/// The encoding has room for a scalar, the instruction takes none: nothing of it takes effect.
+#[test]
+fn registers_are_not_exchanged_with_scalars() {
+    // v_swap_b32 v2, s0
+    let machine = Machine::new(Target::Gfx906);
+    let refused = machine.try_run(&[0x7e04_a200], |_, _| {});
+    assert_eq!(refused.unwrap_err(), FaultCause::Instruction(FaultKind::Unsupported));
 }
 
 /// `v_permlane16_swap_b32` exchanges the odd rows of 16 lanes of the destination with the even ones of the source,

@@ -21,7 +21,7 @@ pub enum Error {
     /// Guest memory could not be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// A file has not the one kernel that is looked for.
+    /// A file lacks the kernel that is looked for, or has several.
     #[error(transparent)]
     Find(Box<FindError>),
     /// The code is for a chip that Wavemill does not model.
@@ -177,7 +177,7 @@ pub enum ArgumentError {
     NoMetadata,
 }
 
-/// Why a file has not the one kernel that is looked for.
+/// Why a search for a kernel in a file fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {

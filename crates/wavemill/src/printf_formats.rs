@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Formats that the metadata of a code object tells.
+/// Formats in the metadata of a code object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Formats {
     /// Those of OpenCL by number.
@@ -49,7 +49,7 @@ pub(crate) fn unescape(text: &str) -> Vec<u8> {
 }
 
 impl Formats {
-    /// Reads `amdhsa.printf`. Entries that make no sense are left out: records of theirs are told as unknown.
+    /// Reads `amdhsa.printf`. Entries that make no sense are left out: their records are reported as unknown.
     pub(crate) fn parse(entries: &[String]) -> Formats {
         let mut formats = Formats::default();
         for entry in entries {

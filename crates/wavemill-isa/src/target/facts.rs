@@ -90,15 +90,15 @@ pub struct TargetFacts {
     pub lds_banks: u32,
     /// Bits of M0 that address LDS in loads to it: more than 64 KiB take two more.
     pub lds_address_bits: u32,
-    /// Whether the target has the global data share, which went with CDNA 2.
+    /// Whether the target has the global data share, which CDNA 2 dropped.
     pub gds: bool,
-    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1), which went with CDNA 2.
+    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1), which CDNA 2 dropped.
     pub lds_direct: bool,
     /// Whether DPP has `row_newbcast`, which came with CDNA 2.
     pub row_newbcast: bool,
     /// Whether vector memory instructions have a third cache bit (CDNA2 ISA 13.5).
     pub third_cache_bit: bool,
-    /// The words for the cache bits. The instruction that writes caches back is told a scope where they name scopes.
+    /// The words for the cache bits. Where they name scopes, the instruction that writes caches back takes one.
     pub cache_words: CacheWords,
     /// Whether scratch instructions have a bit that says that the address has a VGPR (CDNA3 ISA 13.6.1).
     pub scratch_vaddr_bit: bool,
