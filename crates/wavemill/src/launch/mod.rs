@@ -1,6 +1,7 @@
 //! Launches: what is said about them ([`Launch`]), how they run, and how they end ([`Outcome`]).
 
 mod builder;
+mod engine;
 mod outcome;
 mod plan;
 mod prepare;
@@ -8,9 +9,11 @@ mod run;
 pub(crate) mod stats;
 
 pub use builder::{Arg, Launch};
+pub use engine::Engine;
 pub use outcome::Outcome;
 pub use plan::LdsSize;
 
 pub use crate::global_offset::MisreadOffset;
 pub use crate::services::{Output, PRINTF_BUFFER_SIZES};
-pub use wavemill_engine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict, Tier};
+pub use wavemill_interpreter::Tier;
+pub use wavemill_machine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wavemill_engine::RegisterCounts;
 use wavemill_isa::AccVgprs;
+use wavemill_machine::RegisterCounts;
 
 use super::builder::{Arg, GridSize, Launch};
 use crate::error::ArgumentError;

@@ -1,6 +1,6 @@
 //! The memory of a launch: arguments, scratch, the packet, and what its services need.
 
-use wavemill_engine::{Grid, MemoryMap};
+use wavemill_machine::{Grid, MemoryMap};
 
 use super::builder::Launch;
 use super::plan::Plan;
