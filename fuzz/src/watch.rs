@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use wavemill_machine::{Instruction, Interests, Observer, Watcher, WaveId};
+use wavemill_machine::{Instruction, Interests, Observer, Reporter, Watcher, WaveId};
 
 /// Watches all waves, or the odd ones.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Observer for Watching {
         !self.odd || wave.wave % 2 == 1
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
         Box::new(Count(self))
     }
 }

@@ -153,6 +153,8 @@ pub(super) enum Exit {
     Misaligned { pc: u64, size: u32 },
     /// The instruction cannot run.
     Fault { pc: u64, kind: FaultKind },
+    /// The watcher of the wave has ended the run.
+    EndOfRun { pc: u64 },
 }
 
 /// What handlers see of the world.

@@ -221,6 +221,12 @@ impl Executor for Runner<'_> {
                 Exit::Trap { pc, id } => {
                     break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
                 }
+                Exit::EndOfRun { pc } => {
+                    // SAFETY: probes run for watched waves only, whose events nobody else touches meanwhile.
+                    let events = unsafe { ctx.events.as_ref() };
+                    let end = events.and_then(|events| events.end_of_run(pc));
+                    break end.expect("a probe has just seen that the watcher ended the run");
+                }
                 Exit::Fault { pc, kind } => break WaveExit::cannot_run(wave, pc, kind, branch),
                 Exit::Memory { pc, access, space, size } => {
                     let cause = around.refusal(access, space, size, refused(&ctx));

@@ -11,9 +11,10 @@ use wavemill_ir::{
     Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 use wavemill_machine::{
-    Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Grid, GuestMemory, Instruction, Interests,
-    LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place, RegisterCounts, Registers,
-    RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId, WaveInit, run, run_with,
+    Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Finding, Findings, Grid, GuestMemory,
+    Instruction, Interests, LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place,
+    RegisterCounts, Registers, Reporter, RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId,
+    WaveInit, Workgroup, run, run_with,
 };
 
 const START: u64 = 0x1000;
@@ -109,7 +110,7 @@ impl Observer for Recorder {
         self.wave.is_none_or(|wanted| wanted == wave.wave)
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
         Box::new(Told(self))
     }
 }
@@ -620,8 +621,8 @@ impl Observer for Asked {
         (self.watches)(wave)
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
-        self.recorder.watcher()
+    fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_> {
+        self.recorder.watcher(reporter)
     }
 }
 
@@ -704,5 +705,151 @@ fn a_panic_of_an_observer_ends_the_run() {
     for _ in 0..3 {
         let panicked = receiver.recv_timeout(std::time::Duration::from_secs(300));
         assert_eq!(panicked, Ok(true), "the run ends, and its caller learns of the panic");
+    }
+}
+
+/// Ends the run, or reports, at the instruction at an address.
+#[derive(Debug)]
+struct Finder {
+    pc: u64,
+    ends: bool,
+    events: Mutex<Vec<String>>,
+}
+
+impl Finder {
+    fn new(pc: u64, ends: bool) -> Finder {
+        Finder { pc, ends, events: Mutex::default() }
+    }
+}
+
+impl Observer for Finder {
+    fn interests(&self) -> Interests {
+        Interests { memory: true, ..Interests::default() }
+    }
+
+    fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_> {
+        Box::new(Finds { finder: self, reporter })
+    }
+}
+
+struct Finds<'a> {
+    finder: &'a Finder,
+    reporter: Reporter,
+}
+
+impl Finds<'_> {
+    fn note(&self, event: String) {
+        self.finder.events.lock().unwrap().push(event);
+    }
+}
+
+impl Watcher for Finds<'_> {
+    fn workgroup_started(&mut self, workgroup: &Workgroup) {
+        let Workgroup { id, waves, lds, lds_allocated, .. } = *workgroup;
+        self.note(format!("{id:?} starts: {waves} waves, {lds} of {lds_allocated} bytes"));
+    }
+
+    fn started(&mut self, wave: WaveId, _: &Registers) {
+        self.note(format!("{:?} wave {} starts", wave.workgroup, wave.wave));
+    }
+
+    fn memory(&mut self, access: &MemoryAccess<'_>) {
+        if access.pc == self.finder.pc {
+            let finding = Finding::new(access.wave, access.pc, "a store").in_lanes(access.active);
+            match self.finder.ends {
+                true => self.reporter.end_run(finding),
+                false => self.reporter.report(finding),
+            }
+        }
+    }
+
+    fn ended(&mut self, wave: WaveId) {
+        self.note(format!("{:?} wave {} ends", wave.workgroup, wave.wave));
+    }
+
+    fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
+        self.note(format!("{workgroup:?} ends"));
+    }
+}
+
+/// Three instructions, the second of which stores v5 at the addresses in v1 behind s[0:1].
+fn stores() -> Source {
+    let store = Op::Store(Space::Global, MemType::Dwords(1));
+    let first =
+        Inst { guest: 0, ..inst(Op::Int(IntOp::Mov), Row(6), &[Operand::Const(7)], Attrs::default()) };
+    let second = Inst { guest: 1, ..access(store, &[v(1), s(0), v(5)], 0) };
+    let third =
+        Inst { guest: 2, ..inst(Op::Int(IntOp::Mov), Row(6), &[Operand::Const(8)], Attrs::default()) };
+    program(&[first, second, third], Terminator::End)
+}
+
+#[test]
+fn a_finding_ends_the_run_in_front_of_the_instruction() {
+    let finder = Finder::new(at(1), true);
+    let (bytes, result) = run_program(&stores(), &setup(0xf), (1, 1), Some(&finder));
+    let Err(RunError::Fault(fault)) = result else { panic!("{result:?}") };
+    let wave = WaveId { workgroup: [0; 3], wave: 0 };
+    assert_eq!((fault.pc, fault.wave), (at(1), 0));
+    assert_eq!(fault.cause, FaultCause::Finding(Finding::new(wave, at(1), "a store").in_lanes(0xf)));
+    assert_eq!(
+        fault.snapshot.rows[0][6][0], 7,
+        "the instruction before it has run, the one behind it has not"
+    );
+    assert_eq!(bytes, [0; 1024], "the store has not taken effect");
+}
+
+#[test]
+fn findings_are_there_in_order_whatever_the_threads() {
+    for threads in [1, 2, 4] {
+        let finder = Finder::new(at(1), false);
+        let findings = Arc::new(Findings::default());
+        let (source, setup) = (stores(), setup(1));
+        let memory = GuestMemory::default();
+        let buffer = memory.allocate("memory", 1024, 256).unwrap();
+        let mut setup = setup;
+        setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
+        let map = memory.snapshot();
+        let grid = Grid {
+            map: &map,
+            source: &source,
+            init: &Init(&setup, 2),
+            workgroups: [2, 3, 1],
+            waves_per_group: 2,
+            registers: COUNTS,
+            lds_size: 100,
+            lds_granule: 64,
+            scratch_size: 0,
+            entry: START,
+            context: 0,
+            resident: 4,
+        };
+        let options = RunOptions {
+            threads: NonZeroUsize::new(threads),
+            findings: Some(findings.clone()),
+            ..RunOptions::default()
+        };
+        run_with(&grid, &Interpreter::new(), &options, Some(&finder), None).unwrap();
+        assert_eq!(findings.count(), 12);
+        let found: Vec<_> =
+            findings.take().iter().map(|f| (f.wave.workgroup, f.wave.wave, f.lanes)).collect();
+        let ids = (0..3).flat_map(|y| [[0, y, 0], [1, y, 0]]);
+        let expected: Vec<_> = ids.clone().flat_map(|id| [(id, 0, 1), (id, 1, 1)]).collect();
+        assert_eq!(found, expected, "{threads} threads");
+        assert_eq!(findings.count(), 0);
+        // Each workgroup begins before its waves, and ends behind them.
+        let events = finder.events.into_inner().unwrap();
+        for id in ids {
+            let own: Vec<&String> =
+                events.iter().filter(|event| event.starts_with(&format!("{id:?}"))).collect();
+            let expected = [
+                format!("{id:?} starts: 2 waves, 100 of 128 bytes"),
+                format!("{id:?} wave 0 starts"),
+                format!("{id:?} wave 0 ends"),
+                format!("{id:?} wave 1 starts"),
+                format!("{id:?} wave 1 ends"),
+                format!("{id:?} ends"),
+            ];
+            assert_eq!(own, expected.iter().collect::<Vec<_>>(), "{threads} threads");
+        }
     }
 }

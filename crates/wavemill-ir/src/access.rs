@@ -1,6 +1,6 @@
 //! What an operation reads and writes, cell by cell.
 
-use crate::{DstUnused, Effects, Inst, LaneMask, Operand, Space, SubDword, Uni, Value};
+use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Uni, Value};
 
 impl Inst {
     /// Cells of its source; of no meaning for constants.
@@ -51,11 +51,18 @@ impl Inst {
         Effects { crosses_lanes: effects.crosses_lanes || self.attrs.lanes.is_some(), ..effects }
     }
 
-    /// Whether it is a load or a store of memory, LDS or private memory, and no atomic.
+    /// Whether it accesses memory through caches: not LDS, and not the private memory of a lane.
     #[must_use]
-    pub fn loads_or_stores(&self) -> bool {
+    pub fn accesses_caches(&self) -> bool {
         let effects = self.op.signature().effects;
-        (effects.reads_memory || effects.writes_memory) && !effects.atomic
+        let own = match self.op {
+            Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) => {
+                matches!(space, Space::Lds | Space::Scratch)
+            }
+            Op::LdsAppend(_) | Op::LdsDirect => true,
+            _ => false,
+        };
+        (effects.reads_memory || effects.writes_memory) && !own
     }
 
     /// Whether it keeps a part of what was in the result.

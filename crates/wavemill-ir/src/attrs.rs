@@ -163,6 +163,38 @@ impl Default for FpEnv {
     }
 }
 
+/// Who takes part in what a memory operation reads and writes, without a fence. An engine with one memory for all has nothing
+/// to do for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
+pub enum MemoryScope {
+    /// The wave alone: caches need not be coherent.
+    #[default]
+    Wave,
+    /// The waves of the workgroup.
+    Workgroup,
+    /// All waves of the device.
+    Agent,
+    /// Other devices and the host, too.
+    System,
+}
+
+impl MemoryScope {
+    /// All of them, the narrowest first.
+    pub const ALL: [MemoryScope; 4] =
+        [MemoryScope::Wave, MemoryScope::Workgroup, MemoryScope::Agent, MemoryScope::System];
+
+    /// Name for texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            MemoryScope::Wave => "wave",
+            MemoryScope::Workgroup => "workgroup",
+            MemoryScope::Agent => "agent",
+            MemoryScope::System => "system",
+        }
+    }
+}
+
 /// All attributes of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Attrs {
@@ -178,9 +210,8 @@ pub struct Attrs {
     pub dst_unused: DstUnused,
     /// Lane permutation of one source.
     pub lanes: Option<LaneControl>,
-    /// A load or store that other waves of the device take part in: it goes around or through the caches that are not
-    /// coherent. Atomics always do. An engine with one memory for all has nothing to do for it.
-    pub coherent: bool,
+    /// Of a load, store or atomic of global memory: who takes part in it.
+    pub scope: MemoryScope,
     /// Floating-point mode in force.
     pub fp: FpEnv,
     /// Immediate of the operation: byte offset of a memory access, truth table...

@@ -25,7 +25,7 @@ mod reg;
 mod text;
 mod verify;
 
-pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, Omod, Round, SrcMods, SubDword};
+pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, MemoryScope, Omod, Round, SrcMods, SubDword};
 pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
 pub use format_cvt::{FormatCvt, NumberFormat};

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Attrs, Block, BufferAddr, Cond, FloatType, Inst, IntType, LaneMask, MemType, Names, NoNames, Omod, Op,
-    Operand, Space, SrcMods, SubDword, Terminator, Width,
+    Attrs, Block, BufferAddr, Cond, FloatType, Inst, IntType, LaneMask, MemType, MemoryScope, Names, NoNames,
+    Omod, Op, Operand, Space, SrcMods, SubDword, Terminator, Width,
 };
 
 fn lower(f: &mut fmt::Formatter<'_>, v: &dyn fmt::Debug) -> fmt::Result {
@@ -156,8 +156,8 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
         }
         write!(f, "{})", if l.zero_fill { " or 0" } else { "" })?;
     }
-    if a.coherent {
-        f.write_str(" coherent")?;
+    if a.scope != MemoryScope::Wave {
+        write!(f, " scope={}", a.scope.name())?;
     }
     if mask == LaneMask::All {
         f.write_str(" all-lanes")?;

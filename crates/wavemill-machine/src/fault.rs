@@ -3,6 +3,7 @@
 use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
 use crate::memory::Nearest;
+use crate::observe::Finding;
 use crate::registers::Registers;
 
 /// What kind of access a memory fault was.
@@ -81,6 +82,8 @@ pub enum FaultCause {
         /// Where it went.
         target: u64,
     },
+    /// An observer has ended the run ([`Reporter::end_run`](crate::Reporter::end_run)).
+    Finding(Finding),
 }
 
 /// The registers of a wave at a moment.

@@ -25,12 +25,12 @@ pub use fault::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Strict, WaveResources, WaveSnapshot,
 };
 pub use memory::{
-    AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
-    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE, SPACING,
+    AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError,
+    MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE, SPACING,
 };
 pub use observe::{
-    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
-    Piece, Place, RowChange, Several, Watcher, WaveId,
+    Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests, MemoryAccess,
+    MemoryKind, Observer, Piece, Place, Reporter, RowChange, Several, Watcher, WaveId, Workgroup,
 };
 pub use out_of_range::OutOfRange;
 pub use registers::{RegisterCounts, Registers};

@@ -10,6 +10,7 @@ mod host_block;
 mod map;
 mod nearest;
 mod neighbours;
+mod observer;
 mod quarantine;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use quarantine::Quarantine;
 pub use map::{Allocation, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
+pub use observer::{Allocated, MemoryObserver};
 
 /// Whether kernels' accesses to memory are checked. Builds with `--cfg wavemill_unchecked` do not check those to global
 /// memory, nor most of those to LDS (atomics and accesses of single lanes still are), to measure what the checks cost: they
@@ -157,6 +159,25 @@ impl GuestMemory {
         }
     }
 
+    /// Lets somebody hear of what the host does with the memory from here on, in place of whoever did before.
+    pub fn set_observer(&self, observer: Arc<dyn MemoryObserver>) {
+        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+        Arc::make_mut(&mut map).observer = Some(observer);
+    }
+
+    /// Who hears of it. Nobody is called while the map is locked: an observer may look at memory.
+    fn observer(&self) -> Option<Arc<dyn MemoryObserver>> {
+        self.map.read().unwrap_or_else(|e| e.into_inner()).observer.clone()
+    }
+
+    /// Reports a new allocation.
+    fn report(&self, name: &str, address: u64, size: u64, imported: bool) {
+        if let Some(observer) = self.observer() {
+            let internal = self.snapshot().find(address).is_some_and(|a| a.internal);
+            observer.allocated(&Allocated { name, address, size, imported, internal });
+        }
+    }
+
     /// What guest addresses are.
     #[must_use]
     pub fn address_mode(&self) -> AddressMode {
@@ -175,7 +196,9 @@ impl GuestMemory {
     /// # Errors
     /// [`MemoryError::OutOfMemory`] if the host has not that much.
     pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
-        self.allocate_for(false, name, size, align)
+        let address = self.allocate_for(false, name, size, align)?;
+        self.report(name, address, size, false);
+        Ok(address)
     }
 
     /// As [`GuestMemory::allocate`], for memory that users of the device do not know of and that kernels do not compute
@@ -186,6 +209,7 @@ impl GuestMemory {
     pub fn allocate_internal(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
         let address = self.allocate_for(true, name, size, align)?;
         self.set_internal(address);
+        self.report(name, address, size, false);
         Ok(address)
     }
 
@@ -225,12 +249,14 @@ impl GuestMemory {
     /// else touches them, but for atomic operations.
     pub unsafe fn import(&self, name: &str, memory: *mut u8, size: u64) -> Result<u64, MemoryError> {
         let block = HostBlock::borrowed(memory);
-        match self.mode {
+        let address = match self.mode {
             AddressMode::Sandbox => {
                 self.add_to_sandbox(false, name, size, (256, memory.addr() as u64 % 256), block)
             }
             AddressMode::Identity => self.add_in_place(name, size, block),
-        }
+        }?;
+        self.report(name, address, size, true);
+        Ok(address)
     }
 
     /// Adds an allocation at the next address that is `place.1` more than a multiple of `place.0`.
@@ -300,6 +326,14 @@ impl GuestMemory {
     /// # Errors
     /// [`MemoryError::NotMapped`] if no allocation starts there.
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        self.remove(address)?;
+        if let Some(observer) = self.observer() {
+            observer.freed(address);
+        }
+        Ok(())
+    }
+
+    fn remove(&self, address: u64) -> Result<(), MemoryError> {
         let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
         match map.live.binary_search_by_key(&address, |a| a.start) {
             Ok(index) => {
@@ -385,6 +419,7 @@ impl GuestMemory {
         let host = Self::resolve(&map, address, from.len())?;
         // SAFETY: `resolve` vouches for the range, the snapshot keeps it alive.
         unsafe { raw::write_bytes(host, from) };
+        map.report_write(address, from.len() as u64);
         Ok(())
     }
 
@@ -671,5 +706,53 @@ mod tests {
         let b = unsafe { m.import("b", ptr, 64).unwrap() };
         assert_eq!(m.snapshot().nearest(b + 8).to_string(), "byte 8 of `b`, which has 64");
         assert_eq!(m.snapshot().nearest(b + 64).to_string(), "just past the end of `b`");
+    }
+
+    /// What an observer has heard.
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl MemoryObserver for Heard {
+        fn allocated(&self, a: &Allocated<'_>) {
+            let kind = (a.imported, a.internal);
+            self.0.lock().unwrap().push(format!("{} at {:#x}: {} {kind:?}", a.name, a.address, a.size));
+        }
+
+        fn freed(&self, address: u64) {
+            self.0.lock().unwrap().push(format!("free {address:#x}"));
+        }
+
+        fn written(&self, address: u64, size: u64) {
+            self.0.lock().unwrap().push(format!("write {address:#x}: {size}"));
+        }
+    }
+
+    #[test]
+    fn an_observer_hears_of_what_the_host_does() {
+        let heard = Arc::new(Heard::default());
+        let memory = GuestMemory::default();
+        memory.set_observer(heard.clone());
+        let a = memory.allocate("a", 16, 256).unwrap();
+        let b = memory.allocate_internal("b", 8, 256).unwrap();
+        let mut host = [0u64; 2];
+        // SAFETY: the memory outlives the allocation and its views.
+        let c = unsafe { memory.import("c", host.as_mut_ptr().cast(), 16) }.unwrap();
+        memory.write(a + 4, &[1, 2, 3]).unwrap();
+        memory.write(a, &[]).unwrap();
+        assert!(memory.write(a + 15, &[1, 2]).is_err());
+        let map = memory.snapshot();
+        assert!(map.write(b, &[1]) && !map.write(b + 8, &[1]));
+        assert_eq!(map.swap_u64(a + 8, 7), Some(0));
+        assert!(memory.free(c).is_ok() && memory.free(c).is_err());
+        let expected = [
+            format!("a at {a:#x}: 16 (false, false)"),
+            format!("b at {b:#x}: 8 (false, true)"),
+            format!("c at {c:#x}: 16 (true, false)"),
+            format!("write {:#x}: 3", a + 4),
+            format!("write {b:#x}: 1"),
+            format!("write {:#x}: 8", a + 8),
+            format!("free {c:#x}"),
+        ];
+        assert_eq!(*heard.0.lock().unwrap(), expected);
     }
 }

@@ -18,7 +18,7 @@ mod waiting;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit};
 
@@ -26,7 +26,7 @@ use crate::code::BlockSource;
 use crate::control::RunControl;
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
 use crate::fault::{Fault, Strict};
-use crate::observe::{Events, Interests, Observer, SingleSteps};
+use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleSteps};
 use crate::out_of_range::OutOfRange;
 use group::{Group, State, Watch};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
@@ -83,6 +83,7 @@ struct Run<'a> {
     engine: &'a dyn Engine,
     observer: Option<(&'a dyn Observer, &'a Interests)>,
     host: Option<&'a dyn Host>,
+    findings: Arc<Findings>,
 }
 
 /// Runs the grid with an engine.
@@ -177,6 +178,7 @@ fn run_grid(
         engine,
         observer: observer.map(|observer| (observer, &interests)),
         host,
+        findings: options.findings.clone().unwrap_or_default(),
     };
     if threads == 1 {
         run.work();
@@ -239,7 +241,10 @@ impl Run<'_> {
         let mut executor = self.engine.executor(task);
         let mut watch = self.observer.map(|(observer, interests)| Watch {
             executor: closely(self.engine).executor(Task { interests: Some(interests), ..task }),
-            events: Events::new(observer.watcher()),
+            events: {
+                let reporter = Reporter::new(self.findings.clone());
+                Events::new(observer.watcher(reporter.clone()), reporter)
+            },
             interests,
         });
         let steps = SingleSteps(self.grid.source);

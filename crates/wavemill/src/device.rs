@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
-use wavemill_machine::GuestMemory;
+use wavemill_machine::{GuestMemory, MemoryObserver};
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
 use crate::buffer::{Buffer, Plain, to_bytes};
@@ -59,6 +59,7 @@ pub struct DeviceBuilder {
     addresses: AddressMode,
     poison: Option<u32>,
     heap_size: Option<u64>,
+    memory_observer: Option<Arc<dyn MemoryObserver>>,
 }
 
 impl DeviceBuilder {
@@ -85,6 +86,13 @@ impl DeviceBuilder {
         self
     }
 
+    /// Lets somebody hear of allocations, frees and what the host writes.
+    #[must_use]
+    pub fn memory_observer(mut self, observer: Arc<dyn MemoryObserver>) -> Self {
+        self.memory_observer = Some(observer);
+        self
+    }
+
     /// The device.
     ///
     /// # Errors
@@ -96,11 +104,15 @@ impl DeviceBuilder {
             id.processor = Processor::from_name(target.name());
         }
         let code = Code::new(target, has_ecc(&id, target));
+        let memory = GuestMemory::new(self.addresses);
+        if let Some(observer) = self.memory_observer {
+            memory.set_observer(observer);
+        }
         Ok(Device(Arc::new(DeviceInner {
             target,
             id,
             product: self.choice.product().unwrap_or_else(|| Product::of(target)),
-            memory: GuestMemory::new(self.addresses),
+            memory,
             code,
             poison: self.poison,
             heap: Mutex::default(),
@@ -113,7 +125,8 @@ impl Device {
     /// A device for a target or a product, to be built. A target stands for the first of [`PRODUCTS`] that has it.
     pub fn builder(choice: impl Into<TargetChoice>) -> DeviceBuilder {
         let choice = choice.into();
-        DeviceBuilder { choice, addresses: AddressMode::default(), poison: None, heap_size: None }
+        let (addresses, poison, heap_size, memory_observer) = Default::default();
+        DeviceBuilder { choice, addresses, poison, heap_size, memory_observer }
     }
 
     /// A device for the target, with nothing else said about it: [`Device::builder`].

@@ -4,7 +4,7 @@
 
 use wavemill_ir::{BufferAddr, Op, Space, Width};
 
-use super::parts;
+use super::{go_on, parts};
 use crate::address::{aperture, lane_address, scratch_base, space};
 use crate::body::lane_mask;
 use crate::hostop::{Ctx, Handler, HostOp};
@@ -74,7 +74,7 @@ unsafe fn tell(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, acti
                 registers: &*(*ctx).registers,
             });
         }
-        HostOp::next(op)
+        go_on(ctx, op)
     }
 }
 

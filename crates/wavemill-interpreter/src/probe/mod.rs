@@ -8,7 +8,8 @@ mod memory;
 use wavemill_ir::{Inst, Op, Operand, Row, Terminator};
 
 use super::body::scalar32;
-use super::hostop::{Ctx, Handler, HostOp};
+use super::control::leave;
+use super::hostop::{Ctx, Exit, Handler, HostOp};
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::{RegisterCounts, Registers};
 use wavemill_machine::{Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, RowChange};
@@ -107,6 +108,18 @@ unsafe fn parts<'a>(ctx: *mut Ctx, op: *mut HostOp) -> (&'a Site, &'a mut Events
     unsafe { (&*(*op).own.probe, &mut *(*ctx).events.cast::<Events<'a>>()) }
 }
 
+/// Goes on behind a probe, or leaves if the watcher has ended the run.
+unsafe fn go_on(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (site, events) = parts(ctx, op);
+        match events.ends_run() {
+            true => leave(ctx, Exit::EndOfRun { pc: site.pc }),
+            false => HostOp::next(op),
+        }
+    }
+}
+
 /// Stands in front of an instruction.
 unsafe fn before(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the rows are among those of the wave.
@@ -123,7 +136,7 @@ unsafe fn before(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             let instruction = site.instruction(ctx, events, (*ctx).context);
             events.watcher.instruction(&instruction);
         }
-        HostOp::next(op)
+        go_on(ctx, op)
     }
 }
 
@@ -159,7 +172,7 @@ unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         };
         let instruction = site.instruction(ctx, events, new);
         events.watcher.changed(&instruction, &changes);
-        HostOp::next(op)
+        go_on(ctx, op)
     }
 }
 
@@ -169,7 +182,7 @@ unsafe fn barrier(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (site, events) = parts(ctx, op);
         events.watcher.barrier(&Barrier { wave: events.wave, pc: site.pc });
-        HostOp::next(op)
+        go_on(ctx, op)
     }
 }
 
@@ -183,7 +196,7 @@ unsafe fn fence(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         {
             events.watcher.fence(&FenceEvent { wave: events.wave, pc: site.pc, op: inst, scope });
         }
-        HostOp::next(op)
+        go_on(ctx, op)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the memory formats share: types of data, atomics, fences, lane numbers.
 
 use wavemill_ir::{
-    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, Op as IrOp, Operand, Row, ScalarOp, Space, Width,
+    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, MemoryScope, Op as IrOp, Operand, Row, ScalarOp,
+    Space, Width,
 };
-use wavemill_isa::gcn::{Elem, Flag, Inst, Op, Type};
+use wavemill_isa::gcn::{Elem, Flag, Inst, Modifiers, Op, Type};
+use wavemill_isa::{CacheWords, Target};
 
 use super::lifter::Lifter;
 use super::registers::M0;
@@ -23,6 +25,20 @@ pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
         (Elem::U16 | Elem::B16, 1) => MemType::U16,
         (Elem::I16, 1) => MemType::I16,
         _ => MemType::Dwords(data.dwords()),
+    }
+}
+
+/// Who takes part in a memory operation, as its cache bits say (AMDGPUUsage, "Memory Model GFX9", "GFX90A" and "GFX942"). Of an
+/// atomic, GLC and SC0 say that it returns a value; it is done in the L2 cache, which all of the device share.
+pub(super) fn scope(target: Target, op: IrOp, modifiers: &Modifiers) -> MemoryScope {
+    let is_atomic = op.signature().effects.atomic;
+    match (target.facts().cache_words, modifiers.glc && !is_atomic, modifiers.scc) {
+        (_, true, true) | (CacheWords::Policy, _, true) => MemoryScope::System,
+        (CacheWords::Scope, _, true) if is_atomic => MemoryScope::System,
+        (CacheWords::Scope, false, true) | (CacheWords::Policy, true, false) => MemoryScope::Agent,
+        _ if is_atomic => MemoryScope::Agent,
+        (CacheWords::Scope, true, false) => MemoryScope::Workgroup,
+        (_, false, false) => MemoryScope::Wave,
     }
 }
 
@@ -153,5 +169,39 @@ impl Lifter {
         let op = IrOp::Store(Space::Lds, MemType::Dwords(dwords as u8));
         let sources = [address.into(), Operand::None, data.into(), Operand::None];
         self.b.push(op, [Operand::None; 2], sources, Self::imm(offset));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AMDGPUUsage, "AMDHSA Memory Model Code Sequences": the bits that compilers set for each scope.
+    #[test]
+    fn scopes_are_those_that_compilers_mean() {
+        let bits = |glc, scc| Modifiers { glc, scc, ..Modifiers::default() };
+        let load = IrOp::Load(Space::Global, MemType::Dwords(1));
+        let atomic = IrOp::Atomic(AtomicOp::Add, Space::Global, Width::W32);
+        use MemoryScope::{Agent, System, Wave, Workgroup};
+        use Target::{Gfx90a, Gfx906, Gfx942, Gfx950};
+        for (target, op, glc, scc, expected) in [
+            (Gfx906, load, false, false, Wave),
+            (Gfx906, load, true, false, Agent),
+            (Gfx90a, load, true, false, Agent),
+            (Gfx90a, load, true, true, System),
+            (Gfx942, load, false, false, Wave),
+            (Gfx942, load, true, false, Workgroup),
+            (Gfx942, load, false, true, Agent),
+            (Gfx950, load, true, true, System),
+            // GLC and SC0 of an atomic: it returns a value.
+            (Gfx906, atomic, false, false, Agent),
+            (Gfx906, atomic, true, false, Agent),
+            (Gfx942, atomic, false, false, Agent),
+            (Gfx942, atomic, true, false, Agent),
+            (Gfx942, atomic, false, true, System),
+            (Gfx942, atomic, true, true, System),
+        ] {
+            assert_eq!(scope(target, op, &bits(glc, scc)), expected, "{target} {op:?} {glc} {scc}");
+        }
     }
 }

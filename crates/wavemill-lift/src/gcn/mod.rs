@@ -96,8 +96,9 @@ fn lift(
         lifter.drop_trap_temporaries();
         let modifiers = inst.modifiers();
         for operation in lifter.b.guest_insts() {
-            // Of an atomic GLC says that it returns a value: atomics are coherent by themselves.
-            operation.attrs.coherent = operation.loads_or_stores() && (modifiers.glc || modifiers.scc);
+            if operation.accesses_caches() {
+                operation.attrs.scope = memory::scope(context.target, operation.op, &modifiers);
+            }
             // Operands that encodings have room for, but instructions do not take: a scalar where a VGPR must be.
             if operation.problem().is_some() {
                 lifted = Lifted::Unsupported;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::host_block::HostBlock;
-use super::{LDS_APERTURE, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
+use super::{LDS_APERTURE, MemoryObserver, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
 use crate::fault::Access;
 use crate::raw;
 
@@ -79,6 +79,8 @@ impl Allocation {
 pub struct MemoryMap {
     pub(super) live: Vec<Allocation>,
     pub(super) freed: Vec<(Arc<str>, u64, u64)>,
+    /// Who hears of what the host does.
+    pub(super) observer: Option<Arc<dyn MemoryObserver>>,
 }
 
 impl MemoryMap {
@@ -112,6 +114,13 @@ impl MemoryMap {
         }
     }
 
+    /// Reports what the host has written.
+    pub(super) fn report_write(&self, address: u64, size: u64) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| size > 0) {
+            observer.written(address, size);
+        }
+    }
+
     /// Copies host memory to the guest; `false` if the range is not inside one allocation.
     #[must_use]
     pub fn write(&self, address: u64, from: &[u8]) -> bool {
@@ -119,6 +128,7 @@ impl MemoryMap {
             Some(host) => {
                 // SAFETY: `resolve` vouches for the range, the view keeps it alive.
                 unsafe { raw::write_bytes(host, from) };
+                self.report_write(address, from.len() as u64);
                 true
             }
             None => false,
@@ -132,7 +142,9 @@ impl MemoryMap {
     pub fn swap_u64(&self, address: u64, value: u64) -> Option<u64> {
         let host = self.resolve(address, 8).filter(|host| (*host as usize).is_multiple_of(8))?;
         // SAFETY: `resolve` vouches for the range, the view keeps it alive; the pointer is aligned.
-        Some(unsafe { raw::swap_u64(host, value) })
+        let before = unsafe { raw::swap_u64(host, value) };
+        self.report_write(address, 8);
+        Some(before)
     }
 
     /// Why an access of `size` bytes at the address is refused: where the address lies, or that its bytes are read-only.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use wavemill_ir::{FenceScope, Inst, LANES, Row, Terminator, Uni};
+use wavemill_ir::{FenceScope, Inst, LANES, MemoryScope, Row, Terminator, Uni};
 
-use super::Watcher;
-use crate::fault::Access;
+use super::{Reporter, Watcher};
+use crate::engine::WaveExit;
+use crate::fault::{Access, FaultCause};
 use crate::registers::Registers;
 
 /// A wave of a grid.
@@ -15,6 +16,28 @@ pub struct WaveId {
     pub workgroup: [u32; 3],
     /// Wave number in the workgroup.
     pub wave: u32,
+}
+
+impl WaveId {
+    /// The place in the order in which workgroups start.
+    pub(crate) fn order(self) -> [u32; 4] {
+        let [x, y, z] = self.workgroup;
+        [z, y, x, self.wave]
+    }
+}
+
+/// A workgroup that starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Workgroup {
+    /// Its coordinates.
+    pub id: [u32; 3],
+    /// Its waves, watched or not.
+    pub waves: u32,
+    /// Bytes of LDS that it asked for.
+    pub lds: u32,
+    /// Bytes of LDS that it has: up to the end of the last granule.
+    pub lds_allocated: u32,
 }
 
 /// A guest instruction, and the wave that runs it.
@@ -185,6 +208,19 @@ pub struct MemoryAccess<'a> {
     pub registers: &'a Registers,
 }
 
+impl MemoryAccess<'_> {
+    /// Who takes part in the access without a fence: of LDS the workgroup, of private memory the wave, elsewhere those that
+    /// the instruction names.
+    #[must_use]
+    pub fn scope(&self) -> MemoryScope {
+        match self.kind {
+            MemoryKind::Lds => MemoryScope::Workgroup,
+            MemoryKind::Scratch => MemoryScope::Wave,
+            _ => self.op.attrs.scope,
+        }
+    }
+}
+
 /// A wait for memory operations, or a write-back or invalidation of caches.
 #[derive(Clone, Copy, Debug)]
 pub struct FenceEvent<'a> {
@@ -211,6 +247,8 @@ pub struct Barrier {
 pub struct Events<'a> {
     /// What events go to.
     pub watcher: Box<dyn Watcher + 'a>,
+    /// Where the watcher reports findings.
+    reporter: Reporter,
     /// The wave that runs.
     pub wave: WaveId,
     /// The persistent cells as they were before the current instruction, if somebody wants to know of registers.
@@ -226,9 +264,10 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    pub(crate) fn new(watcher: Box<dyn Watcher + 'a>) -> Self {
+    pub(crate) fn new(watcher: Box<dyn Watcher + 'a>, reporter: Reporter) -> Self {
         Events {
             watcher,
+            reporter,
             wave: WaveId::default(),
             cells: Vec::new(),
             rows: Vec::new(),
@@ -236,6 +275,19 @@ impl<'a> Events<'a> {
             row_changes: Vec::new(),
             pieces: Vec::new(),
         }
+    }
+
+    /// Whether the watcher has ended the run: the wave must go no further. Engines look behind each event.
+    #[must_use]
+    pub fn ends_run(&self) -> bool {
+        self.reporter.is_fatal()
+    }
+
+    /// The exit of a wave whose watcher has ended the run at an event of the instruction at `pc`.
+    #[must_use]
+    pub fn end_of_run(&self, pc: u64) -> Option<WaveExit> {
+        let finding = self.reporter.take_fatal()?;
+        Some(WaveExit::Fault { pc, cause: FaultCause::Finding(finding) })
     }
 }
 

@@ -6,6 +6,7 @@
 //! counts and faults are those of an unwatched run.
 
 mod event;
+mod finding;
 mod several;
 mod steps;
 
@@ -14,8 +15,9 @@ use std::ops::Range;
 
 pub use event::{
     Barrier, CellChange, Changes, FenceEvent, Instruction, MemoryAccess, MemoryKind, Piece, Place, RowChange,
-    WaveId,
+    WaveId, Workgroup,
 };
+pub use finding::{Finding, Findings, Reporter};
 pub use several::Several;
 
 pub use event::Events;
@@ -88,8 +90,8 @@ pub trait Observer: Sync + fmt::Debug {
     }
 
     /// Makes what the events of one host thread go to. Each thread of the run asks once, and drops the watcher when it has
-    /// done its part of the run, however the run ends.
-    fn watcher(&self) -> Box<dyn Watcher + '_>;
+    /// done its part of the run, however the run ends. `reporter` takes what the watcher finds.
+    fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_>;
 }
 
 /// What the events of one host thread go to. A workgroup may go on on another thread, and so under another watcher, after
@@ -99,6 +101,18 @@ pub trait Observer: Sync + fmt::Debug {
 /// [`Watcher::instruction`], then for each of its operations [`Watcher::memory`] or [`Watcher::fence`], then
 /// [`Watcher::barrier`], and [`Watcher::changed`]; the next instruction of the thread may be another wave's.
 pub trait Watcher {
+    /// A workgroup is about to run its first instruction. Told of every workgroup that has a watched wave, before
+    /// [`Watcher::started`].
+    fn workgroup_started(&mut self, workgroup: &Workgroup) {
+        let _ = workgroup;
+    }
+
+    /// All waves of a workgroup have ended: nobody reads its LDS any more. Told of every workgroup that has a watched wave
+    /// among them, behind [`Watcher::ended`]; not of those in which a wave faults, or that are stopped.
+    fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
+        let _ = workgroup;
+    }
+
     /// A wave is about to run its first instruction.
     fn started(&mut self, wave: WaveId, registers: &Registers) {
         let _ = (wave, registers);

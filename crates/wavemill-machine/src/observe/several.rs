@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Watcher, WaveId};
+use super::{
+    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Reporter, Watcher, WaveId,
+    Workgroup,
+};
 use crate::registers::Registers;
 
 /// Observers that watch the same run. Each is asked and told as if it were alone: of what it asked for, and of the waves
@@ -15,6 +18,8 @@ pub struct Several<'a> {
     interests: Vec<Interests>,
     /// Of the waves that run and that anybody watches, which observers do. A workgroup may go on on any thread.
     watched: Mutex<BTreeMap<WaveId, Arc<[bool]>>>,
+    /// Of the workgroups that run, which observers watch a wave of them.
+    workgroups: Mutex<BTreeMap<[u32; 3], Vec<bool>>>,
 }
 
 impl<'a> Several<'a> {
@@ -22,7 +27,11 @@ impl<'a> Several<'a> {
     #[must_use]
     pub fn new(observers: Vec<&'a dyn Observer>) -> Self {
         let interests = observers.iter().map(|observer| observer.interests()).collect();
-        Several { observers, interests, watched: Mutex::default() }
+        Several { observers, interests, watched: Mutex::default(), workgroups: Mutex::default() }
+    }
+
+    fn workgroups(&self) -> MutexGuard<'_, BTreeMap<[u32; 3], Vec<bool>>> {
+        self.workgroups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn watched(&self) -> MutexGuard<'_, BTreeMap<WaveId, Arc<[bool]>>> {
@@ -41,14 +50,20 @@ impl Observer for Several<'_> {
         let who: Arc<[bool]> = self.observers.iter().map(|observer| observer.watches(wave)).collect();
         let anybody = who.contains(&true);
         if anybody {
+            let mut workgroups = self.workgroups();
+            let all = workgroups.entry(wave.workgroup).or_insert_with(|| vec![false; who.len()]);
+            all.iter_mut().zip(&*who).for_each(|(any, watches)| *any |= watches);
             self.watched().insert(wave, who);
         }
         anybody
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
-        let parts = self.observers.iter().zip(&self.interests);
-        let parts = parts.map(|(observer, interests)| Part { interests, watcher: observer.watcher() });
+    fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_> {
+        let parts = self
+            .observers
+            .iter()
+            .zip(&self.interests)
+            .map(|(observer, interests)| Part { interests, watcher: observer.watcher(reporter.clone()) });
         Box::new(Parts { several: self, parts: parts.collect(), last: None })
     }
 }
@@ -91,6 +106,20 @@ impl<'a> Parts<'a> {
 }
 
 impl Watcher for Parts<'_> {
+    fn workgroup_started(&mut self, workgroup: &Workgroup) {
+        let who = self.several.workgroups().get(&workgroup.id).cloned().unwrap_or_default();
+        for (part, _) in self.parts.iter_mut().zip(who).filter(|(_, watches)| *watches) {
+            part.watcher.workgroup_started(workgroup);
+        }
+    }
+
+    fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
+        let who = self.several.workgroups().remove(&workgroup).unwrap_or_default();
+        for (part, _) in self.parts.iter_mut().zip(who).filter(|(_, watches)| *watches) {
+            part.watcher.workgroup_ended(workgroup);
+        }
+    }
+
     fn started(&mut self, wave: WaveId, registers: &Registers) {
         self.of(wave).for_each(|part| part.watcher.started(wave, registers));
     }

@@ -7,6 +7,7 @@ use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
 use crate::fault::{Fault, Strict};
 use crate::memory::MemoryMap;
+use crate::observe::Findings;
 use crate::out_of_range::OutOfRange;
 use crate::registers::{RegisterCounts, Registers};
 use crate::stall::Spin;
@@ -104,6 +105,8 @@ pub struct RunOptions {
     pub control: Option<Arc<RunControl>>,
     /// What is a fault although the chip says nothing.
     pub strict: Strict,
+    /// Where the findings of observers go; without it, they are lost but for the one that ends the run.
+    pub findings: Option<Arc<Findings>>,
 }
 
 /// What a run did.

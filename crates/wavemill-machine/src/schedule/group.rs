@@ -5,7 +5,7 @@ use wavemill_ir::{LANES, Uni};
 use super::{Grid, LiveWave};
 use crate::engine::{Executor, Lds, Wave, WaveExit};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
-use crate::observe::{Events, Interests, Observer, WaveId};
+use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
 use crate::registers::Registers;
 
 /// Fills what a program may leave unwritten.
@@ -40,6 +40,8 @@ pub(super) struct Group {
     pub states: Vec<State>,
     /// Whether somebody watches each wave.
     pub watched: Vec<Watched>,
+    /// Whether a watcher has been told that it starts.
+    pub announced: bool,
     pub lds: Lds,
     /// Bytes of private memory of each lane.
     pub private: u32,
@@ -74,6 +76,7 @@ impl Group {
             waves: Vec::new(),
             states: Vec::new(),
             watched: Vec::new(),
+            announced: false,
             lds: Lds::new(grid.lds_size, grid.lds_granule),
             private: grid.scratch_size,
             ended: Ended::default(),
@@ -103,6 +106,7 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.announced = false;
         self.watched.clear();
         self.watched.resize(waves, Watched::No);
         for (n, w) in self.waves.iter_mut().enumerate() {
@@ -148,6 +152,14 @@ impl Group {
         }
         let watch = watch?;
         watch.events.wave = WaveId { workgroup: self.id, wave: n as u32 };
+        if !std::mem::replace(&mut self.announced, true) {
+            watch.events.watcher.workgroup_started(&Workgroup {
+                id: self.id,
+                waves: self.waves.len() as u32,
+                lds: self.lds.asked(),
+                lds_allocated: self.lds.allocated(),
+            });
+        }
         if self.watched[n] == Watched::New {
             self.watched[n] = Watched::Yes;
             watch.events.watcher.started(watch.events.wave, &self.waves[n].regs);
@@ -185,6 +197,28 @@ impl Group {
 
     /// Notes why a wave stopped running. Whether it did so to let others run, or its fault.
     pub(super) fn settle(
+        &mut self,
+        n: usize,
+        exit: WaveExit,
+        mut watch: Option<&mut Watch<'_>>,
+    ) -> Result<bool, Box<Fault>> {
+        let ended = matches!(exit, WaveExit::End);
+        let settled = self.settle_exit(n, exit, watch.as_deref_mut())?;
+        if ended
+            && self.announced
+            && self.states.iter().all(|s| *s == State::Ended)
+            && let Some(watch) = watch.as_deref_mut()
+        {
+            watch.events.watcher.workgroup_ended(self.id);
+        }
+        // What a watcher has found outside of an instruction, when the wave began or ended.
+        match watch.and_then(|watch| watch.events.end_of_run(self.waves[n].pc)) {
+            Some(WaveExit::Fault { pc, cause }) => Err(fault_of(self, n, pc, cause)),
+            _ => Ok(settled),
+        }
+    }
+
+    fn settle_exit(
         &mut self,
         n: usize,
         exit: WaveExit,

@@ -7,9 +7,11 @@ pub(crate) mod trace;
 pub(crate) mod traffic;
 
 pub use trace::{TraceAccess, TraceStep, Tracer};
+pub use wavemill_ir::MemoryScope;
 pub use wavemill_machine::{
-    Access, Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind,
-    Observer, Piece, Place, Registers, RowChange, Watcher, WaveId,
+    Access, Allocated, Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests,
+    MemoryAccess, MemoryKind, MemoryObserver, Observer, Piece, Place, Registers, Reporter, RowChange,
+    Watcher, WaveId, Workgroup,
 };
 
 /// What an access does, in a word.

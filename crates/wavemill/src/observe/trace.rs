@@ -8,7 +8,7 @@ use wavemill_ir::Uni;
 use wavemill_isa::gcn::decode;
 use wavemill_machine::{
     Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
-    Watcher, WaveId,
+    Reporter, Watcher, WaveId,
 };
 
 use crate::guest::DeviceInner;
@@ -82,7 +82,7 @@ impl Observer for Names<'_> {
         self.tracer.watches(wave.workgroup, wave.wave)
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
         let generation = self.device.code.generation();
         Box::new(Lines { names: self, known: HashMap::new(), generation, accesses: Vec::new(), of: None })
     }

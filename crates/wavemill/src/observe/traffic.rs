@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use wavemill_isa::Target;
-use wavemill_machine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
+use wavemill_machine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Reporter, Watcher};
 
 use super::banks::Banks;
 
@@ -123,7 +123,7 @@ impl Observer for TrafficCounter {
         Interests { memory: true, ..Interests::default() }
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
         let banks = Banks::new(self.target);
         Box::new(ThreadCounter { all: self, own: Counts::default(), lines: Vec::new(), banks })
     }

@@ -42,6 +42,7 @@ impl FaultReport {
             FaultCause::Trap(2) => {
                 f.write_str("trap 2: the program aborted (assertion, abort or unreachable code)")
             }
+            FaultCause::Finding(finding) => f.write_str(&finding.message),
             FaultCause::Trap(id) => write!(f, "trap {id}"),
             FaultCause::BadJump { target } if is_misaligned(*target) => {
                 write!(f, "jump to {target:#x}, which is misaligned: instructions begin at multiples of 4")

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use wavemill::ir::{Row, Terminator, Uni};
 use wavemill::observe::{
-    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Watcher, WaveId,
+    Barrier, Changes, FenceEvent, Instruction, Interests, MemoryAccess, Observer, Registers, Reporter,
+    Watcher, WaveId,
 };
 use wavemill_oracle::Failed;
 
@@ -84,7 +85,7 @@ impl Observer for Shadows {
         is_watched(wave.workgroup)
     }
 
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
         Box::new(Told(self))
     }
 }
