@@ -116,7 +116,7 @@ macro_rules! exits {
 }
 
 exits! {
-    barrier |ctx, op| Exit::Barrier { pc: (*op).own.jump.pc[0] };
+    barrier |ctx, op| Exit::Barrier { pc: (*op).own.jump.pc[0], at: (*op).pc };
     yield_wave |ctx, op| Exit::Yield { pc: (*op).own.jump.pc[0] };
     invalidate_code |ctx, op| Exit::InvalidateCode { pc: (*op).own.jump.pc[0] };
     end |ctx, op| Exit::End;

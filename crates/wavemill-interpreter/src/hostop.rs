@@ -135,8 +135,8 @@ pub(super) enum Exit {
     NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
     /// The instruction budget is used up; goes on at `pc`, where the branch at `from` led, if one did.
     Preempted { pc: u64, from: Option<u64> },
-    /// Waits at a barrier; goes on at `pc`.
-    Barrier { pc: u64 },
+    /// Waits at the barrier with the address `at`; goes on at `pc`.
+    Barrier { pc: u64, at: u64 },
     /// Lets others run; goes on at `pc`.
     Yield { pc: u64 },
     /// Code has changed; goes on at `pc`.

@@ -1,6 +1,9 @@
 //! The interpreter of wave IR: threaded code over the register files of waves, on the vector hardware of the host.
 //!
 //! [`Interpreter`] is the engine that a machine runs waves with.
+//!
+//! A host operation (`hostop.rs`) points to what its handlers need beside the operands, such as `FloatInfo`, `Perform` and
+//! `Site`, and handlers take host operations. So the files of handlers and `hostop.rs` name each other.
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 

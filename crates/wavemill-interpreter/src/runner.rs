@@ -209,9 +209,9 @@ impl Executor for Runner<'_> {
                     wave.from = from;
                     break WaveExit::Preempted;
                 }
-                Exit::Barrier { pc } => {
+                Exit::Barrier { pc, at } => {
                     wave.pc = pc;
-                    break WaveExit::Barrier;
+                    break WaveExit::Barrier { at };
                 }
                 Exit::Yield { pc } => {
                     wave.pc = pc;

@@ -3,6 +3,9 @@
 //!
 //! The machine knows neither instruction sets nor files nor engines: code reaches it as IR through [`BlockSource`], the
 //! initial state of waves through [`WaveInit`], and an [`Engine`](engine::Engine) runs the waves.
+//!
+//! A fault says where memory is near it and what an observer found, memory and observers say what kind of access it was, and
+//! the exit of a wave holds its fault. So the files of faults, memory, waves and observers name each other.
 
 mod address;
 mod code;

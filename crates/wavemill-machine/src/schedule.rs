@@ -497,7 +497,7 @@ impl Run<'_> {
             }
             // Ended waves do not hold up a barrier (Vega ISA 12.5, S_BARRIER).
             if group.states.iter().all(|s| *s != State::Ready) {
-                for s in group.states.iter_mut().filter(|s| **s == State::Waiting) {
+                for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
                     *s = State::Ready;
                 }
                 if let Some(watch) = watch.as_deref_mut() {

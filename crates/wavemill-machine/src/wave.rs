@@ -152,7 +152,10 @@ pub enum WaveExit {
     /// The budget is used up.
     Preempted,
     /// It waits at a barrier.
-    Barrier,
+    Barrier {
+        /// Guest address of the barrier; the wave goes on at its [`Wave::pc`].
+        at: u64,
+    },
     /// It lets others run.
     Yield,
     /// It ended.

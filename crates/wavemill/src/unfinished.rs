@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 use wavemill_object::printable::Printable;
 
-use wavemill_isa::gcn::{Inst, Op, decode};
+use wavemill_isa::gcn::decode;
 use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin};
 
 use crate::module::Kernel;
@@ -125,15 +125,8 @@ impl UnfinishedWave {
             let (bytes, n) = code.fetch(map, pc);
             decode(target, &bytes[..n]).ok()
         };
-        let is_barrier = |inst: Inst| inst.op() == Op::SBarrier;
         let report = |w: LiveWave| {
-            // A wave at a barrier goes on behind it.
-            let barrier = w.pc.wrapping_sub(4);
-            let pc = match &w.spins {
-                Some(spin) => spin.polls.unwrap_or(w.pc),
-                None if w.at_barrier && inst_at(barrier).is_some_and(is_barrier) => barrier,
-                None => w.pc,
-            };
+            let pc = w.spins.as_ref().and_then(|spin| spin.polls).unwrap_or(w.pc);
             let region = code.region(pc);
             let function = region.as_ref().and_then(|r| r.function(pc));
             let start = function.map(|(_, offset)| pc - offset);

@@ -135,9 +135,9 @@ pub struct LiveWave {
     pub workgroup: [u32; 3],
     /// Wave number in the workgroup.
     pub wave: u32,
-    /// Guest address of its next instruction.
+    /// Guest address of the barrier that it waits at, or of its next instruction.
     pub pc: u64,
-    /// Whether it waits at a barrier (the address is behind it).
+    /// Whether it waits at a barrier.
     pub at_barrier: bool,
     /// Whether it was found out if it spins: not of waves at barriers, only if the options ask to find stalls, and of a run
     /// that was stopped until that has cost some millions of instructions.

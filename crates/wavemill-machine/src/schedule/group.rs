@@ -21,7 +21,8 @@ fn fill(regs: &mut Registers, cells: Vec<Uni>, word: u32) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Ready,
-    Waiting,
+    /// It waits at the barrier with this guest address.
+    Waiting(u64),
     Ended,
 }
 
@@ -185,11 +186,15 @@ impl Group {
     }
 
     pub(super) fn live_wave(&self, n: usize) -> LiveWave {
+        let barrier = match self.states[n] {
+            State::Waiting(at) => Some(at),
+            State::Ready | State::Ended => None,
+        };
         LiveWave {
             workgroup: self.id,
             wave: n as u32,
-            pc: self.waves[n].pc,
-            at_barrier: self.states[n] == State::Waiting,
+            pc: barrier.unwrap_or(self.waves[n].pc),
+            at_barrier: barrier.is_some(),
             looked_at: false,
             spins: None,
         }
@@ -227,7 +232,7 @@ impl Group {
         match exit {
             WaveExit::Preempted => {}
             WaveExit::Yield => return Ok(true),
-            WaveExit::Barrier => self.states[n] = State::Waiting,
+            WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
             WaveExit::End => {
                 self.states[n] = State::Ended;
                 if let Some(watch) = self.events(n, watch) {

@@ -74,7 +74,7 @@ impl Run<'_> {
             for n in 0..group.waves.len() {
                 let spins = match group.states[n] {
                     State::Ended => continue,
-                    State::Waiting => None,
+                    State::Waiting(_) => None,
                     State::Ready => {
                         let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
                         match attempt.wave(&mut group.waves[n], self.around(&group.lds), events) {
