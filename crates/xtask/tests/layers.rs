@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [(&str, &[&str]); 9] = [
     ("wavemill-isa", &[]),
     ("wavemill-ir", &[]),
-    ("wavemill-object", &[]),
+    ("wavemill-object", &["wavemill-isa"]),
     ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
     ("wavemill-float", &["wavemill-ir"]),
     ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),

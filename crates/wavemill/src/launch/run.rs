@@ -123,7 +123,7 @@ impl Prepared<'_> {
                 Outcome::Finished(Box::new(self.stats(run, ran.traffic, map)))
             }
             Err(RunError::Fault(fault)) => {
-                let report = Box::new(FaultReport::new(kernel, *fault, map, self.segment()));
+                let report = Box::new(FaultReport::new(kernel, *fault, map, self.start.arguments));
                 match report.is_unsupported() {
                     true => Outcome::Unsupported(report),
                     false => Outcome::Fault(report),
@@ -163,7 +163,7 @@ impl Prepared<'_> {
             work_items: plan.geometry.global_size.iter().product(),
             resident: plan.resident,
             lds_size: plan.lds,
-            lds_allocated: plan.lds.next_multiple_of(device.target.lds_granule()),
+            lds_allocated: plan.lds_allocated,
             mix,
             fidelity,
             operations,
