@@ -5,14 +5,15 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use wavemill_engine::{
-    AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
-    Registers, RunControl, RunError, RunOptions, Several, Strict, Tier, WaveInit, run_with,
-};
+use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, Names as _, Op, Status, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers::{self, RegisterNames};
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction, reads_exceptions};
+use wavemill_machine::{
+    AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
+    Registers, RunControl, RunError, RunOptions, Several, Strict, WaveInit, run_with,
+};
 
 use crate::place::Place;
 use crate::program::{ACCS, MODE, VGPRS};
@@ -283,7 +284,6 @@ impl Machine {
         let options = RunOptions {
             threads: NonZeroUsize::new(way.threads),
             max_instructions: Some(way.limit),
-            tier: Some(way.tier),
             deterministic: way.threads == 1,
             poison: self.poison,
             strict: if way.strict { Strict::ALL } else { Strict::default() },
@@ -295,7 +295,7 @@ impl Machine {
         let both = Several::new(vec![&all, &some]);
         let observer = way.watched.then_some(&both as &dyn Observer);
         // How many workgroups have run to their end, or to the fault that is reported.
-        let (ended, complete) = match run_with(&grid, &options, observer, None) {
+        let (ended, complete) = match run_with(&grid, &Interpreter::on(way.tier), &options, observer, None) {
             Ok(stats) => {
                 let told = all.instructions.load(Relaxed);
                 assert!(!way.watched || told == stats.instructions, "told of {told} of {stats:?}\n{self:?}");

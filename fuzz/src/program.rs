@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use wavemill_engine::{Tier, operation_costs};
+use wavemill_interpreter::{Tier, operation_costs};
 use wavemill_ir::Terminator;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use wavemill_engine::{Instruction, Interests, Observer, Watcher, WaveId};
+use wavemill_machine::{Instruction, Interests, Observer, Watcher, WaveId};
 
 /// Watches all waves, or the odd ones.
 #[derive(Debug)]

@@ -12,7 +12,7 @@
 //! ([`FpEnv`]), so that no engine needs dynamic modes.
 //!
 //! Layering: this crate knows neither instruction sets nor engines. `wavemill-lift` produces blocks,
-//! `wavemill-engine` runs them.
+//! `wavemill-machine` runs them, with an engine such as `wavemill-interpreter`.
 
 mod access;
 mod attrs;

@@ -1,11 +1,11 @@
 //! Jumps, calls, conditions, modes and status, run on a wave.
 
 use crate::common::{CODE, MODE, Machine, lift, lift_at};
-use wavemill_engine::FaultCause;
 use wavemill_ir::{FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::Context;
 use wavemill_lift::gcn::registers;
+use wavemill_machine::FaultCause;
 
 const TARGET: Target = Target::Gfx906;
 
@@ -258,7 +258,7 @@ fn instructions_without_effect_have_none() {
         0xe0f8_0000, // buffer_wbinvl1
         0x0000_0000,
     ];
-    let init = |regs: &mut wavemill_engine::Registers, _: &[u64]| {
+    let init = |regs: &mut wavemill_machine::Registers, _: &[u64]| {
         for n in 0..126 {
             regs.set_uni(Uni(n), 77 + u32::from(n));
         }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use wavemill_engine::{Tier, operation_costs};
+use wavemill_interpreter::{Tier, operation_costs};
 use wavemill_ir::{FaultKind, Terminator, verify};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, FieldId, Form, Format, Op, decode};

@@ -2,10 +2,10 @@
 //! does.
 
 use crate::common::{Machine, Outcome};
-use wavemill_engine::FaultCause;
 use wavemill_ir::{FaultKind, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers;
+use wavemill_machine::FaultCause;
 
 const TARGET: Target = Target::Gfx906;
 /// The index, in s0; another one is in s1.

@@ -3,11 +3,11 @@
 
 use crate::common::RegisterCounts;
 use crate::common::{Machine, Outcome, home_words};
-use wavemill_engine::{FaultCause, Registers};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Op};
 use wavemill_lift::gcn::registers;
+use wavemill_machine::{FaultCause, Registers};
 
 /// VGPRs and AccVGPRs of the wave that has few.
 const FEW: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 9, accs: 3 };

@@ -1,11 +1,11 @@
 //! Instructions that move values between lanes, or between lanes and scalars, and moves of accumulation VGPRs.
 
 use crate::common::{Machine, Outcome};
-use wavemill_engine::{FaultCause, Registers};
 use wavemill_ir::{FaultKind, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{InlineFloat, Inst, Op, Operand, Role, Special};
 use wavemill_lift::gcn::registers;
+use wavemill_machine::{FaultCause, Registers};
 
 /// Lanes that run.
 const EXEC: u64 = 0xf7ff_fffd_0ff0_aa50;

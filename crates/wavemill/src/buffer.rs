@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wavemill_engine::{MemoryError, Nearest};
+use wavemill_machine::{MemoryError, Nearest};
 
 use crate::Result;
 use crate::guest::DeviceInner;

@@ -5,10 +5,10 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
-use wavemill_engine::{BlockSource, MemoryMap};
 use wavemill_ir::{Block, FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction};
+use wavemill_machine::{BlockSource, MemoryMap};
 
 use crate::registers;
 
@@ -300,7 +300,7 @@ impl BlockSource for LoadedCode<'_> {
 mod tests {
     use std::num::NonZeroUsize;
 
-    use wavemill_engine::{
+    use wavemill_machine::{
         FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
     };
 
@@ -385,7 +385,7 @@ mod tests {
                 resident: 1,
             };
             let options = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
-            match run(&grid, &options) {
+            match run(&grid, &wavemill_interpreter::Interpreter::new(), &options) {
                 Err(RunError::Fault(fault)) if fault.cause == FaultCause::Trap(2) => *fault.snapshot,
                 other => panic!("expected the trap, got {other:?}"),
             }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
-use wavemill_engine::GuestMemory;
 use wavemill_isa::Target;
+use wavemill_machine::GuestMemory;
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
 use crate::buffer::{Buffer, Plain, to_bytes};
@@ -14,7 +14,7 @@ use crate::guest::DeviceInner;
 use crate::{Error, Result};
 
 pub use crate::product::{PRODUCTS, Product, TargetChoice};
-pub use wavemill_engine::AddressMode;
+pub use wavemill_machine::AddressMode;
 pub use wavemill_object::TargetId;
 
 /// A modelled GPU with memory of its own. Clones are the same device.

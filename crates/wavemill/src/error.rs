@@ -1,6 +1,6 @@
 //! Errors.
 
-use wavemill_engine::MemoryError;
+use wavemill_machine::MemoryError;
 use wavemill_object::TargetId;
 use wavemill_object::printable::Printable;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use wavemill_engine::GuestMemory;
 use wavemill_isa::Target;
+use wavemill_machine::GuestMemory;
 use wavemill_object::TargetId;
 
 use crate::code::Code;

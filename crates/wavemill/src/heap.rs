@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use wavemill_engine::{GuestMemory, MemoryError};
+use wavemill_machine::{GuestMemory, MemoryError};
 
 /// Bytes of the device library's own structure, which takes 109 KB.
 const CONTROL: u64 = 128 << 10;

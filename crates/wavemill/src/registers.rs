@@ -1,7 +1,7 @@
 //! The registers of a wave by the names that instructions have for them.
 
-use wavemill_engine::{RegisterCounts, WaveSnapshot};
 use wavemill_ir::LANES;
+use wavemill_machine::{RegisterCounts, WaveSnapshot};
 
 pub use wavemill_lift::gcn::registers::*;
 

@@ -4,5 +4,5 @@ pub use crate::launch::stats::LaunchStats;
 pub use crate::observe::mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use crate::observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use crate::observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
-pub use wavemill_engine::RunStats;
 pub use wavemill_isa::gcn::{Fidelity, Format};
+pub use wavemill_machine::RunStats;

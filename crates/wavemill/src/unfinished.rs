@@ -5,8 +5,8 @@ use std::fmt;
 use std::time::Duration;
 use wavemill_object::printable::Printable;
 
-use wavemill_engine::{LiveWave, MemoryMap, Nearest, Spin};
 use wavemill_isa::gcn::{Inst, Op, decode};
+use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin};
 
 use crate::module::Kernel;
 use crate::report::text;

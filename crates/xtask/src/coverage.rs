@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use wavemill::RunOptions;
+use wavemill::launch::Engine;
 use wavemill::stats::rows_of;
 use wavemill_cli::launch_object;
 use wavemill_isa::gcn::Format;
@@ -50,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         for target in Target::ALL {
             for level in levels {
                 let object = fixture_at(target, *level, case.object)?;
-                let counted = launch_object(&case, &object, &run, false)
+                let counted = launch_object(&case, &object, Engine::default(), &run, false)
                     .map_err(|e| format!("{}: {}: {e}", target.name(), level.name()))?;
                 let rows = counted.rows.ok_or("the launch was not counted")?;
                 executed.entry(target.name()).or_default().extend(rows.list().iter().map(|row| row.name));

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use wavemill_engine::{Tier, operation_costs};
+use wavemill_interpreter::{Tier, operation_costs};
 use wavemill_ir::{FaultKind, Terminator};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, Op, decode};

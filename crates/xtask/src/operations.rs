@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use wavemill::RunOptions;
-use wavemill::launch::Tier;
+use wavemill::launch::{Engine, Tier};
 use wavemill::stats::OperationCounts;
 use wavemill_cli::launch_case;
 use wavemill_kernels::{KERNELS, Size, Target};
@@ -34,8 +34,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
                 .ok_or_else(|| format!("no tier `{name}`; there are portable, avx2 and avx512"))?,
         ),
     };
-    let run =
-        RunOptions { threads: Some(NonZeroUsize::MIN), tier, count_blocks: true, ..RunOptions::default() };
+    let engine = Engine::Interpreter(tier);
+    let run = RunOptions { threads: Some(NonZeroUsize::MIN), count_blocks: true, ..RunOptions::default() };
     let names = &options.kernels;
     if let Some(name) = names.iter().find(|name| KERNELS.iter().all(|kernel| kernel.name != name.as_str())) {
         return Err(format!("no kernel `{name}`").into());
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         let case = maker.make(Size::Small);
         let mut cells = Vec::new();
         for target in Target::ALL {
-            let counted = launch_case(&case, target, &run, options.check)
+            let counted = launch_case(&case, target, engine, &run, options.check)
                 .map_err(|e| format!("{}: {e}", target.name()))?;
             for (name, n) in &counted.operations.opaque_by_instruction {
                 *opaque.entry(name).or_default() += n;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use wavemill::launch::Tier;
+use wavemill::launch::Engine;
 use wavemill::stats::{InstructionMix, OperationCounts, RowCounts};
 use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Target, Value, fixture};
@@ -20,8 +20,8 @@ pub struct Measurement {
     pub operations: OperationCounts,
     /// The rows of the instruction table that were executed, if they were counted.
     pub rows: Option<RowCounts>,
-    /// The vector hardware that was used.
-    pub tier: Tier,
+    /// The engine that ran it, with the vector hardware that it used.
+    pub engine: Engine,
 }
 
 /// Runs a case once, on a device of its own, and if `check` is set compares what comes out with the reference.
@@ -31,13 +31,14 @@ pub struct Measurement {
 pub fn launch(
     case: &Case,
     target: Target,
+    engine: Engine,
     options: &RunOptions,
     check: bool,
 ) -> Result<Measurement, Failure> {
     let object = fixture(target, case.object).ok_or_else(|| {
         Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
     })?;
-    launch_object(case, object, options, check)
+    launch_object(case, object, engine, options, check)
 }
 
 /// The same with a code object of the caller's.
@@ -47,11 +48,12 @@ pub fn launch(
 pub fn launch_object(
     case: &Case,
     object: &[u8],
+    engine: Engine,
     options: &RunOptions,
     check: bool,
 ) -> Result<Measurement, Failure> {
-    let (measurement, buffers) =
-        run(case, object, options, check).map_err(|e| crate::run::failure_of(&e).within(case.name))?;
+    let (measurement, buffers) = run(case, object, engine, options, check)
+        .map_err(|e| crate::run::failure_of(&e).within(case.name))?;
     if check {
         case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
     }
@@ -61,6 +63,7 @@ pub fn launch_object(
 fn run(
     case: &Case,
     object: &[u8],
+    engine: Engine,
     options: &RunOptions,
     read: bool,
 ) -> Result<(Measurement, Vec<Vec<u8>>), Error> {
@@ -90,6 +93,7 @@ fn run(
         .global_offset(case.offset)
         .dims(case.dims as u16)
         .args(args)
+        .engine(engine)
         .options(options.clone());
     let start = Instant::now();
     let stats = launch.run()?;
@@ -103,7 +107,7 @@ fn run(
         mix: stats.mix.unwrap_or_default(),
         operations: stats.operations.unwrap_or_default(),
         rows: stats.rows,
-        tier: stats.run.tier,
+        engine: stats.engine,
     };
     Ok((measurement, contents))
 }

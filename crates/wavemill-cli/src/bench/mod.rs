@@ -12,7 +12,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use wavemill::RunOptions;
-use wavemill::launch::{CHECKS_ACCESSES, MAX_THREADS, Tier};
+use wavemill::launch::{CHECKS_ACCESSES, Engine, MAX_THREADS, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
 
 use crate::amount;
@@ -162,7 +162,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         against,
         kernels: Vec::new(),
     };
-    let options = RunOptions { threads: Some(threads), tier, ..RunOptions::default() };
+    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     if !args.json {
         report::head(&mut out, &report)?;
         out.flush()?;
@@ -175,7 +175,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         if case.spins && args.kernel.is_empty() {
             continue;
         }
-        let wavemill = match time(&case, target, &options, args) {
+        let wavemill = match time(&case, target, Engine::Interpreter(tier), &options, args) {
             Ok(ours) => ours,
             Err(failure) => {
                 let error = failure.message.clone();
@@ -226,12 +226,18 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
 }
 
 /// One counted run, which also warms up and is checked; then the timed ones, which do not count.
-fn time(case: &Case, target: Target, options: &RunOptions, args: &BenchArgs) -> Result<Ours, Failure> {
+fn time(
+    case: &Case,
+    target: Target,
+    engine: Engine,
+    options: &RunOptions,
+    args: &BenchArgs,
+) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
-    let mix = launch(case, target, &counting, args.check)?.mix;
+    let mix = launch(case, target, engine, &counting, args.check)?.mix;
     let alone = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let timed = |options: &RunOptions| -> Result<u64, Failure> {
-        Ok(launch(case, target, options, false)?.time.as_nanos() as u64)
+        Ok(launch(case, target, engine, options, false)?.time.as_nanos() as u64)
     };
     let (mut times, mut times_alone) = (Vec::new(), Vec::new());
     for _ in 0..args.runs.get() as usize {

@@ -7,15 +7,15 @@ pub(crate) mod vector;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use wavemill_engine::{
-    BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, Tier, WaveInit,
-    WaveSnapshot, run,
-};
+use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, FieldId, Op};
 use wavemill_lift::gcn::registers;
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, reads_exceptions};
+use wavemill_machine::{
+    BlockSource, FaultCause, Grid, GuestMemory, Registers, RunError, RunOptions, WaveInit, WaveSnapshot, run,
+};
 
 /// Guest address of the first instruction.
 pub(crate) const CODE: u64 = 0x4000;
@@ -144,8 +144,8 @@ pub(crate) struct RegisterCounts {
 impl RegisterCounts {
     pub(crate) const ALL_SGPRS: u16 = registers::MAX_SGPRS;
 
-    fn layout(self) -> wavemill_engine::RegisterCounts {
-        wavemill_engine::RegisterCounts {
+    fn layout(self) -> wavemill_machine::RegisterCounts {
+        wavemill_machine::RegisterCounts {
             cells: registers::CELLS,
             absent: (Uni(self.sgprs.min(registers::FLAT_SCRATCH.0)), registers::FLAT_SCRATCH),
             private_base: registers::FLAT_SCRATCH,
@@ -280,12 +280,11 @@ impl Machine {
         };
         let options = RunOptions {
             threads: NonZeroUsize::new(1),
-            tier: Some(tier),
             max_instructions: Some(1 << 20),
             deterministic: true,
             ..RunOptions::default()
         };
-        match run(&grid, &options) {
+        match run(&grid, &Interpreter::on(tier), &options) {
             Err(RunError::Fault(fault)) if fault.cause == FaultCause::Trap(ENDED) => {
                 let read = |(address, bytes): (&u64, &Vec<u8>)| {
                     let mut now = vec![0; bytes.len()];

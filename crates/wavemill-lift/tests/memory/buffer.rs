@@ -72,7 +72,7 @@ fn fields(form: &Form) -> Vec<(F, u32)> {
 }
 
 /// Sets resource and address registers.
-fn set(regs: &mut wavemill_engine::Registers, buffer: u64, form: &Form) {
+fn set(regs: &mut wavemill_machine::Registers, buffer: u64, form: &Form) {
     let stride = if form.idxen { STRIDE as u64 } else { 0 };
     regs.set_uni64(Uni(RESOURCE as u16), buffer | stride << 48);
     regs.set_uni(Uni(RESOURCE as u16 + 2), if form.idxen { 64 } else { SIZE as u32 });

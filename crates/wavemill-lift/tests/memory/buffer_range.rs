@@ -142,7 +142,7 @@ fn fields(form: Form, kind: Kind) -> Vec<(F, u32)> {
 }
 
 /// Sets the registers that an access takes its address from.
-fn set(regs: &mut wavemill_engine::Registers, buffer: u64, resource: Resource, form: Form, lanes: &Lanes) {
+fn set(regs: &mut wavemill_machine::Registers, buffer: u64, resource: Resource, form: Form, lanes: &Lanes) {
     for (n, word) in (0..).zip(resource.words(buffer + BASE as u64)) {
         regs.set_uni(Uni(RESOURCE + n), word);
     }

@@ -1,9 +1,9 @@
 //! FLAT, GLOBAL and SCRATCH.
 
-use wavemill_engine::{FaultCause, LDS_APERTURE, SCRATCH_APERTURE};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId as F, Format, MemOp, Op};
+use wavemill_machine::{FaultCause, LDS_APERTURE, SCRATCH_APERTURE};
 
 use super::reference::{Data, MASKS, Numbers, active, column, set_exec, set_row64, set_rows};
 use crate::common::{Machine, home_words};

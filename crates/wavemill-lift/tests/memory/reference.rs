@@ -1,8 +1,8 @@
 //! What the references share: the data of an instruction by its mnemonic, bytes, and lanes.
 
-use wavemill_engine::Registers;
 use wavemill_ir::LANES;
 use wavemill_lift::gcn::registers;
+use wavemill_machine::Registers;
 use wavemill_oracle::SplitMix64;
 
 /// EXEC masks that every test runs under.

@@ -1,8 +1,8 @@
 //! Numbers for float tests.
 
-use wavemill_engine::Registers;
 use wavemill_ir::Uni;
 use wavemill_isa::gcn::{Elem, Role, Row, Type};
+use wavemill_machine::Registers;
 
 use crate::common::EDGES;
 use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};

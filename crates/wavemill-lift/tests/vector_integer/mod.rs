@@ -8,11 +8,11 @@ use crate::common::vector::{
 };
 use crate::common::{EDGES, EDGES64, MODE, Machine};
 use reference::{REFERENCES, Reference, Sources};
-use wavemill_engine::Registers;
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, State};
 use wavemill_lift::gcn::registers;
+use wavemill_machine::Registers;
 
 /// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes anything.
 fn integer(random: &mut Random) -> u64 {

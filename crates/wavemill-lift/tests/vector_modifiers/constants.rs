@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use wavemill_engine::{FaultCause, Tier};
+use wavemill_interpreter::Tier;
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Access, Elem, Encoding, Fidelity, Flag, Form, Format, InlineFloat, Inst, Modifiers, Op, Operand, Role,
     SdwaSel, Special, State, Type,
 };
+use wavemill_machine::FaultCause;
 
 use crate::common::Machine;
 use wavemill_lift::gcn::registers;

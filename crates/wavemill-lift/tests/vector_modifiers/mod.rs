@@ -4,7 +4,6 @@
 mod constants;
 
 use crate::common::Machine;
-use wavemill_engine::Registers;
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
@@ -12,6 +11,7 @@ use wavemill_isa::gcn::{
     Special,
 };
 use wavemill_lift::gcn::registers;
+use wavemill_machine::Registers;
 
 /// Lanes that run.
 const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;

@@ -8,8 +8,8 @@ mod amdhsa;
 
 use std::fmt::Debug;
 
-use wavemill_engine::{RegisterCounts, WaveInit};
 use wavemill_isa::{Family, Target};
+use wavemill_machine::{RegisterCounts, WaveInit};
 
 use crate::Result;
 use crate::argument::Arg;

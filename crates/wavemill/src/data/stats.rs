@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use wavemill_interpreter::Tier;
+
 use crate::observe::access_name;
 use crate::stats::{
     AccessCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix, LINE, LaunchStats,
@@ -113,7 +115,8 @@ struct StatsData<'a> {
     waves: u64,
     work_items: u64,
     threads: usize,
-    tier: &'static str,
+    engine: &'static str,
+    tier: Option<&'static str>,
     lds_size: u32,
     lds_allocated: u32,
     out_of_range: OutOfRangeData,
@@ -207,7 +210,8 @@ impl Serialize for LaunchStats {
             waves: run.waves,
             work_items: self.work_items,
             threads: run.threads,
-            tier: run.tier.name(),
+            engine: self.engine.name(),
+            tier: self.engine.tier().map(Tier::name),
             lds_size: self.lds_size,
             lds_allocated: self.lds_allocated,
             out_of_range: OutOfRangeData {

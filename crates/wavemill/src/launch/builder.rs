@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use wavemill_engine::{Observer, RunOptions};
+use wavemill_machine::{Observer, RunOptions};
 
+use super::engine::Engine;
 use crate::argument::Arg;
 use crate::module::Kernel;
 use crate::observe::trace::Tracer;
@@ -22,6 +23,7 @@ pub struct Launch<'a> {
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
     pub(super) cooperative: bool,
+    pub(super) engine: Engine,
     pub(super) options: RunOptions,
     pub(super) tracer: Option<&'a dyn Tracer>,
     pub(super) observers: Vec<&'a dyn Observer>,
@@ -53,6 +55,7 @@ impl<'a> Launch<'a> {
             args: Vec::new(),
             kernarg: None,
             cooperative: false,
+            engine: Engine::default(),
             options: RunOptions::default(),
             tracer: None,
             observers: Vec::new(),
@@ -142,6 +145,13 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn cooperative(mut self, cooperative: bool) -> Self {
         self.cooperative = cooperative;
+        self
+    }
+
+    /// The engine that runs it; without it, the interpreter on the best vector hardware of the host.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
         self
     }
 

@@ -1,6 +1,7 @@
 //! Launches: what is said about them ([`Launch`]), how they run, and how they end ([`Outcome`]).
 
 mod builder;
+mod engine;
 mod outcome;
 mod plan;
 mod prepare;
@@ -8,10 +9,12 @@ mod run;
 pub(crate) mod stats;
 
 pub use builder::Launch;
+pub use engine::Engine;
 pub use outcome::Outcome;
 pub use plan::LdsSize;
 
 pub use crate::abi::MisreadOffset;
 pub use crate::argument::Arg;
 pub use crate::services::{Output, PRINTF_BUFFER_SIZES};
-pub use wavemill_engine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict, Tier};
+pub use wavemill_interpreter::Tier;
+pub use wavemill_machine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict};

@@ -1,6 +1,6 @@
 //! The memory of a launch: what its kernels find by the ABI, and what its services need.
 
-use wavemill_engine::{Grid, MemoryMap};
+use wavemill_machine::{Grid, MemoryMap};
 
 use super::builder::Launch;
 use crate::Result;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use wavemill_engine::{
+use wavemill_machine::{
     Host, MemoryMap, Observer, RunControl, RunError, RunOptions, RunStats, Several, run_with,
 };
 
@@ -102,9 +102,10 @@ impl Prepared<'_> {
                 Some(&several as &dyn Observer)
             }
         };
+        let engine = launch.engine.make();
         let (result, out_of_time) = launch.in_time(|options| match self.services.host(map) {
-            Some(host) => run_with(&grid, options, observer, Some(&host as &dyn Host)),
-            None => run_with(&grid, options, observer, None),
+            Some(host) => run_with(&grid, &*engine, options, observer, Some(&host as &dyn Host)),
+            None => run_with(&grid, &*engine, options, observer, None),
         })?;
         let out_of_time = launch.time_limit.filter(|_| out_of_time);
         Ok(Ran { result, traffic: counter.map(TrafficCounter::finish), out_of_time })
@@ -151,13 +152,15 @@ impl Prepared<'_> {
     fn stats(&self, run: RunStats, traffic: Option<Traffic>, map: &MemoryMap) -> LaunchStats {
         let (launch, plan) = (self.launch, &self.plan);
         let device = &launch.kernel.module.device;
+        let engine = launch.engine.on_this_host();
         let stepped = launch.options.single_steps;
-        let count = || Executed::of(device, map, run.tier, &run.block_counts, stepped);
+        let count = || Executed::of(device, map, engine.tier(), &run.block_counts, stepped);
         let (mix, fidelity, operations, rows) = match launch.options.count_blocks.then(count) {
-            Some(all) => (Some(all.mix), Some(all.fidelity), Some(all.operations), Some(all.rows)),
+            Some(all) => (Some(all.mix), Some(all.fidelity), all.operations, Some(all.rows)),
             None => (None, None, None, None),
         };
         LaunchStats {
+            engine,
             run,
             workgroups: plan.workgroups,
             work_items: plan.geometry.global_size.iter().product(),

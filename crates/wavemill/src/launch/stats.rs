@@ -1,7 +1,8 @@
 //! What a launch did, in numbers.
 
-use wavemill_engine::RunStats;
+use wavemill_machine::RunStats;
 
+use super::engine::Engine;
 use crate::observe::mix::{FidelityCounts, InstructionMix, OperationCounts};
 use crate::observe::rows::RowCounts;
 use crate::observe::traffic::Traffic;
@@ -10,7 +11,9 @@ use crate::observe::traffic::Traffic;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LaunchStats {
-    /// Numbers of the engine.
+    /// The engine that ran it, with the tier that it used.
+    pub engine: Engine,
+    /// Numbers of the run.
     pub run: RunStats,
     /// Workgroups of the grid.
     pub workgroups: [u32; 3],

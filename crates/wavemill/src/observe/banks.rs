@@ -9,9 +9,9 @@
 //! wave, at worst 64; CDNA4 ISA: 64 banks). Which lanes of wide accesses go together, and that a shared dword is free, no
 //! manual says: *modelled*. `ds_read2_b32` and its like count as two accesses.
 
-use wavemill_engine::{Access, MemoryAccess, Place};
 use wavemill_ir::LANES;
 use wavemill_isa::Target;
+use wavemill_machine::{Access, MemoryAccess, Place};
 
 /// Bytes of a bank's dword.
 const DWORD: u32 = 4;

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wavemill_engine::{BlockCount, MemoryMap, OperationCost, Tier, operation_costs};
+use wavemill_interpreter::{OperationCost, Tier, operation_costs};
 use wavemill_ir::Block;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, Format, Inst, Op, decode};
+use wavemill_machine::{BlockCount, MemoryMap};
 
 use super::rows::{RowCount, RowCounts};
 use crate::guest::DeviceInner;
@@ -153,19 +154,21 @@ pub(crate) struct Executed {
     pub rows: RowCounts,
     pub mix: InstructionMix,
     pub fidelity: FidelityCounts,
-    pub operations: OperationCounts,
+    /// What they cost, if the interpreter ran them.
+    pub operations: Option<OperationCounts>,
     inexact: HashMap<(&'static str, Fidelity, &'static str), u64>,
     opaque: HashMap<&'static str, u64>,
     by_row: HashMap<Op, RowCount>,
 }
 
 impl Executed {
-    fn new(target: Target) -> Self {
+    /// Nothing yet. `interpreted` says whether it is counted what the instructions cost the interpreter.
+    fn new(target: Target, interpreted: bool) -> Self {
         Executed {
             rows: RowCounts::new(target, Vec::new()),
             mix: InstructionMix::default(),
             fidelity: FidelityCounts::default(),
-            operations: OperationCounts::default(),
+            operations: interpreted.then(OperationCounts::default),
             inexact: HashMap::new(),
             opaque: HashMap::new(),
             by_row: HashMap::new(),
@@ -173,22 +176,23 @@ impl Executed {
     }
 
     /// The instructions in the blocks that were entered; with `stepped`, the run executed the first instruction of each
-    /// only.
+    /// only. `tier` is that of the interpreter, if it ran them.
     pub(crate) fn of(
         device: &DeviceInner,
         map: &MemoryMap,
-        tier: Tier,
+        tier: Option<Tier>,
         counts: &[BlockCount],
         stepped: bool,
     ) -> Self {
-        let mut all = Executed::new(device.target);
+        let mut all = Executed::new(device.target, tier.is_some());
         for count in counts {
             let mut block = device.code.block(map, count.pc, count.context);
             if stepped {
                 block = Arc::new(block.first());
             }
             let code = |at: u64| device.code.fetch(map, at);
-            all.add(&block, &operation_costs(&block, tier), count, code);
+            let costs = tier.map_or_else(Vec::new, |tier| operation_costs(&block, tier));
+            all.add(&block, &costs, count, code);
         }
         all.finish()
     }
@@ -210,14 +214,15 @@ impl Executed {
                 self.instruction(target, &inst, entered, count.lanes_at(number));
             }
         }
-        self.operations.guest += entered * block.guest.len() as u64;
+        let Some(operations) = &mut self.operations else { return };
+        operations.guest += entered * block.guest.len() as u64;
         // The block's end is one more operation.
-        self.operations.ir += entered * (costs.len() as u64 + 1);
-        self.operations.host += entered;
+        operations.ir += entered * (costs.len() as u64 + 1);
+        operations.host += entered;
         for (op, cost) in block.insts.iter().zip(costs) {
-            self.operations.host += entered * u64::from(cost.host_operations);
+            operations.host += entered * u64::from(cost.host_operations);
             if cost.opaque {
-                self.operations.opaque += entered;
+                operations.opaque += entered;
                 let name = instruction(block.position(op.guest as usize)).map_or("?", |inst| inst.mnemonic());
                 *self.opaque.entry(name).or_default() += entered;
             }
@@ -250,8 +255,10 @@ impl Executed {
         });
         self.fidelity.inexact = inexact.filter(|one| one.count > 0).collect();
         self.fidelity.inexact.sort_by_key(|one| (std::cmp::Reverse(one.count), one.mnemonic, one.note));
-        self.operations.opaque_by_instruction = self.opaque.drain().filter(|(_, n)| *n > 0).collect();
-        self.operations.opaque_by_instruction.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+        if let Some(operations) = &mut self.operations {
+            operations.opaque_by_instruction = self.opaque.drain().filter(|(_, n)| *n > 0).collect();
+            operations.opaque_by_instruction.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+        }
         self
     }
 }
@@ -283,7 +290,7 @@ mod tests {
         assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
-        let mut all = Executed::new(context.target);
+        let mut all = Executed::new(context.target, true);
         // All lanes are active, but for the last instruction.
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
@@ -303,7 +310,7 @@ mod tests {
         let names: Vec<_> = f.inexact.iter().map(|one| (one.mnemonic, one.fidelity, one.count)).collect();
         assert_eq!(names, [("s_memtime", Fidelity::Modelled, 3), ("v_sqrt_f32", Fidelity::Rounded, 3)]);
         assert!(!f.inexact[0].note.is_empty() && f.inexact[1].note.is_empty());
-        let o = &all.operations;
+        let o = all.operations.as_ref().expect("the interpreter runs it");
         assert_eq!((o.guest, o.ir, o.host, o.opaque), (15, 15, 15, 3));
         assert_eq!(o.opaque_by_instruction, [("ds_swizzle_b32", 3)]);
         assert_eq!((o.ir_per_guest(), o.opaque_share()), (1.0, 0.2));
@@ -326,8 +333,9 @@ mod tests {
         let all = counts(&program, 1);
         assert_eq!((all.fidelity.exact, all.fidelity.modelled), (2, 1));
         assert_eq!(all.fidelity.inexact[0].mnemonic, "v_add_f32");
-        assert_eq!((all.operations.ir, all.operations.host), (3, 4));
-        assert_eq!(all.operations.opaque_by_instruction, [("v_mov_b32", 1)]);
+        let o = all.operations.expect("the interpreter runs it");
+        assert_eq!((o.ir, o.host), (3, 4));
+        assert_eq!(o.opaque_by_instruction, [("v_mov_b32", 1)]);
     }
 
     #[test]

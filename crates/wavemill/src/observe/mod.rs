@@ -7,7 +7,7 @@ pub(crate) mod trace;
 pub(crate) mod traffic;
 
 pub use trace::{TraceAccess, TraceStep, Tracer};
-pub use wavemill_engine::{
+pub use wavemill_machine::{
     Access, Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind,
     Observer, Piece, Place, Registers, RowChange, Watcher, WaveId,
 };

@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use wavemill_engine::{
-    Access, BlockSource, Grid, GuestMemory, MemoryKind, RegisterCounts, Registers, RunOptions, WaveInit,
-    run_with,
-};
+use wavemill_interpreter::Interpreter;
 use wavemill_ir::{Block, Row, Uni};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::{Context, lift_block};
+use wavemill_machine::{
+    Access, BlockSource, Grid, GuestMemory, MemoryKind, RegisterCounts, Registers, RunOptions, WaveInit,
+    run_with,
+};
 
 use super::traffic::{Traffic, TrafficCounter};
 
@@ -86,7 +87,7 @@ fn traffic(target: Target, instruction: [u32; 2], stride: u32, exec: u64) -> Tra
     };
     let counter = TrafficCounter::new(target);
     let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
-    run_with(&grid, &options, Some(&counter), None).unwrap();
+    run_with(&grid, &Interpreter::new(), &options, Some(&counter), None).unwrap();
     counter.finish()
 }
 

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use wavemill_engine::{
+use wavemill_ir::Uni;
+use wavemill_isa::gcn::decode;
+use wavemill_machine::{
     Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
     Watcher, WaveId,
 };
-use wavemill_ir::Uni;
-use wavemill_isa::gcn::decode;
 
 use crate::guest::DeviceInner;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use wavemill_engine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
 use wavemill_isa::Target;
+use wavemill_machine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Watcher};
 
 use super::banks::Banks;
 

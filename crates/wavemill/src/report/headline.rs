@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use wavemill_engine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Nearest};
 use wavemill_ir::FaultKind;
+use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Nearest};
 
 use super::FaultReport;
 use super::text::Count;

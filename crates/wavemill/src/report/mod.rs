@@ -11,10 +11,10 @@ pub use text::FullReport;
 
 use std::ops::Range;
 
-use wavemill_engine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
 use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Op, Operand, decode};
+use wavemill_machine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
 
 use crate::lines::Place;
 use crate::module::Kernel;

@@ -1,8 +1,8 @@
 //! Segments of a launch that an access went past: kernel arguments and the stack.
 
-use wavemill_engine::{Fault, FaultCause, FaultSpace, Nearest};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Operand, Role};
+use wavemill_machine::{Fault, FaultCause, FaultSpace, Nearest};
 
 use crate::module::Kernel;
 use crate::registers::WaveRegisters;

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use wavemill_engine::{FaultCause, FaultSpace, Neighbour};
 use wavemill_ir::Operand;
+use wavemill_machine::{FaultCause, FaultSpace, Neighbour};
 use wavemill_object::printable::Printable;
 
 use super::wave::Wave;

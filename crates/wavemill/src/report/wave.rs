@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wavemill_engine::Fault;
+use wavemill_machine::Fault;
 
 use crate::registers::WaveRegisters;
 

@@ -22,7 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wavemill_engine::MemoryMap;
+use wavemill_machine::MemoryMap;
 
 use super::{Sink, printf};
 use crate::Result;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use wavemill_engine::{Host, MemoryMap};
+use wavemill_machine::{Host, MemoryMap};
 use wavemill_object::ValueKind;
 
 use crate::buffer::Buffer;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use wavemill::device::AddressMode;
-use wavemill::launch::Tier;
+use wavemill::launch::Engine;
 use wavemill::observe::Observer;
 use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
@@ -21,14 +21,13 @@ pub(crate) struct Code {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) threads: usize,
-    pub(crate) tier: Tier,
+    pub(crate) engine: Engine,
 }
 
 impl Way {
     pub(crate) fn options(self) -> RunOptions {
         RunOptions {
             threads: NonZeroUsize::new(self.threads),
-            tier: Some(self.tier),
             // A kernel that does not end is a failure, not a hanging test.
             max_instructions: Some(20_000_000_000),
             ..RunOptions::default()
@@ -38,7 +37,7 @@ impl Way {
 
 /// Contents of all buffers after a launch, in argument order, and what the launch did.
 pub(crate) fn launch(case: &Case, code: Code, way: Way) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, way.options(), None)
+    run(case, code, way, way.options(), None)
 }
 
 /// The same while somebody watches.
@@ -48,7 +47,7 @@ pub(crate) fn launch_watched(
     way: Way,
     observer: &dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, way.options(), Some(observer))
+    run(case, code, way, way.options(), Some(observer))
 }
 
 /// The same one instruction at a time.
@@ -57,7 +56,7 @@ pub(crate) fn launch_stepped(
     code: Code,
     way: Way,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, RunOptions { single_steps: true, ..way.options() }, None)
+    run(case, code, way, RunOptions { single_steps: true, ..way.options() }, None)
 }
 
 /// The same with a count of instructions, one at a time or not.
@@ -67,19 +66,24 @@ pub(crate) fn launch_counted(
     way: Way,
     single_steps: bool,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
-    run(case, code, RunOptions { count_blocks: true, single_steps, ..way.options() }, None)
+    run(case, code, way, RunOptions { count_blocks: true, single_steps, ..way.options() }, None)
 }
 
 fn run(
     case: &Case,
     code: Code,
+    way: Way,
     options: RunOptions,
     observer: Option<&dyn Observer>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let object = object(case, code);
-    run_on(&Device::for_object(&object)?, &object, case, (options, observer), |device, name, data| {
-        device.buffer_from(name, data)
-    })
+    run_on(
+        &Device::for_object(&object)?,
+        &object,
+        case,
+        (way.engine, options, observer),
+        |device, name, data| device.buffer_from(name, data),
+    )
 }
 
 fn object(case: &Case, code: Code) -> Cow<'static, [u8]> {
@@ -104,13 +108,14 @@ pub(crate) fn launch_in_place(case: &Case, code: Code, way: Way) -> Result<Vec<V
         }
     }
     let mut places = memory.iter_mut().map(|words| words.as_mut_ptr().cast::<u8>());
-    let (buffers, _) = run_on(&device, &object, case, (way.options(), None), |device, name, data| {
-        let place = places.next().expect("one for each buffer");
-        // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and nobody looks meanwhile.
-        let buffer = unsafe { device.import_buffer(name, place, data.len() as u64)? };
-        assert_eq!(buffer.address(), place.addr() as u64);
-        Ok(buffer)
-    })?;
+    let (buffers, _) =
+        run_on(&device, &object, case, (way.engine, way.options(), None), |device, name, data| {
+            let place = places.next().expect("one for each buffer");
+            // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and nobody looks meanwhile.
+            let buffer = unsafe { device.import_buffer(name, place, data.len() as u64)? };
+            assert_eq!(buffer.address(), place.addr() as u64);
+            Ok(buffer)
+        })?;
     for (buffer, words) in buffers.iter().zip(&memory) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         assert!(bytes.starts_with(buffer), "the host sees what the device has");
@@ -122,7 +127,7 @@ fn run_on(
     device: &Device,
     object: &[u8],
     case: &Case,
-    (options, observer): (RunOptions, Option<&dyn Observer>),
+    (engine, options, observer): (Engine, RunOptions, Option<&dyn Observer>),
     mut buffer_of: impl FnMut(&Device, &str, &[u8]) -> Result<Buffer, Error>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let module = Module::load(device, object)?;
@@ -150,6 +155,7 @@ fn run_on(
         .global_offset(case.offset)
         .dims(case.dims as u16)
         .args(args)
+        .engine(engine)
         .options(options);
     let stats = match observer {
         Some(observer) => launch.observer(observer).run()?,

@@ -5,7 +5,7 @@ mod watched;
 
 use std::process::ExitCode;
 
-use wavemill::launch::Tier;
+use wavemill::launch::{Engine, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Level, Size, Target};
 use wavemill_oracle::{Failed, Suite, whole_suites};
 
@@ -14,7 +14,7 @@ use watched::Shadows;
 
 /// The kernel's results are those of its host reference.
 fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
-    let (buffers, stats) = launch(case, code, Way { threads: 2, tier: Tier::detect() })?;
+    let (buffers, stats) = launch(case, code, Way { threads: 2, engine: Engine::default() })?;
     assert_eq!(stats.run.workgroups, case.group_count());
     assert_eq!(stats.work_items, case.work_items());
     case.check(&buffers)?;
@@ -23,13 +23,13 @@ fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
 
 /// So are those of a launch on memory of the host, whose addresses the kernel gets.
 fn in_place(case: &Case, code: Code) -> Result<(), Failed> {
-    case.check(&launch_in_place(case, code, Way { threads: 2, tier: Tier::detect() })?)?;
+    case.check(&launch_in_place(case, code, Way { threads: 2, engine: Engine::default() })?)?;
     Ok(())
 }
 
 /// Counts of blocks tell of as many instructions as the engine ran, also one instruction at a time.
 fn counts(case: &Case, code: Code) -> Result<(), Failed> {
-    let way = Way { threads: 2, tier: Tier::detect() };
+    let way = Way { threads: 2, engine: Engine::default() };
     let mut all = Vec::new();
     for single_steps in [false, true] {
         let (_, stats) = launch_counted(case, code, way, single_steps)?;
@@ -53,14 +53,17 @@ fn counts(case: &Case, code: Code) -> Result<(), Failed> {
 
 /// 1, 2 and 16 threads and all tiers of the host give the same bits; the launch really used them.
 fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
-    let base = Way { threads: 1, tier: Tier::detect() };
+    let base = Way { threads: 1, engine: Engine::default() };
     let (expected, stats) = launch(case, code, base)?;
     assert_eq!(stats.run.threads, 1);
     let threads = [2, 16].map(|threads| Way { threads, ..base });
-    let tiers = Tier::ALL.into_iter().filter(|t| t.is_available()).map(|tier| Way { tier, ..base });
+    let tiers = Tier::ALL
+        .into_iter()
+        .filter(|t| t.is_available())
+        .map(|tier| Way { engine: Engine::Interpreter(Some(tier)), ..base });
     for way in threads.into_iter().chain(tiers) {
         let (found, stats) = launch(case, code, way)?;
-        assert_eq!(stats.run.tier, way.tier);
+        assert_eq!(stats.engine, way.engine.on_this_host());
         assert_eq!(stats.run.threads as u64, (way.threads as u64).min(case.group_count()));
         if found != expected {
             return Err(format!("{way:?} gives other bits than {base:?}").into());
@@ -72,7 +75,7 @@ fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
 /// One instruction at a time gives the same bits and counts as whole blocks: nothing that a block's operations do among
 /// themselves shows between instructions.
 fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
-    let way = Way { threads: 2, tier: Tier::detect() };
+    let way = Way { threads: 2, engine: Engine::default() };
     let (expected, blocks) = launch(case, code, way)?;
     let (found, steps) = launch_stepped(case, code, way)?;
     if !case.spins {
@@ -84,7 +87,7 @@ fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
 
 /// Watching waves changes no bits and no counts, and those who watch are told of every register that changes.
 fn same_watched(case: &Case, code: Code) -> Result<(), Failed> {
-    let way = Way { threads: 2, tier: Tier::detect() };
+    let way = Way { threads: 2, engine: Engine::default() };
     let (expected, alone) = launch(case, code, way)?;
     let shadows = Shadows::default();
     let (found, stats) = launch_watched(case, code, way, &shadows)?;

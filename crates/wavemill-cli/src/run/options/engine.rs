@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use wavemill::device::AddressMode;
-use wavemill::launch::Tier;
+use wavemill::launch::{Engine, Tier};
 
 use super::Group;
 use super::key::{Key, Read, Scope};
@@ -125,8 +125,8 @@ pub(super) const GROUP: Group = Group {
     run: |args, options| {
         options.threads = args.engine.threads;
         options.deterministic = args.engine.deterministic;
-        options.tier = late::value(&args.engine.tier);
     },
+    launch: |args, launch| launch.engine(Engine::Interpreter(late::value(&args.engine.tier))),
     ..Group::NONE
 };
 

@@ -44,7 +44,7 @@ fn head(stats: &LaunchStats, times: &[Duration]) -> String {
          instructions  {} (of waves), {rate:.1} million/s\n\
          work          {}, {}, {}\n\
          resident      {} at most\n\
-         engine        interpreter, tier {}, {}, {} compiled\n",
+         engine        {}, {}, {} compiled\n",
         seconds * 1e3,
         repeated(times),
         if stats.traffic.is_some() { ", with accesses to memory counted" } else { "" },
@@ -53,7 +53,7 @@ fn head(stats: &LaunchStats, times: &[Duration]) -> String {
         Plural(run.waves, "wave"),
         Plural(stats.work_items, "work-item"),
         Plural(u64::from(stats.resident), "workgroup"),
-        run.tier,
+        stats.engine,
         Plural(run.threads as u64, "thread"),
         Plural(run.blocks as u64, "block"),
     )

@@ -14,8 +14,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use wavemill_engine::{Registers, WaveInit as _};
 use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, ScalarOp, Space, Terminator, Uni, Width};
+use wavemill_machine::{Registers, WaveInit as _};
 use wavemill_object::ValueKind;
 
 use super::entry_skip;

@@ -1,6 +1,6 @@
 //! Arguments that the launcher fills in (AMDGPUUsage, "Code Object V4 Metadata" and "V5 Metadata").
 
-use wavemill_engine::{LDS_APERTURE, SCRATCH_APERTURE};
+use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 use wavemill_object::{Argument, ValueKind};
 
 use crate::abi::Geometry;

@@ -8,7 +8,7 @@ mod needs;
 mod packet;
 mod state;
 
-use wavemill_engine::RegisterCounts;
+use wavemill_machine::RegisterCounts;
 
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;

@@ -1,7 +1,7 @@
 //! What kernel descriptors ask for.
 
-use wavemill_engine::RegisterCounts;
 use wavemill_isa::AccVgprs;
+use wavemill_machine::RegisterCounts;
 
 use crate::Result;
 use crate::abi::{Needs, Want};

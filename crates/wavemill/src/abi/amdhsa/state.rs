@@ -1,8 +1,8 @@
 //! Initial registers of waves (AMDGPUUsage, "Initial Kernel Execution State").
 
-use wavemill_engine::{Registers, WaveInit};
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
+use wavemill_machine::{Registers, WaveInit};
 use wavemill_object::KernelDescriptor;
 
 use crate::registers;

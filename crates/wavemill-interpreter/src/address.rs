@@ -1,0 +1,519 @@
+//! Where the lanes of a memory operation point to in host memory.
+//!
+//! Every access is checked here before anything is touched: first against the allocation that the operation touched
+//! last, then against all of them. Lanes that are refused are collected for the fault report, and no lane's access
+//! takes effect if any is refused.
+
+use super::body::{lane_mask, scalar32, scalar64};
+use super::control::leave;
+use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
+use super::simd::CHUNK;
+use wavemill_ir::LANES;
+use wavemill_machine::CHECKS_ACCESSES;
+use wavemill_machine::registers::ROW_BYTES;
+use wavemill_machine::{Access, FaultSpace};
+use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
+
+/// Address spaces as constants of generic code.
+pub(super) mod space {
+    pub(crate) const GLOBAL: u8 = 0;
+    pub(crate) const FLAT: u8 = 1;
+    pub(crate) const LDS: u8 = 2;
+    pub(crate) const SCRATCH: u8 = 3;
+}
+
+/// Host memory of one lane's access. Dword `k` is at `ptr + k * step`.
+#[derive(Clone, Copy)]
+pub(super) struct LanePtr {
+    pub ptr: *mut u8,
+    pub step: u32,
+    /// For private memory that is not dword-aligned: the byte offset, and `ptr` is the lane's slot of dword 0.
+    pub misaligned: u32,
+    /// Whether the memory is LDS or private, where plain read-modify-write is enough.
+    pub own: bool,
+}
+
+/// `misaligned` of an access that is not.
+pub(super) const ALIGNED: u32 = u32::MAX;
+
+/// Bytes that out-of-range loads read and out-of-range stores write.
+#[repr(C, align(16))]
+pub(super) struct Sink([u8; 16]);
+
+impl Sink {
+    pub(super) fn new() -> Self {
+        Sink([0; 16])
+    }
+
+    /// Whether a lane was sent here.
+    #[inline(always)]
+    pub(super) fn holds(&self, p: LanePtr) -> bool {
+        std::ptr::eq(p.ptr, self.0.as_ptr())
+    }
+
+    fn lane(&mut self) -> LanePtr {
+        LanePtr { ptr: self.0.as_mut_ptr(), step: 4, misaligned: ALIGNED, own: true }
+    }
+}
+
+/// Host pointer of `size` bytes at a guest address through the operation's site cache, or null. The access is the same
+/// for every run of an operation, so what the cache holds was checked for it.
+#[inline(always)]
+pub(super) unsafe fn global(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    address: u64,
+    size: u64,
+    access: Access,
+) -> *mut u8 {
+    if !CHECKS_ACCESSES {
+        // What flat accesses have in LDS and private memory is found elsewhere.
+        let own = address >= LDS_APERTURE;
+        return if own {
+            std::ptr::null_mut()
+        } else {
+            std::ptr::with_exposed_provenance_mut(address as usize)
+        };
+    }
+    // SAFETY: the contract of handlers; the map outlives the run, and with it the host memory in the cache.
+    unsafe {
+        let site = &(*op).own.site;
+        let offset = address.wrapping_sub(site.start);
+        if offset < site.size && site.size - offset >= size {
+            return site.host.add(offset as usize);
+        }
+        global_slow(ctx, op, address, size, access)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn global_slow(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64, access: Access) -> *mut u8 {
+    // SAFETY: as above; a range that an allocation allows is inside it.
+    unsafe {
+        let Some(a) = (*(*ctx).map).find(address) else { return std::ptr::null_mut() };
+        match a.allowed(address, access) {
+            Some(range) if size <= range.end - address => {
+                let host = a.host().add((range.start - a.start) as usize);
+                (*op).own.site = SiteCache { start: range.start, size: range.end - range.start, host };
+                host.add((address - range.start) as usize)
+            }
+            _ => std::ptr::null_mut(),
+        }
+    }
+}
+
+/// Lanes of a row that serves as an address.
+#[inline(always)]
+pub(super) unsafe fn row<'a>(ctx: *mut Ctx, op: *mut HostOp, i: usize, dword: u32) -> &'a [u32; LANES] {
+    // SAFETY: row offsets are inside the register file; the reference is not held across writes to it.
+    unsafe { &*((*ctx).base.add(((*op).src[i] + dword * ROW_BYTES) as usize) as *const [u32; LANES]) }
+}
+
+/// Whether the source is a row.
+#[inline(always)]
+pub(super) unsafe fn is_row(op: *mut HostOp, i: usize) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe { (*op).src[i] & FLAGS == 0 }
+}
+
+#[inline(always)]
+pub(super) unsafe fn is_absent(op: *mut HostOp, i: usize) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe { (*op).src[i] & ABSENT != 0 }
+}
+
+/// Whether the 64 values rise by `stride` from lane to lane without wrapping.
+#[inline(always)]
+fn rises(lanes: &[u32; LANES], stride: u32) -> bool {
+    let first = lanes[0];
+    if first > u32::MAX - 64 * stride {
+        return false;
+    }
+    let mut diff = 0;
+    for (i, lane) in lanes.iter().enumerate() {
+        diff |= lane.wrapping_sub(first) ^ (i as u32 * stride);
+    }
+    diff == 0
+}
+
+#[inline(always)]
+fn all_equal(lanes: &[u32; LANES]) -> bool {
+    let mut diff = 0;
+    for lane in lanes {
+        diff |= lane ^ lanes[0];
+    }
+    diff == 0
+}
+
+/// Host memory of all 64 lanes when all are active and access consecutive pieces of `stride` bytes; null otherwise
+/// (then the general way must be taken, which also reports faults).
+#[inline(always)]
+pub(super) unsafe fn contiguous<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    stride: u32,
+    access: Access,
+) -> *mut u8 {
+    let null = std::ptr::null_mut();
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if lane_mask(ctx, op) != !0 {
+            return null;
+        }
+        let imm = i64::from((*op).imm);
+        match SPACE {
+            space::LDS => {
+                if !is_row(op, 0) {
+                    return null;
+                }
+                let lo = row(ctx, op, 0, 0);
+                let first = i64::from(lo[0]) + imm;
+                let inside = first >= 0 && first + i64::from(64 * stride) <= i64::from((*ctx).lds_size);
+                if !rises(lo, stride) || CHECKS_ACCESSES && !inside {
+                    return null;
+                }
+                (*ctx).lds.add(first as usize)
+            }
+            space::SCRATCH => {
+                // The same dword of all lanes is one row.
+                if is_row(op, 0) || stride != 4 {
+                    return null;
+                }
+                let offset = if is_absent(op, 1) { 0 } else { i64::from(scalar32(ctx, op, 1)) } + imm;
+                if offset < 0 || offset & 3 != 0 || offset + 4 > i64::from((*ctx).scratch_size) {
+                    return null;
+                }
+                global(
+                    ctx,
+                    op,
+                    scratch_base(ctx).wrapping_add((offset as u64 / 4) * u64::from(ROW_BYTES)),
+                    256,
+                    access,
+                )
+            }
+            _ => {
+                if !is_row(op, 0) {
+                    return null;
+                }
+                let lo = row(ctx, op, 0, 0);
+                if !rises(lo, stride) {
+                    return null;
+                }
+                let first = if is_absent(op, 1) {
+                    let hi = row(ctx, op, 0, 1);
+                    if !all_equal(hi) {
+                        return null;
+                    }
+                    u64::from(lo[0]) | u64::from(hi[0]) << 32
+                } else {
+                    scalar64(ctx, op, 1).wrapping_add(u64::from(lo[0]))
+                };
+                // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
+                global(ctx, op, first.wrapping_add_signed(imm), 64 * u64::from(stride), access)
+            }
+        }
+    }
+}
+
+/// Offsets of the lanes of an access from a host pointer that is good for all active ones.
+pub(super) struct Span {
+    /// Host pointer; null if the general way must be taken (which also reports faults).
+    pub base: *mut u8,
+    /// Byte offset of each lane; those of inactive lanes mean nothing.
+    pub offsets: [u32; LANES],
+}
+
+impl Span {
+    /// Whether the chunk of lanes from `first` on is active and accesses consecutive dwords, as the rows of a tile in
+    /// two dimensions do.
+    #[inline(always)]
+    pub(super) fn is_consecutive(&self, mask: u64, first: usize) -> bool {
+        // Offsets that wrap around are no consecutive memory.
+        let rises = self.offsets[first] <= u32::MAX - 4 * CHUNK as u32;
+        if !rises || mask >> first & 0xffff != 0xffff {
+            return false;
+        }
+        let mut diff = 0;
+        for i in 0..CHUNK {
+            diff |= self.offsets[first + i].wrapping_sub(self.offsets[first]) ^ (4 * i as u32);
+        }
+        diff == 0
+    }
+}
+
+/// The smallest and the largest of the active lanes' values.
+#[inline(always)]
+fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
+    let (mut low, mut high) = (u32::MAX, 0);
+    if mask == !0 {
+        for lane in lanes {
+            low = low.min(*lane);
+            high = high.max(*lane);
+        }
+    } else {
+        let mut bits = mask;
+        while bits != 0 {
+            let lane = lanes[bits.trailing_zeros() as usize];
+            bits &= bits - 1;
+            low = low.min(lane);
+            high = high.max(lane);
+        }
+    }
+    (low, high)
+}
+
+/// Checks all active lanes of an access of `size` bytes at once: they lie in LDS, or in one allocation.
+#[inline(always)]
+pub(super) unsafe fn span<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+) -> Span {
+    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES] };
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mask = lane_mask(ctx, op);
+        if mask == 0 || !is_row(op, 0) || SPACE == space::SCRATCH {
+            return none;
+        }
+        let imm = (*op).imm;
+        let mut offsets = *row(ctx, op, 0, 0);
+        if SPACE == space::LDS {
+            for offset in &mut offsets {
+                *offset = offset.wrapping_add_signed(imm);
+            }
+            if CHECKS_ACCESSES {
+                let (_, high) = extremes(&offsets, mask);
+                if u64::from(high) + u64::from(size) > u64::from((*ctx).lds_size) {
+                    return none;
+                }
+            }
+            return Span { base: (*ctx).lds, offsets };
+        }
+        let base = if is_absent(op, 1) {
+            let hi = row(ctx, op, 0, 1);
+            let first = hi[mask.trailing_zeros() as usize];
+            if extremes(hi, mask) != (first, first) {
+                return none;
+            }
+            u64::from(first) << 32
+        } else {
+            scalar64(ctx, op, 1)
+        };
+        let (low, high) = if CHECKS_ACCESSES { extremes(&offsets, mask) } else { (0, 0) };
+        let start = base.wrapping_add(u64::from(low)).wrapping_add_signed(i64::from(imm));
+        // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
+        let host = global(ctx, op, start, u64::from(high - low) + u64::from(size), access);
+        if host.is_null() {
+            return none;
+        }
+        for offset in &mut offsets {
+            *offset = offset.wrapping_sub(low);
+        }
+        Span { base: host, offsets }
+    }
+}
+
+/// Guest address of the wave's private memory.
+#[inline(always)]
+pub(super) unsafe fn scratch_base(ctx: *mut Ctx) -> u64 {
+    // SAFETY: inside the register file, aligned.
+    unsafe { ((*ctx).base.add((*ctx).private_base as usize) as *const u64).read() }
+}
+
+/// Address of one lane before any check: 64-bit for global and flat, an offset for LDS and scratch.
+#[inline(always)]
+pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, lane: usize) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let imm = i64::from((*op).imm);
+        let lo = if is_row(op, 0) {
+            u64::from(row(ctx, op, 0, 0)[lane])
+        } else if is_absent(op, 0) {
+            0
+        } else {
+            u64::from(scalar32(ctx, op, 0))
+        };
+        match SPACE {
+            // LDS addresses wrap at 32 bits: compilers add offsets to negative bases.
+            space::LDS => u64::from((lo as u32).wrapping_add_signed((*op).imm)),
+            space::SCRATCH => {
+                let base = if is_absent(op, 1) { 0 } else { u64::from(scalar32(ctx, op, 1)) };
+                lo.wrapping_add(base).wrapping_add_signed(imm)
+            }
+            _ if is_absent(op, 1) => {
+                let hi = if is_row(op, 0) {
+                    row(ctx, op, 0, 1)[lane]
+                } else {
+                    (scalar64(ctx, op, 0) >> 32) as u32
+                };
+                (lo | u64::from(hi) << 32).wrapping_add_signed(imm)
+            }
+            _ => scalar64(ctx, op, 1).wrapping_add(lo).wrapping_add_signed(imm),
+        }
+    }
+}
+
+/// Whether an address is in LDS, and whether it is in private memory.
+#[inline(always)]
+pub(super) fn aperture<const SPACE: u8>(address: u64) -> (bool, bool) {
+    match SPACE {
+        space::LDS => (true, false),
+        space::SCRATCH => (false, true),
+        space::FLAT => (address >> 32 == LDS_APERTURE >> 32, address >> 32 == SCRATCH_APERTURE >> 32),
+        _ => (false, false),
+    }
+}
+
+/// Whether an access of `size` bytes stays in the LDS that the workgroup has. Out of range loads read 0, and stores are dropped
+/// (Vega ISA 3.6.1). Counts accesses that leave what the workgroup asked for.
+///
+/// *Modelled*: LDS is allocated in granules (Vega ISA 3.6.5), and no manual says that the hardware knows a finer limit. So what
+/// lies between the bytes that the workgroup asked for and the end of the last granule can be read and written.
+#[inline(always)]
+pub(super) unsafe fn is_in_lds(ctx: *mut Ctx, offset: u64, size: u32) -> bool {
+    #[cold]
+    #[inline(never)]
+    unsafe fn behind(ctx: *mut Ctx, end: u64) -> bool {
+        // SAFETY: the context is valid.
+        unsafe {
+            let has = end <= u64::from((*ctx).lds_allocated);
+            let counts = &mut (*ctx).out_of_range;
+            *(if has { &mut counts.lds_granule } else { &mut counts.lds }) += 1;
+            has
+        }
+    }
+    let end = offset.saturating_add(u64::from(size));
+    // SAFETY: as above.
+    unsafe { end <= u64::from((*ctx).lds_size) || behind(ctx, end) }
+}
+
+/// Resolves one lane's access of `size` bytes.
+#[inline(always)]
+unsafe fn resolve_lane<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    lane: usize,
+    size: u32,
+    access: Access,
+    sink: &mut Sink,
+) -> Result<LanePtr, (u64, FaultSpace)> {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let address = lane_address::<SPACE>(ctx, op, lane);
+        let (lds, private) = aperture::<SPACE>(address);
+        if lds {
+            let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
+            if !is_in_lds(ctx, offset, size) {
+                return Ok(sink.lane());
+            }
+            return Ok(LanePtr {
+                ptr: (*ctx).lds.add(offset as usize),
+                step: 4,
+                misaligned: ALIGNED,
+                own: true,
+            });
+        }
+        if private {
+            let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
+            let limit = u64::from((*ctx).scratch_size);
+            if offset.checked_add(u64::from(size)).is_none_or(|end| end > limit) {
+                return Err((offset, FaultSpace::Scratch));
+            }
+            let rows = limit.div_ceil(4);
+            let host = global(ctx, op, scratch_base(ctx), rows * u64::from(ROW_BYTES), access);
+            if host.is_null() {
+                return Err((offset, FaultSpace::Scratch));
+            }
+            let slot = host.add(4 * lane);
+            let within = offset as u32 & 3;
+            return Ok(if within + size.min(4) > 4 {
+                LanePtr { ptr: slot, step: ROW_BYTES, misaligned: offset as u32, own: true }
+            } else {
+                let ptr = slot.add((offset as usize >> 2) * ROW_BYTES as usize + within as usize);
+                LanePtr { ptr, step: ROW_BYTES, misaligned: ALIGNED, own: true }
+            });
+        }
+        let ptr = global(ctx, op, address, u64::from(size), access);
+        if ptr.is_null() {
+            Err((address, FaultSpace::Global))
+        } else {
+            Ok(LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false })
+        }
+    }
+}
+
+/// A lane pointer that is never used.
+pub(super) const NOWHERE: LanePtr =
+    LanePtr { ptr: std::ptr::null_mut(), step: 0, misaligned: ALIGNED, own: true };
+
+/// Resolves all active lanes. `None`: some lane was refused, and the exit is set.
+#[inline(always)]
+pub(super) unsafe fn resolve<const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+    sink: &mut Sink,
+    lanes: &mut [LanePtr; LANES],
+) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mut bits = lane_mask(ctx, op);
+        let mut refused = None;
+        while bits != 0 {
+            let lane = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            match resolve_lane::<SPACE>(ctx, op, lane, size, access, sink) {
+                Ok(p) => lanes[lane] = p,
+                Err((address, space)) => refuse(ctx, &mut refused, lane, address, space),
+            }
+        }
+        match refused {
+            None => true,
+            Some(space) => {
+                leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
+                false
+            }
+        }
+    }
+}
+
+/// Notes a refused lane.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn refuse(
+    ctx: *mut Ctx,
+    refused: &mut Option<FaultSpace>,
+    lane: usize,
+    address: u64,
+    space: FaultSpace,
+) {
+    // SAFETY: the context is valid.
+    let list = unsafe { &mut (*ctx).refused };
+    if refused.is_none() {
+        list.clear();
+        *refused = Some(space);
+    }
+    if *refused == Some(space) {
+        list.push((lane as u8, address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consecutive_offsets_do_not_wrap() {
+        let at = |first: u32| Span {
+            base: std::ptr::null_mut(),
+            offsets: std::array::from_fn(|lane| first.wrapping_add(4 * (lane as u32 % 16))),
+        };
+        assert!(at(64).is_consecutive(!0, 16) && at(u32::MAX - 67).is_consecutive(!0, 48));
+        assert!(!at(u32::MAX - 31).is_consecutive(!0, 0), "the upper half is at the start of the span");
+        assert!(!at(64).is_consecutive(!(1 << 20), 16), "a lane is not active");
+    }
+}

@@ -1,0 +1,591 @@
+//! Read-modify-write operations on memory, and LDS as a source of the vector ALU.
+//!
+//! Global memory is shared with other host threads: its atomics are host atomics. LDS and private memory belong to
+//! waves that run on one host thread at a time: a plain read, modification and write is enough.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use wavemill_float as exact;
+use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Width};
+
+use super::Tier;
+use super::address::{
+    ALIGNED, LanePtr, NOWHERE, Sink, is_in_lds, is_row, lane_address, refuse, resolve, space, span,
+};
+use super::body::{lane_mask, scalar32, scalar64, write32};
+use super::control::leave;
+use super::hostop::{Ctx, Exit, Handler, HostOp};
+use super::lds;
+use super::mem::{for_lanes, read_dword, write_dword};
+use super::strict::verdict;
+use wavemill_ir::LANES;
+use wavemill_machine::raw;
+use wavemill_machine::registers::{DUMP, ROW_BYTES};
+use wavemill_machine::{Access, FaultSpace};
+
+/// What an atomic stores, from the old value, its datum, and its second datum (comparand or addend).
+trait AtomicFn: 'static {
+    /// Whether the operation reads a second datum.
+    const SECOND: bool = false;
+    /// Whether the operation depends on the floating-point mode.
+    const FLOAT: bool = false;
+    /// On 32 bits.
+    fn narrow(old: u32, data: u32, second: u32, env: FpEnv) -> u32;
+    /// On 64 bits.
+    fn wide(old: u64, data: u64, second: u64, env: FpEnv) -> u64;
+    /// The host's own instruction on 32 bits, if it has one: the old value.
+    #[inline(always)]
+    fn host_narrow(_cell: &AtomicU32, _data: u32) -> Option<u32> {
+        None
+    }
+    /// The host's own instruction on 64 bits.
+    #[inline(always)]
+    fn host_wide(_cell: &AtomicU64, _data: u64) -> Option<u64> {
+        None
+    }
+}
+
+/// Declares integer operations that mean the same on both widths; `second` where there is a second datum, `host` with
+/// the method of host atomics that does it.
+macro_rules! integer_fns {
+    ($($name:ident ($($second:ident)?) $(host $method:ident)? |$old:ident, $data:ident, $next:ident, $Int:ident, $Signed:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl AtomicFn for $name {
+            $(const SECOND: bool = integer_fns!(@$second);)?
+            #[inline(always)]
+            #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
+            fn narrow($old: u32, $data: u32, $next: u32, _: FpEnv) -> u32 {
+                type $Int = u32;
+                type $Signed = i32;
+                $code
+            }
+            #[inline(always)]
+            #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
+            fn wide($old: u64, $data: u64, $next: u64, _: FpEnv) -> u64 {
+                type $Int = u64;
+                type $Signed = i64;
+                $code
+            }
+            $(
+                #[inline(always)]
+                fn host_narrow(cell: &AtomicU32, data: u32) -> Option<u32> {
+                    Some(cell.$method(data, SeqCst))
+                }
+                #[inline(always)]
+                fn host_wide(cell: &AtomicU64, data: u64) -> Option<u64> {
+                    Some(cell.$method(data, SeqCst))
+                }
+            )?
+        }
+    )*};
+    (@second) => { true };
+}
+
+integer_fns! {
+    Swap () host swap |old, data, next, Int, Signed| data;
+    CmpSwap (second) |old, data, cmp, Int, Signed| if old == cmp { data } else { old };
+    Add () host fetch_add |old, data, next, Int, Signed| old.wrapping_add(data);
+    Sub () host fetch_sub |old, data, next, Int, Signed| old.wrapping_sub(data);
+    Rsub () |old, data, next, Int, Signed| data.wrapping_sub(old);
+    MinI () |old, data, next, Int, Signed| (old as Signed).min(data as Signed) as Int;
+    MinU () |old, data, next, Int, Signed| old.min(data);
+    MaxI () |old, data, next, Int, Signed| (old as Signed).max(data as Signed) as Int;
+    MaxU () |old, data, next, Int, Signed| old.max(data);
+    And () host fetch_and |old, data, next, Int, Signed| old & data;
+    Or () host fetch_or |old, data, next, Int, Signed| old | data;
+    Xor () host fetch_xor |old, data, next, Int, Signed| old ^ data;
+    IncWrap () |old, data, next, Int, Signed| if old >= data { 0 } else { old + 1 };
+    DecWrap () |old, data, next, Int, Signed| if old == 0 || old > data { data } else { old - 1 };
+    MaskOr (second) |old, data, next, Int, Signed| (old & !data) | next;
+    Wrap (second) |old, data, next, Int, Signed| {
+        if old >= data { old - data } else { old.wrapping_add(next) }
+    };
+}
+
+/// A float operation of the scalar library in the environment of the operation.
+fn float(op: FloatOp, ty: FloatType, a: u64, b: u64, env: FpEnv) -> u64 {
+    exact::float_op(op, ty, [a, b, 0], env).unwrap_or(a)
+}
+
+/// Declares float operations: code on the type of the width.
+macro_rules! float_fns {
+    ($($name:ident ($($second:ident)?) |$ty:ident, $old:ident, $data:ident, $next:ident, $env:ident| $code:expr;)*) => {$(
+        struct $name;
+        impl AtomicFn for $name {
+            $(const SECOND: bool = integer_fns!(@$second);)?
+            const FLOAT: bool = true;
+            #[allow(unused_variables, reason = "an operation uses what it needs")]
+            fn narrow(old: u32, data: u32, next: u32, $env: FpEnv) -> u32 {
+                let ($ty, $old, $data, $next) = (FloatType::F32, u64::from(old), u64::from(data), u64::from(next));
+                ($code) as u32
+            }
+            #[allow(unused_variables, reason = "an operation uses what it needs")]
+            fn wide($old: u64, $data: u64, $next: u64, $env: FpEnv) -> u64 {
+                let $ty = FloatType::F64;
+                $code
+            }
+        }
+    )*};
+}
+
+float_fns! {
+    AddF () |ty, old, data, next, env| float(FloatOp::Add, ty, old, data, env);
+    MinF () |ty, old, data, next, env| float(FloatOp::Min, ty, old, data, env);
+    MaxF () |ty, old, data, next, env| float(FloatOp::Max, ty, old, data, env);
+    CmpSwapF (second) |ty, old, data, cmp, env| {
+        if exact::compare(CmpPred::Eq, ty, old, cmp, env) { data } else { old }
+    };
+    PkAddF16 () |ty, old, data, next, env| float(FloatOp::Add, FloatType::PkF16, old, data, env);
+    PkAddBf16 () |ty, old, data, next, env| {
+        // f32 has more than twice the precision of bf16: rounding twice is rounding once. Its denormals are those of
+        // bf16 too, so that only the way in and the last step flush them.
+        let (on_entry, on_exit) = (FpEnv { denorm_out: true, ..env }, FpEnv { denorm_in: true, ..env });
+        let half = |shift: u32| {
+            let [a, b] = [old, data]
+                .map(|x| exact::convert::<exact::Bf16, exact::F32>(x >> shift & 0xffff, on_entry));
+            let sum = float(FloatOp::Add, FloatType::F32, a, b, FpEnv::DEFAULT);
+            exact::convert::<exact::F32, exact::Bf16>(sum, on_exit) << shift
+        };
+        half(0) | half(16)
+    };
+}
+
+/// Performs the operation on memory that only this host thread has; returns the old value.
+#[inline(always)]
+unsafe fn own<F: AtomicFn, const WIDE: bool>(p: LanePtr, data: u64, second: u64, env: FpEnv) -> u64 {
+    // SAFETY: resolved for the access's size.
+    unsafe {
+        let old = u64::from(read_dword(p, 0));
+        if WIDE {
+            let old = old | u64::from(read_dword(p, 1)) << 32;
+            let new = F::wide(old, data, second, env);
+            write_dword(p, 0, new as u32);
+            write_dword(p, 1, (new >> 32) as u32);
+            old
+        } else {
+            write_dword(p, 0, F::narrow(old as u32, data as u32, second as u32, env));
+            old
+        }
+    }
+}
+
+/// Performs the operation on global memory; returns the old value.
+#[inline(always)]
+unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u64, env: FpEnv) -> u64 {
+    // Guest memory is little-endian.
+    // SAFETY: resolved for the access's size and aligned to it; guest memory is only touched as `raw` does it.
+    unsafe {
+        if WIDE {
+            let cell = AtomicU64::from_ptr(p.cast());
+            if cfg!(target_endian = "little")
+                && let Some(old) = F::host_wide(cell, data)
+            {
+                return old;
+            }
+            let next = |old: u64| Some(F::wide(u64::from_le(old), data, second, env).to_le());
+            let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
+            u64::from_le(old)
+        } else {
+            let (data, second) = (data as u32, second as u32);
+            let cell = AtomicU32::from_ptr(p.cast());
+            if cfg!(target_endian = "little")
+                && let Some(old) = F::host_narrow(cell, data)
+            {
+                return u64::from(old);
+            }
+            let next = |old: u32| Some(F::narrow(u32::from_le(old), data, second, env).to_le());
+            let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, next);
+            u64::from(u32::from_le(old))
+        }
+    }
+}
+
+/// A lane's datum in source `i`, `skip` cells behind its first one.
+#[inline(always)]
+unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip: usize, lane: usize) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if is_row(op, i) {
+            let first = (*op).src[i] as usize + skip * ROW_BYTES as usize + 4 * lane;
+            let cell =
+                |k: usize| u64::from(((*ctx).base.add(first + k * ROW_BYTES as usize) as *const u32).read());
+            if WIDE { cell(0) | cell(1) << 32 } else { cell(0) }
+        } else if WIDE {
+            scalar64(ctx, op, i)
+        } else {
+            u64::from(scalar32(ctx, op, i))
+        }
+    }
+}
+
+/// Where a lane's atomic goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    ptr: *mut u8,
+    kind: PlaceKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PlaceKind {
+    /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
+    Nowhere,
+    /// LDS or private memory, with so many bytes between the dwords.
+    Own(u32),
+    /// Global memory.
+    Shared,
+}
+
+impl Place {
+    /// Nothing happens, the old value is 0.
+    pub(super) const NOWHERE: Place = Place { ptr: std::ptr::null_mut(), kind: PlaceKind::Nowhere };
+
+    /// Global memory.
+    pub(super) fn shared(ptr: *mut u8) -> Place {
+        Place { ptr, kind: PlaceKind::Shared }
+    }
+}
+
+/// Where the atomics of a row go.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Places<'a> {
+    /// At offsets from a place in LDS.
+    Lds(*mut u8, &'a Offsets),
+    /// At offsets from a place in global memory.
+    Global(*mut u8, &'a Offsets),
+    /// Each where it says.
+    Each(&'a [Place; LANES]),
+}
+
+/// Offsets of the lanes.
+pub(super) type Offsets = [u32; LANES];
+
+/// Which sources the data of an atomic are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    /// The source with the datum.
+    pub source: usize,
+    /// How many cells behind the first one of source 3 the second datum is.
+    pub follows: usize,
+}
+
+/// Performs an operation for the lanes in the mask, in ascending order, and writes the old values. The places are valid
+/// for the access's size.
+pub(super) type Perform = unsafe fn(*mut Ctx, *mut HostOp, Data, Places<'_>, u64);
+
+/// The floating-point mode of an operation; of no meaning for those that are not on floats.
+#[inline(always)]
+unsafe fn mode<F: AtomicFn>(op: *mut HostOp) -> FpEnv {
+    // SAFETY: the contract of handlers: what the operation points to lives as long as it.
+    unsafe { if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT } }
+}
+
+/// Performs the operation of a lane by `access`, which takes the datum and the second one and returns the old value.
+#[inline(always)]
+unsafe fn lane<F: AtomicFn, const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    data: Data,
+    lane: usize,
+    access: impl FnOnce(u64, u64) -> u64,
+) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let value = datum::<WIDE>(ctx, op, data.source, 0, lane);
+        let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, data.follows, lane) } else { 0 };
+        let old = access(value, second);
+        if (*op).dst != DUMP {
+            let cell = (*ctx).base.add((*op).dst as usize + 4 * lane);
+            cell.cast::<u32>().write(old as u32);
+            if WIDE {
+                cell.add(ROW_BYTES as usize).cast::<u32>().write((old >> 32) as u32);
+            }
+        }
+    }
+}
+
+/// What histograms do: dwords of LDS, the data in a row, often without a result.
+#[inline(always)]
+unsafe fn dwords_in_lds<F: AtomicFn>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    source: usize,
+    base: *mut u8,
+    offsets: &Offsets,
+    mask: u64,
+    env: FpEnv,
+) {
+    // SAFETY: the contract of `Perform`; the source is a row.
+    unsafe {
+        let data = (*ctx).base.add((*op).src[source] as usize).cast::<u32>();
+        if (*op).dst == DUMP {
+            for_lanes(mask, |lane| {
+                let p = base.add(offsets[lane] as usize);
+                raw::store_u32(p, F::narrow(raw::load_u32(p), data.add(lane).read(), 0, env));
+            });
+        } else {
+            let dst = (*ctx).base.add((*op).dst as usize).cast::<u32>();
+            for_lanes(mask, |lane| {
+                let p = base.add(offsets[lane] as usize);
+                let old = raw::load_u32(p);
+                raw::store_u32(p, F::narrow(old, data.add(lane).read(), 0, env));
+                dst.add(lane).write(old);
+            });
+        }
+    }
+}
+
+/// [`Perform`] of an operation.
+unsafe fn perform<F: AtomicFn, const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    data: Data,
+    places: Places<'_>,
+    mask: u64,
+) {
+    // SAFETY: the contract of `Perform`.
+    unsafe {
+        let env = mode::<F>(op);
+        let at = |ptr: *mut u8, step: u32| LanePtr { ptr, step, misaligned: ALIGNED, own: true };
+        if let Places::Lds(base, offsets) = places
+            && !WIDE
+            && !F::SECOND
+            && is_row(op, data.source)
+        {
+            return dwords_in_lds::<F>(ctx, op, data.source, base, offsets, mask, env);
+        }
+        match places {
+            Places::Lds(base, offsets) => for_lanes(mask, |n| {
+                let p = at(base.add(offsets[n] as usize), 4);
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| own::<F, WIDE>(p, a, b, env));
+            }),
+            Places::Global(base, offsets) => for_lanes(mask, |n| {
+                let p = base.add(offsets[n] as usize);
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| shared::<F, WIDE>(p, a, b, env));
+            }),
+            Places::Each(places) => for_lanes(mask, |n| {
+                let Place { ptr, kind } = places[n];
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| match kind {
+                    PlaceKind::Nowhere => 0,
+                    PlaceKind::Own(step) => own::<F, WIDE>(at(ptr, step), a, b, env),
+                    PlaceKind::Shared => shared::<F, WIDE>(ptr, a, b, env),
+                });
+            }),
+        }
+    }
+}
+
+/// Leaves with the lanes whose address is not a multiple of the size, if there are any.
+#[inline(always)]
+pub(super) unsafe fn misaligned(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    mask: u64,
+    size: u32,
+    address: impl Fn(usize) -> u64,
+) -> bool {
+    let mut bad = 0;
+    for_lanes(mask, |lane| bad |= u64::from(!address(lane).is_multiple_of(u64::from(size))) << lane);
+    if bad == 0 {
+        return false;
+    }
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*ctx).refused.clear();
+        for_lanes(bad, |lane| (*ctx).refused.push((lane as u8, address(lane))));
+        leave(ctx, Exit::Misaligned { pc: (*op).pc, size });
+    }
+    true
+}
+
+/// An atomic on a space of loads and stores.
+pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    const DATA: Data = Data { source: 2, follows: 0 };
+    // SAFETY: the contract of handlers; `resolve` vouches for host memory.
+    unsafe {
+        let size = if WIDE { 8 } else { 4 };
+        let mask = lane_mask(ctx, op);
+        let perform = (*op).own.atomic.perform;
+        let all = span::<SPACE>(ctx, op, size, Access::Atomic);
+        if !all.base.is_null() {
+            // Allocations and LDS are aligned on the host, so host and guest agree on what is misaligned.
+            let mut low_bits = 0;
+            for_lanes(mask, |lane| low_bits |= (all.base as usize).wrapping_add(all.offsets[lane] as usize));
+            if low_bits.is_multiple_of(size as usize) {
+                let places = if SPACE == space::LDS {
+                    Places::Lds(all.base, &all.offsets)
+                } else {
+                    (*ctx).unordered_store = true;
+                    Places::Global(all.base, &all.offsets)
+                };
+                perform(ctx, op, DATA, places, mask);
+                return HostOp::next(op);
+            }
+        }
+        if misaligned(ctx, op, mask, size, |lane| lane_address::<SPACE>(ctx, op, lane)) {
+            return std::ptr::null_mut();
+        }
+        let mut lanes = [NOWHERE; LANES];
+        let mut sink = Sink::new();
+        if !resolve::<SPACE>(ctx, op, size, Access::Atomic, &mut sink, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        if SPACE != space::LDS {
+            (*ctx).unordered_store = true;
+        }
+        let mut places = [Place::NOWHERE; LANES];
+        for_lanes(mask, |lane| {
+            let p = lanes[lane];
+            if !sink.holds(p) {
+                // What is left is aligned to the size.
+                let kind = if p.own { PlaceKind::Own(p.step) } else { PlaceKind::Shared };
+                places[lane] = Place { ptr: p.ptr, kind };
+            }
+        });
+        perform(ctx, op, DATA, Places::Each(&places), mask);
+        HostOp::next(op)
+    }
+}
+
+/// What performs an operation.
+pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
+    macro_rules! table {
+        ($($name:ident)*) => {
+            match (op, width) {
+                $((AtomicOp::$name, Width::W32) => perform::<$name, false>,
+                (AtomicOp::$name, Width::W64) => perform::<$name, true>,)*
+            }
+        };
+    }
+    table! {
+        Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
+        AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
+    }
+}
+
+/// The handler of an atomic; it wants [`performer`] beside it.
+pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
+    Some(match (s, w) {
+        (Space::Global, Width::W32) => run::<false, { space::GLOBAL }>,
+        (Space::Global, Width::W64) => run::<true, { space::GLOBAL }>,
+        (Space::Flat, Width::W32) => run::<false, { space::FLAT }>,
+        (Space::Flat, Width::W64) => run::<true, { space::FLAT }>,
+        (Space::Lds, Width::W32) => lds::atomic_handler(tier),
+        (Space::Lds, Width::W64) => run::<true, { space::LDS }>,
+        // No target has them.
+        (Space::Scratch, _) => return None,
+    })
+}
+
+/// Offset in LDS of the counter of `ds_append` and `ds_consume`.
+#[inline(always)]
+pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe { u64::from(scalar32(ctx, op, 0) & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3 }
+}
+
+/// Refuses bytes that LDS has not, for the first active lane.
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u32) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let mut refused = None;
+        if at.checked_add(bytes.into()).is_none_or(|end| end > u64::from((*ctx).lds_size)) {
+            let lane = lane_mask(ctx, op).trailing_zeros() as usize % LANES;
+            refuse(ctx, &mut refused, lane, at, FaultSpace::Lds);
+        }
+        verdict(ctx, op, bytes, refused)
+    }
+}
+
+/// Refuses a counter outside of LDS.
+pub(super) unsafe fn append_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if lane_mask(ctx, op) == 0 {
+            return HostOp::next(op);
+        }
+        check(ctx, op, counter(ctx, op), 4)
+    }
+}
+
+unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the counter is inside LDS.
+    unsafe {
+        let mask = lane_mask(ctx, op);
+        if mask == 0 {
+            return HostOp::next(op);
+        }
+        let at = counter(ctx, op);
+        let mut old = 0;
+        if is_in_lds(ctx, at, 4) {
+            let p = (*ctx).lds.add(at as usize);
+            old = raw::load_u32(p);
+            let n = mask.count_ones();
+            raw::store_u32(p, if APPEND { old.wrapping_add(n) } else { old.wrapping_sub(n) });
+        }
+        let dst = (*ctx).base.add((*op).dst as usize) as *mut u32;
+        if (*op).dst != DUMP {
+            for_lanes(mask, |lane| dst.add(lane).write(old));
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler of `ds_append` and `ds_consume`.
+pub(super) fn append_handler(is_append: bool) -> Handler {
+    if is_append { append::<true> } else { append::<false> }
+}
+
+/// Offset in LDS, type and bytes of the element that the source names.
+#[inline(always)]
+pub(super) unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> (u32, u32, u32) {
+    // SAFETY: the contract of handlers.
+    let source = unsafe { scalar32(ctx, op, 0) };
+    let (at, ty) = (source & 0xffff, source >> 16 & 7);
+    let bytes = match ty {
+        0 | 4 => 1,
+        1 | 5 => 2,
+        2 => 4,
+        _ => 0,
+    };
+    (at, ty, bytes)
+}
+
+/// Refuses an element outside of LDS.
+pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (at, _, bytes) = element(ctx, op);
+        // Of a reserved type nothing is read.
+        if bytes == 0 {
+            return HostOp::next(op);
+        }
+        check(ctx, op, at.into(), bytes)
+    }
+}
+
+/// The element of LDS that the source names.
+unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the bytes are inside LDS.
+    unsafe {
+        let (at, ty, bytes) = element(ctx, op);
+        let mut value = 0;
+        // Of a reserved type nothing is read.
+        if bytes > 0 && is_in_lds(ctx, at.into(), bytes) {
+            for n in 0..bytes {
+                value |= u32::from(raw::load_u8((*ctx).lds.add((at + n) as usize))) << (8 * n);
+            }
+        }
+        let value = match ty {
+            4 => value as u8 as i8 as u32,
+            5 => value as u16 as i16 as u32,
+            _ => value,
+        };
+        write32(ctx, (*op).dst, value);
+        HostOp::next(op)
+    }
+}
+
+/// The handler of LDS as a source.
+pub(super) fn direct_handler() -> Handler {
+    direct
+}

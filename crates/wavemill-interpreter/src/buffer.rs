@@ -1,0 +1,716 @@
+//! Accesses through buffer resources (Vega ISA 8.1).
+//!
+//! The resource is four uniform cells; each lane's offset and index are checked against it dword by dword: a load out
+//! of range reads 0, a store or atomic out of range does nothing. What is in range must also lie in an allocation, or
+//! the access faults.
+//!
+//! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of the access out of the
+//! range check. AMD's emulator counts both since it was compared with gfx950 (rocm-systems pull request 10928, for CDNA1
+//! to CDNA4), as LLVM (llvm-project pull request 169230) and rocMLIR (issue 678) say of the hardware. gfx906 does the
+//! same here: nothing is known against it.
+
+use wavemill_ir::{BufferAddr, MemType, Width};
+
+use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
+use super::atomic::{Data, Place, Places, misaligned};
+use super::body::{lane_mask, scalar32};
+use super::control::leave;
+use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
+use super::mem::{
+    copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_place, memory_type, read_narrow, ty,
+    with_type, write_narrow,
+};
+use super::strict::{Checked, verdict};
+use wavemill_ir::LANES;
+use wavemill_machine::raw;
+use wavemill_machine::registers::ROW_BYTES;
+use wavemill_machine::{Access, BufferRange, FaultSpace};
+
+/// Bytes of an element of a swizzled buffer; the resource has no field for it on these targets.
+const ELEMENT: u64 = 4;
+
+/// How offsets are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Range {
+    /// They are not: private memory.
+    Unchecked,
+    /// The end of each component against the number of bytes behind the uniform offset.
+    Bytes(u64),
+    /// The index against the number of records.
+    Records(u64),
+}
+
+/// A buffer resource, decoded (Vega ISA 8.1.5), with what the instruction adds for all lanes.
+#[derive(Clone, Copy, Debug)]
+struct Resource {
+    /// Base and uniform offset.
+    base: u64,
+    stride: u64,
+    /// Lanes of a stripe, if the buffer is swizzled.
+    swizzle: Option<u8>,
+    /// Each lane adds its number to the index.
+    add_lane: bool,
+    range: Range,
+    /// It lies in the launch's private memory: what it may access is that of the wave.
+    private: bool,
+}
+
+impl Resource {
+    /// Decodes the four dwords for an access with or without an index, with a uniform offset, which is not yet part of the
+    /// base.
+    ///
+    /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the index only where the
+    /// instruction has one and the resource a stride. The manual leaves the combinations undefined that are neither private
+    /// memory nor raw nor structured.
+    fn decode(words: [u32; 4], idxen: bool, uniform: u32) -> Resource {
+        let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
+        let add_lane = words[3] >> 23 & 1 != 0;
+        let swizzled = words[1] >> 31 != 0;
+        let mut stride = u64::from(words[1] >> 16 & 0x3fff);
+        let records = u64::from(words[2]);
+        let range = if add_lane {
+            Range::Unchecked
+        } else if idxen && stride != 0 {
+            Range::Records(records)
+        } else {
+            Range::Bytes(records.saturating_sub(uniform.into()))
+        };
+        if add_lane {
+            // The data format field holds more bits of the stride.
+            stride |= u64::from(words[3] >> 15 & 0xf) << 14;
+        }
+        let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
+        Resource { base, stride, swizzle, add_lane, range, private: false }
+    }
+
+    /// Address of a component of `size` bytes; `None` if it is out of range.
+    #[inline(always)]
+    fn address(&self, index: u64, offset: u64, size: u64) -> Option<u64> {
+        let within = match self.range {
+            Range::Unchecked => true,
+            Range::Bytes(n) => offset + size <= n,
+            Range::Records(n) => index < n,
+        };
+        if !within {
+            return None;
+        }
+        let displacement = match self.swizzle {
+            None => self.stride * index + offset,
+            Some(lanes) => {
+                let lanes = u64::from(lanes);
+                let (outer, inner) = (index / lanes, index % lanes);
+                let (element, rest) = (offset / ELEMENT, offset % ELEMENT);
+                (outer * self.stride + element * ELEMENT) * lanes + inner * ELEMENT + rest
+            }
+        };
+        Some(self.base.wrapping_add(displacement))
+    }
+
+    /// Whether a component of `size` bytes lies in two elements of a swizzled buffer, which are not next to each other.
+    /// The manual rounds addresses of dwords down unless `SH_MEM_CONFIG.alignment_mode` is unaligned, as it is for kernels
+    /// of amdhsa; LLVM makes use of it (its feature `unaligned-access-mode`).
+    #[inline(always)]
+    fn straddles(&self, offset: u64, size: u64) -> bool {
+        self.swizzle.is_some() && offset % ELEMENT + size.min(ELEMENT) > ELEMENT
+    }
+}
+
+/// The four dwords of the resource, and the uniform offset.
+#[inline(always)]
+unsafe fn words(ctx: *mut Ctx, op: *mut HostOp) -> ([u32; 4], u32) {
+    // SAFETY: the contract of handlers: the source is four uniform cells.
+    unsafe {
+        let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
+        let uniform = if is_absent(op, 2) { 0 } else { scalar32(ctx, op, 2) };
+        ([0, 1, 2, 3].map(|n| cells.add(n).read()), uniform)
+    }
+}
+
+#[inline(always)]
+unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (words, uniform) = words(ctx, op);
+        let mut r = Resource::decode(words, IDXEN, uniform);
+        r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
+        r.base = r.base.wrapping_add(uniform.into());
+        r
+    }
+}
+
+/// A lane's part of the address: dword `n` of source 0.
+#[inline(always)]
+unsafe fn part(ctx: *mut Ctx, op: *mut HostOp, n: u32, lane: usize) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if is_row(op, 0) { u64::from(row(ctx, op, 0, n)[lane]) } else { u64::from(scalar32(ctx, op, 0)) }
+    }
+}
+
+/// Index and offset of a lane.
+#[inline(always)]
+unsafe fn indices<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    lane: usize,
+) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let index = if IDXEN { part(ctx, op, 0, lane) } else { 0 };
+        let offset = if OFFEN { part(ctx, op, u32::from(IDXEN), lane) } else { 0 };
+        let lane = if r.add_lane { lane as u64 } else { 0 };
+        // Offsets wrap at 32 bits: compilers add positive ones to negative bases.
+        (index + lane, u64::from((offset as u32).wrapping_add_signed((*op).imm)))
+    }
+}
+
+/// Host memory of a component that is in range, or where it was refused and in which space: what a resource for private
+/// memory reaches is that of the wave.
+#[inline(always)]
+unsafe fn host(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    address: u64,
+    size: u64,
+    access: Access,
+) -> Result<*mut u8, (u64, FaultSpace)> {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if r.private && !(*ctx).private.holds(address, size) {
+            return Err(((*ctx).private.offset_in_lane(address), FaultSpace::Scratch));
+        }
+        let host = global(ctx, op, address, size, access);
+        if host.is_null() { Err((address, FaultSpace::Global)) } else { Ok(host) }
+    }
+}
+
+/// Counts the lanes whose access is out of range, at least in part.
+#[inline(always)]
+unsafe fn note(ctx: *mut Ctx, lanes: u64) {
+    if lanes != 0 {
+        // SAFETY: the context is valid.
+        unsafe { (*ctx).out_of_range.buffer += u64::from(lanes.count_ones()) };
+    }
+}
+
+/// Host memory of the components of all lanes; null where they are out of range.
+type Components<const N: usize> = [[*mut u8; N]; LANES];
+
+/// Finds the memory of all active lanes: `N` components of `size` bytes each. `false`: some lane was refused, and the
+/// exit is set.
+#[inline(always)]
+unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+    access: Access,
+    lanes: &mut Components<N>,
+) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let mut refused = None;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for (k, p) in lanes[lane].iter_mut().enumerate() {
+                *p = std::ptr::null_mut();
+                let offset = offset + u64::from(size) * k as u64;
+                if let Some(address) = r.address(index, offset, u64::from(size)) {
+                    match host(ctx, op, &r, address, u64::from(size), access) {
+                        Ok(host) => *p = host,
+                        Err((at, space)) => {
+                            refuse(ctx, &mut refused, lane, at, space);
+                            break;
+                        }
+                    }
+                }
+            }
+        });
+        if let Some(space) = refused {
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
+            return false;
+        }
+        // In a loop of its own, so that private memory, which is never out of range, does not wait for it.
+        if r.range != Range::Unchecked {
+            let mut out_of_range = 0;
+            for_lanes(lane_mask(ctx, op), |lane| {
+                out_of_range |= u64::from(lanes[lane].iter().any(|p| p.is_null())) << lane;
+            });
+            note(ctx, out_of_range);
+        }
+        true
+    }
+}
+
+/// Whether a component of some active lane lies in two elements.
+#[inline(always)]
+unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if size == 1 {
+            return false;
+        }
+        let r = resource::<IDXEN>(ctx, op);
+        if !OFFEN {
+            // The same offset in all lanes.
+            let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
+            return r.straddles(offset, u64::from(size));
+        }
+        let mut any = false;
+        if r.swizzle.is_some() {
+            for_lanes(lane_mask(ctx, op), |lane| {
+                let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+                any |= r.straddles(offset, u64::from(size));
+            });
+        }
+        any
+    }
+}
+
+/// Calls `f` for everything in range that the active lanes access, `n` components of `size` bytes each: lane, guest
+/// address, bytes, and the offset in what the lane has if it is private memory.
+pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    (size, n): (u32, u32),
+    mut f: impl FnMut(usize, u64, u32, Option<u64>),
+) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let (private, size) = ((*ctx).private, u64::from(size));
+        let mut found = |lane: usize, address: u64, bytes: u64| {
+            let offset = r.private.then(|| private.offset_in_lane(address));
+            f(lane, address, bytes as u32, offset);
+        };
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for k in 0..u64::from(n) {
+                let component = offset + size * k;
+                let Some(address) = r.address(index, component, size) else { continue };
+                if r.straddles(component, size) {
+                    let bytes = (0..size).filter_map(|at| r.address(index, component + at, 1));
+                    bytes.for_each(|address| found(lane, address, 1));
+                } else {
+                    found(lane, address, size);
+                }
+            }
+        });
+    }
+}
+
+/// Bytes of the components of all lanes, one behind the other.
+type Pieces = [[u8; 16]; LANES];
+
+/// Moves the bytes of `n` components of `size` bytes in all active lanes, each byte by itself. What is out of range is 0,
+/// or stays. `false`: some lane was refused, nothing has moved, and the exit is set.
+#[cold]
+#[inline(never)]
+unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    (size, n): (u32, u32),
+    access: Access,
+    pieces: &mut Pieces,
+) -> bool {
+    // SAFETY: the contract of handlers; `global` vouches for host memory.
+    unsafe {
+        let r = resource::<IDXEN>(ctx, op);
+        let mut places = [[std::ptr::null_mut(); 16]; LANES];
+        let (mut refused, mut out_of_range) = (None, 0);
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            for at in 0..size * n {
+                let component = offset + u64::from(at / size * size);
+                if r.address(index, component, u64::from(size)).is_none() {
+                    out_of_range |= 1 << lane;
+                    continue;
+                }
+                if let Some(address) = r.address(index, offset + u64::from(at), 1) {
+                    match host(ctx, op, &r, address, 1, access) {
+                        Ok(host) => places[lane][at as usize] = host,
+                        Err((at, space)) => {
+                            refuse(ctx, &mut refused, lane, at, space);
+                            break;
+                        }
+                    }
+                }
+            }
+        });
+        note(ctx, out_of_range);
+        if let Some(space) = refused {
+            leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: 1 });
+            return false;
+        }
+        for_lanes(lane_mask(ctx, op), |lane| {
+            for (byte, p) in pieces[lane].iter_mut().zip(places[lane]) {
+                match access {
+                    Access::Load => *byte = if p.is_null() { 0 } else { raw::load_u8(p) },
+                    _ if p.is_null() => {}
+                    _ => raw::store_u8(p, *byte),
+                }
+            }
+        });
+        true
+    }
+}
+
+/// Host memory of a whole row when all lanes are active and access consecutive dwords; null otherwise. This is how
+/// private memory is spilled to: the same offset in all lanes of a resource that is swizzled over 64 lanes.
+#[inline(always)]
+unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    access: Access,
+) -> *mut u8 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if IDXEN || lane_mask(ctx, op) != !0 || (OFFEN && !is_row(op, 0)) {
+            return std::ptr::null_mut();
+        }
+        let r = resource::<IDXEN>(ctx, op);
+        let spill = r.add_lane && r.swizzle == Some(64);
+        let linear = !r.add_lane && r.swizzle.is_none();
+        if OFFEN {
+            // From lane to lane the offset stays, or grows by a dword.
+            let offsets = row(ctx, op, 0, 0);
+            let step = if spill { 0 } else { 4 };
+            let mut different = 0;
+            for (i, x) in offsets.iter().enumerate() {
+                different |= x.wrapping_sub(offsets[0]) ^ (step * i as u32);
+            }
+            // Offsets do not wrap around.
+            if different != 0 || offsets[0] > u32::MAX - 256 {
+                return std::ptr::null_mut();
+            }
+        } else if !spill {
+            return std::ptr::null_mut();
+        }
+        if !spill && !linear {
+            return std::ptr::null_mut();
+        }
+        let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
+        let size = if linear { 256 } else { 4 };
+        // Nor do they with what the instruction adds.
+        if offset & 3 != 0 || (linear && offset > u64::from(u32::MAX) - 256) {
+            return std::ptr::null_mut();
+        }
+        match r.address(index, offset, size) {
+            Some(address) if !r.private || (*ctx).private.holds(address, 256) => {
+                global(ctx, op, address, 256, access)
+            }
+            _ => std::ptr::null_mut(),
+        }
+    }
+}
+
+#[inline(always)]
+fn pointer(p: *mut u8) -> LanePtr {
+    LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false }
+}
+
+/// How many components from the first on are in range and consecutive dwords: they move as one access.
+#[inline(always)]
+fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
+    if places[0].is_null() {
+        return 0;
+    }
+    1 + places.windows(2).take_while(|p| std::ptr::eq(p[0].wrapping_add(4), p[1])).count()
+}
+
+/// What a load out of range reads.
+static ZERO: [u8; 4] = [0; 4];
+
+/// The components of an access of a type: dwords, or one narrow value.
+#[inline(always)]
+unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    access: Access,
+    lanes: &mut Components<N>,
+) -> bool {
+    // SAFETY: the contract of handlers.
+    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, const { shape(memory_type(TYPE)).0 }, access, lanes) }
+}
+
+/// Bytes of a component of a type, and how many components it has.
+pub(super) const fn shape(t: MemType) -> (u32, u32) {
+    match t {
+        MemType::Dwords(n) => (4, n as u32),
+        narrow => (narrow.bytes(), 1),
+    }
+}
+
+unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    #[inline(always)]
+    unsafe fn components<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+        ctx: *mut Ctx,
+        op: *mut HostOp,
+    ) -> *mut HostOp {
+        // SAFETY: the contract of handlers; `locate` vouches for host memory.
+        unsafe {
+            let dst = (*ctx).base.add((*op).dst as usize);
+            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
+                let mut pieces = [[0; 16]; LANES];
+                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Load, &mut pieces) {
+                    return std::ptr::null_mut();
+                }
+                for_lanes(lane_mask(ctx, op), |lane| {
+                    let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                    let piece = pieces[lane].as_mut_ptr();
+                    if TYPE < ty::DWORD1 {
+                        cell(0).write(read_narrow::<TYPE>(pointer(piece), cell(0).read()));
+                        return;
+                    }
+                    for k in 0..N {
+                        cell(k).write(raw::load_u32(piece.add(4 * k)));
+                    }
+                });
+                return HostOp::next(op);
+            }
+            let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
+            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Load, &mut lanes) {
+                return std::ptr::null_mut();
+            }
+            let mask = lane_mask(ctx, op);
+            // What all lanes read at one place is read once.
+            let once = have_one_place(mask, |a, b| lanes[a] == lanes[b]);
+            let (mut read, mut values) = (false, [0; N]);
+            let (mut copy, mut narrow) = (0, pointer(ZERO.as_ptr().cast_mut()));
+            for_lanes(mask, |lane| {
+                let places = &lanes[lane];
+                let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                if TYPE < ty::DWORD1 {
+                    if !(once && read) {
+                        let from = if places[0].is_null() { ZERO.as_ptr().cast_mut() } else { places[0] };
+                        narrow = copy_narrow::<TYPE>(pointer(from), &mut copy);
+                        read = true;
+                    }
+                    cell(0).write(read_narrow::<TYPE>(narrow, cell(0).read()));
+                    return;
+                }
+                if !(once && read) {
+                    let (together, apart) = values.split_at_mut(consecutive(places));
+                    if !together.is_empty() {
+                        raw::load_dwords(places[0], together);
+                    }
+                    for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                        *value = if p.is_null() { 0 } else { raw::load_u32(*p) };
+                    }
+                    read = true;
+                }
+                for (k, value) in values.iter().enumerate() {
+                    cell(k).write(*value);
+                }
+            });
+            HostOp::next(op)
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        if TYPE == ty::DWORD1 {
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op, Access::Load);
+            if !p.is_null() {
+                raw::copy_row((*ctx).base.add((*op).dst as usize), p);
+                return HostOp::next(op);
+            }
+        }
+        match dwords(TYPE) {
+            1 => components::<TYPE, OFFEN, IDXEN, 1>(ctx, op),
+            2 => components::<TYPE, OFFEN, IDXEN, 2>(ctx, op),
+            3 => components::<TYPE, OFFEN, IDXEN, 3>(ctx, op),
+            _ => components::<TYPE, OFFEN, IDXEN, 4>(ctx, op),
+        }
+    }
+}
+
+unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    #[inline(always)]
+    unsafe fn components<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
+        ctx: *mut Ctx,
+        op: *mut HostOp,
+    ) -> *mut HostOp {
+        // SAFETY: the contract of handlers; `locate` vouches for host memory.
+        unsafe {
+            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
+                let mut pieces = [[0; 16]; LANES];
+                for_lanes(lane_mask(ctx, op), |lane| {
+                    let piece = pieces[lane].as_mut_ptr();
+                    if TYPE < ty::DWORD1 {
+                        write_narrow::<TYPE>(pointer(piece), data(ctx, op, 3, 0, lane));
+                        return;
+                    }
+                    for k in 0..N {
+                        raw::store_u32(piece.add(4 * k), data(ctx, op, 3, k, lane));
+                    }
+                });
+                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Store, &mut pieces) {
+                    return std::ptr::null_mut();
+                }
+                return HostOp::next(op);
+            }
+            let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
+            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
+                return std::ptr::null_mut();
+            }
+            let same = |a: usize, b: usize| lanes[a] == lanes[b];
+            for_last_lanes(lane_mask(ctx, op), !0, same, |lane| {
+                let places = &lanes[lane];
+                if TYPE < ty::DWORD1 {
+                    if !places[0].is_null() {
+                        write_narrow::<TYPE>(pointer(places[0]), data(ctx, op, 3, 0, lane));
+                    }
+                    return;
+                }
+                let mut values = [0; N];
+                for (k, value) in values.iter_mut().enumerate() {
+                    *value = data(ctx, op, 3, k, lane);
+                }
+                let (together, apart) = values.split_at(consecutive(places));
+                if !together.is_empty() {
+                    raw::store_dwords(places[0], together);
+                }
+                for (value, p) in apart.iter().zip(&places[together.len()..]).filter(|(_, p)| !p.is_null()) {
+                    raw::store_u32(*p, *value);
+                }
+            });
+            HostOp::next(op)
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        (*ctx).unordered_store = true;
+        if TYPE == ty::DWORD1 && is_row(op, 3) {
+            let p = contiguous::<OFFEN, IDXEN>(ctx, op, Access::Store);
+            if !p.is_null() {
+                raw::copy_row(p, (*ctx).base.add((*op).src[3] as usize));
+                return HostOp::next(op);
+            }
+        }
+        match dwords(TYPE) {
+            1 => components::<TYPE, OFFEN, IDXEN, 1>(ctx, op),
+            2 => components::<TYPE, OFFEN, IDXEN, 2>(ctx, op),
+            3 => components::<TYPE, OFFEN, IDXEN, 3>(ctx, op),
+            _ => components::<TYPE, OFFEN, IDXEN, 4>(ctx, op),
+        }
+    }
+}
+
+unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `locate` vouches for host memory.
+    unsafe {
+        let size = if WIDE { 8 } else { 4 };
+        let mask = lane_mask(ctx, op);
+        let r = resource::<IDXEN>(ctx, op);
+        let address = |lane: usize| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            r.address(index, offset, u64::from(size)).unwrap_or(0)
+        };
+        if misaligned(ctx, op, mask, size, address) {
+            return std::ptr::null_mut();
+        }
+        let mut lanes: Components<1> = [[std::ptr::null_mut()]; LANES];
+        if !locate::<OFFEN, IDXEN, 1>(ctx, op, size, Access::Atomic, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        (*ctx).unordered_store = true;
+        let mut places = [Place::NOWHERE; LANES];
+        for_lanes(mask, |lane| {
+            if let [p] = lanes[lane]
+                && !p.is_null()
+            {
+                places[lane] = Place::shared(p);
+            }
+        });
+        let data = Data { source: 3, follows: if WIDE { 2 } else { 1 } };
+        ((*op).own.atomic.perform)(ctx, op, data, Places::Each(&places), mask);
+        HostOp::next(op)
+    }
+}
+
+/// Refuses what is out of the resource's range.
+unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let Checked { size, count, .. } = Checked::of(op);
+        let r = resource::<IDXEN>(ctx, op);
+        let ([.., records, _], uniform) = words(ctx, op);
+        let range = match r.range {
+            Range::Unchecked => return HostOp::next(op),
+            // What is left behind the uniform offset does not say how many there are.
+            Range::Bytes(_) => BufferRange::Bytes(records.into()),
+            Range::Records(n) => BufferRange::Records(n),
+        };
+        let mut refused = None;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+            let at = |k: u32| offset + u64::from(size * k);
+            let outside = |k: &u32| r.address(index, at(*k), u64::from(size)).is_none();
+            if let Some(k) = (0..count).find(outside) {
+                let place =
+                    if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at(k) } else { index };
+                refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
+            }
+        });
+        verdict(ctx, op, size, refused)
+    }
+}
+
+/// The handler of the check in front of a buffer operation.
+pub(super) fn check_handler(addr: BufferAddr) -> Handler {
+    match (addr.offen, addr.idxen) {
+        (false, false) => check::<false, false>,
+        (true, false) => check::<true, false>,
+        (false, true) => check::<false, true>,
+        (true, true) => check::<true, true>,
+    }
+}
+
+/// Calls a generic function with constants for the address form.
+macro_rules! with_address {
+    ($addr:expr, $t:expr, $f:ident) => {
+        match ($addr.offen, $addr.idxen) {
+            (false, false) => with_type!($t, $f, false, false),
+            (true, false) => with_type!($t, $f, true, false),
+            (false, true) => with_type!($t, $f, false, true),
+            (true, true) => with_type!($t, $f, true, true),
+        }
+    };
+}
+
+/// The handler of a buffer load.
+pub(super) fn load_handler(t: MemType, addr: BufferAddr) -> Handler {
+    with_address!(addr, t, load)
+}
+
+/// The handler of a buffer store.
+pub(super) fn store_handler(t: MemType, addr: BufferAddr) -> Handler {
+    with_address!(addr, t, store)
+}
+
+/// The handler of a buffer atomic; it wants [`super::atomic::performer`] beside it.
+pub(super) fn atomic_handler(width: Width, addr: BufferAddr) -> Handler {
+    match (width, addr.offen, addr.idxen) {
+        (Width::W32, false, false) => atomic::<false, false, false>,
+        (Width::W32, true, false) => atomic::<false, true, false>,
+        (Width::W32, false, true) => atomic::<false, false, true>,
+        (Width::W32, true, true) => atomic::<false, true, true>,
+        (Width::W64, false, false) => atomic::<true, false, false>,
+        (Width::W64, true, false) => atomic::<true, true, false>,
+        (Width::W64, false, true) => atomic::<true, false, true>,
+        (Width::W64, true, true) => atomic::<true, true, true>,
+    }
+}

@@ -1,0 +1,516 @@
+//! From the IR of a block to host operations.
+//!
+//! Most IR operations become one host operation. Attributes that a handler does not know become steps of their own
+//! around it: source selects, lane permutations and modifiers into rows of the interpreter before it, output modifiers and
+//! sub-dword writes behind it.
+
+mod end;
+mod probes;
+mod sources;
+mod vector;
+
+use wavemill_ir::{
+    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, Op, Operand, Row, Terminator,
+    Uni, Width,
+};
+
+use super::body::Shape;
+use super::cost::{OperationCost, goes_lane_by_lane};
+use super::float::{FloatInfo, Outcome, Source};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
+use super::probe::Site;
+use super::{Tier, atomic, buffer, compare, control, indexed, lane, mem, scalar, smem, status, step, strict};
+use wavemill_machine::Interests;
+use wavemill_machine::Strict;
+use wavemill_machine::registers::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
+
+/// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub ops: Vec<HostOp>,
+    /// What float operations point to; boxed one by one so that their addresses stay.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    infos: Vec<Box<FloatInfo>>,
+    /// What probes point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    sites: Vec<Box<Site>>,
+    /// What lane permutations point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    patterns: Vec<Box<[u8; LANES]>>,
+    /// The operations that count, with the numbers of the guest instructions behind them.
+    counters: Vec<(u32, usize)>,
+    /// Whether there is no instruction where the block begins.
+    pub nowhere: bool,
+}
+
+impl Code {
+    /// How often the block was entered, if it was compiled to count that, and the active lanes from guest instructions on,
+    /// summed up over all entries.
+    pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
+        let entered = self.counters.first().map_or(0, |(_, at)| self.ops[*at].k[0]);
+        (entered, self.counters.iter().map(|(guest, at)| (*guest, self.ops[*at].k[1])).collect())
+    }
+}
+
+struct Compiler<'a> {
+    tier: Tier,
+    counts: RegisterCounts,
+    /// The cell where float operations collect the exceptions that they raise.
+    exceptions: Option<Uni>,
+    strict: Strict,
+    block: &'a Block,
+    ops: Vec<HostOp>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    infos: Vec<Box<FloatInfo>>,
+    /// Guest address of the operation being compiled.
+    pc: u64,
+    /// Rows of the interpreter that the operation uses already.
+    step_rows: u32,
+    /// The first cell of a result of the guest instruction that the wave lacks.
+    dropped_result: Option<Uni>,
+    /// Whether something in the operation goes lane by lane through scalar code.
+    opaque: bool,
+    /// What somebody wants to know of waves that run the block.
+    interests: Option<&'a Interests>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    sites: Vec<Box<Site>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    patterns: Vec<Box<[u8; LANES]>>,
+    counters: Vec<(u32, usize)>,
+}
+
+/// Reasons why an operation cannot be compiled.
+struct Unsupported;
+
+/// What a block is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose<'a> {
+    /// Vector hardware of the host.
+    pub tier: Tier,
+    /// Registers of the waves.
+    pub counts: RegisterCounts,
+    /// Operations count how often the block is entered, and active lanes.
+    pub counting: bool,
+    /// The cell where float operations collect the exceptions that they raise.
+    pub exceptions: Option<Uni>,
+    /// Accesses that are faults although the chip says nothing.
+    pub strict: Strict,
+    /// Probes tell of these; only for waves that are watched.
+    pub interests: Option<&'a Interests>,
+}
+
+/// Compiles a block from the operation with that number on; 0 is the whole block. What the operations before it did is not
+/// done again, nor reported.
+pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
+    let mut c = Compiler::new(block, purpose);
+    let empty = block.insts.is_empty() && block.guest.len() <= 1;
+    // Who comes to where there is no code does not enter a block: nothing is counted, and nobody is told.
+    if empty && block.terminator == Terminator::Fault(FaultKind::NoCode) {
+        c.terminator(None);
+        return Code { nowhere: true, ..c.finished() };
+    }
+    let nowhere = empty && block.terminator == Terminator::Fault(FaultKind::IllegalInstruction);
+    let mut rest = &block.insts[..];
+    let mut lanes_known = false;
+    // Guest instructions without operations count too; a block without any has its end only.
+    let count = block.guest.len().max(1);
+    let first =
+        if from == 0 { 0 } else { block.insts.get(from).map_or(count - 1, |inst| inst.guest as usize) };
+    for n in 0..count {
+        let is_last = n + 1 == count;
+        let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.guest as usize <= n));
+        // How many of its operations have run.
+        let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
+        rest = behind;
+        if n < first {
+            continue;
+        }
+        c.pc = block.position(n);
+        if purpose.counting && !lanes_known {
+            c.counters.push((n as u32, c.ops.len()));
+            let op = c.host(control::count);
+            c.ops.push(op);
+        }
+        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
+        let end = is_last.then_some(block.terminator);
+        let site = c.site(guest, end);
+        if done == 0 {
+            c.probe_before(site);
+        }
+        if !c.counts.nullifies(guest) {
+            c.dropped_result = None;
+            let mark = c.ops.len();
+            let failed = c.checks(guest).is_err()
+                || guest.iter().enumerate().any(|(index, inst)| {
+                    let failed = c.operation(inst, index, site).is_err();
+                    if index + 1 == done {
+                        c.ops.truncate(mark);
+                    }
+                    failed
+                });
+            if failed {
+                // The registers at the fault are those before the guest instruction, however many operations it is.
+                c.ops.truncate(mark);
+                let mut op = c.host(control::unsupported);
+                op.imm = n as i32 + 1;
+                c.ops.push(op);
+                return c.finished();
+            }
+        }
+        match is_last {
+            true => c.terminator(site),
+            false => c.probe_after(site, None),
+        }
+    }
+    Code { nowhere, ..c.finished() }
+}
+
+/// Whether an operation may change which lanes are active.
+fn changes_active_lanes(inst: &Inst) -> bool {
+    inst.writes().any(|cell| cell == Uni::ACTIVE.into() || cell == Uni::ACTIVE.plus(1).into())
+}
+
+/// What each operation of a block compiles to.
+pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
+    let strict = Strict::default();
+    let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None };
+    let mut c = Compiler::new(block, purpose);
+    let cost = |inst: &Inst| {
+        c.ops.clear();
+        c.opaque = goes_lane_by_lane(inst.op);
+        let unsupported = c.operation(inst, 0, None).is_err();
+        OperationCost { host_operations: c.ops.len() as u32, opaque: c.opaque, unsupported }
+    };
+    block.insts.iter().map(cost).collect()
+}
+
+impl<'a> Compiler<'a> {
+    fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
+        let Purpose { tier, counts, counting: _, exceptions, strict, interests } = purpose;
+        Compiler {
+            tier,
+            counts,
+            exceptions,
+            strict,
+            block,
+            ops: Vec::new(),
+            infos: Vec::new(),
+            pc: block.start,
+            step_rows: 0,
+            dropped_result: None,
+            opaque: false,
+            interests,
+            sites: Vec::new(),
+            patterns: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    fn finished(self) -> Code {
+        Code {
+            ops: self.ops,
+            infos: self.infos,
+            sites: self.sites,
+            patterns: self.patterns,
+            counters: self.counters,
+            nowhere: false,
+        }
+    }
+
+    fn host(&self, run: Handler) -> HostOp {
+        HostOp {
+            run,
+            dst: DUMP,
+            dst2: DUMP,
+            src: [ABSENT; 4],
+            mask: ALL_LANES,
+            imm: 0,
+            k: [0; 4],
+            float: std::ptr::null(),
+            own: Own { site: SiteCache::EMPTY },
+            pc: self.pc,
+        }
+    }
+
+    fn source(&self, op: &mut HostOp, i: usize, operand: Operand) {
+        op.src[i] = match operand {
+            Operand::None => ABSENT,
+            Operand::Uni(u) if self.dropped_result == Some(u) => UNIFORM | DUMP,
+            Operand::Uni(u) => UNIFORM | self.counts.uniform_source(u),
+            Operand::Row(r) => self.counts.source(r),
+            Operand::Const(k) => {
+                op.k[i] = k;
+                CONST
+            }
+        };
+    }
+
+    fn dest(&self, operand: Operand) -> u32 {
+        match operand {
+            Operand::Uni(u) => self.counts.uniform_dest(u),
+            Operand::Row(r) => self.counts.dest(r),
+            Operand::None | Operand::Const(_) => DUMP,
+        }
+    }
+
+    /// An operation with all operands of the IR operation as they are.
+    fn plain(&self, inst: &Inst, run: Handler) -> HostOp {
+        let mut op = self.host(run);
+        for (i, s) in inst.src.iter().enumerate() {
+            self.source(&mut op, i, *s);
+        }
+        op.dst = self.dest(inst.dst[0]);
+        op.dst2 = self.dest(inst.dst[1]);
+        op.imm = inst.attrs.imm;
+        op.mask = match inst.mask {
+            LaneMask::Active => uni_offset(Uni::ACTIVE),
+            LaneMask::All => ALL_LANES,
+        };
+        op
+    }
+
+    fn step_row(&mut self, n: u32) -> Result<u32, Unsupported> {
+        let first = self.step_rows;
+        self.step_rows += n;
+        if self.step_rows > wavemill_machine::registers::STEP_ROWS {
+            return Err(Unsupported);
+        }
+        Ok(self.counts.step_row(first))
+    }
+
+    /// One operation and what must be done before it; `index` is its number in the guest instruction.
+    fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
+        if self.waits_for_address(inst) {
+            self.check(inst)?;
+        }
+        self.step_rows = 0;
+        let inst = self.with_existing_sources(inst)?;
+        self.probe_operation(&inst, index, site);
+        self.inst(&inst)?;
+        // Later operations of the guest instruction find it all the same.
+        self.dropped_result = self.counts.lacking_result(&inst).or(self.dropped_result);
+        Ok(())
+    }
+
+    /// The checks of a strict run in front of a guest instruction: of that nothing has taken effect when one of its
+    /// accesses is refused.
+    fn checks(&mut self, guest: &[Inst]) -> Result<(), Unsupported> {
+        if self.strict == Strict::default() {
+            return Ok(());
+        }
+        for inst in guest {
+            if !self.waits_for_address(inst) {
+                self.check(inst)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a check in front of the operation has to wait for what comes before it in the guest instruction.
+    fn waits_for_address(&self, inst: &Inst) -> bool {
+        self.strict != Strict::default()
+            && inst.src[..3].iter().any(|s| match s {
+                Operand::Row(row) => row.0 >= Row::TEMP0.0,
+                Operand::Uni(cell) => cell.0 >= Uni::TEMP0.0,
+                Operand::None | Operand::Const(_) => false,
+            })
+    }
+
+    /// The check of a strict run in front of an operation, if there is one.
+    fn check(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        let Some((run, checked)) = strict::handler(inst.op, self.strict) else { return Ok(()) };
+        self.step_rows = 0;
+        let mut inst = *inst;
+        inst.src[3] = Operand::None;
+        let inst = self.with_existing_sources(&inst)?;
+        let mut h = self.plain(&inst, run);
+        h.k[3] = checked;
+        self.ops.push(h);
+        Ok(())
+    }
+
+    /// The operation with copies in place of sources of several registers which the wave has only in part.
+    fn with_existing_sources(&mut self, inst: &Inst) -> Result<Inst, Unsupported> {
+        let mut inst = *inst;
+        if !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
+            return Ok(inst);
+        }
+        for i in 0..inst.src.len() {
+            let Operand::Row(row) = inst.src[i] else { continue };
+            let rows = inst.source_dwords(i);
+            if rows < 2 || self.counts.has(row, rows) {
+                continue;
+            }
+            let copy = RegisterCounts::step(self.step_rows as u16);
+            self.step_row(u32::from(rows))?;
+            for n in 0..rows {
+                let mut step = self.host(step::copy(self.tier));
+                step.src[0] = self.counts.source_nth(row, n);
+                step.dst = self.counts.dest(copy.plus(n));
+                self.ops.push(step);
+            }
+            inst.src[i] = copy.into();
+        }
+        Ok(inst)
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        let tier = self.tier;
+        match inst.op {
+            Op::Scalar(op, width) => {
+                let mut h = self.plain(inst, scalar::scalar_handler(op, width));
+                if let Operand::None = inst.dst[0] {
+                    h.dst = DUMP;
+                }
+                self.ops.push(h);
+            }
+            Op::ScalarCmp(pred, ty) => {
+                let run = scalar::scalar_cmp_handler(pred, ty).ok_or(Unsupported)?;
+                self.ops.push(self.plain(inst, run));
+            }
+            Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n))),
+            Op::ScalarBufferLoad(n) => self.ops.push(self.plain(inst, smem::buffer_load_handler(n))),
+            Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
+            Op::MoveRelSource(w, cells) => {
+                let mut h = self.plain(inst, indexed::move_rel_source(w));
+                // Whether the wave has what the index leads to, shows when it runs.
+                if let Operand::Uni(base) = inst.src[0] {
+                    h.src[0] = UNIFORM | uni_offset(base);
+                }
+                self.bound(&mut h, cells);
+                self.ops.push(h);
+            }
+            Op::MoveRelDest(w, cells) => {
+                let mut h = self.plain(inst, indexed::move_rel_dest(w));
+                if let Operand::Uni(base) = inst.dst[0] {
+                    h.dst = uni_offset(base);
+                }
+                self.bound(&mut h, cells);
+                self.ops.push(h);
+            }
+            Op::Load(s, t) => self.ops.push(self.plain(inst, mem::load_handler(s, t, tier))),
+            Op::Store(s, t) => self.ops.push(self.plain(inst, mem::store_handler(s, t, tier))),
+            Op::Atomic(op, s, w) => {
+                let run = atomic::handler(s, w, self.tier).ok_or(Unsupported)?;
+                let h = self.atomic(inst, run, op, w);
+                self.ops.push(h);
+            }
+            Op::BufferLoad(t, addr) => {
+                self.ops.push(self.plain(inst, buffer::load_handler(t, addr)));
+            }
+            Op::BufferStore(t, addr) => {
+                self.ops.push(self.plain(inst, buffer::store_handler(t, addr)));
+            }
+            Op::BufferAtomic(op, w, addr) => {
+                let h = self.atomic(inst, buffer::atomic_handler(w, addr), op, w);
+                self.ops.push(h);
+            }
+            Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
+            Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
+            Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
+            Op::ReadStatus(which) => {
+                let mut h = self.plain(inst, status::read_handler(which));
+                // Instructions of the block are paid for at its end; a clock counts those in front of it.
+                h.k[1] = inst.guest.into();
+                self.ops.push(h);
+            }
+            Op::Message => {}
+            Op::Lane(op) => {
+                let run = lane::handler(op, tier).ok_or(Unsupported)?;
+                self.ops.push(self.plain(inst, run));
+            }
+            Op::Swizzle(pattern) => {
+                let lanes = self.pattern(pattern);
+                let mut h = self.plain(inst, lane::swizzle_handler());
+                h.own = Own { lanes };
+                self.ops.push(h);
+            }
+            Op::Transpose(bits) => {
+                let run = lane::transpose_handler(bits).ok_or(Unsupported)?;
+                self.ops.push(self.plain(inst, run));
+            }
+            Op::IndexedRead(n) => {
+                let h = self.indexed(inst, inst.src[0], n, indexed::indexed_read())?;
+                self.ops.push(h);
+            }
+            Op::IndexedWrite(n) => {
+                let h = self.indexed(inst, inst.dst[0], n, indexed::indexed_write())?;
+                self.ops.push(h);
+            }
+            Op::Int(op) => self.int(inst, op)?,
+            Op::IntCmp(pred, ty) => {
+                let mut h = self.prepared(inst, [Source::bits(ty.dwords()); 3])?;
+                let rows = self.shape(&h, 2) == Shape::Rows;
+                let (run, imm) = compare::cmp_handler(pred, ty, tier, rows);
+                h.run = run;
+                h.imm = imm;
+                self.ops.push(h);
+            }
+            Op::Float(..) | Op::FloatCmp(..) | Op::FloatClass(_) | Op::Cvt(_) => self.float(inst)?,
+            Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
+        }
+        Ok(())
+    }
+
+    /// A move of `n` rows from or to those of a bank, by index from `base` on.
+    fn indexed(&self, inst: &Inst, base: Operand, n: u8, run: Handler) -> Result<HostOp, Unsupported> {
+        let Operand::Row(base) = base else { return Err(Unsupported) };
+        let (bank, number) = base.bank().ok_or(Unsupported)?;
+        let mut h = self.plain(inst, run);
+        // What source 1 has, if it is a constant, stands in `k[1]`.
+        let first = Row(bank as u16 * Row::BANK);
+        h.k[0] = self.counts.offset(first).ok_or(Unsupported)?.into();
+        h.k[2] = u64::from(number) | u64::from(self.counts.rows[bank]) << 32;
+        h.k[3] = n.into();
+        Ok(h)
+    }
+
+    /// Where an index may lead: offsets of the first cell and of the one behind the last one that the wave has.
+    fn bound(&self, h: &mut HostOp, cells: CellRange) {
+        let end = (cells.first.0..cells.end.0).map(Uni).find(|cell| self.counts.lacks(*cell));
+        h.k[2] = uni_offset(cells.first).into();
+        h.k[3] = uni_offset(end.unwrap_or(cells.end)).into();
+    }
+
+    /// The lanes that feed lanes 0 to 63 under a pattern.
+    fn pattern(&mut self, pattern: LanePattern) -> *const [u8; LANES] {
+        let lanes = pattern.sources().map(|lane| lane.unwrap_or(NO_LANE));
+        self.patterns.push(Box::new(lanes));
+        self.patterns.last().map_or(std::ptr::null(), |lanes| &raw const **lanes)
+    }
+
+    /// Which of the first `n` sources are rows.
+    fn shape(&self, op: &HostOp, n: usize) -> Shape {
+        let mut scalars = (0..n).filter(|i| op.src[*i] & (FLAGS & !ABSENT) != 0);
+        match (scalars.next(), scalars.next()) {
+            (None, _) => Shape::Rows,
+            (Some(at), None) => Shape::Scalar(at),
+            _ => Shape::Mixed,
+        }
+    }
+
+    /// Keeps what a float operation points to.
+    fn info(&mut self, info: FloatInfo) -> *const FloatInfo {
+        self.infos.push(Box::new(info));
+        self.infos.last().map_or(std::ptr::null(), |i| &raw const **i)
+    }
+
+    /// An atomic with the floating-point mode, if it needs one.
+    fn atomic(&mut self, inst: &Inst, run: Handler, op: AtomicOp, width: Width) -> HostOp {
+        let mut h = self.plain(inst, run);
+        h.own = Own { atomic: Atomic { site: SiteCache::EMPTY, perform: atomic::performer(op, width) } };
+        if op.is_float() {
+            h.float = self.info(FloatInfo {
+                op: inst.op,
+                attrs: inst.attrs,
+                sources: [Source::bits(1); 3],
+                result: Outcome { dwords: 0, float: None },
+                reference: None,
+            });
+        }
+        h
+    }
+}

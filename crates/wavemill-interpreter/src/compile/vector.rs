@@ -1,0 +1,166 @@
+//! Vector operations: the handler that fits the sources, with modifiers of the result as steps behind it.
+
+use wavemill_ir::{
+    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods, SubDword,
+};
+
+use super::{Compiler, Unsupported};
+use crate::body::Shape;
+use crate::float::{self, FloatInfo, Operands, Source};
+use crate::hostop::{HostOp, Own};
+use crate::{control, format_cvt, int, step};
+
+impl Compiler<'_> {
+    pub(super) fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
+        let packed = inst.op.is_packed();
+        let mut h = if packed {
+            self.prepared_packed(inst)?
+        } else if op == IntOp::PkMov {
+            let mut h = self.plain(inst, control::unsupported);
+            let pick = |m: SrcMods| i32::from(m.sel == SubDword::Word1);
+            h.imm = pick(inst.attrs.src[0]) | pick(inst.attrs.src[1]) << 1;
+            h
+        } else {
+            self.prepared(inst, float::sources(inst.op))?
+        };
+        let shape = self.shape(&h, inst.varying_sources());
+        h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
+        self.finish(inst, h, inst.result_dwords(0))
+    }
+
+    /// Float operations, comparisons and conversions.
+    pub(super) fn float(&mut self, inst: &Inst) -> Result<(), Unsupported> {
+        if let Op::Float(op, FloatType::PkF32) = inst.op {
+            return self.two_singles(inst, op);
+        }
+        let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
+        self.opaque |= plan.opaque;
+        let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
+        // The step that collects exceptions wants modifiers to be applied.
+        let inside = plan.run_mods.is_some() && self.exceptions.is_none();
+        let mut h = match plan.operands {
+            Operands::Whole => {
+                let sources =
+                    if inside { plan.sources.map(|s| Source::bits(s.dwords)) } else { plan.sources };
+                self.prepared(inst, sources)?
+            }
+            Operands::Halves => self.prepared_packed(inst)?,
+            Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
+        };
+        let shape = self.shape(&h, inst.varying_sources());
+        h.imm = plan.imm;
+        h.run = match plan.run_mods {
+            Some(run) if modified && inside => {
+                h.imm |= float::pack_mods(&inst.attrs.src);
+                run.pick(shape)
+            }
+            _ => plan.run.pick(shape),
+        };
+        h.float = self.info(FloatInfo {
+            op: inst.op,
+            attrs: inst.attrs,
+            sources: plan.sources,
+            result: plan.result,
+            reference: plan.reference,
+        });
+        if let Some(cell) = self.exceptions {
+            let mut step = h;
+            step.run = float::exceptions::handler();
+            step.own = Own { cell: self.counts.uniform_dest(cell) };
+            self.ops.push(step);
+        }
+        let dwords = plan.result.dwords;
+        let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
+        let mut out = self.host(run);
+        (out.dst, out.mask, out.float) = (h.dst, h.mask, h.float);
+        h.dst = self.step_row(u32::from(dwords))?;
+        out.src[0] = h.dst;
+        self.ops.push(h);
+        self.finish(inst, out, dwords)
+    }
+
+    /// Conversions to and from small float formats.
+    pub(super) fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
+        let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
+        self.permute(inst, &mut h, [1; 3])?;
+        h.float = self.info(FloatInfo {
+            op: inst.op,
+            attrs: inst.attrs,
+            sources: float::sources(inst.op),
+            result: float::outcome(inst.op),
+            reference: None,
+        });
+        self.ops.push(h);
+        Ok(())
+    }
+
+    /// A packed f32 operation is two operations on dwords.
+    fn two_singles(&mut self, inst: &Inst, op: FloatOp) -> Result<(), Unsupported> {
+        let half = |high: bool| {
+            let mut one = *inst;
+            one.op = Op::Float(op, FloatType::F32);
+            one.dst = inst.dst.map(|d| d.dword(u16::from(high)));
+            for (i, m) in inst.attrs.src.iter().enumerate() {
+                let from_high = if high { m.hi_sel } else { m.sel == SubDword::Word1 };
+                one.src[i] = inst.src[i].dword(u16::from(from_high));
+                one.attrs.src[i] = SrcMods { neg: if high { m.neg_hi } else { m.neg }, ..SrcMods::default() };
+            }
+            one
+        };
+        let (low, high) = (half(false), half(true));
+        let reads = |one: &Inst, row: Operand| one.src.contains(&row);
+        let used = self.step_rows;
+        if !reads(&high, low.dst[0]) {
+            self.float(&low)?;
+            self.step_rows = used;
+            return self.float(&high);
+        }
+        if !reads(&low, high.dst[0]) {
+            self.float(&high)?;
+            self.step_rows = used;
+            return self.float(&low);
+        }
+        // Each writes what the other one reads: the first source that the second one would lose is kept.
+        let kept = Row::temp(Row::TEMPS - 1);
+        let copy = Inst {
+            op: Op::Int(IntOp::Mov),
+            dst: [kept.into(), Operand::None],
+            src: [low.dst[0], Operand::None, Operand::None, Operand::None],
+            attrs: Attrs::default(),
+            mask: LaneMask::All,
+            guest: inst.guest,
+        };
+        self.int(&copy, IntOp::Mov)?;
+        let mut high = high;
+        for s in high.src.iter_mut().filter(|s| **s == low.dst[0]) {
+            *s = kept.into();
+        }
+        self.float(&low)?;
+        self.step_rows = used;
+        self.float(&high)
+    }
+
+    /// Pushes the operation; a sub-dword destination is merged behind it.
+    fn finish(&mut self, inst: &Inst, mut h: HostOp, dwords: u16) -> Result<(), Unsupported> {
+        if inst.attrs.dst_sel == SubDword::Dword {
+            self.ops.push(h);
+            return Ok(());
+        }
+        if dwords != 1 {
+            return Err(Unsupported);
+        }
+        let (dst, mask) = (h.dst, h.mask);
+        h.dst = self.step_row(1)?;
+        let value = h.dst;
+        self.ops.push(h);
+        let (run, imm) = step::insert(inst.attrs.dst_sel, inst.attrs.dst_unused, self.tier);
+        let mut merge = self.host(run);
+        merge.src[0] = dst;
+        merge.src[1] = value;
+        merge.dst = dst;
+        merge.mask = mask;
+        merge.imm = imm;
+        self.ops.push(merge);
+        Ok(())
+    }
+}

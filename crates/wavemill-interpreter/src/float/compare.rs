@@ -1,0 +1,164 @@
+//! Float comparisons on the host's vector arithmetic. They have no NaN results, so nothing needs repair.
+
+use std::marker::PhantomData;
+
+use wavemill_ir::{CmpPred, FloatType, FpEnv};
+
+use super::Fast;
+use super::single::{Operands, Signs};
+use crate::Tier;
+use crate::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, write64};
+use crate::hostop::{Ctx, HostOp};
+use crate::simd::{CHUNK, Simd};
+
+/// What vector hardware compares; all predicates are one of these, perhaps with operands exchanged, perhaps negated.
+trait Relation: 'static {
+    /// Mask of the lanes of a chunk where it holds.
+    ///
+    /// # Safety
+    /// As [`Simd`].
+    unsafe fn single<S: Simd>(a: S::V, b: S::V) -> u32;
+    /// Whether it holds between two f64.
+    fn double(a: f64, b: f64) -> bool;
+}
+
+macro_rules! relations {
+    ($($name:ident |$a:ident, $b:ident| $single:expr, $double:expr;)*) => {$(
+        struct $name;
+        impl Relation for $name {
+            #[inline(always)]
+            unsafe fn single<S: Simd>($a: S::V, $b: S::V) -> u32 {
+                // SAFETY: the contract of `Simd`.
+                unsafe { $single }
+            }
+            #[inline(always)]
+            fn double($a: f64, $b: f64) -> bool {
+                $double
+            }
+        }
+    )*};
+}
+
+relations! {
+    Less |a, b| S::flt(a, b), a < b;
+    LessEqual |a, b| S::fle(a, b), a <= b;
+    Equal |a, b| S::feq(a, b), a == b;
+    Different |a, b| S::flt(a, b) | S::flt(b, a), (a < b) | (b < a);
+    Unordered |a, b| S::unordered(a, b), a.is_nan() | b.is_nan();
+}
+
+/// In the immediate, beside the modifiers: the opposite is the result.
+const NOT: i32 = 1 << 8;
+
+/// All bits if the immediate has [`NOT`].
+#[inline(always)]
+unsafe fn negation(op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    if unsafe { (*op).imm } & NOT != 0 { !0 } else { 0 }
+}
+
+/// f32; `SHAPE`, `MODS` and `FLUSH` as for `Single`, `SWAP` exchanges the operands.
+struct Single<R, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool>(PhantomData<R>);
+
+impl<R: Relation, const SHAPE: u8, const MODS: bool, const FLUSH: bool, const SWAP: bool> Body
+    for Single<R, SHAPE, MODS, FLUSH, SWAP>
+{
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let signs = Signs::<S>::new(if MODS { (*op).imm } else { 0 });
+            let a = Source::<S>::new::<SHAPE>(ctx, op, 0, 2, &mut s0);
+            let b = Source::<S>::new::<SHAPE>(ctx, op, 1, 2, &mut s1);
+            let s = Operands { sources: [a, b, b], signs };
+            let mut bits = 0;
+            for i in 0..S::chunks() {
+                let (x, y) = (s.get::<SHAPE, MODS, FLUSH>(0, 2, i), s.get::<SHAPE, MODS, FLUSH>(1, 2, i));
+                let holds = if SWAP { R::single::<S>(y, x) } else { R::single::<S>(x, y) };
+                bits |= u64::from(holds) << (CHUNK * i);
+            }
+            write64(ctx, (*op).dst, (bits ^ negation(op)) & lane_mask(ctx, op));
+            HostOp::next(op)
+        }
+    }
+}
+
+/// f64.
+struct Double<R, const SWAP: bool>(PhantomData<R>);
+
+impl<R: Relation, const SWAP: bool> Body for Double<R, SWAP> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`.
+        unsafe {
+            let mut splats = [const { Splat::new() }; 4];
+            let [s0, s1, s2, s3] = &mut splats;
+            let (al, ah) = (chunks::<S, false>(ctx, op, 0, 0, s0), chunks::<S, false>(ctx, op, 0, 1, s1));
+            let (bl, bh) = (chunks::<S, false>(ctx, op, 1, 0, s2), chunks::<S, false>(ctx, op, 1, 1, s3));
+            let signs = Signs::<S>::new((*op).imm);
+            let mut bits = 0u64;
+            for i in 0..S::chunks() {
+                let (al, bl) = (S::to_lanes(al.get::<S>(i)), S::to_lanes(bl.get::<S>(i)));
+                let ah = S::to_lanes(signs.apply(0, ah.get::<S>(i)));
+                let bh = S::to_lanes(signs.apply(1, bh.get::<S>(i)));
+                let mut holds = [false; CHUNK];
+                for n in 0..CHUNK {
+                    let a = f64::from_bits(u64::from(al[n]) | u64::from(ah[n]) << 32);
+                    let b = f64::from_bits(u64::from(bl[n]) | u64::from(bh[n]) << 32);
+                    holds[n] = if SWAP { R::double(b, a) } else { R::double(a, b) };
+                }
+                for (n, h) in holds.iter().enumerate() {
+                    bits |= u64::from(*h) << (CHUNK * i + n);
+                }
+            }
+            write64(ctx, (*op).dst, (bits ^ negation(op)) & lane_mask(ctx, op));
+            HostOp::next(op)
+        }
+    }
+}
+
+fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tier, imm: i32) -> Option<Fast> {
+    let fast = match (ty, flush) {
+        (FloatType::F32, false) => {
+            let any = handler::<Single<R, { shape::ANY }, false, false, SWAP>>(tier);
+            let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP>>(tier);
+            let first = handler::<Single<R, 0, false, false, SWAP>>(tier);
+            let second = handler::<Single<R, 1, false, false, SWAP>>(tier);
+            let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP>>(tier);
+            Fast {
+                run: Shaped { any, rows, scalar: [first, second, any] },
+                run_mods: Some(Shaped::same(mods)),
+                imm,
+            }
+        }
+        (FloatType::F32, true) => Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP>>(tier)),
+        (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP>>(tier)),
+        _ => return None,
+    };
+    Some(Fast { imm, ..fast })
+}
+
+/// The fast handlers of a comparison, if there are any for the type and the environment.
+pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
+    // Rounding does not matter.
+    let flush = !env.denorm_in;
+    match pred {
+        CmpPred::Lt => handlers::<Less, false>(ty, flush, tier, 0),
+        CmpPred::Gt => handlers::<Less, true>(ty, flush, tier, 0),
+        CmpPred::Le => handlers::<LessEqual, false>(ty, flush, tier, 0),
+        CmpPred::Ge => handlers::<LessEqual, true>(ty, flush, tier, 0),
+        CmpPred::Eq => handlers::<Equal, false>(ty, flush, tier, 0),
+        CmpPred::Lg => handlers::<Different, false>(ty, flush, tier, 0),
+        CmpPred::Unordered => handlers::<Unordered, false>(ty, flush, tier, 0),
+        CmpPred::Nlt => handlers::<Less, false>(ty, flush, tier, NOT),
+        CmpPred::Ngt => handlers::<Less, true>(ty, flush, tier, NOT),
+        CmpPred::Nle => handlers::<LessEqual, false>(ty, flush, tier, NOT),
+        CmpPred::Nge => handlers::<LessEqual, true>(ty, flush, tier, NOT),
+        CmpPred::Neq => handlers::<Equal, false>(ty, flush, tier, NOT),
+        CmpPred::Nlg => handlers::<Different, false>(ty, flush, tier, NOT),
+        CmpPred::Ordered => handlers::<Unordered, false>(ty, flush, tier, NOT),
+        // The lane-by-lane way does.
+        CmpPred::False | CmpPred::True => None,
+    }
+}

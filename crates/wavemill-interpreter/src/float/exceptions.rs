@@ -1,0 +1,66 @@
+//! The floating-point exceptions of an operation.
+//!
+//! Handlers compute results and nothing else. Where somebody looks at exceptions, a step in front of each float operation
+//! lets the scalar library do the same once more and collects what that raises.
+
+use wavemill_float as exact;
+use wavemill_float::Exceptions;
+use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Op};
+
+use super::lanes::{info, mix_sources, sources};
+use crate::body::{lane_mask, scalar64};
+use crate::hostop::{Ctx, Handler, HostOp};
+use crate::mem::for_lanes;
+
+/// Adds the exceptions that the operation raises in its active lanes to the cell that collects them. Operands are those of its handler.
+unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; nothing is written but that cell, which is inside the register file.
+    unsafe {
+        let info = info(op);
+        let fp = info.attrs.fp;
+        let ty = info.result.float;
+        let mut all = Exceptions::NONE;
+        for_lanes(lane_mask(ctx, op), |lane| {
+            let s = sources(ctx, op, info, lane);
+            let ((), raised) = exact::watched(|| match (info.op, ty, info.reference) {
+                (Op::Float(FloatOp::FmaMix, FloatType::F16), _, _) => {
+                    let _ = exact::fma_mix_f16(mix_sources(info, s), fp);
+                }
+                (Op::Float(FloatOp::FmaMix, _), _, _) => {
+                    let _ = exact::fma_mix_f32(mix_sources(info, s), fp);
+                }
+                (Op::Float(FloatOp::DivScale, _), Some(ty), _) => {
+                    let _ = exact::div_scale(ty, s[0], s[1], s[2], fp);
+                }
+                (Op::Float(FloatOp::DivFmas, _), Some(ty), _) => {
+                    let scaled = scalar64(ctx, op, 3) >> lane & 1 != 0;
+                    let _ = exact::div_fmas(ty, s, scaled, fp);
+                }
+                (Op::FloatCmp(pred, ty), _, _) => {
+                    let _ = exact::compare(pred, ty, s[0], s[1], fp);
+                }
+                (_, _, Some(reference)) => {
+                    reference(s, fp);
+                }
+                _ => {}
+            });
+            all |= match info.op {
+                Op::Cvt(CvtOp::PkBf16F32) => raised,
+                Op::Cvt(_) if ty.is_none() && info.attrs.imm == 0 => raised.without(Exceptions::INEXACT),
+                Op::FloatCmp(_, ty) if info.attrs.imm != 0 => {
+                    let unordered = exact::compare(CmpPred::Unordered, ty, s[0], s[1], fp);
+                    if unordered { raised | Exceptions::INVALID } else { raised }
+                }
+                _ => raised,
+            };
+        });
+        let cell = (*ctx).base.add((*op).own.cell as usize) as *mut u32;
+        cell.write(cell.read() | all.bits());
+        HostOp::next(op)
+    }
+}
+
+/// The handler of that step.
+pub(crate) fn handler() -> Handler {
+    collect
+}

@@ -1,0 +1,217 @@
+//! The interpreter's own form of an operation: a handler with everything it needs beside it.
+
+use std::ptr;
+
+use wavemill_ir::{FaultKind, LANES};
+
+use super::atomic::Perform;
+use super::float::FloatInfo;
+use super::probe::Site;
+use wavemill_machine::MemoryMap;
+use wavemill_machine::OutOfRange;
+use wavemill_machine::engine::{Events, PrivateMemory};
+use wavemill_machine::registers::Registers;
+use wavemill_machine::{Access, FaultSpace};
+
+/// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
+/// (then [`Ctx::exit`] says why).
+pub(super) type Handler = unsafe fn(*mut Ctx, *mut HostOp) -> *mut HostOp;
+
+/// Which of [`HostOp::k`] holds the address behind the block, in operations that end one and go on.
+pub(super) const BEHIND: usize = 3;
+
+/// In place of a lane: none.
+pub(super) const NO_LANE: u8 = 64;
+
+/// Operand offset flag: a constant in [`HostOp::k`].
+pub(super) const CONST: u32 = 1 << 31;
+/// Operand offset flag: a uniform cell.
+pub(super) const UNIFORM: u32 = 1 << 30;
+/// Operand offset flag: nothing there.
+pub(super) const ABSENT: u32 = 1 << 29;
+/// All flags.
+pub(super) const FLAGS: u32 = CONST | UNIFORM | ABSENT;
+
+/// The allocation that a memory operation touched last.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct SiteCache {
+    /// First guest address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Host pointer of the first byte.
+    pub host: *mut u8,
+}
+
+impl SiteCache {
+    pub(super) const EMPTY: SiteCache = SiteCache { start: 0, size: 0, host: ptr::null_mut() };
+}
+
+/// An operation ready to run. The first 64 bytes are what ALU operations need.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct HostOp {
+    pub run: Handler,
+    /// Offset of the result.
+    pub dst: u32,
+    /// Offset of the second result.
+    pub dst2: u32,
+    /// Offsets of the sources, with flags.
+    pub src: [u32; 4],
+    /// Offset of the lane mask.
+    pub mask: u32,
+    /// Immediate.
+    pub imm: i32,
+    /// Constants of the sources.
+    pub k: [u64; 4],
+    /// What float handlers need beside the operands.
+    pub float: *const FloatInfo,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// What memory operations and terminators have, each its own.
+    pub own: Own,
+}
+
+/// The part of an operation that depends on its kind. Keeps operations at two cache lines.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) union Own {
+    /// Of a memory operation: the last allocation.
+    pub site: SiteCache,
+    /// Of an atomic.
+    pub atomic: Atomic,
+    /// Of a terminator: where control flow goes.
+    pub jump: Jump,
+    /// Of a probe: what it knows of its instruction.
+    pub probe: *const Site,
+    /// Of a lane permutation: the lane that feeds each, [`NO_LANE`] where none does.
+    pub lanes: *const [u8; LANES],
+    /// Of a step that collects exceptions: offset of the cell.
+    pub cell: u32,
+}
+
+/// What an atomic has.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Atomic {
+    /// The last allocation: where other memory operations have it.
+    pub site: SiteCache,
+    /// The operation itself.
+    pub perform: Perform,
+}
+
+impl std::fmt::Debug for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Own")
+    }
+}
+
+/// Where control flow goes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Jump {
+    /// First operations of the target blocks, null until they are compiled.
+    pub target: [*mut HostOp; 2],
+    /// Guest addresses of the targets.
+    pub pc: [u64; 2],
+}
+
+impl Jump {
+    pub(super) const NOWHERE: Jump = Jump { target: [ptr::null_mut(); 2], pc: [0; 2] };
+
+    /// A jump to one address.
+    pub(super) const fn to(pc: u64) -> Own {
+        Own { jump: Jump { pc: [pc, 0], ..Jump::NOWHERE } }
+    }
+}
+
+const _: () = assert!(size_of::<HostOp>() == 128);
+
+/// Why the interpreter was left.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Exit {
+    /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
+    NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
+    /// The instruction budget is used up; goes on at `pc`, where the branch at `from` led, if one did.
+    Preempted { pc: u64, from: Option<u64> },
+    /// Waits at a barrier; goes on at `pc`.
+    Barrier { pc: u64 },
+    /// Lets others run; goes on at `pc`.
+    Yield { pc: u64 },
+    /// Code has changed; goes on at `pc`.
+    InvalidateCode { pc: u64 },
+    /// The wave ended.
+    End,
+    /// The program asked for a fault.
+    Trap { pc: u64, id: u8 },
+    /// The context changes.
+    SetContext { value: u32, next: u64 },
+    /// A memory access was refused; lanes are in [`Ctx::refused`].
+    Memory { pc: u64, access: Access, space: FaultSpace, size: u32 },
+    /// An atomic was misaligned; lanes are in [`Ctx::refused`].
+    Misaligned { pc: u64, size: u32 },
+    /// The instruction cannot run.
+    Fault { pc: u64, kind: FaultKind },
+}
+
+/// What handlers see of the world.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Ctx {
+    /// Register file of the current wave.
+    pub base: *mut u8,
+    /// Guest instructions that it may still start.
+    pub budget: i64,
+    /// LDS of its workgroup.
+    pub lds: *mut u8,
+    /// Bytes of LDS that the workgroup asked for.
+    pub lds_size: u32,
+    /// Bytes of LDS that it has: up to the end of the last granule.
+    pub lds_allocated: u32,
+    /// Bytes of private memory per lane.
+    pub scratch_size: u32,
+    /// The same as an allocation, for buffer resources that point there.
+    pub private: PrivateMemory,
+    /// Guest memory.
+    pub map: *const MemoryMap,
+    /// Why the interpreter was left.
+    pub exit: Exit,
+    /// Lanes of a refused access with their addresses.
+    pub refused: Vec<(u8, u64)>,
+    /// Accesses that left LDS or the range of a buffer resource.
+    pub out_of_range: OutOfRange,
+    /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
+    pub unordered_store: bool,
+    /// Offset of the cells that hold the address of the wave's private memory.
+    pub private_base: u32,
+    /// The context under which blocks are lifted.
+    pub context: u32,
+    /// What clocks count.
+    pub clock: Clock,
+    /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).
+    pub registers: *const Registers,
+    pub events: *mut Events<'static>,
+}
+
+/// What clocks count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    /// Clocks count retired instructions instead of host time.
+    pub deterministic: bool,
+    /// Guest instructions that the wave had started before this run of the interpreter, plus its budget; minus the
+    /// budget left this is the number of retired instructions.
+    pub retired_base: i64,
+}
+
+impl HostOp {
+    /// The operation behind this one.
+    ///
+    /// # Safety
+    /// `op` is not the last one of its block.
+    #[inline(always)]
+    pub(super) unsafe fn next(op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the caller's promise.
+        unsafe { op.add(1) }
+    }
+}

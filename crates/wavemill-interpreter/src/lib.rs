@@ -1,0 +1,80 @@
+//! The interpreter of wave IR: threaded code over the register files of waves, on the vector hardware of the host.
+//!
+//! [`Interpreter`] is the engine that a machine runs waves with.
+
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
+mod address;
+mod atomic;
+mod body;
+mod buffer;
+mod compare;
+mod compile;
+mod control;
+mod cost;
+mod cvt;
+mod float;
+mod format_cvt;
+mod hostop;
+mod indexed;
+mod int;
+mod lane;
+mod lds;
+mod mem;
+mod probe;
+mod runner;
+mod scalar;
+mod simd;
+mod smem;
+mod status;
+mod step;
+mod strict;
+mod tier;
+mod wide;
+
+use wavemill_machine::engine::{Engine, Executor, Task};
+
+pub use cost::{OperationCost, operation_costs};
+pub use tier::Tier;
+
+/// The interpreter as an engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interpreter {
+    tier: Tier,
+}
+
+impl Interpreter {
+    /// The interpreter on the host's best vector hardware.
+    #[must_use]
+    pub fn new() -> Interpreter {
+        Interpreter { tier: Tier::detect() }
+    }
+
+    /// The interpreter on a tier; on the portable one if the host lacks it.
+    #[must_use]
+    pub fn on(tier: Tier) -> Interpreter {
+        Interpreter { tier: if tier.is_available() { tier } else { Tier::Portable } }
+    }
+
+    /// The vector hardware that it uses.
+    #[must_use]
+    pub fn tier(self) -> Tier {
+        self.tier
+    }
+}
+
+impl Default for Interpreter {
+    fn default() -> Self {
+        Interpreter::new()
+    }
+}
+
+impl Engine for Interpreter {
+    fn name(&self) -> &'static str {
+        "interpreter"
+    }
+
+    fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a> {
+        Box::new(runner::Runner::new(self.tier, task))
+    }
+}

@@ -1,0 +1,218 @@
+//! Probes in front of accesses to memory: which lanes are about to access what.
+//!
+//! A probe has the operands of the operation behind it, and works out addresses by the same functions.
+
+use wavemill_ir::{BufferAddr, Op, Space, Width};
+
+use super::parts;
+use crate::address::{aperture, lane_address, scratch_base, space};
+use crate::body::lane_mask;
+use crate::hostop::{Ctx, Handler, HostOp};
+use crate::mem::for_lanes;
+use crate::{atomic, buffer, smem};
+use wavemill_machine::Access;
+use wavemill_machine::engine::Events;
+use wavemill_machine::registers::ROW_BYTES;
+use wavemill_machine::{MemoryAccess, MemoryKind, Piece, Place};
+
+/// What an operation does to memory, and the bytes that each lane asks for.
+fn asks(op: Op) -> (Access, u32) {
+    let width = |w: Width| 4 * u32::from(w.dwords());
+    match op {
+        Op::Load(_, t) | Op::BufferLoad(t, _) => (Access::Load, t.bytes()),
+        Op::Store(_, t) | Op::BufferStore(t, _) => (Access::Store, t.bytes()),
+        Op::Atomic(_, _, w) | Op::BufferAtomic(_, w, _) => (Access::Atomic, width(w)),
+        Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
+        Op::ScalarStore(n) => (Access::Store, 4 * u32::from(n)),
+        Op::LdsAppend(_) => (Access::Atomic, 4),
+        // How many bytes it is, the source says.
+        _ => (Access::Load, 0),
+    }
+}
+
+/// Adds what a lane accesses; what follows its last piece becomes a part of that.
+fn add(pieces: &mut Vec<Piece>, lane: usize, size: u32, place: Place) {
+    if let (Some(last), Place::Global(address)) = (pieces.last_mut(), place)
+        && usize::from(last.lane) == lane
+        && last.place == Place::Global(address.wrapping_sub(u64::from(last.size)))
+    {
+        last.size += size as u8;
+        return;
+    }
+    pieces.push(Piece { lane: lane as u8, size: size as u8, place });
+}
+
+/// Adds bytes of the private memory of a lane, which is kept dword by dword.
+fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, size: u32) {
+    let end = offset.wrapping_add(u64::from(size));
+    let mut at = offset;
+    while at != end {
+        let n = (4 - at % 4).min(end.wrapping_sub(at));
+        let row = (at / 4).wrapping_mul(u64::from(ROW_BYTES));
+        let address = base.wrapping_add(row).wrapping_add(4 * lane as u64 + at % 4);
+        add(pieces, lane, n as u32, Place::Private { address, offset: at });
+        at = at.wrapping_add(n);
+    }
+}
+
+/// Tells of the access whose pieces have been collected, for each lane one of `size` bytes.
+unsafe fn tell(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, active: u64) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (site, events) = parts(ctx, op);
+        if let Some(inst) = site.ops.get((*op).dst as usize) {
+            let (access, _) = asks(inst.op);
+            events.watcher.memory(&MemoryAccess {
+                wave: events.wave,
+                pc: site.pc,
+                op: inst,
+                kind,
+                access,
+                size,
+                active,
+                pieces: &events.pieces,
+                registers: &*(*ctx).registers,
+            });
+        }
+        HostOp::next(op)
+    }
+}
+
+/// Bytes that each lane asks for, and room for the pieces.
+unsafe fn begin<'a>(ctx: *mut Ctx, op: *mut HostOp) -> (u32, &'a mut Events<'a>) {
+    // SAFETY: the contract of probes.
+    let (site, events) = unsafe { parts(ctx, op) };
+    events.pieces.clear();
+    // SAFETY: as above.
+    let inst = site.ops.get(unsafe { (*op).dst } as usize);
+    (inst.map_or(0, |inst| asks(inst.op).1), events)
+}
+
+/// In front of loads, stores and atomics of a space.
+unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let active = lane_mask(ctx, op);
+        let base = scratch_base(ctx);
+        for_lanes(active, |lane| {
+            let address = lane_address::<SPACE>(ctx, op, lane);
+            let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
+            match aperture::<SPACE>(address) {
+                (true, _) => {
+                    // What does not fit into LDS as a whole is dropped.
+                    let end = offset.checked_add(u64::from(size));
+                    if end.is_some_and(|end| end <= u64::from((*ctx).lds_allocated)) {
+                        add(&mut events.pieces, lane, size, Place::Lds(offset as u32));
+                    }
+                }
+                (_, true) => add_private(&mut events.pieces, base, lane, offset, size),
+                _ => add(&mut events.pieces, lane, size, Place::Global(address)),
+            }
+        });
+        let kind = match SPACE {
+            space::GLOBAL => MemoryKind::Global,
+            space::FLAT => MemoryKind::Flat,
+            space::LDS => MemoryKind::Lds,
+            _ => MemoryKind::Scratch,
+        };
+        tell(ctx, op, kind, size, active)
+    }
+}
+
+/// In front of accesses through buffer resources; `dst2` is the number of components.
+unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let n = (*op).dst2.max(1);
+        buffer::for_components::<OFFEN, IDXEN>(ctx, op, (size / n, n), |lane, address, bytes, offset| {
+            let place = match offset {
+                Some(offset) => Place::Private { address, offset },
+                None => Place::Global(address),
+            };
+            add(&mut events.pieces, lane, bytes, place);
+        });
+        tell(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
+    }
+}
+
+/// In front of scalar loads and stores.
+unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        add(&mut events.pieces, 0, size, Place::Global(smem::address(ctx, op)));
+        tell(ctx, op, MemoryKind::Scalar, size, 1)
+    }
+}
+
+/// In front of scalar loads through buffer resources.
+unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let (address, within) = smem::buffer_address(ctx, op, u64::from(size / 4));
+        if within > 0 {
+            add(&mut events.pieces, 0, 4 * within as u32, Place::Global(address));
+        }
+        tell(ctx, op, MemoryKind::Scalar, size, 1)
+    }
+}
+
+/// In front of `ds_append` and `ds_consume`: one access for the wave, in the place of its first active lane.
+unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let active = lane_mask(ctx, op);
+        let at = atomic::counter(ctx, op);
+        let fits = at.checked_add(u64::from(size)).is_some_and(|end| end <= u64::from((*ctx).lds_allocated));
+        if active != 0 && fits {
+            add(&mut events.pieces, active.trailing_zeros() as usize, size, Place::Lds(at as u32));
+        }
+        tell(ctx, op, MemoryKind::Lds, size, active)
+    }
+}
+
+/// In front of LDS as a source of the vector ALU: one access for the wave.
+unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (_, events) = begin(ctx, op);
+        let (at, _, bytes) = atomic::element(ctx, op);
+        if bytes > 0 && at + bytes <= (*ctx).lds_allocated {
+            add(&mut events.pieces, 0, bytes, Place::Lds(at));
+        }
+        tell(ctx, op, MemoryKind::Lds, bytes, 1)
+    }
+}
+
+/// The handler in front of an operation, and for accesses through buffer resources the number of components of each lane.
+/// `None` if the operation accesses no memory.
+pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
+    let through = |addr: BufferAddr| match (addr.offen, addr.idxen) {
+        (false, false) => components::<false, false> as Handler,
+        (true, false) => components::<true, false>,
+        (false, true) => components::<false, true>,
+        (true, true) => components::<true, true>,
+    };
+    Some(match op {
+        Op::Load(s, _) | Op::Store(s, _) | Op::Atomic(_, s, _) => {
+            let run: Handler = match s {
+                Space::Global => lanes::<{ space::GLOBAL }>,
+                Space::Flat => lanes::<{ space::FLAT }>,
+                Space::Lds => lanes::<{ space::LDS }>,
+                Space::Scratch => lanes::<{ space::SCRATCH }>,
+            };
+            (run, 1)
+        }
+        Op::BufferLoad(t, addr) | Op::BufferStore(t, addr) => (through(addr), buffer::shape(t).1),
+        Op::BufferAtomic(_, _, addr) => (through(addr), 1),
+        Op::ScalarLoad(_) | Op::ScalarStore(_) => (scalar, 1),
+        Op::ScalarBufferLoad(_) => (scalar_buffer, 1),
+        Op::LdsAppend(_) => (counter, 1),
+        Op::LdsDirect => (element, 1),
+        _ => return None,
+    })
+}

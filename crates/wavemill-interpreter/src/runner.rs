@@ -1,0 +1,366 @@
+//! Runs waves: blocks are compiled when a wave comes to them, and chained.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::registers::uni_offset;
+use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange};
+
+use crate::compile::{Code, Purpose, compile};
+use crate::hostop::{self, Clock, Ctx, Exit};
+use crate::{Tier, control};
+
+/// Host operations that a thread keeps (64 MiB of them); with more than that it starts anew.
+const MAX_OPS: usize = 1 << 19;
+
+/// Compiled code of one host thread.
+pub(crate) struct Runner<'a> {
+    purpose: Purpose<'a>,
+    source: &'a dyn BlockSource,
+    /// The bits of contexts that matter to the source.
+    context_key: u32,
+    blocks: HashMap<(u64, u32), Box<Code>>,
+    /// The block that was looked up last, with its first operation: most often a kernel's first block.
+    last: Option<((u64, u32), *mut hostop::HostOp)>,
+    /// Host operations of all blocks, and how many there may be.
+    ops: usize,
+    max_ops: usize,
+    /// The source's generation that the blocks are of.
+    generation: u64,
+    /// How often all blocks were dropped: pointers to operations are good as long as this stays.
+    dropped: u64,
+    /// Blocks compiled so far.
+    compiled: usize,
+    /// Counts of blocks that were dropped.
+    counted: HashMap<(u64, u32), BlockCount>,
+    /// Accesses out of range of all waves that it ran.
+    out_of_range: OutOfRange,
+}
+
+impl fmt::Debug for Runner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Runner({}, {} blocks)", self.purpose.tier, self.blocks.len())
+    }
+}
+
+impl<'a> Runner<'a> {
+    pub(crate) fn new(tier: Tier, task: Task<'a>) -> Self {
+        let Task { counts, source, counting, strict, interests } = task;
+        let purpose = Purpose { tier, counts, counting, exceptions: source.exceptions(), strict, interests };
+        Runner {
+            purpose,
+            source,
+            context_key: source.context_key(),
+            blocks: HashMap::new(),
+            last: None,
+            ops: 0,
+            max_ops: MAX_OPS,
+            generation: source.generation(),
+            dropped: 0,
+            compiled: 0,
+            counted: HashMap::new(),
+            out_of_range: OutOfRange::default(),
+        }
+    }
+
+    /// Forgets all compiled code. No pointer to an operation may be used afterwards.
+    fn drop_blocks(&mut self) {
+        for (key, code) in self.blocks.drain() {
+            if self.purpose.counting {
+                let counted = block_count(key, &code);
+                self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
+            }
+        }
+        self.last = None;
+        self.ops = 0;
+        self.dropped += 1;
+    }
+
+    /// Forgets all compiled code if the source's code has changed.
+    fn follow_source(&mut self) {
+        let generation = self.source.generation();
+        if generation != self.generation {
+            self.drop_blocks();
+            self.generation = generation;
+        }
+    }
+
+    /// The first operation at an address. All other pointers to operations are void if [`Runner::dropped`] changes.
+    fn entry(&mut self, pc: u64, context: u32) -> *mut hostop::HostOp {
+        let key = (pc, context & self.context_key);
+        if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
+            return op;
+        }
+        let op = match self.blocks.get_mut(&key) {
+            Some(code) => code.ops.as_mut_ptr(),
+            None => {
+                if self.ops >= self.max_ops {
+                    self.drop_blocks();
+                }
+                let block = self.source.block(pc, key.1);
+                let code = Box::new(compile(&block, self.purpose, 0));
+                self.ops += code.ops.len();
+                self.compiled += 1;
+                self.blocks.entry(key).or_insert(code).ops.as_mut_ptr()
+            }
+        };
+        self.last = Some((key, op));
+        op
+    }
+
+    /// The first operation of what is left of a block. It is compiled for this one time: what an engine leaves is seldom at
+    /// the same operation twice.
+    fn rest(&self, inside: &Inside) -> Box<Code> {
+        let purpose = Purpose { counting: false, ..self.purpose };
+        Box::new(compile(&inside.block, purpose, inside.operation))
+    }
+}
+
+impl Executor for Runner<'_> {
+    fn run(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        budget: u64,
+        events: Option<&mut Events<'_>>,
+    ) -> WaveExit {
+        assert_eq!(wave.regs.counts(), self.purpose.counts, "the executor is made for other registers");
+        assert!(
+            self.purpose.interests.is_none() || events.is_some(),
+            "blocks with probes run for watched waves only"
+        );
+        let budget = budget.clamp(1, 1 << 40) as i64;
+        let mut ctx = Ctx {
+            base: wave.regs.base(),
+            budget,
+            lds: around.lds.ptr(),
+            lds_size: around.lds.asked(),
+            lds_allocated: around.lds.allocated(),
+            scratch_size: around.scratch_size,
+            private: PrivateMemory { all: around.private, own: wave.private },
+            map: around.map,
+            exit: Exit::End,
+            refused: Vec::new(),
+            out_of_range: OutOfRange::default(),
+            unordered_store: true,
+            private_base: uni_offset(self.purpose.counts.private_base),
+            context: wave.context,
+            clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
+            registers: &raw const wave.regs,
+            events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
+        };
+        self.follow_source();
+        // The last branch that needed a block, and where it led.
+        let mut branch = wave.from.take().map(|from| (from, wave.pc));
+        // Compiled code that no other wave will come to; it must outlive the loop.
+        let mut rest = wave.inside.take().map(|inside| self.rest(&inside));
+        let mut op = match &mut rest {
+            Some(code) => code.ops.as_mut_ptr(),
+            None => self.entry(wave.pc, wave.context),
+        };
+        let exit = loop {
+            // SAFETY: compiled code belongs to this interpreter, which frees it only between handlers and then goes on
+            // with a fresh `op`; its offsets are inside a register file with these counts, which `wave` has; handlers fit
+            // the tier, which the host has.
+            unsafe {
+                loop {
+                    op = ((*op).run)(&raw mut ctx, op);
+                    if op.is_null() {
+                        break;
+                    }
+                }
+            }
+            match ctx.exit {
+                Exit::NeedBlock { pc, patch, slot } => {
+                    let dropped = self.dropped;
+                    // SAFETY: `patch` is an operation of this interpreter's code, which is there before blocks are dropped.
+                    branch = unsafe { control::branch_to(patch, pc) }.map(|from| (from, pc));
+                    op = self.entry(pc, ctx.context);
+                    // A branch to nowhere comes by here each time, for the report.
+                    let nowhere = self
+                        .blocks
+                        .get(&(pc, ctx.context & self.context_key))
+                        .is_some_and(|code| code.nowhere);
+                    if self.dropped == dropped && !nowhere {
+                        // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
+                        unsafe { (*patch).own.jump.target[slot] = op };
+                    }
+                }
+                Exit::InvalidateCode { pc } => {
+                    self.source.refresh();
+                    self.follow_source();
+                    if ctx.budget <= 0 {
+                        wave.pc = pc;
+                        break WaveExit::Preempted;
+                    }
+                    op = self.entry(pc, ctx.context);
+                }
+                Exit::SetContext { value, next } => {
+                    ctx.context = value;
+                    if ctx.budget <= 0 {
+                        wave.pc = next;
+                        break WaveExit::Preempted;
+                    }
+                    op = self.entry(next, ctx.context);
+                }
+                Exit::Preempted { pc, from } => {
+                    wave.pc = pc;
+                    wave.from = from;
+                    break WaveExit::Preempted;
+                }
+                Exit::Barrier { pc } => {
+                    wave.pc = pc;
+                    break WaveExit::Barrier;
+                }
+                Exit::Yield { pc } => {
+                    wave.pc = pc;
+                    break WaveExit::Yield;
+                }
+                Exit::End => break WaveExit::End,
+                Exit::Trap { pc, id } => {
+                    break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
+                }
+                Exit::Fault { pc, kind } => break WaveExit::cannot_run(wave, pc, kind, branch),
+                Exit::Memory { pc, access, space, size } => {
+                    let cause = around.refusal(access, space, size, refused(&ctx));
+                    break WaveExit::Fault { pc, cause };
+                }
+                Exit::Misaligned { pc, size } => {
+                    let lanes = refused(&ctx);
+                    break WaveExit::Fault { pc, cause: FaultCause::MisalignedAtomic { size, lanes } };
+                }
+            }
+        };
+        if let WaveExit::Fault { pc, .. } = exit {
+            wave.pc = pc;
+        }
+        wave.context = ctx.context;
+        wave.retired += (budget - ctx.budget).max(0) as u64;
+        self.out_of_range += ctx.out_of_range;
+        exit
+    }
+
+    fn out_of_range(&self) -> OutOfRange {
+        self.out_of_range
+    }
+
+    fn blocks(&self) -> usize {
+        self.compiled
+    }
+
+    fn block_counts(&self) -> Vec<BlockCount> {
+        let now = self.blocks.iter().filter(|_| self.purpose.counting);
+        now.map(|(key, code)| block_count(*key, code)).chain(self.counted.values().cloned()).collect()
+    }
+}
+
+fn block_count((pc, context): (u64, u32), code: &Code) -> BlockCount {
+    let (entered, lanes) = code.counts();
+    BlockCount { pc, context, entered, lanes }
+}
+
+fn refused(ctx: &Ctx) -> Vec<FaultLane> {
+    ctx.refused.iter().map(|(lane, address)| FaultLane { lane: *lane, address: *address }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use wavemill_ir::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+
+    use std::sync::Arc;
+
+    use wavemill_machine::engine::Lds;
+    use wavemill_machine::{MemoryMap, RegisterCounts, Strict};
+
+    use super::*;
+
+    const COUNTS: RegisterCounts = RegisterCounts::of_rows([1, 0]);
+
+    /// A ring of blocks, each of which adds the generation to s0; a block that invalidates code starts a new generation.
+    struct Ring {
+        length: u64,
+        generation: AtomicU64,
+        invalidate: bool,
+    }
+
+    impl BlockSource for Ring {
+        fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+            let mut b = BlockBuilder::new(pc);
+            b.begin_guest(pc);
+            let step = Operand::Const(self.generation());
+            b.scalar(ScalarOp::AddCarryOut, Width::W32, Uni(0), &[Uni(0).into(), step]);
+            let next = (pc + 1) % self.length;
+            let end = if self.invalidate { Terminator::InvalidateCode(next) } else { Terminator::Jump(next) };
+            Arc::new(b.finish(pc + 4, end))
+        }
+
+        fn generation(&self) -> u64 {
+            self.generation.load(Ordering::Relaxed)
+        }
+
+        fn refresh(&self) {
+            self.generation.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn ring(length: u64, invalidate: bool) -> Ring {
+        Ring { length, generation: AtomicU64::new(1), invalidate }
+    }
+
+    fn runner(source: &Ring, counting: bool) -> Runner<'_> {
+        let task = Task { counts: COUNTS, source, counting, strict: Strict::default(), interests: None };
+        Runner::new(Tier::Portable, task)
+    }
+
+    fn steps(interp: &mut Runner<'_>, wave: &mut Wave, n: u64) {
+        let map = MemoryMap::default();
+        let lds = Lds::new(0, 1);
+        let around =
+            Surroundings { map: &map, lds: &lds, scratch_size: 0, private: (0, 0), deterministic: true };
+        assert!(matches!(interp.run(wave, around, n, None), WaveExit::Preempted));
+    }
+
+    #[test]
+    fn compiled_code_is_bounded() {
+        let source = ring(100, false);
+        let mut interp = runner(&source, true);
+        interp.max_ops = 20;
+        let mut wave = Wave::new(COUNTS);
+        for n in 1..=30 {
+            steps(&mut interp, &mut wave, 10);
+            assert_eq!(wave.regs.uni(Uni(0)), 10 * n);
+            assert!(interp.blocks.len() <= 20, "{} blocks", interp.blocks.len());
+        }
+        // Nothing that was counted is lost.
+        let mut entered = HashMap::new();
+        for c in interp.block_counts() {
+            *entered.entry(c.pc).or_insert(0) += c.entered;
+        }
+        assert_eq!(entered, (0..100).map(|pc| (pc, 3)).collect());
+    }
+
+    #[test]
+    fn a_new_generation_of_code_is_what_runs() {
+        let source = ring(1, false);
+        let mut interp = runner(&source, false);
+        let mut wave = Wave::new(COUNTS);
+        steps(&mut interp, &mut wave, 5);
+        assert_eq!(wave.regs.uni(Uni(0)), 5);
+        source.refresh();
+        steps(&mut interp, &mut wave, 5);
+        assert_eq!(wave.regs.uni(Uni(0)), 5 + 2 * 5);
+    }
+
+    #[test]
+    fn a_wave_that_invalidates_code_goes_on_in_the_new_one() {
+        let source = ring(1, true);
+        let mut interp = runner(&source, false);
+        let mut wave = Wave::new(COUNTS);
+        steps(&mut interp, &mut wave, 4);
+        assert_eq!(wave.regs.uni(Uni(0)), 1 + 2 + 3 + 4);
+        assert_eq!(wave.retired, 4);
+    }
+}

@@ -1,0 +1,174 @@
+//! Vectors of 16 lanes in three widths of host hardware.
+//!
+//! A row has 64 lanes; handlers work on it in four chunks of 16. [`Simd`] gives each tier its chunk type and the
+//! operations that deserve host instructions; everything else goes lane by lane over the chunk as an array, compiled
+//! with the tier's instructions all the same.
+
+#[cfg(all(target_arch = "x86_64", not(test)))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", not(test)))]
+mod avx512;
+mod portable;
+
+#[cfg(all(target_arch = "x86_64", not(test)))]
+pub(super) use avx2::Avx2;
+#[cfg(all(target_arch = "x86_64", not(test)))]
+pub(super) use avx512::Avx512;
+pub(super) use portable::Portable;
+
+use wavemill_ir::LANES;
+
+/// Lanes of a chunk.
+pub(super) const CHUNK: usize = 16;
+/// Chunks of a row.
+pub(super) const CHUNKS: usize = LANES / CHUNK;
+/// A chunk as an array.
+pub(super) type Lanes = [u32; CHUNK];
+
+/// A tier of host vector hardware. Lane masks are the low 16 bits of a `u32`, bit `i` for lane `i`.
+///
+/// # Safety
+/// All functions require that the host has the tier's instructions; they are only called from functions that are
+/// compiled with the matching `target_feature`s. Pointers must be valid for 64 bytes.
+pub(super) trait Simd: Copy + 'static {
+    /// Sixteen 32-bit lanes.
+    type V: Copy;
+
+    /// [`CHUNKS`], which the compiler need not know: it unrolls loops up to it only where a chunk is few instructions.
+    #[inline(always)]
+    fn chunks() -> usize {
+        CHUNKS
+    }
+
+    unsafe fn load(p: *const u8) -> Self::V;
+    unsafe fn store(p: *mut u8, v: Self::V);
+    /// Stores the lanes whose mask bit is set.
+    unsafe fn store_masked(p: *mut u8, mask: u32, v: Self::V);
+    unsafe fn splat(x: u32) -> Self::V;
+    unsafe fn to_lanes(v: Self::V) -> Lanes;
+    unsafe fn from_lanes(v: Lanes) -> Self::V;
+    /// Lanes of `a` where the mask is set, of `b` elsewhere.
+    unsafe fn select(mask: u32, a: Self::V, b: Self::V) -> Self::V;
+
+    unsafe fn and(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn or(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn xor(a: Self::V, b: Self::V) -> Self::V;
+    /// `!a & b`.
+    unsafe fn and_not(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn mul_lo(a: Self::V, b: Self::V) -> Self::V;
+    /// Upper dwords of the unsigned products.
+    unsafe fn mul_hi_u(a: Self::V, b: Self::V) -> Self::V;
+    /// Shifts by lane; amounts are below 32.
+    unsafe fn shl(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn shr(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn sar(a: Self::V, n: Self::V) -> Self::V;
+    unsafe fn min_i(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn max_i(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn min_u(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn max_u(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn eq(a: Self::V, b: Self::V) -> u32;
+    unsafe fn lt_i(a: Self::V, b: Self::V) -> u32;
+    unsafe fn lt_u(a: Self::V, b: Self::V) -> u32;
+
+    /// Float arithmetic under the host's default environment; NaN lanes are unspecified.
+    unsafe fn fadd(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fsub(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fmul(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// `a < b ? a : b`, so `b` if either is NaN or both are zeros.
+    unsafe fn fmin(a: Self::V, b: Self::V) -> Self::V;
+    /// `a > b ? a : b`.
+    unsafe fn fmax(a: Self::V, b: Self::V) -> Self::V;
+    /// Ordered comparisons.
+    unsafe fn feq(a: Self::V, b: Self::V) -> u32;
+    unsafe fn flt(a: Self::V, b: Self::V) -> u32;
+    unsafe fn fle(a: Self::V, b: Self::V) -> u32;
+    /// Lanes where either operand is NaN.
+    unsafe fn unordered(a: Self::V, b: Self::V) -> u32;
+    /// Correctly rounded quotients and roots; NaN lanes are unspecified.
+    unsafe fn fdiv(a: Self::V, b: Self::V) -> Self::V;
+    unsafe fn fsqrt(a: Self::V) -> Self::V;
+    /// Correctly rounded `1 / sqrt(a)` of positive normal numbers; other lanes are unspecified.
+    unsafe fn frsqrt(a: Self::V) -> Self::V;
+    /// `a * 2^n` for signed integers `n`, rounded once; NaN lanes are unspecified.
+    #[inline(always)]
+    unsafe fn ldexp(a: Self::V, n: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::map2(a, n, ldexp) }
+    }
+    /// Conversion of signed integers to f32, nearest even.
+    unsafe fn cvt_f32_i32(a: Self::V) -> Self::V;
+
+    /// The dwords at `p` plus the byte offsets of the lanes in the mask, 0 in the others. Only memory that no other
+    /// thread writes.
+    unsafe fn gather(p: *const u8, offsets: Self::V, mask: u32) -> Self::V;
+    /// Every second dword from `p` on, which is valid for 128 bytes.
+    unsafe fn every_second(p: *const u8) -> Self::V;
+    /// Every fourth dword from `p` on, which is valid for 256 bytes.
+    unsafe fn every_fourth(p: *const u8) -> Self::V;
+
+    /// Bytes of `b` (numbers 0 to 3) and `a` (4 to 7) by the numbers in the bytes of `pick`, which are below 8.
+    unsafe fn pick_bytes(a: Self::V, b: Self::V, pick: Self::V) -> Self::V;
+
+    unsafe fn not(a: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::xor(a, Self::splat(!0)) }
+    }
+
+    /// Applies a function lane by lane.
+    #[inline(always)]
+    unsafe fn map1(a: Self::V, f: impl Fn(u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let a = Self::to_lanes(a);
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+
+    /// Applies a function of two operands lane by lane.
+    #[inline(always)]
+    unsafe fn map2(a: Self::V, b: Self::V, f: impl Fn(u32, u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (a, b) = (Self::to_lanes(a), Self::to_lanes(b));
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i], b[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+
+    /// Applies a function of three operands lane by lane.
+    #[inline(always)]
+    unsafe fn map3(a: Self::V, b: Self::V, c: Self::V, f: impl Fn(u32, u32, u32) -> u32) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (a, b, c) = (Self::to_lanes(a), Self::to_lanes(b), Self::to_lanes(c));
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = f(a[i], b[i], c[i]);
+            }
+            Self::from_lanes(r)
+        }
+    }
+}
+
+/// `x * 2^n` of an f32, rounded once: the f64 product is exact.
+#[inline(always)]
+fn ldexp(x: u32, n: u32) -> u32 {
+    // Beyond these every number overflows or vanishes.
+    let n = (n as i32).clamp(-300, 300);
+    let factor = f64::from_bits(((n + 1023) as u64) << 52);
+    ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()
+}
+
+/// Numbers of the first bytes of the dwords of a 128-bit group, for byte shuffles.
+#[cfg(all(target_arch = "x86_64", not(test)))]
+const DWORD_BYTES: [i32; 4] = [0x0000_0000, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c];

@@ -1,0 +1,183 @@
+//! Scalar memory.
+
+use super::address::{self, global};
+use super::body::{scalar32, scalar64, write32};
+use super::control::leave;
+use super::hostop::{ABSENT, Ctx, Exit, FLAGS, Handler, HostOp};
+use super::strict::{Checked, verdict};
+use wavemill_machine::engine::scalar_address;
+use wavemill_machine::raw;
+use wavemill_machine::{Access, BufferRange, FaultSpace};
+
+/// Register and constant.
+#[inline(always)]
+unsafe fn components(ctx: *mut Ctx, op: *mut HostOp) -> (u64, i64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let register = if (*op).src[1] & ABSENT != 0 { 0 } else { u64::from(scalar32(ctx, op, 1)) };
+        (register, i64::from((*op).imm))
+    }
+}
+
+/// Offset in a buffer: there the manuals say it of the base and of the final address (Vega ISA 7.2.1, CDNA4 ISA 8.2.1.1).
+#[inline(always)]
+unsafe fn buffer_offset(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    let (register, constant) = unsafe { components(ctx, op) };
+    register.wrapping_add_signed(constant) & !3
+}
+
+#[cold]
+unsafe fn refuse(ctx: *mut Ctx, op: *mut HostOp, address: u64, access: Access, size: u32) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*ctx).refused.clear();
+        (*ctx).refused.push((0, address));
+        leave(ctx, Exit::Memory { pc: (*op).pc, access, space: FaultSpace::Global, size })
+    }
+}
+
+/// Writes what a scalar load got; nothing was written before, so that a refused load leaves the registers alone.
+#[inline(always)]
+unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
+    for (i, value) in data.iter().enumerate() {
+        // SAFETY: the contract of handlers.
+        unsafe {
+            write32(ctx, (*op).dst + 4 * i as u32, *value);
+        }
+    }
+}
+
+/// Address of a scalar load or store.
+#[inline(always)]
+pub(super) unsafe fn address(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (register, constant) = components(ctx, op);
+        scalar_address(scalar64(ctx, op, 0), register, constant)
+    }
+}
+
+unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `global` vouches for host memory.
+    unsafe {
+        let address = address(ctx, op);
+        let p = global(ctx, op, address, 4 * N as u64, Access::Load);
+        if p.is_null() {
+            return refuse(ctx, op, address, Access::Load, 4 * N as u32);
+        }
+        let mut data = [0; N];
+        raw::load_dwords(p, &mut data);
+        write_data(ctx, op, &data);
+        HostOp::next(op)
+    }
+}
+
+/// Base, and bytes that may be accessed, of the buffer resource in the four cells of source 0 (Vega ISA 7.2, 8.1.5).
+unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let cells = (*ctx).base.add(((*op).src[0] & !FLAGS) as usize) as *const u32;
+        let word = |n: usize| cells.add(n).read();
+        let base = u64::from(word(0) & !3) | u64::from(word(1) & 0xffff) << 32;
+        let stride = u64::from(word(1) >> 16 & 0x3fff);
+        let records = u64::from(word(2));
+        (base, if stride == 0 { records } else { stride * records })
+    }
+}
+
+/// Address of a scalar load of `n` dwords through a buffer resource, and how many of them are in range: the first ones.
+/// The others read 0.
+#[inline(always)]
+pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (base, size) = resource(ctx, op);
+        let first = buffer_offset(ctx, op);
+        (base.wrapping_add(first), (size.saturating_sub(first) / 4).min(n))
+    }
+}
+
+unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let (address, within) = buffer_address(ctx, op, N as u64);
+        let mut data = [0; N];
+        if within > 0 {
+            let p = global(ctx, op, address, 4 * within, Access::Load);
+            if p.is_null() {
+                let outside =
+                    |n: &u64| global(ctx, op, address.wrapping_add(4 * n), 4, Access::Load).is_null();
+                let n = (0..within).find(outside).unwrap_or(0);
+                return refuse(ctx, op, address.wrapping_add(4 * n), Access::Load, 4);
+            }
+            raw::load_dwords(p, &mut data[..within as usize]);
+        }
+        (*ctx).out_of_range.buffer += u64::from(within < N as u64);
+        write_data(ctx, op, &data);
+        HostOp::next(op)
+    }
+}
+
+/// Refuses what is out of the resource's range.
+pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let Checked { size, count, .. } = Checked::of(op);
+        let (_, end) = resource(ctx, op);
+        let first = buffer_offset(ctx, op);
+        let within = end.saturating_sub(first) / u64::from(size);
+        let mut refused = None;
+        if within < u64::from(count) {
+            let range = FaultSpace::Buffer(BufferRange::Bytes(end));
+            address::refuse(ctx, &mut refused, 0, first + u64::from(size) * within, range);
+        }
+        verdict(ctx, op, size, refused)
+    }
+}
+
+unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let address = address(ctx, op);
+        let p = global(ctx, op, address, 4 * N as u64, Access::Store);
+        if p.is_null() {
+            return refuse(ctx, op, address, Access::Store, 4 * N as u32);
+        }
+        (*ctx).unordered_store = true;
+        let cells = (*ctx).base.add(((*op).src[2] & !FLAGS) as usize) as *const u32;
+        raw::store_dwords(p, &std::array::from_fn::<u32, N, _>(|i| cells.add(i).read()));
+        HostOp::next(op)
+    }
+}
+
+/// The handler of a scalar load of `n` dwords.
+pub(super) fn load_handler(n: u8) -> Handler {
+    match n {
+        0 | 1 => load::<1>,
+        2 => load::<2>,
+        3 | 4 => load::<4>,
+        5..=8 => load::<8>,
+        _ => load::<16>,
+    }
+}
+
+/// The handler of a scalar buffer load of `n` dwords.
+pub(super) fn buffer_load_handler(n: u8) -> Handler {
+    match n {
+        0 | 1 => buffer_load::<1>,
+        2 => buffer_load::<2>,
+        3 | 4 => buffer_load::<4>,
+        5..=8 => buffer_load::<8>,
+        _ => buffer_load::<16>,
+    }
+}
+
+/// The handler of a scalar store of `n` dwords.
+pub(super) fn store_handler(n: u8) -> Handler {
+    match n {
+        0 | 1 => store::<1>,
+        2 => store::<2>,
+        _ => store::<4>,
+    }
+}

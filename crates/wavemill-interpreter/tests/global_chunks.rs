@@ -1,0 +1,86 @@
+//! Loads and stores of dwords of global memory in which only some groups of 16 lanes access consecutive ones, as tiles in
+//! two dimensions do, on every tier.
+
+use crate::common::{Random, Setup, inst, registers_after, tiers, v};
+use wavemill_ir::{Attrs, LaneMask, MemType, Op, Operand, Row, Space, Uni};
+use wavemill_machine::GuestMemory;
+
+/// Dwords of the buffer.
+const WORDS: usize = 1000;
+/// The cell pair with its address.
+const BASE: Uni = Uni(10);
+
+/// Offsets of a chunk of 16 lanes in dwords.
+fn chunk(random: &mut Random, kind: usize) -> [u32; 16] {
+    let first = random.below(WORDS - 16) as u32;
+    std::array::from_fn(|i| match kind {
+        // Consecutive, more often than not at the very end of the buffer.
+        0 => first + i as u32,
+        1 => (WORDS - 16) as u32 + i as u32,
+        // One lane leaves the pattern.
+        2 if i == 11 => first / 2,
+        2 => first + i as u32,
+        // Falling, and all the same: of stores the last lane wins.
+        3 => first + 15 - i as u32,
+        4 => first,
+        _ => random.below(WORDS) as u32,
+    })
+}
+
+#[test]
+fn chunks_of_lanes_move_as_lanes_do() {
+    let mut random = Random(7);
+    let mut kinds = [0; 6];
+    let memory = GuestMemory::default();
+    let buffer = memory.allocate("words", 4 * WORDS as u64, 256).expect("memory");
+    for round in 0..300 {
+        let exec = [!0, !0, random.next() | random.next(), 0xffff_0000_ffff_8000, 0][random.below(5)];
+        let imm = [0, 4, -8, 64][random.below(4)];
+        let mut words = [0u32; 64];
+        for c in 0..4 {
+            let kind = random.below(6);
+            kinds[kind] += 1;
+            words[16 * c..][..16].copy_from_slice(&chunk(&mut random, kind));
+        }
+        // The immediate is part of the address, and the cell pair makes up for it.
+        let offsets = words.map(|w| 4 * w);
+        let data: [u32; 64] = std::array::from_fn(|_| random.next() as u32);
+        let before: Vec<u32> = (0..WORDS).map(|_| random.next() as u32).collect();
+        let mut setup = Setup::one_wave(exec);
+        setup.rows.extend([(Row(1), offsets), (Row(2), data), (Row(3), [7; 64])]);
+        let base = buffer.wrapping_sub(imm as u64);
+        setup.cells.extend([(BASE, base as u32), (BASE.plus(1), (base >> 32) as u32)]);
+        let access = |op, dst, data| {
+            let attrs = Attrs { imm, ..Attrs::default() };
+            let access = inst(op, dst, &[v(1), Operand::Uni(BASE), data], attrs);
+            wavemill_ir::Inst { mask: LaneMask::Active, ..access }
+        };
+        // Every second load overwrites its own addresses, behind the store.
+        let result = if round % 2 == 0 { 3 } else { 1 };
+        let insts = [
+            access(Op::Store(Space::Global, MemType::Dwords(1)), Operand::None, v(2)),
+            access(Op::Load(Space::Global, MemType::Dwords(1)), v(result), Operand::None),
+        ];
+        let mut after = before.clone();
+        for lane in (0..64).filter(|lane| exec >> lane & 1 != 0) {
+            after[words[lane] as usize] = data[lane];
+        }
+        let loaded: [u32; 64] = std::array::from_fn(|lane| match exec >> lane & 1 {
+            0 if result == 1 => offsets[lane],
+            0 => 7,
+            _ => after[words[lane] as usize],
+        });
+        for tier in tiers() {
+            let bytes: Vec<u8> = before.iter().flat_map(|word| word.to_le_bytes()).collect();
+            memory.write(buffer, &bytes).expect("inside");
+            let registers = registers_after(&insts, &setup, &memory, tier);
+            assert_eq!(registers.rows[0][usize::from(result)], loaded, "round {round} on {tier}: {words:?}");
+            let mut bytes = vec![0; 4 * WORDS];
+            memory.read(buffer, &mut bytes).expect("inside");
+            let found: Vec<u32> =
+                bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+            assert_eq!(found, after, "round {round} on {tier}: {words:?}");
+        }
+    }
+    assert!(kinds.iter().all(|n| *n > 100), "some pattern was seldom made: {kinds:?}");
+}

@@ -1,0 +1,73 @@
+//! LDS of a workgroup.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+
+/// LDS of one workgroup: host memory of its own, which guest memory does not hold.
+#[derive(Debug)]
+pub struct Lds {
+    ptr: *mut u8,
+    asked: u32,
+    size: usize,
+}
+
+// SAFETY: the block belongs to the value alone.
+unsafe impl Send for Lds {}
+
+impl Lds {
+    fn layout(size: usize) -> Layout {
+        Layout::from_size_align(size + 64, 64).expect("LDS is small")
+    }
+
+    /// LDS of zeros for a workgroup that asks for `asked` bytes and gets a multiple of `granule`; granules of 0 and 1 are
+    /// what it asks for.
+    #[must_use]
+    pub fn new(asked: u32, granule: u32) -> Self {
+        let size = asked.checked_next_multiple_of(granule.max(1)).unwrap_or(asked) as usize;
+        // SAFETY: the layout is not empty.
+        let ptr = unsafe { alloc_zeroed(Self::layout(size)) };
+        if ptr.is_null() {
+            handle_alloc_error(Self::layout(size));
+        }
+        Lds { ptr, asked, size }
+    }
+
+    /// Host pointer of its first byte. It has [`Lds::allocated`] bytes, and room for 64 more behind them.
+    #[must_use]
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// Bytes that the workgroup asked for.
+    #[must_use]
+    pub fn asked(&self) -> u32 {
+        self.asked
+    }
+
+    /// Bytes that it has: up to the end of the last granule.
+    #[must_use]
+    pub fn allocated(&self) -> u32 {
+        self.size as u32
+    }
+
+    /// Fills it with a word; zeros without one.
+    pub fn clear(&mut self, poison: Option<u32>) {
+        match poison {
+            // SAFETY: the block is ours.
+            None => unsafe { self.ptr.write_bytes(0, self.size) },
+            Some(word) => {
+                let words = self.ptr as *mut u32;
+                for n in 0..self.size.div_ceil(4) {
+                    // SAFETY: the block is ours, aligned, and longer than its size.
+                    unsafe { words.add(n).write(word.to_le()) };
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Lds {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.ptr, Self::layout(self.size)) };
+    }
+}

@@ -1,0 +1,40 @@
+//! The machine that runs wave IR: guest memory, checked addressing, register files, waves, the scheduler that runs the
+//! workgroups of a grid on host threads, observers, faults and stalls.
+//!
+//! The machine knows neither instruction sets nor files nor engines: code reaches it as IR through [`BlockSource`], the
+//! initial state of waves through [`WaveInit`], and an [`Engine`](engine::Engine) runs the waves.
+
+mod address;
+mod code;
+mod control;
+pub mod engine;
+mod fault;
+mod lds;
+mod memory;
+mod observe;
+mod out_of_range;
+pub mod raw;
+pub mod registers;
+mod schedule;
+mod stall;
+mod wave;
+
+pub use code::{BlockCount, BlockSource};
+pub use control::RunControl;
+pub use fault::{
+    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Strict, WaveResources, WaveSnapshot,
+};
+pub use memory::{
+    AddressMode, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError, MemoryMap,
+    Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE, SPACING,
+};
+pub use observe::{
+    Barrier, CellChange, Changes, FenceEvent, Instruction, Interests, MemoryAccess, MemoryKind, Observer,
+    Piece, Place, RowChange, Several, Watcher, WaveId,
+};
+pub use out_of_range::OutOfRange;
+pub use registers::{RegisterCounts, Registers};
+pub use schedule::{
+    Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,
+};
+pub use stall::Spin;

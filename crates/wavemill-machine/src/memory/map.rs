@@ -1,0 +1,233 @@
+//! What is allocated at a moment.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::host_block::HostBlock;
+use super::{LDS_APERTURE, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
+use crate::fault::Access;
+use crate::raw;
+
+/// One allocation of guest memory.
+#[derive(Clone)]
+pub struct Allocation {
+    /// Name for messages, e.g. the argument that the buffer is bound to.
+    pub name: Arc<str>,
+    /// First guest address.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Parts that the guest must not write, sorted by address.
+    pub(super) read_only: Arc<[ReadOnly]>,
+    /// Whether users of the device know of it.
+    pub(super) internal: bool,
+    pub(super) block: Arc<HostBlock>,
+}
+
+/// A part of an allocation that the guest must not write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ReadOnly {
+    /// Its guest addresses.
+    pub(super) range: Range<u64>,
+    /// What it is, for messages.
+    pub(super) what: Arc<str>,
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{:#x}, {:#x})", self.name, self.start, self.end())
+    }
+}
+
+impl Allocation {
+    /// First guest address behind the allocation.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + self.size
+    }
+
+    /// Host pointer of the first byte.
+    #[must_use]
+    pub fn host(&self) -> *mut u8 {
+        self.block.ptr()
+    }
+
+    /// The largest part around an address of the allocation that the guest may access like this; `None` if the address
+    /// is read-only and the access writes.
+    #[must_use]
+    pub fn allowed(&self, address: u64, access: Access) -> Option<Range<u64>> {
+        let mut whole = self.start..self.end();
+        if access != Access::Load {
+            for ReadOnly { range, .. } in &*self.read_only {
+                if range.contains(&address) {
+                    return None;
+                }
+                if range.end <= address {
+                    whole.start = whole.start.max(range.end);
+                } else {
+                    whole.end = whole.end.min(range.start);
+                }
+            }
+        }
+        Some(whole)
+    }
+}
+
+/// An immutable view of all allocations, sorted by address. Host memory stays alive as long as a view of it does.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryMap {
+    pub(super) live: Vec<Allocation>,
+    pub(super) freed: Vec<(Arc<str>, u64, u64)>,
+}
+
+impl MemoryMap {
+    /// The allocation that holds the address.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        let index = self.live.partition_point(|a| a.start <= address);
+        let candidate = self.live.get(index.checked_sub(1)?)?;
+        (address < candidate.end()).then_some(candidate)
+    }
+
+    /// Host pointer of `size` bytes at the address, if one allocation holds them all.
+    #[must_use]
+    pub fn resolve(&self, address: u64, size: u64) -> Option<*mut u8> {
+        let a = self.find(address)?;
+        let offset = address - a.start;
+        // SAFETY: the offset is inside the block.
+        (size <= a.size - offset).then(|| unsafe { a.host().add(offset as usize) })
+    }
+
+    /// Copies guest memory to the host; `false` if the range is not inside one allocation.
+    #[must_use]
+    pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
+        match self.resolve(address, into.len() as u64) {
+            Some(host) => {
+                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                unsafe { raw::read_bytes(host, into) };
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Copies host memory to the guest; `false` if the range is not inside one allocation.
+    #[must_use]
+    pub fn write(&self, address: u64, from: &[u8]) -> bool {
+        match self.resolve(address, from.len() as u64) {
+            Some(host) => {
+                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                unsafe { raw::write_bytes(host, from) };
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Replaces eight bytes at a multiple of eight, as one operation that orders all others of this thread, while waves
+    /// may do the same. Returns what was there; `None` if the address is no such multiple, or the bytes are not inside
+    /// one allocation.
+    #[must_use]
+    pub fn swap_u64(&self, address: u64, value: u64) -> Option<u64> {
+        let host = self.resolve(address, 8).filter(|host| (*host as usize).is_multiple_of(8))?;
+        // SAFETY: `resolve` vouches for the range, the view keeps it alive; the pointer is aligned.
+        Some(unsafe { raw::swap_u64(host, value) })
+    }
+
+    /// Why an access of `size` bytes at the address is refused: where the address lies, or that its bytes are read-only.
+    #[must_use]
+    pub fn refusal(&self, address: u64, size: u64, access: Access) -> Nearest {
+        if access != Access::Load
+            && let Some(a) = self.find(address)
+            && size <= a.end() - address
+            && let Some(part) =
+                a.read_only.iter().find(|p| p.range.start < address + size && address < p.range.end)
+        {
+            return Nearest::ReadOnly {
+                name: a.name.to_string(),
+                offset: address.max(part.range.start) - a.start,
+                what: part.what.to_string(),
+            };
+        }
+        self.nearest(address)
+    }
+
+    /// Whether guest memory holds these bytes at the address.
+    #[must_use]
+    pub fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        match self.resolve(address, bytes.len() as u64) {
+            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            Some(host) => unsafe { raw::equal(host, bytes) },
+            None => false,
+        }
+    }
+
+    /// Makes every dword of a range hold the word. The range is inside one allocation, or nothing happens.
+    pub(crate) fn wipe(&self, address: u64, size: u64, word: u32) {
+        if let Some(host) = self.resolve(address, size) {
+            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            unsafe { raw::wipe(host, size as usize, word) };
+        }
+    }
+
+    /// Bytes of all allocations.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.live.iter().map(|a| a.size).sum()
+    }
+
+    /// A number that is another one when the contents of an allocation are others, as good as surely.
+    pub(crate) fn digest(&self) -> u64 {
+        self.live.iter().fold(0, |digest, a| {
+            // SAFETY: the view keeps the allocation's host memory alive.
+            unsafe { raw::digest(a.host(), a.size as usize, digest) }
+        })
+    }
+
+    /// Where an address lies relative to the allocations. Internal ones count where the address is inside of one, or
+    /// where there are no others.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Nearest {
+        self.nearest_of(address, self.neighbours(address))
+    }
+
+    /// The same where what users do not know of counts, too: code objects are such allocations.
+    #[must_use]
+    pub fn nearest_of_all(&self, address: u64) -> Nearest {
+        self.nearest_of(address, self.all_neighbours(address))
+    }
+
+    fn nearest_of(&self, address: u64, neighbours: Neighbours) -> Nearest {
+        if address < NULL_PAGE {
+            return Nearest::Null;
+        }
+        let offset = address & 0xffff_ffff;
+        match address - offset {
+            LDS_APERTURE => return Nearest::Lds { offset },
+            SCRATCH_APERTURE => return Nearest::Private { offset },
+            _ => {}
+        }
+        let Neighbours { holds, below, above } = neighbours;
+        let near =
+            below.iter().map(|b| address - b.end()).chain(above.iter().map(|a| a.start - address)).min();
+        match (holds, below, above) {
+            (Some(Neighbour { name, start, freed: true, .. }), ..) => {
+                Nearest::Freed { name, offset: address - start }
+            }
+            (Some(Neighbour { name, start, size, .. }), ..) => {
+                Nearest::Inside { name, offset: address - start, size }
+            }
+            (None, ..) if near.is_some_and(|distance| distance > SPACING) => Nearest::Far,
+            (None, Some(b), a) if a.as_ref().is_none_or(|a| address - b.end() <= a.start - address) => {
+                Nearest::After { distance: address - b.end(), name: b.name, freed: b.freed }
+            }
+            (None, _, Some(a)) => {
+                Nearest::Before { distance: a.start - address, name: a.name, freed: a.freed }
+            }
+            (None, _, None) => Nearest::Nothing,
+        }
+    }
+}
+
+/// Guest addresses below this one are never allocated; accesses to them come from null pointers.
+const NULL_PAGE: u64 = 4096;

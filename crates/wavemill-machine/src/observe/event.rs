@@ -1,0 +1,246 @@
+//! What watchers are told.
+
+use std::fmt;
+
+use wavemill_ir::{FenceScope, Inst, LANES, Row, Terminator, Uni};
+
+use super::Watcher;
+use crate::fault::Access;
+use crate::registers::Registers;
+
+/// A wave of a grid.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct WaveId {
+    /// Workgroup coordinates.
+    pub workgroup: [u32; 3],
+    /// Wave number in the workgroup.
+    pub wave: u32,
+}
+
+/// A guest instruction, and the wave that runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction<'a> {
+    /// The wave.
+    pub wave: WaveId,
+    /// Guest address.
+    pub pc: u64,
+    /// The context under which blocks are lifted: before the instruction, or behind it in [`Watcher::changed`].
+    pub context: u32,
+    /// What it does, in order; empty for instructions without an effect on registers and memory.
+    pub ops: &'a [Inst],
+    /// How its block ends, if it is the last instruction of a block.
+    pub end: Option<&'a Terminator>,
+    /// Registers of the wave: before the instruction, or behind it in [`Watcher::changed`].
+    pub registers: &'a Registers,
+}
+
+/// A uniform cell that an instruction changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CellChange {
+    /// The cell; never a temporary of the IR.
+    pub cell: Uni,
+    /// Its value before.
+    pub before: u32,
+    /// Its value after.
+    pub after: u32,
+}
+
+/// A row that an instruction changed in at least one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowChange {
+    /// The register.
+    pub row: Row,
+    /// Its lanes before.
+    pub before: [u32; LANES],
+    /// Its lanes after.
+    pub after: [u32; LANES],
+}
+
+/// The registers whose values an instruction changed, in ascending order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Changes<'a> {
+    /// Cells of the instruction family, and the mask of active lanes.
+    pub cells: &'a [CellChange],
+    /// Rows.
+    pub rows: &'a [RowChange],
+    /// The context before and after, if it changed.
+    pub context: Option<(u32, u32)>,
+}
+
+impl Changes<'_> {
+    /// Whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.rows.is_empty() && self.context.is_none()
+    }
+}
+
+/// The way to memory that an instruction takes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MemoryKind {
+    /// Addresses in global memory.
+    Global,
+    /// Addresses in global memory, LDS or private memory, lane by lane.
+    Flat,
+    /// A buffer resource.
+    Buffer,
+    /// The scalar unit: one access for the wave.
+    Scalar,
+    /// LDS.
+    Lds,
+    /// Private memory of the lanes.
+    Scratch,
+}
+
+impl MemoryKind {
+    /// All of them.
+    pub const ALL: [MemoryKind; 6] = [
+        MemoryKind::Global,
+        MemoryKind::Flat,
+        MemoryKind::Buffer,
+        MemoryKind::Scalar,
+        MemoryKind::Lds,
+        MemoryKind::Scratch,
+    ];
+
+    /// Name for messages and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            MemoryKind::Global => "global",
+            MemoryKind::Flat => "flat",
+            MemoryKind::Buffer => "buffer",
+            MemoryKind::Scalar => "scalar",
+            MemoryKind::Lds => "lds",
+            MemoryKind::Scratch => "scratch",
+        }
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where bytes are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// At a guest address.
+    Global(u64),
+    /// So many bytes behind the start of the workgroup's LDS.
+    Lds(u32),
+    /// In the private memory of the lane.
+    Private {
+        /// Guest address of the first byte.
+        address: u64,
+        /// So many bytes behind the start of what the lane has; may be outside of that if the access faults.
+        offset: u64,
+    },
+}
+
+impl Place {
+    /// Guest address; `None` in LDS.
+    #[must_use]
+    pub fn address(self) -> Option<u64> {
+        match self {
+            Place::Global(address) | Place::Private { address, .. } => Some(address),
+            Place::Lds(_) => None,
+        }
+    }
+}
+
+/// Consecutive bytes that a lane accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// The lane; of scalar accesses 0.
+    pub lane: u8,
+    /// Number of bytes, 1 to 64.
+    pub size: u8,
+    /// Where they begin.
+    pub place: Place,
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryAccess<'a> {
+    /// The wave.
+    pub wave: WaveId,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// The operation: an instruction may have several.
+    pub op: &'a Inst,
+    /// The way it takes.
+    pub kind: MemoryKind,
+    /// What it does.
+    pub access: Access,
+    /// Bytes that each lane asks for.
+    pub size: u32,
+    /// The active lanes; of scalar accesses lane 0.
+    pub active: u64,
+    /// What they access, in ascending order of lanes. Bytes beyond the end of LDS or of a buffer resource are not there:
+    /// they are read as 0 and not written. Private memory is kept dword by dword, so that a wide access has several pieces.
+    pub pieces: &'a [Piece],
+    /// Registers of the wave before the operation.
+    pub registers: &'a Registers,
+}
+
+/// A wait for memory operations, or a write-back or invalidation of caches.
+#[derive(Clone, Copy, Debug)]
+pub struct FenceEvent<'a> {
+    /// The wave.
+    pub wave: WaveId,
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// The operation.
+    pub op: &'a Inst,
+    /// How far it reaches.
+    pub scope: FenceScope,
+}
+
+/// A wave that comes to a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Barrier {
+    /// The wave.
+    pub wave: WaveId,
+    /// Guest address of the instruction.
+    pub pc: u64,
+}
+
+/// Where the probes of a host thread send what they see, and what they remember meanwhile.
+pub struct Events<'a> {
+    /// What events go to.
+    pub watcher: Box<dyn Watcher + 'a>,
+    /// The wave that runs.
+    pub wave: WaveId,
+    /// The persistent cells as they were before the current instruction, if somebody wants to know of registers.
+    pub cells: Vec<u32>,
+    /// Rows as they were before it.
+    pub rows: Vec<(Row, [u32; LANES])>,
+    /// Room for the changed cells that the watcher is shown.
+    pub cell_changes: Vec<CellChange>,
+    /// Room for the changed rows that the watcher is shown.
+    pub row_changes: Vec<RowChange>,
+    /// Room for the pieces of an access that the watcher is shown.
+    pub pieces: Vec<Piece>,
+}
+
+impl<'a> Events<'a> {
+    pub(crate) fn new(watcher: Box<dyn Watcher + 'a>) -> Self {
+        Events {
+            watcher,
+            wave: WaveId::default(),
+            cells: Vec::new(),
+            rows: Vec::new(),
+            cell_changes: Vec::new(),
+            row_changes: Vec::new(),
+            pieces: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Events({:?})", self.wave)
+    }
+}

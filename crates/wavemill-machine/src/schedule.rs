@@ -1,0 +1,507 @@
+//! Runs a grid: workgroups on host threads, waves of a workgroup in turns.
+//!
+//! Forward progress: a wave runs for a slice of guest instructions, then the next wave of its workgroup does; a
+//! workgroup runs for a quantum, then the next resident one does. As many are resident as the launch says. All waves of a
+//! workgroup run on one host thread at a time. Workgroups that do nothing but look at memory have turns that are just long
+//! enough to see it.
+//!
+//! Workgroups start in linear order, but for those that a thread has claimed to run them one after the other: it gives
+//! back those that have not started as soon as one of them does not end within its quantum, and the lowest ones start
+//! first. So a workgroup that waits for those before it keeps no place from them for ever: the place of each that ends
+//! goes to the lowest one that has not started.
+
+mod grid;
+mod group;
+mod policy;
+mod stuck;
+mod waiting;
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit};
+
+use crate::code::BlockSource;
+use crate::control::RunControl;
+use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
+use crate::fault::{Fault, Strict};
+use crate::observe::{Events, Interests, Observer, SingleSteps};
+use crate::out_of_range::OutOfRange;
+use group::{Group, State, Watch};
+use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
+use waiting::Looker;
+
+/// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
+pub const MAX_THREADS: usize = 1024;
+/// What became of a workgroup after a quantum.
+enum Outcome {
+    Done,
+    Again,
+    Fault(Box<Fault>),
+}
+
+/// What threads write to often, apart from what all of them read: a cache line that one of them writes to is lost to the
+/// others. Processors fetch lines in pairs.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+struct Shared {
+    policy: Policy<Group>,
+    /// Registers and LDS of workgroups that have ended, for others.
+    idle: Vec<Group>,
+    /// Threads that wait for a workgroup. Waking is a system call even if nobody waits.
+    waiting: usize,
+    /// That of the first workgroup that has faulted.
+    fault: Option<Box<Fault>>,
+    stalled: Option<Vec<LiveWave>>,
+    /// Workgroups that the end of the run left unfinished.
+    unfinished: Vec<Group>,
+    stats: RunStats,
+}
+
+struct Run<'a> {
+    grid: &'a Grid<'a>,
+    threads: usize,
+    shared: Apart<Mutex<Shared>>,
+    wake: Condvar,
+    stop: AtomicBool,
+    /// Number of the first workgroup that has faulted, `u64::MAX` if none has.
+    faulted: AtomicU64,
+    /// Instructions left until the limit.
+    left: Apart<AtomicI64>,
+    limit: Option<u64>,
+    control: Option<&'a RunControl>,
+    deterministic: bool,
+    /// Private memory of all resident waves, from its first byte to behind the last one.
+    private: (u64, u64),
+    poison: Option<u32>,
+    strict: Strict,
+    /// Whether to look whether waves of a stopped run spin.
+    detect_stalls: bool,
+    count_blocks: bool,
+    engine: &'a dyn Engine,
+    observer: Option<(&'a dyn Observer, &'a Interests)>,
+    host: Option<&'a dyn Host>,
+}
+
+/// Runs the grid with an engine.
+///
+/// # Errors
+/// [`RunError`] if a wave faults or the instruction limit is reached; memory then holds what was written until then.
+pub fn run(grid: &Grid<'_>, engine: &dyn Engine, options: &RunOptions) -> Result<RunStats, RunError> {
+    run_with(grid, engine, options, None, None)
+}
+
+/// Runs the grid while somebody may watch, and a host may answer its waves.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    grid: &Grid<'_>,
+    engine: &dyn Engine,
+    options: &RunOptions,
+    observer: Option<&dyn Observer>,
+    host: Option<&dyn Host>,
+) -> Result<RunStats, RunError> {
+    if options.single_steps {
+        let source = SingleSteps(grid.source);
+        let engine = closely(engine);
+        run_grid(&Grid { source: &source, ..*grid }, engine, options, observer, host)
+    } else {
+        run_grid(grid, engine, options, observer, host)
+    }
+}
+
+/// The engine that runs watched waves, and waves instruction by instruction.
+fn closely(engine: &dyn Engine) -> &dyn Engine {
+    engine.for_close_looks().unwrap_or(engine)
+}
+
+/// Where the private memory of all resident waves lies.
+fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
+    let last = resident.saturating_mul(grid.waves_per_group).saturating_sub(1);
+    match (grid.init.scratch(0), grid.init.scratch(last)) {
+        (Some((start, _)), Some((address, size))) => (start, address.saturating_add(size)),
+        _ => (0, 0),
+    }
+}
+
+fn run_grid(
+    grid: &Grid<'_>,
+    engine: &dyn Engine,
+    options: &RunOptions,
+    observer: Option<&dyn Observer>,
+    host: Option<&dyn Host>,
+) -> Result<RunStats, RunError> {
+    let interests = observer.map(Observer::interests).unwrap_or_default();
+    let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
+    let threads = threads.min(MAX_THREADS).min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
+    let resident = grid.resident.max(1);
+    let run = Run {
+        grid,
+        threads,
+        shared: Apart(Mutex::new(Shared {
+            policy: Policy::new(total, resident, options.find_stalls),
+            idle: Vec::new(),
+            waiting: 0,
+            fault: None,
+            stalled: None,
+            unfinished: Vec::new(),
+            stats: RunStats {
+                instructions: 0,
+                workgroups: 0,
+                waves: 0,
+                threads,
+                blocks: 0,
+                out_of_range: OutOfRange::default(),
+                block_counts: Vec::new(),
+            },
+        })),
+        wake: Condvar::new(),
+        stop: AtomicBool::new(false),
+        faulted: AtomicU64::new(u64::MAX),
+        left: Apart(AtomicI64::new(
+            options.max_instructions.map_or(i64::MAX, |n| i64::try_from(n).unwrap_or(i64::MAX)),
+        )),
+        limit: options.max_instructions,
+        control: options.control.as_deref(),
+        deterministic: options.deterministic,
+        private: private_memory(grid, resident),
+        poison: options.poison,
+        strict: options.strict,
+        detect_stalls: options.find_stalls,
+        count_blocks: options.count_blocks,
+        engine,
+        observer: observer.map(|observer| (observer, &interests)),
+        host,
+    };
+    if threads == 1 {
+        run.work();
+    } else {
+        std::thread::scope(|s| {
+            for started in 1..threads {
+                // A host that has no more threads runs the grid with those that there are.
+                if std::thread::Builder::new().spawn_scoped(s, || run.work()).is_err() {
+                    run.lock().stats.threads = started;
+                    break;
+                }
+            }
+            run.work();
+        });
+    }
+    let mut unfinished = std::mem::take(&mut run.lock().unfinished);
+    let live = run.live(&mut unfinished);
+    let stopped = run.is_stopped();
+    let control = run.control;
+    let shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    if let Some(control) = control {
+        control.ended(shared.stats.out_of_range);
+    }
+    if let Some(fault) = shared.fault {
+        return Err(RunError::Fault(fault));
+    }
+    let not_started = shared.policy.not_started();
+    if let Some(mut waves) = shared.stalled {
+        waves.sort_by_key(LiveWave::order);
+        return Err(RunError::Stalled { waves, not_started });
+    }
+    if shared.stats.workgroups == total {
+        return Ok(shared.stats);
+    }
+    let ran = shared.stats.instructions;
+    match run.limit {
+        Some(limit) if !stopped => Err(RunError::InstructionLimit { limit, ran, live, not_started }),
+        _ => Err(RunError::Stopped { ran, live, not_started }),
+    }
+}
+
+/// Ends the run for all threads if one of them panics (an observer or a host of the embedder's may): the others would
+/// wait for its workgroup for ever.
+struct EndOnPanic<'r, 'a>(&'r Run<'a>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Relaxed);
+            // Nobody is between looking at the flag and waiting now.
+            drop(self.0.lock());
+            self.0.wake.notify_all();
+        }
+    }
+}
+
+impl Run<'_> {
+    fn work(&self) {
+        let task = Task { counting: self.count_blocks, ..self.task(self.grid.source) };
+        let mut executor = self.engine.executor(task);
+        let mut watch = self.observer.map(|(observer, interests)| Watch {
+            executor: closely(self.engine).executor(Task { interests: Some(interests), ..task }),
+            events: Events::new(observer.watcher()),
+            interests,
+        });
+        let steps = SingleSteps(self.grid.source);
+        let mut looker = Looker::new(&steps);
+        let mut retired = 0;
+        let mut pace = Pace::UNKNOWN;
+        let _ending = EndOnPanic(self);
+        let mut shared = self.lock();
+        while let Some((mut standing, mut group)) = self.take(shared, watch.as_mut(), &pace) {
+            let mut claim = 0;
+            let (outcome, cost) = loop {
+                let before = group.retired();
+                let watch = watch.as_mut();
+                let (outcome, cost) =
+                    self.turn(&mut *executor, &mut looker, watch, &mut standing, &mut group);
+                retired += group.retired() - before;
+                claim += cost;
+                if !matches!(outcome, Outcome::Done) {
+                    break (outcome, cost);
+                }
+                group.count_ended();
+                if !(Pace::allows_another(claim) && standing.follow(|linear| self.is_wanted(linear))) {
+                    break (outcome, cost);
+                }
+                self.start(&mut group, &standing, false);
+            };
+            // A look at one that waits says nothing of what workgroups cost.
+            if !standing.waits() {
+                pace.saw(standing.ran(), claim);
+            }
+            shared = self.lock();
+            // Nobody else comes between this and the next one, which finds the registers and private memory of the
+            // one that ended in this thread's cache.
+            self.give_back(&mut shared, standing, group, outcome, cost);
+        }
+        let mut shared = self.lock();
+        shared.stats.instructions += retired;
+        let executors =
+            || [Some(&executor), watch.as_ref().map(|watch| &watch.executor)].into_iter().flatten();
+        for c in executors().flat_map(|executor| executor.block_counts()) {
+            let all = &mut shared.stats.block_counts;
+            match all.binary_search_by_key(&(c.pc, c.context), |b| (b.pc, b.context)) {
+                Ok(at) => all[at].add(&c),
+                Err(at) => all.insert(at, c),
+            }
+        }
+        for executor in executors() {
+            shared.stats.out_of_range += executor.out_of_range();
+        }
+        shared.stats.out_of_range += looker.out_of_range();
+        let blocks = executors().map(|executor| executor.blocks()).sum();
+        shared.stats.blocks = shared.stats.blocks.max(blocks);
+    }
+
+    /// What executors for waves that nobody watches are made for.
+    fn task<'s>(&self, source: &'s dyn BlockSource) -> Task<'s> {
+        Task { counts: self.grid.registers, source, counting: false, strict: self.strict, interests: None }
+    }
+
+    /// An executor that runs waves instruction by instruction.
+    fn stepper<'s>(
+        &self,
+        steps: &'s SingleSteps<'s>,
+        interests: Option<&'s Interests>,
+    ) -> Box<dyn Executor + 's> {
+        closely(self.engine).executor(Task { interests, ..self.task(steps) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether somebody outside has ended the run.
+    fn is_stopped(&self) -> bool {
+        self.control.is_some_and(RunControl::is_stopped)
+    }
+
+    /// Whether the run is over, as somebody outside has ended it, or the limit is reached with so many more instructions.
+    fn is_over(&self, ran: u64) -> bool {
+        let ran = ran as i64;
+        self.limit.is_some() && self.left.0.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped()
+    }
+
+    /// Whether the workgroup with that number is still wanted: none behind one that has faulted is.
+    fn is_wanted(&self, linear: u64) -> bool {
+        linear < self.faulted.load(Relaxed) && !self.stop.load(Relaxed)
+    }
+
+    /// Starts a workgroup in the registers and LDS of the one that was there before.
+    fn start(&self, group: &mut Group, standing: &Standing, fresh: bool) {
+        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison);
+        if let Some((observer, _)) = self.observer {
+            group.ask(observer);
+        }
+    }
+
+    /// The next workgroup to run. `None` when there is nothing left to do.
+    fn take<'s>(
+        &'s self,
+        mut shared: MutexGuard<'s, Shared>,
+        mut watch: Option<&mut Watch<'_>>,
+        pace: &Pace,
+    ) -> Option<(Standing, Group)> {
+        loop {
+            if self.stop.load(Relaxed) {
+                return None;
+            }
+            match shared.policy.next(pace, self.threads) {
+                Next::Start { standing, fresh } => {
+                    let recycled = shared.idle.pop();
+                    drop(shared);
+                    let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
+                    self.start(&mut group, &standing, fresh);
+                    return Some((standing, group));
+                }
+                Next::Resume { standing, group, in_vain } => {
+                    drop(shared);
+                    if in_vain {
+                        // They wait for another thread, which may not have a processor.
+                        std::thread::yield_now();
+                    }
+                    return Some((standing, group));
+                }
+                Next::Look => {
+                    self.look(&mut shared, watch.as_deref_mut());
+                    self.wake(&shared);
+                }
+                Next::Wait => shared = self.wait(shared),
+                Next::Nothing => {
+                    self.wake(&shared);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Takes back a workgroup after a turn that cost so much.
+    fn give_back(
+        &self,
+        shared: &mut Shared,
+        standing: Standing,
+        mut group: Group,
+        outcome: Outcome,
+        cost: u64,
+    ) {
+        let ended = std::mem::take(&mut group.ended);
+        if ended.workgroups > 0
+            && let Some(control) = self.control
+        {
+            control.workgroups_ended(ended.workgroups);
+        }
+        shared.stats.workgroups += ended.workgroups;
+        shared.stats.waves += ended.waves;
+        let (became, fault) = match outcome {
+            Outcome::Done => (Became::Done, None),
+            Outcome::Again => (Became::Again, None),
+            Outcome::Fault(fault) => (Became::Fault, Some(fault)),
+        };
+        match shared.policy.give_back(standing, group, became, cost, self.stop.load(Relaxed)) {
+            Goes::Ended(group) => shared.idle.push(group),
+            Goes::Unfinished(group) => shared.unfinished.push(group),
+            Goes::Faulted => self.note_fault(shared, fault),
+            Goes::Queued | Goes::Dropped => {}
+        }
+        if self.stop.load(Relaxed) {
+            let waiting = shared.policy.take_queue();
+            shared.unfinished.extend(waiting);
+        }
+        self.wake(shared);
+    }
+
+    /// Notes the fault of the first workgroup that has faulted.
+    fn note_fault(&self, shared: &mut Shared, fault: Option<Box<Fault>>) {
+        self.faulted.store(shared.policy.faulted(), Relaxed);
+        shared.fault = fault;
+    }
+
+    /// Lets others go on until there may be something to do.
+    fn wait<'s>(&self, mut shared: MutexGuard<'s, Shared>) -> MutexGuard<'s, Shared> {
+        shared.waiting += 1;
+        let mut shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+        shared.waiting -= 1;
+        shared
+    }
+
+    /// Wakes those that wait.
+    fn wake(&self, shared: &Shared) {
+        if shared.waiting > 0 {
+            self.wake.notify_all();
+        }
+    }
+
+    /// What surrounds the waves of a workgroup with that LDS.
+    fn around<'s>(&'s self, lds: &'s Lds) -> Surroundings<'s> {
+        Surroundings {
+            map: self.grid.map,
+            lds,
+            scratch_size: self.grid.scratch_size,
+            private: self.private,
+            deterministic: self.deterministic,
+        }
+    }
+
+    /// Runs a workgroup until it ends, or for so long if others may wait. Also says what it cost.
+    fn quantum(
+        &self,
+        executor: &mut dyn Executor,
+        mut watch: Option<&mut Watch<'_>>,
+        group: &mut Group,
+        linear: u64,
+        length: u64,
+    ) -> (Outcome, u64) {
+        let mut cost = 0;
+        loop {
+            let (mut ran, mut yields) = (false, true);
+            for n in 0..group.waves.len() {
+                if group.states[n] != State::Ready {
+                    continue;
+                }
+                ran = true;
+                let watched = group.events(n, watch.as_deref_mut());
+                let around = self.around(&group.lds);
+                let wave = &mut group.waves[n];
+                let before = wave.retired;
+                let slice = SLICE.min(self.left.0.load(Relaxed).max(1) as u64);
+                let exit = match watched {
+                    Some(watch) => watch.executor.run(wave, around, slice, Some(&mut watch.events)),
+                    None => executor.run(wave, around, slice, None),
+                };
+                debug_assert!(wave.inside.is_none(), "an engine left a wave inside of a block");
+                cost += wave.retired - before + TURN;
+                if let Some(host) = self.host {
+                    host.poll();
+                }
+                let over = self.is_over(wave.retired - before);
+                match group.settle(n, exit, watch.as_deref_mut()) {
+                    Ok(yielded) => yields &= yielded,
+                    Err(fault) => return (Outcome::Fault(fault), cost),
+                }
+                if over {
+                    self.stop.store(true, Relaxed);
+                }
+                let unwanted = self.stop.load(Relaxed) || linear > self.faulted.load(Relaxed);
+                if unwanted && group.states.iter().any(|s| *s != State::Ended) {
+                    return (Outcome::Again, cost);
+                }
+            }
+            if group.states.iter().all(|s| *s == State::Ended) {
+                return (Outcome::Done, cost);
+            }
+            // Ended waves do not hold up a barrier (Vega ISA 12.5, S_BARRIER).
+            if group.states.iter().all(|s| *s != State::Ready) {
+                for s in group.states.iter_mut().filter(|s| **s == State::Waiting) {
+                    *s = State::Ready;
+                }
+                if let Some(watch) = watch.as_deref_mut() {
+                    watch.released(group);
+                }
+            }
+            if ran && yields || cost >= length {
+                return (Outcome::Again, cost);
+            }
+        }
+    }
+}

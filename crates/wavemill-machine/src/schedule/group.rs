@@ -1,0 +1,225 @@
+//! A workgroup: its waves with their states, its LDS, and who watches it.
+
+use wavemill_ir::{LANES, Uni};
+
+use super::{Grid, LiveWave};
+use crate::engine::{Executor, Lds, Wave, WaveExit};
+use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
+use crate::observe::{Events, Interests, Observer, WaveId};
+use crate::registers::Registers;
+
+/// Fills what a program may leave unwritten.
+fn fill(regs: &mut Registers, cells: Vec<Uni>, word: u32) {
+    for cell in cells {
+        regs.set_uni(cell, word);
+    }
+    for row in regs.counts().all_rows() {
+        regs.set_row(row, &[word; LANES]);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Ready,
+    Waiting,
+    Ended,
+}
+
+/// Whether somebody watches a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Watched {
+    No,
+    /// Yes, and has not been told that it starts.
+    New,
+    Yes,
+}
+
+pub(super) struct Group {
+    pub id: [u32; 3],
+    pub waves: Vec<Wave>,
+    pub states: Vec<State>,
+    /// Whether somebody watches each wave.
+    pub watched: Vec<Watched>,
+    pub lds: Lds,
+    /// Bytes of private memory of each lane.
+    pub private: u32,
+    /// Workgroups that have ended in its registers and LDS, and are not counted yet.
+    pub ended: Ended,
+}
+
+/// Workgroups that have run to their end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ended {
+    pub workgroups: u64,
+    pub waves: u64,
+}
+
+/// Where and why a wave stopped, with what a report needs.
+fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
+    let wave = &group.waves[n];
+    let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.context));
+    let resources = WaveResources {
+        lds: group.lds.asked(),
+        lds_allocated: group.lds.allocated(),
+        private: group.private,
+        waves: group.waves.len() as u32,
+    };
+    Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, from: wave.from, snapshot, resources })
+}
+
+impl Group {
+    pub(super) fn new(grid: &Grid<'_>) -> Self {
+        Group {
+            id: [0; 3],
+            waves: Vec::new(),
+            states: Vec::new(),
+            watched: Vec::new(),
+            lds: Lds::new(grid.lds_size, grid.lds_granule),
+            private: grid.scratch_size,
+            ended: Ended::default(),
+        }
+    }
+
+    /// Makes it the workgroup with that number; `fresh` if no other was in the slot before.
+    pub(super) fn start(
+        &mut self,
+        grid: &Grid<'_>,
+        linear: u64,
+        slot: u32,
+        fresh: bool,
+        poison: Option<u32>,
+    ) {
+        let [nx, ny, _] = grid.workgroups.map(u64::from);
+        self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
+        self.lds.clear(poison);
+        let items = grid.init.work_items(self.id);
+        let waves = items.div_ceil(64) as usize;
+        self.waves.truncate(waves);
+        for w in &mut self.waves {
+            w.regs.clear();
+        }
+        while self.waves.len() < waves {
+            self.waves.push(Wave::new(grid.registers));
+        }
+        self.states.clear();
+        self.states.resize(waves, State::Ready);
+        self.watched.clear();
+        self.watched.resize(waves, Watched::No);
+        for (n, w) in self.waves.iter_mut().enumerate() {
+            let n = n as u32;
+            w.pc = grid.entry;
+            w.context = grid.context;
+            w.retired = 0;
+            w.from = None;
+            w.inside = None;
+            let slot = slot * grid.waves_per_group + n;
+            let private = grid.init.scratch(slot);
+            w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
+            // Fresh memory holds zeros.
+            if !(fresh && poison.is_none())
+                && let Some((address, size)) = private
+            {
+                grid.map.wipe(address, size, poison.unwrap_or(0));
+            }
+            if let Some(word) = poison {
+                fill(&mut w.regs, grid.init.unwritten(), word);
+            }
+            w.set_active(items - 64 * n);
+            grid.init.init(self.id, n, slot, &mut w.regs);
+        }
+    }
+
+    /// Asks the observer which waves it watches.
+    pub(super) fn ask(&mut self, observer: &dyn Observer) {
+        for (wave, watched) in (0..).zip(&mut self.watched) {
+            let watches = observer.watches(WaveId { workgroup: self.id, wave });
+            *watched = if watches { Watched::New } else { Watched::No };
+        }
+    }
+
+    /// Where the events of a wave go, if it is watched.
+    pub(super) fn events<'e, 'o>(
+        &mut self,
+        n: usize,
+        watch: Option<&'e mut Watch<'o>>,
+    ) -> Option<&'e mut Watch<'o>> {
+        if self.watched[n] == Watched::No {
+            return None;
+        }
+        let watch = watch?;
+        watch.events.wave = WaveId { workgroup: self.id, wave: n as u32 };
+        if self.watched[n] == Watched::New {
+            self.watched[n] = Watched::Yes;
+            watch.events.watcher.started(watch.events.wave, &self.waves[n].regs);
+        }
+        Some(watch)
+    }
+
+    /// Counts it as one that has run to its end.
+    pub(super) fn count_ended(&mut self) {
+        self.ended.workgroups += 1;
+        self.ended.waves += self.waves.len() as u64;
+    }
+
+    /// Its place in the order in which workgroups are reported.
+    pub(super) fn order(&self) -> [u32; 3] {
+        let [x, y, z] = self.id;
+        [z, y, x]
+    }
+
+    /// Instructions that its waves have run.
+    pub(super) fn retired(&self) -> u64 {
+        self.waves.iter().map(|w| w.retired).sum()
+    }
+
+    pub(super) fn live_wave(&self, n: usize) -> LiveWave {
+        LiveWave {
+            workgroup: self.id,
+            wave: n as u32,
+            pc: self.waves[n].pc,
+            at_barrier: self.states[n] == State::Waiting,
+            looked_at: false,
+            spins: None,
+        }
+    }
+
+    /// Notes why a wave stopped running. Whether it did so to let others run, or its fault.
+    pub(super) fn settle(
+        &mut self,
+        n: usize,
+        exit: WaveExit,
+        watch: Option<&mut Watch<'_>>,
+    ) -> Result<bool, Box<Fault>> {
+        match exit {
+            WaveExit::Preempted => {}
+            WaveExit::Yield => return Ok(true),
+            WaveExit::Barrier => self.states[n] = State::Waiting,
+            WaveExit::End => {
+                self.states[n] = State::Ended;
+                if let Some(watch) = self.events(n, watch) {
+                    watch.events.watcher.ended(watch.events.wave);
+                }
+            }
+            WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, cause)),
+        }
+        Ok(false)
+    }
+}
+
+/// What a host thread has for watched waves.
+pub(super) struct Watch<'a> {
+    pub executor: Box<dyn Executor + 'a>,
+    pub events: Events<'a>,
+    pub interests: &'a Interests,
+}
+
+impl Watch<'_> {
+    /// Tells that a workgroup goes on behind a barrier, if a wave that does is watched.
+    pub(super) fn released(&mut self, group: &Group) {
+        let mut waves = group.watched.iter().zip(&group.states);
+        let watched = waves.any(|(watched, state)| *watched != Watched::No && *state != State::Ended);
+        if self.interests.barriers && watched {
+            self.events.watcher.released(group.id);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Waves that do not get on: what is found out of them, and whether the whole grid is stuck.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::group::{Group, State, Watch};
+use super::policy::Found;
+use super::{Host, LiveWave, Run, Shared};
+use crate::observe::SingleSteps;
+use crate::stall::{Attempt, Verdict};
+
+/// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
+const LOOKING: u64 = 16;
+/// Instructions that each live wave of a stopped run may move on until it is clear whether it spins, and all of them
+/// together. Those that spin take a few only.
+const EXPLAINING: u64 = 1 << 18;
+const ALL_EXPLAINING: u64 = 1 << 23;
+/// What looking at a wave counts beside its instructions.
+pub(super) const LOOK: u64 = 1 << 10;
+
+impl Run<'_> {
+    /// The waves of workgroups that will not go on, in order, and whether they spin.
+    pub(super) fn live(&self, groups: &mut [Group]) -> Vec<LiveWave> {
+        groups.sort_by_key(|group| group.order());
+        let source = SingleSteps(self.grid.source);
+        let mut live = Vec::new();
+        let mut left = ALL_EXPLAINING;
+        for group in groups {
+            for n in 0..group.waves.len() {
+                if group.states[n] == State::Ended {
+                    continue;
+                }
+                let mut wave = group.live_wave(n);
+                if self.detect_stalls && left > 0 && !wave.at_barrier {
+                    let budget = EXPLAINING.min(left);
+                    let mut attempt =
+                        Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, None);
+                    // The run is over; nobody is told.
+                    if let Verdict::Spins(spin) =
+                        attempt.wave(&mut group.waves[n], self.around(&group.lds), None)
+                    {
+                        wave.spins = Some(spin);
+                    }
+                    // Compiling the instructions that it looks at costs something, too.
+                    left = left.saturating_sub(budget - attempt.left() + LOOK);
+                    wave.looked_at = true;
+                }
+                live.push(wave);
+            }
+        }
+        live.sort_by_key(LiveWave::order);
+        live
+    }
+
+    /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
+    pub(super) fn look(&self, shared: &mut Shared, mut watch: Option<&mut Watch<'_>>) {
+        // Whatever was asked and has been answered, somebody will go on.
+        if shared.policy.queued().next().is_none() || self.host.is_some_and(Host::poll) {
+            return shared.policy.look_later();
+        }
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let waiting = shared.stats.threads.min(cores) as u64;
+        let budget = shared.policy.begin_look() / (LOOKING * waiting);
+        let source = SingleSteps(self.grid.source);
+        let mut attempt =
+            Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, self.control);
+        if let Some((_, interests)) = self.observer {
+            attempt = attempt.watching(self.stepper(&source, Some(interests)));
+        }
+        let mut waves = Vec::new();
+        let before: u64 = shared.policy.queued().map(|group| group.retired()).sum();
+        let (mut found, mut fault) = (Found::Stuck, None);
+        'groups: for (index, group) in shared.policy.queued().enumerate() {
+            for n in 0..group.waves.len() {
+                let spins = match group.states[n] {
+                    State::Ended => continue,
+                    State::Waiting => None,
+                    State::Ready => {
+                        let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
+                        match attempt.wave(&mut group.waves[n], self.around(&group.lds), events) {
+                            Verdict::Spins(spin) => Some(spin),
+                            Verdict::Unclear => {
+                                found = Found::GoesOn(index);
+                                break 'groups;
+                            }
+                            Verdict::Exit(exit) => {
+                                fault = group.settle(n, exit, watch.as_deref_mut()).err();
+                                let faults = fault.is_some();
+                                found = if faults { Found::Faults(index) } else { Found::GoesOn(index) };
+                                break 'groups;
+                            }
+                        }
+                    }
+                };
+                waves.push(LiveWave { looked_at: spins.is_some(), spins, ..group.live_wave(n) });
+            }
+            // The last wave has just come to the barrier, or ended.
+            if group.states.iter().all(|s| *s != State::Ready) {
+                found = Found::GoesOn(index);
+                break;
+            }
+        }
+        let ran = shared.policy.queued().map(|group| group.retired()).sum::<u64>() - before;
+        shared.stats.instructions += ran;
+        shared.stats.out_of_range += attempt.out_of_range();
+        let over = self.is_over(ran);
+        if shared.policy.looked(found) {
+            self.note_fault(shared, fault);
+        }
+        if found == Found::Stuck {
+            shared.stalled = Some(waves);
+            self.stop.store(true, Relaxed);
+        } else if over {
+            self.stop.store(true, Relaxed);
+            let waiting = shared.policy.take_queue();
+            shared.unfinished.extend(waiting);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Workgroups that only wait for others to write memory: their turns are short.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::group::{Group, State};
+use super::policy::{Standing, Step, Stepped, Turn};
+use super::stuck::LOOK;
+use super::{Outcome, Run, Watch};
+use crate::engine::Executor;
+use crate::observe::SingleSteps;
+use crate::out_of_range::OutOfRange;
+use crate::stall::{Attempt, Verdict};
+
+/// What looking whether a wave spins may cost.
+const BUDGET: u64 = 1 << 13;
+
+/// What a host thread has to look at waves that may spin.
+pub(super) struct Looker<'a> {
+    steps: &'a SingleSteps<'a>,
+    attempt: Option<Attempt<'a>>,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(steps: &'a SingleSteps<'a>) -> Self {
+        Looker { steps, attempt: None }
+    }
+
+    /// Accesses out of range of the waves that it has moved on.
+    pub(super) fn out_of_range(&self) -> OutOfRange {
+        self.attempt.as_ref().map(Attempt::out_of_range).unwrap_or_default()
+    }
+
+    /// An attempt that may cost [`BUDGET`].
+    fn attempt(&mut self, run: &'a Run<'_>) -> &mut Attempt<'a> {
+        let attempt = self.attempt.get_or_insert_with(|| {
+            Attempt::new(run.stepper(self.steps, None), self.steps, run.grid.map, 0, run.control)
+                .beside_others()
+        });
+        attempt.renew(BUDGET);
+        attempt
+    }
+}
+
+impl Run<'_> {
+    /// Gives a workgroup its turn. Also says what it cost.
+    pub(super) fn turn<'a>(
+        &'a self,
+        executor: &mut dyn Executor,
+        looker: &mut Looker<'a>,
+        mut watch: Option<&mut Watch<'_>>,
+        standing: &mut Standing,
+        group: &mut Group,
+    ) -> (Outcome, u64) {
+        let looks_behind = self.observer.is_none() && !self.count_blocks;
+        let (mut turn, first) = Turn::begin(standing, looks_behind);
+        let mut cost = 0;
+        let mut step = Some(first);
+        let poll = |step| {
+            if let (Step::Look, Some(host)) = (step, self.host) {
+                host.poll();
+            }
+        };
+        poll(first);
+        while let Some(now) = step {
+            let (outcome, stepped) = match now {
+                Step::Look => {
+                    let (outcome, look, waits) = self.look_at(looker, group);
+                    cost += look;
+                    (outcome, Stepped::Looked(waits))
+                }
+                Step::Run(length) => {
+                    let linear = standing.linear();
+                    let (outcome, ran) = self.quantum(executor, watch.as_deref_mut(), group, linear, length);
+                    cost += ran;
+                    (outcome, Stepped::Ran(ran))
+                }
+            };
+            if !matches!(outcome, Outcome::Again) {
+                return (outcome, cost);
+            }
+            step = turn.after(standing, stepped);
+        }
+        (Outcome::Again, cost)
+    }
+
+    /// Looks whether all waves of a workgroup that can run spin: the last result. They move on a little, which has a cost.
+    fn look_at<'a>(&'a self, looker: &mut Looker<'a>, group: &mut Group) -> (Outcome, u64, bool) {
+        let before = group.retired();
+        let mut cost = 0;
+        let mut spins = 0;
+        let mut fault = None;
+        for n in 0..group.waves.len() {
+            if group.states[n] != State::Ready {
+                continue;
+            }
+            let attempt = looker.attempt(self);
+            let verdict = attempt.wave(&mut group.waves[n], self.around(&group.lds), None);
+            cost += LOOK + BUDGET - attempt.left();
+            if let Verdict::Spins(_) = verdict {
+                spins += 1;
+                continue;
+            }
+            spins = 0;
+            if let Verdict::Exit(exit) = verdict {
+                fault = group.settle(n, exit, None).err();
+            }
+            break;
+        }
+        if self.is_over(group.retired() - before) {
+            self.stop.store(true, Relaxed);
+        }
+        match fault {
+            Some(fault) => (Outcome::Fault(fault), cost, false),
+            None => (Outcome::Again, cost, spins > 0),
+        }
+    }
+}
