@@ -146,6 +146,9 @@ impl Prepared<'_> {
                 }
                 None => Outcome::Stopped(unfinished(StopCause::Caller, instructions, live, not_started)),
             },
+            Err(other) => {
+                return Err(self.launch.refuse(format!("it ended in a way that has no report: {other:?}")));
+            }
         })
     }
 
