@@ -6,6 +6,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
 
+use crate::abi::{Amdhsa, KernelAbi};
 use crate::diagnostic::{Fail, Span};
 use crate::gcn;
 use crate::instruction_set::InstructionSet;
@@ -181,6 +182,13 @@ impl InstructionSet {
     pub(crate) fn family(self) -> &'static dyn Family {
         match self.target().facts().family {
             wavemill_isa::Family::Gcn => &gcn::Gcn,
+        }
+    }
+
+    /// The convention by which kernels of the processor are described.
+    pub(crate) fn abi(self) -> &'static dyn KernelAbi {
+        match self.target().facts().family {
+            wavemill_isa::Family::Gcn => &Amdhsa,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! goes the other way. [`gcn::explain`] takes instructions apart for
 //! people and as data, [`gcn::reference`] writes pages about all of them.
 
+mod abi;
 mod assemble;
 mod diagnostic;
 mod family;

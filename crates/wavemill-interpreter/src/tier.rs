@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Vector hardware of the host that the interpreter uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[non_exhaustive]
 pub enum Tier {
     /// What every build of the target architecture has.
     Portable,

@@ -202,7 +202,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
         F::Abid if encoding == Encoding::MaiScaled => Fixed(1),
         F::Abid => legal(!flag(Flag::Noabid)),
         F::Blgp => legal(!flag(Flag::Sparse)),
-        F::AccCd if target.facts().accvgprs == AccVgprs::Separate => Ignored,
+        F::AccCd if target.generation().accvgprs == AccVgprs::Separate => Ignored,
         // Memory.
         F::Nv if encoding == Encoding::Smem => Ignored,
         F::Glc if flag(Flag::Nortn) => Fixed(0),

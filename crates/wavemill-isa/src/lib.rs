@@ -8,4 +8,7 @@
 pub mod gcn;
 mod target;
 
-pub use target::{AccVgprs, CacheWords, Family, Fp8Format, Target, TargetFacts, TargetSet};
+pub use target::{
+    AccVgprs, CacheWords, Family, Fp8Format, Generation, GenerationFacts, RegisterUnits, SGPR_UNIT,
+    SgprCount, Target, TargetFacts, TargetSet,
+};

@@ -29,6 +29,7 @@ pub struct FaultLane {
 
 /// Memory that an access was meant for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum FaultSpace {
     /// Global memory.
     Global,
@@ -43,6 +44,7 @@ pub enum FaultSpace {
 
 /// How far a buffer goes that a resource describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BufferRange {
     /// So many bytes.
     Bytes(u64),
@@ -52,6 +54,7 @@ pub enum BufferRange {
 
 /// What happened.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum FaultCause {
     /// An access outside the allocations.
     Memory {
@@ -135,6 +138,7 @@ impl WaveSnapshot {
 
 /// What a wave has beside the registers that instructions name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct WaveResources {
     /// Bytes of LDS of its workgroup.
     pub lds: u32,
@@ -164,6 +168,7 @@ impl Strict {
 
 /// A guest fault.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Fault {
     /// Guest address of the instruction.
     pub pc: u64,

@@ -56,6 +56,7 @@ const FREED: usize = 4096;
 
 /// What guest addresses are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum AddressMode {
     /// Addresses of our own: the same in every run, and never handed out twice.
     #[default]
@@ -87,6 +88,7 @@ impl fmt::Display for AddressMode {
 
 /// Why guest memory could not be allocated or accessed from the host side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MemoryError {
     /// The host has no memory for it.
     #[error("cannot allocate {size} bytes for `{name}`: the host does not have that much memory")]

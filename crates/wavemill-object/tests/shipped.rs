@@ -53,7 +53,7 @@ fn contradictions(object: &CodeObject<'_>, kernel: &Kernel) -> Vec<String> {
     let vgprs = data.vgpr_count.unwrap_or(0);
     let least = vgprs.max(1).next_multiple_of(registers.vgpr_granule);
     check("VGPRs", registers.vgprs >= least);
-    if object.target().processor.generation() <= Some(Generation::Gfx90a) {
+    if object.target().processor.generation() <= Some(Generation::Gfx940) {
         check("SGPRs", registers.sgprs >= data.sgpr_count.unwrap_or(u32::MAX));
     }
     if let (Some(offset), Some(agprs)) = (registers.accum_offset, data.agpr_count) {

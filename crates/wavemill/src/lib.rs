@@ -32,6 +32,8 @@
 //! [`find`] (kernels in files and libraries), [`module`] (what code objects say), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
 //! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and statistics can be serialised.
 
+mod abi;
+mod argument;
 pub mod buffer;
 mod code;
 #[cfg(feature = "serde")]
@@ -40,10 +42,8 @@ pub mod device;
 pub mod error;
 pub mod fault;
 pub mod find;
-mod global_offset;
 mod guest;
 mod heap;
-mod hidden;
 pub mod launch;
 mod limits;
 mod lines;
@@ -56,7 +56,6 @@ mod report;
 mod services;
 mod source;
 mod stall;
-mod state;
 pub mod stats;
 mod unfinished;
 

@@ -1,38 +1,23 @@
 //! What a code object may want for its kernels.
 
-use wavemill_object::KernelDescriptor;
-
+use crate::abi::Want;
 use crate::code::is_misaligned;
 use crate::module::{Kernel, Parameter};
 use crate::{Error, Result};
 
 /// Bytes of kernel arguments; compilers stop at a few thousand.
 pub(crate) const MAX_KERNARG: u32 = 1 << 20;
-/// Bytes of private memory that the chip has for a lane: 13 bits of kilobytes for a wave (LLVM,
-/// `GCNSubtarget::getMaxWaveScratchSize`).
-pub(crate) const MAX_PRIVATE: u32 = ((1 << 13) - 1) * 1024 / 64;
-/// User SGPRs that the chip sets (AMDGPUUsage, "Initial Kernel Execution State").
-const USER_SGPRS: u32 = 16;
-
-/// User SGPRs that a descriptor asks for (AMDGPUUsage, "SGPR Register Set Up Order").
-fn user_sgprs(d: &KernelDescriptor) -> u32 {
-    let p = d.properties;
-    let wanted = [
-        (p.private_segment_buffer(), 4),
-        (p.dispatch_ptr(), 2),
-        (p.queue_ptr(), 2),
-        (p.kernarg_segment_ptr(), 2),
-        (p.dispatch_id(), 2),
-        (p.flat_scratch_init(), 2),
-        (p.private_segment_size(), 1),
-    ];
-    let sum: u32 = wanted.iter().filter(|(wanted, _)| *wanted).map(|(_, n)| n).sum();
-    (sum + d.kernarg_preload.length()).max(d.rsrc2.user_sgpr_count())
-}
 
 impl Kernel {
     pub(crate) fn unusable(&self, problem: String) -> Error {
         Error::Unusable { kernel: self.name().to_owned(), problem }
+    }
+
+    pub(crate) fn too_much_lds(&self) -> Error {
+        let device = &self.module.device;
+        let (target, have) = (device.target.name(), device.product.lds());
+        let problem = format!("more LDS than 32 bits can count; {target} has {have} bytes per workgroup");
+        Error::Launch { kernel: self.name().to_owned(), problem }
     }
 
     /// Makes sure that the chip has what the code object wants for the kernel, whatever the launch is.
@@ -41,15 +26,19 @@ impl Kernel {
     /// [`Error::Unusable`] if it has not.
     pub fn check(&self) -> Result<()> {
         let device = &self.module.device;
-        let (target, d) = (device.target.name(), &self.object().descriptor);
-        let wants = [
-            (d.group_segment_fixed_size, device.product.lds(), "bytes of LDS for a workgroup"),
-            (d.private_segment_fixed_size, MAX_PRIVATE, "bytes of private memory for a work-item"),
-            (self.kernarg_size(), MAX_KERNARG, "bytes of arguments"),
-            (user_sgprs(d), USER_SGPRS, "user SGPRs"),
+        let (target, needs) = (device.target.name(), self.abi().needs(self));
+        let want = |wanted, available, what| Want { wanted, available, what };
+        let mut wants = vec![
+            want(needs.lds, device.product.lds(), "bytes of LDS for a workgroup"),
+            want(needs.private, device.product.private_bytes(), "bytes of private memory for a work-item"),
+            want(needs.arguments, MAX_KERNARG, "bytes of arguments"),
         ];
-        if let Some((n, have, what)) = wants.into_iter().find(|(n, have, _)| n > have) {
-            return Err(self.unusable(format!("it wants {n} {what}; on {target} there are {have} at most")));
+        wants.extend(self.abi().wants(self));
+        if let Some(Want { wanted, available, what }) = wants.iter().find(|want| want.wanted > want.available)
+        {
+            return Err(
+                self.unusable(format!("it wants {wanted} {what}; on {target} there are {available} at most"))
+            );
         }
         let entry = self.object().entry_address;
         if is_misaligned(entry) {

@@ -383,35 +383,10 @@ impl Kernel {
         self.object().parameter_types()
     }
 
-    /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
-    #[must_use]
-    pub fn has_private_memory(&self) -> bool {
-        let enabled = self.object().descriptor.rsrc2.enable_private_segment();
-        enabled || self.private_size() > 0 || self.uses_dynamic_stack()
-    }
-
-    /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.
-    #[must_use]
-    pub fn uses_dynamic_stack(&self) -> bool {
-        self.object().uses_dynamic_stack()
-    }
-
-    /// Bytes of private memory of a work-item that the code object asks for.
-    #[must_use]
-    pub fn private_size(&self) -> u32 {
-        self.object().descriptor.private_segment_fixed_size
-    }
-
     /// Language of the source (`OpenCL C`), if the code object says it.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.object().metadata.as_ref().and_then(|m| m.language.as_deref())
-    }
-
-    /// Bytes of the kernel argument segment.
-    #[must_use]
-    pub fn kernarg_size(&self) -> u32 {
-        self.object().kernarg_size()
     }
 
     /// The workgroup size that the kernel was compiled for, if only one is legal.
@@ -423,7 +398,8 @@ impl Kernel {
     /// The largest legal workgroup, in work-items.
     #[must_use]
     pub fn max_workgroup_size(&self) -> u32 {
-        self.object().metadata.as_ref().and_then(|m| m.max_flat_workgroup_size).unwrap_or(1024).min(1024)
+        let most = self.module.device.target.facts().workgroup_items;
+        self.object().metadata.as_ref().and_then(|m| m.max_flat_workgroup_size).unwrap_or(most).min(most)
     }
 
     /// Guest address of the kernel's first instruction.

@@ -1,5 +1,6 @@
 //! Products: chips as they are sold, and their sizes.
 
+use wavemill_ir::LANES;
 use wavemill_isa::Target;
 use wavemill_object::{Feature, Processor, TargetId};
 
@@ -72,14 +73,21 @@ impl Product {
         self.target.lds_bytes()
     }
 
-    /// VGPRs of a SIMD per lane.
-    pub(crate) fn vgprs_per_simd(&self) -> u32 {
-        self.target.facts().vgprs_per_simd
+    /// Bytes of private memory that a work-item may have.
+    pub(crate) fn private_bytes(&self) -> u32 {
+        self.target.facts().wave_scratch_bytes / LANES as u32
     }
 
-    /// Waves that a SIMD holds.
-    pub(crate) fn waves_per_simd(&self) -> u32 {
-        self.target.facts().waves_per_simd
+    /// Workgroups that it holds at once, at least 1: what registers and LDS allow, on all compute units. `rows` are VGPRs
+    /// and accumulation VGPRs of a wave, `waves` those of a workgroup, which is allocated `lds` bytes.
+    pub(crate) fn resident_workgroups(&self, rows: [u16; 2], waves: u32, lds: u32) -> u64 {
+        let facts = self.target.facts();
+        let [vgprs, accs] = rows.map(u32::from);
+        let vgprs = vgprs + if self.target.has_unified_vgprs() { accs } else { 0 };
+        let waves_per_simd = (facts.vgprs_per_simd / vgprs.max(1)).clamp(1, facts.waves_per_simd);
+        let by_waves = (facts.simds * waves_per_simd / waves.max(1)).max(1);
+        let by_lds = self.lds().checked_div(lds).map_or(u32::MAX, |n| n.max(1));
+        u64::from(by_waves.min(by_lds)) * u64::from(self.compute_units)
     }
 }
 

@@ -3,4 +3,5 @@
 mod control;
 mod faults;
 mod find;
+mod serialised;
 mod services;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [(&str, &[&str]); 10] = [
     ("wavemill-isa", &[]),
     ("wavemill-ir", &[]),
-    ("wavemill-object", &[]),
+    ("wavemill-object", &["wavemill-isa"]),
     ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
     ("wavemill-float", &["wavemill-ir"]),
     ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
@@ -197,4 +197,68 @@ fn the_ir_and_the_machine_know_no_instruction_family() {
         }
     }
     assert!(files > 60, "{files} files");
+}
+
+/// What only one ABI has, or calls so, and the folders that know none.
+const OF_AN_ABI: [&str; 24] = [
+    "AMDGPUUsage",
+    "AQL",
+    "AccVgprs",
+    "DescriptorBuilder",
+    "DirectiveError",
+    "HSA",
+    "KernelDescriptor",
+    "SGPRs",
+    "ValueKind",
+    "amdgcn_target",
+    "amdgpu_metadata",
+    "amdhsa_code_object_version",
+    "amdhsa_kernel",
+    "descriptor",
+    "dispatch_ptr",
+    "end_amdgpu_metadata",
+    "end_amdhsa_kernel",
+    "hidden",
+    "kd",
+    "metadata",
+    "packet",
+    "queue",
+    "rsrc1",
+    "rsrc2",
+];
+
+/// The words of a text, its unit tests left out, that say something of one ABI.
+fn abi_words<'a>(text: &'a str, words: &[&str]) -> Vec<&'a str> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let found = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    found.filter(|word| words.contains(word)).collect()
+}
+
+#[test]
+fn launches_know_no_abi() {
+    assert_eq!(abi_words("the AQL packets; a queue\n#[cfg(test)] HSA", &OF_AN_ABI), ["AQL", "queue"]);
+    let mut paths = Vec::new();
+    sources(&crates().join("wavemill/src/launch"), &mut paths);
+    assert!(paths.len() > 4, "{} files", paths.len());
+    for file in paths {
+        let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        assert_eq!(abi_words(&text, &OF_AN_ABI), [""; 0], "{}", file.display());
+    }
+}
+
+/// In the assembler, descriptors and metadata are its subject; what they are made of is the ABI's.
+#[test]
+fn the_assembler_knows_no_abi() {
+    let general = ["descriptor", "hidden", "metadata", "AMDGPUUsage"];
+    let words: Vec<&str> = OF_AN_ABI.into_iter().filter(|word| !general.contains(word)).collect();
+    let mut paths = Vec::new();
+    for folder in ["assemble", "source"] {
+        sources(&crates().join("wavemill-asm/src").join(folder), &mut paths);
+    }
+    assert!(paths.len() > 30, "{} files", paths.len());
+    for file in paths {
+        let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        assert_eq!(abi_words(&code.join("\n"), &words), [""; 0], "{}", file.display());
+    }
 }

@@ -1,6 +1,6 @@
 //! The names of directives.
 
-/// The directives that suggestions are made from.
+/// The directives that suggestions are made from, beside those of the ABI.
 pub(super) const DIRECTIVES: &[&str] = &[
     ".2byte",
     ".4byte",
@@ -8,11 +8,7 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".addrsig",
     ".addrsig_sym",
     ".align",
-    ".amdgcn_target",
     ".amdgpu_lds",
-    ".amdgpu_metadata",
-    ".amdhsa_code_object_version",
-    ".amdhsa_kernel",
     ".ascii",
     ".asciz",
     ".balign",
@@ -46,8 +42,6 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".else",
     ".elseif",
     ".end",
-    ".end_amdgpu_metadata",
-    ".end_amdhsa_kernel",
     ".endif",
     ".endm",
     ".endr",
@@ -138,12 +132,13 @@ pub(super) const MISSING: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::{DIRECTIVES, MISSING};
-    use crate::{Options, assemble};
+    use crate::{InstructionSet, Options, assemble};
 
     /// What is suggested must exist.
     #[test]
     fn every_directive_that_is_suggested_is_known() {
-        for directive in DIRECTIVES {
+        let own = InstructionSet::default().abi().directives().names();
+        for directive in DIRECTIVES.iter().chain(&own) {
             let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{directive}\n");
             let Err(reports) = assemble(&source, &Options::default()) else { continue };
             for report in reports {

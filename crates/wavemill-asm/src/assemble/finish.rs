@@ -6,9 +6,7 @@ use wavemill_object::write::{
     Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType, Symbol,
     SymbolId, SymbolType, Visibility,
 };
-use wavemill_object::{
-    Binding, DescriptorBuilder, Directive, DirectiveError, KernelDescriptor, RelocationKind,
-};
+use wavemill_object::{Binding, RelocationKind};
 
 use super::kernel::Kernel;
 use super::linking::Reference;
@@ -16,6 +14,7 @@ use super::messages::Messages;
 use super::sections::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, leb128};
+use crate::abi::{DescriptorProblem, KernelAbi};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::family::FixupKind;
 use crate::syntax::{Binary, Expression};
@@ -63,7 +62,7 @@ impl Assembler<'_> {
         let Some(id) = self.target.id.clone() else {
             // Instructions and kernels have said so already.
             if self.messages.reports.is_empty() {
-                self.report("", *no_target(0..0));
+                self.report("", *no_target(self.target.set.abi(), 0..0));
             }
             let Messages { reports, warnings, .. } = self.messages;
             let places = self.places;
@@ -109,14 +108,13 @@ impl Assembler<'_> {
         }
         // A kernel with other lines in it has been reported.
         if let Some(kernel) = self.kernels.open.take().filter(|kernel| !kernel.strayed) {
-            let fail = Diagnostic::new(
-                kernel.place.span.clone(),
-                "expected `.end_amdhsa_kernel`, found the end of the file",
-            );
-            self.report_at(&kernel.place, *fail);
+            let end = self.target.set.abi().directives().end_kernel;
+            let message = format!("expected `{end}`, found the end of the file");
+            self.report_at(&kernel.place, *Diagnostic::new(kernel.place.span.clone(), message));
         }
         if let Some((place, _)) = self.kernels.metadata.take() {
-            let message = "expected `.end_amdgpu_metadata`, found the end of the file";
+            let end = self.target.set.abi().directives().end_metadata;
+            let message = format!("expected `{end}`, found the end of the file");
             self.report_at(&place, *Diagnostic::new(0..0, message));
         }
     }
@@ -313,13 +311,12 @@ impl Assembler<'_> {
     /// The bytes of a kernel descriptor.
     fn describe(&mut self, kernel: &Kernel, needs: &mut Vec<Need>) {
         let Some(id) = self.target.id.clone() else { return };
-        let mut builder = match DescriptorBuilder::new(&id) {
-            Ok(builder) => builder,
-            Err(error) => {
-                return self.report_at(
-                    &kernel.place,
-                    *Diagnostic::new(kernel.place.span.clone(), error.to_string()),
-                );
+        let abi = self.target.set.abi();
+        let mut descriptor = match abi.describe(&id) {
+            Ok(descriptor) => descriptor,
+            Err(message) => {
+                let fail = Diagnostic::new(kernel.place.span.clone(), message);
+                return self.report_at(&kernel.place, *fail);
             }
         };
         // What is wrong with a directive is told once: it is not missing, too.
@@ -329,7 +326,7 @@ impl Assembler<'_> {
             let value = self.symbols.evaluate(value, (kernel.section, kernel.offset), &span);
             let result = value.and_then(|value| match self.symbols.number_of(&value) {
                 Some(number) => {
-                    builder.set(name, number).map_err(|error| Diagnostic::new(span, error.to_string()))
+                    descriptor.set(name, number).map_err(|message| Diagnostic::new(span, message))
                 }
                 None => {
                     let written = place.text.get(span.clone()).unwrap_or_default();
@@ -338,23 +335,22 @@ impl Assembler<'_> {
                 }
             });
             if let Err(fail) = result {
-                tried.extend(Directive::find(name).map(|directive| directive.name));
+                tried.extend(abi.setting(name));
                 self.report_at(place, *fail);
             }
         }
-        match builder.finish() {
+        match descriptor.finish() {
             Ok(bytes) => {
                 if let Some(field) = self.bytes_at(kernel.section, kernel.offset, bytes.len()) {
                     field.copy_from_slice(&bytes);
                 }
             }
-            Err(errors) => {
-                let told = |error: &DirectiveError| {
-                    let missing = |name| kernel.strayed || tried.contains(name);
-                    matches!(error, DirectiveError::Missing { name, .. } if missing(name))
+            Err(problems) => {
+                let told = |problem: &DescriptorProblem| {
+                    problem.missing.is_some_and(|name| kernel.strayed || tried.contains(&name))
                 };
-                for error in errors.into_iter().filter(|error| !told(error)) {
-                    let fail = Diagnostic::new(kernel.place.span.clone(), error.to_string());
+                for problem in problems.into_iter().filter(|problem| !told(problem)) {
+                    let fail = Diagnostic::new(kernel.place.span.clone(), problem.message);
                     self.report_at(&kernel.place, *fail);
                 }
             }
@@ -363,7 +359,7 @@ impl Assembler<'_> {
         // The distance from the descriptor to the code is fixed, so that no other code may take its place.
         let (binding, visibility) = (self.symbols.all[code].binding, self.symbols.all[code].visibility);
         self.symbols.all[code].visibility = visibility.or(Some(Visibility::Protected));
-        let name = format!("{}.kd", kernel.name);
+        let name = abi.descriptor_symbol(&kernel.name);
         let descriptor = self.symbols.entry(&name);
         if descriptor.meaning.is_some() {
             let message = format!("`{name}`, the symbol of this descriptor, is defined a second time");
@@ -371,16 +367,17 @@ impl Assembler<'_> {
         }
         descriptor.meaning = Some(Meaning::Label { section: kernel.section, offset: kernel.offset });
         descriptor.kind = Some(SymbolType::Object);
-        descriptor.size = Some(KernelDescriptor::SIZE);
+        descriptor.size = Some(abi.descriptor_size());
         descriptor.binding = descriptor.binding.or(binding);
         descriptor.visibility = descriptor.visibility.or(visibility);
         descriptor.used = true;
+        let field = abi.code_field();
         needs.push(Need {
             section: kernel.section,
-            offset: kernel.offset + KernelDescriptor::ENTRY_OFFSET,
-            kind: RelocationKind::Rel64,
+            offset: kernel.offset + field.offset,
+            kind: field.kind,
             symbol: code,
-            addend: KernelDescriptor::ENTRY_OFFSET as i64,
+            addend: field.addend,
         });
     }
 
@@ -470,9 +467,9 @@ impl Assembler<'_> {
             }
         }
         if let Some(note) = self.kernels.metadata_note.take()
-            && let Err(error) = module.add_metadata(&note)
+            && let Err(message) = self.target.set.abi().add_metadata(module, &note)
         {
-            self.report("", *Diagnostic::new(0..0, error.to_string()));
+            self.report("", *Diagnostic::new(0..0, message));
         }
         self.address_table(module, &numbers);
         // Last of all, because symbols are found by their names up to here.
@@ -571,9 +568,10 @@ fn number(numbers: &[Option<SymbolId>], symbol: usize) -> Option<SymbolId> {
 }
 
 /// Nobody has said what the source is for.
-pub(super) fn no_target(span: Span) -> Fail {
+pub(super) fn no_target(abi: &dyn KernelAbi, span: Span) -> Fail {
+    let (directive, example) = (abi.directives().target, abi.example_target());
     Diagnostic::new(span, "no target has been named")
-        .note("name one with `.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"`, or on the command line")
+        .note(format!("name one with `{directive} \"{example}\"`, or on the command line"))
 }
 
 /// Whether LLVM makes a plain symbol in a literal a distance from the literal: it does, but in differences and where the

@@ -1,6 +1,6 @@
-//! What a source says of its target and of its kernels: `.amdgcn_target`, `.amdhsa_kernel`, `.amdgpu_metadata`.
+//! What a source says of its target and of its kernels, by the directives of the ABI.
 
-use wavemill_object::{CodeObjectVersion, Directive, TargetId, assemble_metadata};
+use wavemill_object::TargetId;
 
 use super::symbols::Meaning;
 use super::{Assembler, Place, quote};
@@ -86,24 +86,22 @@ impl Assembler<'_> {
         start: usize,
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
+        let abi = self.target.set.abi();
+        let known = abi.directives();
         match name {
-            ".amdgcn_target" => self.name_target(cursor)?,
-            ".amdhsa_code_object_version" => {
+            _ if name == known.target => self.name_target(cursor)?,
+            _ if name == known.version => {
                 let at = cursor.at();
-                let version = self.absolute(cursor)?;
+                let number = self.absolute(cursor)?;
                 self.end(cursor)?;
-                self.version = match version {
-                    4 => CodeObjectVersion::V4,
-                    5 => CodeObjectVersion::V5,
-                    6 => CodeObjectVersion::V6,
-                    other => {
-                        let message =
-                            format!("expected version 4, 5 or 6 of the code object format, found {other}");
-                        return Err(Diagnostic::new(at..cursor.end(), message));
-                    }
-                };
+                self.version = abi.version(number).ok_or_else(|| {
+                    let numbers = abi.version_numbers();
+                    let message =
+                        format!("expected version {numbers} of the code object format, found {number}");
+                    Diagnostic::new(at..cursor.end(), message)
+                })?;
             }
-            ".amdhsa_kernel" => {
+            _ if name == known.kernel => {
                 let name = self.symbol_name(cursor);
                 let place = self.place(cursor.text(), start..cursor.end());
                 let name = name.and_then(|name| self.end(cursor).map(|()| name));
@@ -123,13 +121,11 @@ impl Assembler<'_> {
                     return self.without_target(start..cursor.end()).map(|()| true);
                 }
             }
-            ".end_amdhsa_kernel" => {
-                return Err(Diagnostic::new(
-                    start..start + name.len(),
-                    "there is no `.amdhsa_kernel` that this would end",
-                ));
+            _ if name == known.end_kernel => {
+                let message = format!("there is no `{}` that this would end", known.kernel);
+                return Err(Diagnostic::new(start..start + name.len(), message));
             }
-            ".amdgpu_metadata" => {
+            _ if name == known.metadata => {
                 self.end(cursor)?;
                 if self.kernels.metadata_note.is_some() {
                     return Err(Diagnostic::new(
@@ -139,8 +135,8 @@ impl Assembler<'_> {
                 }
                 self.kernels.metadata = Some((self.place("", 0..0), String::new()));
             }
-            ".end_amdgpu_metadata" => {
-                let message = "there is no `.amdgpu_metadata` that this would end";
+            _ if name == known.end_metadata => {
+                let message = format!("there is no `{}` that this would end", known.metadata);
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             // What compilers say of themselves, and of sources for debuggers.
@@ -160,9 +156,9 @@ impl Assembler<'_> {
             }
             ".file" => self.file(cursor)?,
             ".loc" => self.location(cursor)?,
-            _ if Directive::find(name).is_some() => {
-                let message =
-                    format!("`{name}` stands between `.amdhsa_kernel NAME` and `.end_amdhsa_kernel`");
+            _ if abi.setting(name).is_some() => {
+                let (first, last) = (known.kernel, known.end_kernel);
+                let message = format!("`{name}` stands between `{first} NAME` and `{last}`");
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             _ => return Ok(false),
@@ -176,7 +172,8 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let span = start..cursor.end();
         let Some(id) = TargetId::parse(&text) else {
-            let message = format!("`{text}` is no target; expected one such as `amdgcn-amd-amdhsa--gfx90a`");
+            let example = self.target.set.abi().example_target();
+            let message = format!("`{text}` is no target; expected one such as `{example}`");
             return Err(Diagnostic::new(span, message));
         };
         let Some(set) = InstructionSet::of(&id) else {
@@ -196,7 +193,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// A line between `.amdhsa_kernel` and its end.
+    /// A line within the block of a kernel.
     pub(super) fn kernel_directive(
         &mut self,
         name: &str,
@@ -204,31 +201,33 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<(), Fail> {
         let span = start..start + name.len();
-        if name == ".end_amdhsa_kernel" {
+        let abi = self.target.set.abi();
+        let known = abi.directives();
+        if name == known.end_kernel {
             self.end(cursor)?;
             if let Some(mut kernel) = self.kernels.open.take().filter(|kernel| !kernel.wrong) {
                 // The bytes are known when all symbols are.
                 self.symbols.end_fragment(self.sections.current);
-                let padding = self.sections.offset().wrapping_neg() & 63;
-                self.sections.section().align = self.sections.section().align.max(64);
+                let size = abi.descriptor_size();
+                let padding = (size - self.sections.offset() % size) % size;
+                self.sections.section().align = self.sections.section().align.max(size);
                 self.sections
                     .emit_fill(padding, 0)
                     .and_then(|()| {
                         kernel.offset = self.sections.offset();
-                        self.sections.emit_fill(64, 0)
+                        self.sections.emit_fill(size, 0)
                     })
                     .map_err(|message| Diagnostic::new(span, message))?;
                 self.kernels.done.push(kernel);
             }
             return Ok(());
         }
-        if !name.starts_with(".amdhsa_") || name == ".amdhsa_kernel" {
+        if !name.starts_with(known.setting_prefix) || name == known.kernel {
             return self.stray(name, span);
         }
-        if Directive::find(name).is_none() {
-            let names: Vec<&'static str> = Directive::all().iter().map(|directive| directive.name).collect();
+        if abi.setting(name).is_none() {
             let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
-            return Err(match closest(name, &names).first() {
+            return Err(match closest(name, &abi.settings()).first() {
                 Some(&similar) => {
                     self.tries(similar);
                     fail.replace_with(similar)
@@ -254,27 +253,27 @@ impl Assembler<'_> {
 
     /// The source has tried to write this directive of the kernel.
     fn tries(&mut self, name: &str) {
-        if let (Some(kernel), Some(directive)) = (&mut self.kernels.open, Directive::find(name)) {
-            kernel.tried.push(directive.name);
+        let setting = self.target.set.abi().setting(name);
+        if let (Some(kernel), Some(setting)) = (&mut self.kernels.open, setting) {
+            kernel.tried.push(setting);
         }
     }
 
-    /// A line within `.amdhsa_kernel` that is none of its directives. Perhaps the block has no end: the first such line is
+    /// A line within the block of a kernel that is none of its directives. Perhaps the block has no end: the first such line is
     /// reported.
     pub(super) fn stray(&mut self, word: &str, span: Span) -> Result<(), Fail> {
-        let missing_dot = Directive::find(&format!(".{word}"));
-        if let Some(directive) = missing_dot {
-            self.tries(directive.name);
-            let fail =
-                Diagnostic::new(span.clone(), format!("expected `{}`, found `{word}`", directive.name));
-            return Err(fail.replace_with(directive.name));
+        let abi = self.target.set.abi();
+        if let Some(name) = abi.setting(&format!(".{word}")) {
+            self.tries(name);
+            let fail = Diagnostic::new(span.clone(), format!("expected `{name}`, found `{word}`"));
+            return Err(fail.replace_with(name));
         }
         let Some(kernel) = &mut self.kernels.open else { return Ok(()) };
         if std::mem::replace(&mut kernel.strayed, true) {
             return Ok(());
         }
-        let message =
-            format!("expected a directive of `.amdhsa_kernel`, or `.end_amdhsa_kernel`, found `{word}`");
+        let (first, last) = (abi.directives().kernel, abi.directives().end_kernel);
+        let message = format!("expected a directive of `{first}`, or `{last}`, found `{word}`");
         Err(Diagnostic::new(span, message).note(
             "between these two stands what the kernel needs; code and data stand before or behind them",
         ))
@@ -283,19 +282,20 @@ impl Assembler<'_> {
     /// Something needs a target, and none has been named, which is told once.
     pub(super) fn without_target(&mut self, span: Span) -> Result<(), Fail> {
         match std::mem::replace(&mut self.target.missing_reported, true) {
-            false => Err(super::finish::no_target(span)),
+            false => Err(super::finish::no_target(self.target.set.abi(), span)),
             true => Ok(()),
         }
     }
 
-    /// A line between `.amdgpu_metadata` and its end: YAML, which has comments of its own.
+    /// A line of metadata: YAML, which has comments of its own.
     pub(super) fn metadata_line(&mut self, text: &str) {
         self.tell_other(text, self.here());
         if let Some((at, byte)) = source_text::first(text) {
             let message = format!("expected metadata in UTF-8, found the byte {byte:#04x}");
             return self.report(text, *Diagnostic::new(at..at + 3, message));
         }
-        if text.trim() != ".end_amdgpu_metadata" {
+        let abi = self.target.set.abi();
+        if text.trim() != abi.directives().end_metadata {
             if let Some((_, lines)) = &mut self.kernels.metadata {
                 lines.push_str(text);
                 lines.push('\n');
@@ -303,7 +303,7 @@ impl Assembler<'_> {
             return;
         }
         let Some((first, lines)) = self.kernels.metadata.take() else { return };
-        match assemble_metadata(&lines) {
+        match abi.assemble_metadata(&lines) {
             Ok(note) => self.kernels.metadata_note = Some(note),
             Err(error) => {
                 let line = lines.lines().nth(error.line.saturating_sub(1)).unwrap_or_default().to_owned();

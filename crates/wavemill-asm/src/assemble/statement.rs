@@ -305,7 +305,9 @@ impl Assembler<'_> {
         if let ".word" | ".hword" | ".half" = name {
             return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
         }
-        Err(match closest(name, directives::DIRECTIVES).first() {
+        let own = self.target.set.abi().directives().names();
+        let names: Vec<&'static str> = directives::DIRECTIVES.iter().copied().chain(own).collect();
+        Err(match closest(name, &names).first() {
             Some(&similar) => fail.replace_with(similar),
             None => fail,
         })

@@ -3,22 +3,23 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use wavemill_object::Unlinked;
 use wavemill_object::write::{Contents, Definition, SectionId, Symbol, SymbolId, SymbolType};
-use wavemill_object::{Inexpressible, KernelDescriptor, RelocationKind, Setting, Unlinked, express};
 
 use super::Writer;
 use super::names::Names;
 use super::pieces::Bounds;
+use crate::abi::KernelAbi;
 
 /// A kernel descriptor.
 #[derive(Clone, Debug)]
 pub(super) struct Descriptor {
-    /// The symbol `NAME.kd`.
+    /// Its own symbol.
     pub(super) symbol: SymbolId,
     /// The symbol of the code.
     pub(super) code: SymbolId,
     /// The directives, or why there are none.
-    settings: Result<Vec<Setting>, Inexpressible>,
+    settings: Result<Vec<String>, String>,
 }
 
 /// The kernel descriptors of a module.
@@ -29,7 +30,13 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    pub(super) fn find(unlinked: &Unlinked, names: &Names, bounds: &Bounds) -> Descriptors {
+    pub(super) fn find(
+        unlinked: &Unlinked,
+        abi: &dyn KernelAbi,
+        names: &Names,
+        bounds: &Bounds,
+    ) -> Descriptors {
+        let size = abi.descriptor_size();
         let module = &unlinked.module;
         let defined: HashMap<&str, SymbolId> = (module.symbols.iter().enumerate())
             .filter(|(_, symbol)| matches!(symbol.definition, Definition::Section { .. }))
@@ -38,24 +45,24 @@ impl Descriptors {
         let mut found = Descriptors { by_place: HashMap::new(), by_code: HashMap::new() };
         for (index, symbol) in module.symbols.iter().enumerate() {
             let id = SymbolId(index);
-            let Some(code) = symbol.name.strip_suffix(".kd").and_then(|name| defined.get(name)) else {
+            let Some(code) = abi.kernel_of(&symbol.name).and_then(|name| defined.get(name)) else {
                 continue;
             };
             let Definition::Section { section, offset } = symbol.definition else { continue };
             let is_descriptor = symbol.kind == SymbolType::Object
-                && symbol.size == KernelDescriptor::SIZE
-                && offset.is_multiple_of(KernelDescriptor::SIZE)
+                && symbol.size == size
+                && offset.is_multiple_of(size)
                 && !names.is_changed(id)
                 && !names.is_changed(*code)
-                && !bounds.divides(section, offset, offset.saturating_add(KernelDescriptor::SIZE));
+                && !bounds.divides(section, offset, offset.saturating_add(size));
             if !is_descriptor || found.by_place.contains_key(&(section, offset)) {
                 continue;
             }
-            let Some(bytes) = bytes(unlinked, section, offset) else { continue };
-            if !leads_to(unlinked, section, offset, &bytes, *code) {
+            let Some(bytes) = bytes(unlinked, section, offset, size) else { continue };
+            if !leads_to(unlinked, abi, section, offset, bytes, *code) {
                 continue;
             }
-            let settings = express(&bytes, &module.target);
+            let settings = abi.express(bytes, &module.target);
             if settings.is_ok() {
                 found.by_code.insert(*code, id);
             }
@@ -80,15 +87,24 @@ impl Descriptors {
     }
 }
 
-fn bytes(unlinked: &Unlinked, section: SectionId, offset: u64) -> Option<[u8; 64]> {
+fn bytes(unlinked: &Unlinked, section: SectionId, offset: u64, size: u64) -> Option<&[u8]> {
     match &unlinked.module.sections.get(section.0)?.contents {
-        Contents::Bytes(bytes) => bytes.get(usize::try_from(offset).ok()?..)?.first_chunk().copied(),
+        Contents::Bytes(bytes) => {
+            bytes.get(usize::try_from(offset).ok()?..)?.get(..usize::try_from(size).ok()?)
+        }
         Contents::Zeros(_) => None,
     }
 }
 
 /// Whether a descriptor is that of the code of a symbol.
-fn leads_to(unlinked: &Unlinked, section: SectionId, offset: u64, bytes: &[u8; 64], code: SymbolId) -> bool {
+fn leads_to(
+    unlinked: &Unlinked,
+    abi: &dyn KernelAbi,
+    section: SectionId,
+    offset: u64,
+    bytes: &[u8],
+    code: SymbolId,
+) -> bool {
     let module = &unlinked.module;
     let place = |symbol: &Symbol| match symbol.definition {
         Definition::Section { section, offset } => Some((section, offset)),
@@ -96,24 +112,25 @@ fn leads_to(unlinked: &Unlinked, section: SectionId, offset: u64, bytes: &[u8; 6
     };
     let Some((code_section, code_offset)) = module.symbols.get(code.0).and_then(place) else { return false };
     let Some(own) = module.sections.get(section.0) else { return false };
-    let end = offset.saturating_add(KernelDescriptor::SIZE);
+    let end = offset.saturating_add(abi.descriptor_size());
     let first = own.relocations.partition_point(|relocation| relocation.offset < offset);
     let rest = own.relocations.get(first..).unwrap_or_default();
     let mut inside = rest.iter().take_while(|relocation| relocation.offset < end);
     if unlinked.linked {
         let address = |section: SectionId| unlinked.addresses.get(section.0).copied().unwrap_or(0);
-        let distance = KernelDescriptor::from_bytes(bytes).entry_offset;
+        let Some(distance) = abi.code_distance(bytes) else { return false };
         let target = address(section).wrapping_add(offset).wrapping_add_signed(distance);
         return inside.next().is_none() && target == address(code_section).wrapping_add(code_offset);
     }
     let Some(only) = inside.next() else { return false };
+    let field = abi.code_field();
     let target = module.symbols.get(only.symbol.0).and_then(place).map(|(section, offset)| {
-        let rest = only.addend.wrapping_sub(KernelDescriptor::ENTRY_OFFSET as i64);
+        let rest = only.addend.wrapping_sub(field.addend);
         (section, offset.wrapping_add_signed(rest))
     });
     inside.next().is_none()
-        && only.kind == RelocationKind::Rel64
-        && only.offset == offset + KernelDescriptor::ENTRY_OFFSET
+        && only.kind == field.kind
+        && only.offset == offset + field.offset
         && target == Some((code_section, code_offset))
 }
 
@@ -127,11 +144,12 @@ impl Writer<'_> {
                 // LLVM gives the symbol of the descriptor what has been said of that of the code before.
                 self.attributes_once(descriptor.code)?;
                 self.attributes_of_descriptor(descriptor.symbol, descriptor.code)?;
-                self.statement(format_args!(".amdhsa_kernel {name}"))?;
-                for setting in settings.iter().filter(|setting| !setting.is_default(&self.module.target)) {
+                let known = self.set.abi().directives();
+                self.statement(format_args!("{} {name}", known.kernel))?;
+                for setting in settings {
                     self.statement(format_args!("\t{setting}"))?;
                 }
-                self.statement(format_args!(".end_amdhsa_kernel"))?;
+                self.statement(format_args!("{}", known.end_kernel))?;
                 Ok(true)
             }
             Err(reasons) => {

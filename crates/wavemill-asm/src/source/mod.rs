@@ -16,7 +16,7 @@ use std::fmt::{self, Write};
 use wavemill_object::printable::Printable;
 
 use wavemill_object::write::{Contents, Module, Section, SectionFlags, SectionId, SectionType, SymbolId};
-use wavemill_object::{CodeObjectVersion, TargetId, Unlinked, disassemble_metadata};
+use wavemill_object::{TargetId, Unlinked};
 
 use crate::family::InstructionParser;
 use crate::instruction_set::InstructionSet;
@@ -112,7 +112,7 @@ pub fn write_source(
         unlinked,
         module: &unlinked.module,
         set,
-        descriptors: Descriptors::find(unlinked, &names, &bounds),
+        descriptors: Descriptors::find(unlinked, set.abi(), &names, &bounds),
         bounds,
         names,
         parser: set.family().parser(set),
@@ -193,22 +193,22 @@ impl Writer<'_> {
             let (name, size) = (&left_out.name, left_out.size);
             self.remark(format_args!("left out: section {name} ({size} bytes), which is not loaded"))?;
         }
-        self.statement(format_args!(".amdgcn_target \"amdgcn-amd-amdhsa--{id}\""))?;
-        let number = match version {
-            CodeObjectVersion::V6 => 6,
-            CodeObjectVersion::V5 => 5,
-            CodeObjectVersion::V4 => 4,
-            CodeObjectVersion::V2 | CodeObjectVersion::V3 => {
+        let abi = self.set.abi();
+        let known = abi.directives();
+        self.statement(format_args!("{} \"{}\"", known.target, abi.target_text(id)))?;
+        let number = match abi.version_number(version) {
+            Ok(number) => number,
+            Err(least) => {
                 self.remark(format_args!(
-                    "Assemblers write code objects from v4 on; this one is {version}: loaders will find it different"
+                    "Assemblers write code objects from v{least} on; this one is {version}: loaders will find it different"
                 ))?;
-                4
+                least
             }
         };
-        self.statement(format_args!(".amdhsa_code_object_version {number}"))
+        self.statement(format_args!("{} {number}", known.version))
     }
 
-    /// Whether a section is the note that `.amdgpu_metadata` makes; its text.
+    /// Whether a section is the note that directives of metadata make; its text.
     fn metadata(&self, section: SectionId) -> Option<Result<String, &'static str>> {
         let section = self.module.sections.get(section.0)?;
         let Contents::Bytes(bytes) = &section.contents else { return None };
@@ -218,13 +218,14 @@ impl Writer<'_> {
         let size = bytes.get(4..8)?.first_chunk::<4>()?;
         let contents = bytes.get(20..)?.get(..u32::from_le_bytes(*size) as usize)?;
         let mut made = Module::new(self.module.target.clone(), self.module.version);
-        made.add_metadata(contents).ok()?;
+        let abi = self.set.abi();
+        abi.add_metadata(&mut made, contents).ok()?;
         if made.sections.first().map(|made| (&made.contents, &made.name))
             != Some((&section.contents, &section.name))
         {
             return Some(Err("it is not one note of this name alone"));
         }
-        Some(disassemble_metadata(contents).ok_or("no text stands for exactly these bytes"))
+        Some(abi.disassemble_metadata(contents).ok_or("no text stands for exactly these bytes"))
     }
 
     fn section(&mut self, id: SectionId) -> fmt::Result {
@@ -235,7 +236,9 @@ impl Writer<'_> {
         }
         match self.metadata(id) {
             Some(Ok(text)) => {
-                writeln!(self.out, "\n\t.amdgpu_metadata\n{}\n\t.end_amdgpu_metadata", text.trim_end())?;
+                let known = self.set.abi().directives();
+                let (first, last) = (known.metadata, known.end_metadata);
+                writeln!(self.out, "\n\t{first}\n{}\n\t{last}", text.trim_end())?;
                 return Ok(());
             }
             Some(Err(reason)) => {

@@ -7,8 +7,6 @@ use super::Writer;
 
 /// So many of them outside of functions are written as their number.
 const LONG_RUN: usize = 4;
-/// Bytes of the `amd_kernel_code_t` in front of the code of a kernel of code object v2.
-const LEGACY_DESCRIPTOR: u64 = 256;
 
 /// What a part of a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +124,9 @@ impl Writer<'_> {
                 return ranges.map(|(&start, &end)| Piece { start, end, kind: Kind::NoBits }).collect();
             }
         };
+        let (size, legacy_size) = (self.set.abi().descriptor_size(), self.set.abi().legacy_kernel().size);
         let is_descriptor = |at: u64| self.descriptors.at(id, at).is_some();
-        let ends: Vec<u64> = cuts.iter().filter(|at| is_descriptor(**at)).map(|at| at + 64).collect();
+        let ends: Vec<u64> = cuts.iter().filter(|at| is_descriptor(**at)).map(|at| at + size).collect();
         cuts.extend(ends);
         // Legacy kernels begin with what is no code.
         let legacy = |at: u64| {
@@ -136,7 +135,7 @@ impl Writer<'_> {
         let ends: Vec<u64> = if self.unlinked.legacy_kernels.is_empty() {
             Vec::new()
         } else {
-            cuts.iter().filter(|at| legacy(**at)).map(|at| at + LEGACY_DESCRIPTOR).collect()
+            cuts.iter().filter(|at| legacy(**at)).map(|at| at + legacy_size).collect()
         };
         cuts.extend(ends);
         cuts.retain(|at| *at <= bytes.len() as u64);
@@ -147,7 +146,7 @@ impl Writer<'_> {
         let (mut function_end, mut data_end) = (0, 0);
         let mut pieces = Vec::with_capacity(cuts.len());
         for (&start, &end) in cuts.iter().zip(cuts.iter().skip(1)) {
-            if is_descriptor(start) && end - start == 64 {
+            if is_descriptor(start) && end - start == size {
                 pieces.push(Piece { start, end, kind: Kind::Descriptor });
                 continue;
             }
@@ -167,7 +166,7 @@ impl Writer<'_> {
                 }
             }
             if !self.unlinked.legacy_kernels.is_empty() && legacy(start) {
-                data_end = data_end.max(start + LEGACY_DESCRIPTOR);
+                data_end = data_end.max(start + legacy_size);
             }
             if start < data_end {
                 pieces.push(Piece { start, end, kind: Kind::Data });

@@ -429,7 +429,7 @@ impl Writer {
             (Encoding::Mai | Encoding::MaiScaled, Role::Src0) => F::AccA,
             (Encoding::Mai | Encoding::MaiScaled, Role::Src1) => F::AccB,
             (Encoding::Mai | Encoding::MaiScaled, _)
-                if self.target.facts().accvgprs == AccVgprs::Separate =>
+                if self.target.generation().accvgprs == AccVgprs::Separate =>
             {
                 return Ok(());
             }

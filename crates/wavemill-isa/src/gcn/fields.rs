@@ -253,7 +253,8 @@ const fn on(targets: TargetSet, id: FieldId, lo: u8, width: u8) -> Field {
 const CACHE_3: TargetSet = targets_where!(|facts| facts.third_cache_bit);
 const NO_CACHE_3: TargetSet = FAMILY.difference(CACHE_3);
 /// The bit for accumulation VGPRs.
-const UNIFIED: TargetSet = targets_where!(|facts| matches!(facts.accvgprs, AccVgprs::Unified));
+const UNIFIED: TargetSet =
+    targets_where!(|facts| matches!(facts.generation.facts().accvgprs, AccVgprs::Unified));
 const SPLIT: TargetSet = FAMILY.difference(UNIFIED);
 /// The bit for a VGPR in the address of scratch instructions.
 const SVE: TargetSet = targets_where!(|facts| facts.scratch_vaddr_bit);

@@ -164,7 +164,7 @@ impl Words<'_> {
                 Role::Src2 if self.flag(Flag::Sparse) => false,
                 // CDNA 1 has matrix results in accumulation VGPRs only.
                 Role::Vdst | Role::Src2 => {
-                    self.bit(F::AccCd) || self.target.facts().accvgprs == AccVgprs::Separate
+                    self.bit(F::AccCd) || self.target.generation().accvgprs == AccVgprs::Separate
                 }
                 _ => false,
             },

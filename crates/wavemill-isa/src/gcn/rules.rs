@@ -199,7 +199,7 @@ impl Inst {
             Takes::ScalarOrConstant if !(scalar || inline) => return broken(Rule::ScalarOrConstant),
             _ => {}
         }
-        if self.facts().accvgprs == AccVgprs::Separate
+        if self.target().generation().accvgprs == AccVgprs::Separate
             && self.has(Flag::Acc)
             && spec.role == Role::Src0
             && scalar
@@ -341,7 +341,7 @@ impl Inst {
         let addend = self.operand(Role::Src2)?;
         let result = self.operand(Role::Vdst)?;
         let constant = matches!(addend, Operand::Int(_) | Operand::Float(_));
-        if constant && self.facts().accvgprs == AccVgprs::Separate {
+        if constant && self.target().generation().accvgprs == AccVgprs::Separate {
             return Some(BrokenRule::operand(Rule::MatrixConstant, spec));
         }
         let (first, other, dwords) = match (addend, result) {

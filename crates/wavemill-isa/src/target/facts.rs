@@ -2,7 +2,7 @@
 //!
 //! No other code compares targets: it asks for a column. What an instruction has on which targets stands in its row.
 
-use super::{Target, TargetSet};
+use super::{Generation, Target, TargetSet};
 
 /// Targets with one kind of encodings, rows and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,23 +47,23 @@ pub enum AccVgprs {
     /// In a file of their own, which only matrix instructions and moves reach.
     Separate,
     /// In one file with the VGPRs: memory instructions reach them, and tuples of both begin at even numbers (CDNA2 ISA
-    /// 3.6.1).
+    /// and CDNA4 ISA 3.6.4).
     Unified,
 }
 
 /// What texts call the cache bits of vector memory instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheWords {
-    /// `glc`, `slc` and, where there is the bit, `scc` (Vega ISA 13.6, CDNA2 ISA 13.5).
+    /// `glc`, `slc` and, where there is the bit, `scc` (Vega ISA 13.6 and 13.8, CDNA2 ISA 13.5).
     Policy,
-    /// `sc0`, `nt` and `sc1` (CDNA3 ISA 13.6).
+    /// `sc0`, `nt` and `sc1` (CDNA3 ISA 13.5 and 13.6).
     Scope,
 }
 
 /// The format of 8-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fp8Format {
-    /// Without infinities and negative zero: that of gfx942.
+    /// Without infinities and negative zero: that of gfx942 (LLVM, `Float8E4M3FNUZ` and `Float8E5M2FNUZ`).
     Fnuz,
     /// That of the Open Compute Project (CDNA4 ISA 7.3). Targets without such floats have it, too.
     Ocp,
@@ -76,44 +76,52 @@ pub struct TargetFacts {
     pub name: &'static str,
     /// The encodings and rows that it has.
     pub family: Family,
-    /// Where its accumulation VGPRs are.
-    pub accvgprs: AccVgprs,
-    /// VGPRs of a SIMD per lane, of both kinds where they share a file (CDNA2 ISA 3.6.1).
+    /// The processors whose registers are counted like its own.
+    pub generation: Generation,
+    /// VGPRs of a SIMD per lane, of both kinds where they share a file (LLVM, `getTotalNumVGPRs`; CDNA2 ISA 3.6.4
+    /// says how many a wave may have).
     pub vgprs_per_simd: u32,
     /// Waves that a SIMD holds (LLVM, `getMaxWavesPerEU`).
     pub waves_per_simd: u32,
-    /// Bytes of LDS that a compute unit has, and a workgroup may have (Vega ISA 10.1, CDNA4 ISA 1.2).
+    /// SIMDs of a compute unit (LLVM, `getEUsPerCU`).
+    pub simds: u32,
+    /// Work-items that a workgroup may have (Vega ISA, CDNA2 ISA and CDNA4 ISA 4.3).
+    pub workgroup_items: u32,
+    /// Bytes of private memory that a wave may have (LLVM, `GCNSubtarget::getMaxWaveScratchSize`).
+    pub wave_scratch_bytes: u32,
+    /// Bytes of LDS that a compute unit has, and a workgroup may have (Vega ISA 10.1, CDNA4 ISA 2.2.1).
     pub lds_bytes: u32,
-    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them (Vega ISA 3.6.5, CDNA4 ISA 3.6.5).
+    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them (Vega ISA, CDNA2 ISA and CDNA4 ISA 3.6.5).
     pub lds_granule: u32,
-    /// Banks of one dword that LDS has (Vega ISA 10.1: 32 banks of 512 dwords; CDNA4 ISA 1.2: 64 banks of 640).
+    /// Banks of one dword that LDS has (Vega ISA 10.1: 32 banks of 512 dwords; CDNA4 ISA 2.2.1: 64 banks of 640).
     pub lds_banks: u32,
-    /// Bits of M0 that address LDS in loads to it: more than 64 KiB take two more.
+    /// Bits of M0 that address LDS in loads to it: more than 64 KiB take two more (Vega ISA and CDNA4 ISA 3.7).
     pub lds_address_bits: u32,
-    /// Whether the target has the global data share, which CDNA 2 dropped.
+    /// Whether the target has the global data share, which CDNA 2 dropped (CDNA2 ISA, "Feature Changes").
     pub gds: bool,
-    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1), which CDNA 2 dropped.
+    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1 and 10.3.1). LLVM refuses it from gfx90a
+    /// on, though the CDNA2 ISA still has a section 11.3.1 of that name.
     pub lds_direct: bool,
-    /// Whether DPP has `row_newbcast`, which came with CDNA 2.
+    /// Whether DPP has `row_newbcast` (CDNA3 ISA 13.3.9: 150 to 15F), which came with CDNA 2 (LLVM).
     pub row_newbcast: bool,
     /// Whether vector memory instructions have a third cache bit (CDNA2 ISA 13.5).
     pub third_cache_bit: bool,
     /// The words for the cache bits. Where they name scopes, the instruction that writes caches back takes one.
     pub cache_words: CacheWords,
-    /// Whether scratch instructions have a bit that says that the address has a VGPR (CDNA3 ISA 13.6.1).
+    /// Whether scratch instructions have a bit that says that the address has a VGPR: LLVM's `sve`, bit 13, which CDNA3
+    /// ISA 13.6.1 still calls LDS.
     pub scratch_vaddr_bit: bool,
-    /// Whether BLGP changes signs in matrix products of doubles, which came with CDNA 3.
+    /// Whether BLGP changes signs in matrix products of doubles, which came with CDNA 3 (CDNA3 ISA 13.3.6.1).
     pub blgp_negates_doubles: bool,
-    /// Whether hardware registers 20 to 24 have names: the XCC and performance snapshots, which came with CDNA 3.
+    /// Whether hardware registers 20 to 24 have names: the XCC and performance snapshots, which came with CDNA 3
+    /// (LLVM, `AMDGPUAsmUtils`; CDNA4 ISA 3.12 has the XCC).
     pub xcc_registers: bool,
-    /// Whether hardware sets FLAT_SCRATCH up, and scratch instructions are the only way to it (AMDGPUUsage, "Flat Scratch").
-    pub architected_scratch: bool,
-    /// Whether TTMP registers hold the packet, the workgroup and the wave when a wave starts (AMDGPUUsage, "Initial Kernel
-    /// Execution State").
+    /// Whether TTMP registers hold the packet, the grid and the wave when a wave starts (CDNA4 ISA 3.13).
     pub architected_sgprs: bool,
     /// Whether waves without privileges read 0 from TTMP registers (CDNA4 ISA 3.10).
     pub ttmp_reads_zero: bool,
-    /// Whether the ids of a work-item are packed into V0 (AMDGPUUsage, "VGPR Register Set Up Order").
+    /// Whether the ids of a work-item are packed into V0 (CDNA2 ISA, "Feature Changes"; CDNA4 ISA 3.13; AMDGPUUsage, "VGPR
+    /// Register Set Up Order").
     pub packed_work_item_ids: bool,
     /// Whether registers are protected by ECC on every chip.
     pub register_ecc: bool,
@@ -133,9 +141,13 @@ pub struct TargetFacts {
 const GFX900: TargetFacts = TargetFacts {
     name: "gfx900",
     family: Family::Gcn,
-    accvgprs: AccVgprs::None,
+    generation: Generation::Gfx9,
     vgprs_per_simd: 256,
     waves_per_simd: 10,
+    simds: 4,
+    workgroup_items: 1024,
+    // 13 bits of kilobytes.
+    wave_scratch_bytes: ((1 << 13) - 1) << 10,
     lds_bytes: 64 << 10,
     lds_granule: 512,
     lds_banks: 32,
@@ -148,7 +160,6 @@ const GFX900: TargetFacts = TargetFacts {
     scratch_vaddr_bit: false,
     blgp_negates_doubles: false,
     xcc_registers: false,
-    architected_scratch: false,
     architected_sgprs: false,
     ttmp_reads_zero: false,
     packed_work_item_ids: false,
@@ -165,7 +176,7 @@ const GFX906: TargetFacts = TargetFacts { name: "gfx906", ..GFX900 };
 /// CDNA 1.
 const GFX908: TargetFacts = TargetFacts {
     name: "gfx908",
-    accvgprs: AccVgprs::Separate,
+    generation: Generation::Gfx908,
     register_ecc: true,
     max_of_equals_sets_scc: true,
     ..GFX906
@@ -174,7 +185,7 @@ const GFX908: TargetFacts = TargetFacts {
 /// CDNA 2.
 const GFX90A: TargetFacts = TargetFacts {
     name: "gfx90a",
-    accvgprs: AccVgprs::Unified,
+    generation: Generation::Gfx90a,
     vgprs_per_simd: 512,
     waves_per_simd: 8,
     gds: false,
@@ -189,11 +200,11 @@ const GFX90A: TargetFacts = TargetFacts {
 /// CDNA 3.
 const GFX942: TargetFacts = TargetFacts {
     name: "gfx942",
+    generation: Generation::Gfx940,
     cache_words: CacheWords::Scope,
     scratch_vaddr_bit: true,
     blgp_negates_doubles: true,
     xcc_registers: true,
-    architected_scratch: true,
     architected_sgprs: true,
     atomic_f32_keeps_denormals: true,
     dot2_keeps_denormals: true,

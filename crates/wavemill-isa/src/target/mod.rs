@@ -1,12 +1,15 @@
 //! The GPU targets, sets of them, and what is known of each besides its instructions.
 
 mod facts;
+mod generation;
 mod set;
 
 use core::fmt;
 
 #[allow(unused_imports, reason = "the build script needs some of them only")]
 pub use facts::{AccVgprs, CacheWords, Family, Fp8Format, TargetFacts};
+#[allow(unused_imports, reason = "the build script needs some of them only")]
+pub use generation::{Generation, GenerationFacts, RegisterUnits, SGPR_UNIT, SgprCount};
 pub use set::TargetSet;
 pub(crate) use set::targets_where;
 
@@ -53,6 +56,11 @@ impl Target {
         self as usize
     }
 
+    /// What is known of its generation.
+    pub const fn generation(self) -> &'static GenerationFacts {
+        self.facts().generation.facts()
+    }
+
     /// Bytes of LDS that a compute unit has, and a workgroup may have.
     pub const fn lds_bytes(self) -> u32 {
         self.facts().lds_bytes
@@ -65,12 +73,12 @@ impl Target {
 
     /// Whether the target has accumulation VGPRs at all.
     pub const fn has_accvgprs(self) -> bool {
-        !matches!(self.facts().accvgprs, AccVgprs::None)
+        !matches!(self.generation().accvgprs, AccVgprs::None)
     }
 
     /// Whether memory instructions may name accumulation VGPRs and VGPR tuples must be even-aligned.
     pub const fn has_unified_vgprs(self) -> bool {
-        matches!(self.facts().accvgprs, AccVgprs::Unified)
+        matches!(self.generation().accvgprs, AccVgprs::Unified)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Where an address lies relative to the nearest allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Nearest {
     /// There is no allocation at all.
     Nothing,

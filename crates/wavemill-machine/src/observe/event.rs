@@ -100,6 +100,7 @@ impl Changes<'_> {
 
 /// The way to memory that an instruction takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum MemoryKind {
     /// Addresses in global memory.
     Global,
@@ -148,6 +149,7 @@ impl fmt::Display for MemoryKind {
 
 /// Where bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Place {
     /// At a guest address.
     Global(u64),

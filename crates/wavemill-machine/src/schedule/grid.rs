@@ -111,6 +111,7 @@ pub struct RunOptions {
 
 /// What a run did.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct RunStats {
     /// Guest instructions of all waves.
     pub instructions: u64,
@@ -130,6 +131,7 @@ pub struct RunStats {
 
 /// A wave that had not ended when a run was stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LiveWave {
     /// Workgroup coordinates.
     pub workgroup: [u32; 3],
@@ -155,6 +157,7 @@ impl LiveWave {
 
 /// Why a run did not finish.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum RunError {
     /// A guest fault. If several workgroups fault, that of the first one in linear order is reported, whatever the number
     /// of threads: when one has faulted, those behind it stop, and those before it run on for up to 16 million instructions each.

@@ -2,10 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use wavemill_isa::SGPR_UNIT;
+
 use super::directive::{
     ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, SGPR_COUNT, Support, USER_SGPR_COUNT, VGPR_COUNT,
 };
-use super::{SGPR_UNIT, SpecialSgprs, at, vgpr_granule};
+use super::{SpecialSgprs, at, register_units};
 use crate::target::{Generation, TargetId};
 
 /// Makes a kernel descriptor from the directives of `.amdhsa_kernel`, as LLVM's assembler does.
@@ -24,7 +26,6 @@ use crate::target::{Generation, TargetId};
 #[derive(Debug, Clone)]
 pub struct DescriptorBuilder {
     target: TargetId,
-    generation: Generation,
     given: Vec<(&'static Directive, u32)>,
 }
 
@@ -157,8 +158,8 @@ impl DescriptorBuilder {
     /// [`DirectiveError::Target`] unless the target is one of the Vega or CDNA families.
     pub fn new(target: &TargetId) -> Result<Self, DirectiveError> {
         match target.processor.generation() {
-            Some(generation @ (Generation::Gfx9 | Generation::Gfx90a)) => {
-                Ok(DescriptorBuilder { target: target.clone(), generation, given: Vec::new() })
+            Some(Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx940) => {
+                Ok(DescriptorBuilder { target: target.clone(), given: Vec::new() })
             }
             _ => Err(DirectiveError::Target { target: target.to_string() }),
         }
@@ -254,8 +255,8 @@ impl DescriptorBuilder {
     /// Register counts, in the units of the descriptor. At least `least_sgprs` scalar ones are needed.
     fn registers(&self, bytes: &mut [u8; 64], least_sgprs: u32, errors: &mut Vec<DirectiveError>) {
         let vgprs = self.input(Input::NextFreeVgpr).unwrap_or(0);
-        if let Some(granule) = vgpr_granule(self.generation, false) {
-            put(bytes, at::RSRC1, VGPR_COUNT, vgprs.max(1).div_ceil(granule) - 1);
+        if let Some(units) = register_units(&self.target.processor) {
+            put(bytes, at::RSRC1, VGPR_COUNT, vgprs.max(1).div_ceil(units.vgprs) - 1);
         }
         let sgprs = self.input(Input::NextFreeSgpr).unwrap_or(0).max(least_sgprs) + self.special_sgprs();
         put(bytes, at::RSRC1, SGPR_COUNT, sgprs.max(1).div_ceil(SGPR_UNIT) - 1);

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use wavemill_isa::{AccVgprs, Generation};
+
 use super::bits::{Field, KernargPreload, KernelCodeProperties, Rsrc1, Rsrc2, Rsrc3Gfx90a};
-use super::{at, vgpr_granule};
-use crate::target::{Feature, Generation, Processor, TargetId};
+use super::{at, register_units};
+use crate::target::{Feature, Processor, TargetId};
 
 /// The field of a register word by its name in AMDGPUUsage.
 macro_rules! field {
@@ -57,7 +59,8 @@ pub enum Support {
 impl Support {
     /// Whether a processor is among them. Only processors of the families of Vega and CDNA are known here.
     pub fn includes(self, processor: &Processor) -> bool {
-        let unified = processor.generation() == Some(Generation::Gfx90a);
+        let facts = processor.generation().map(Generation::facts);
+        let unified = facts.is_some_and(|facts| facts.accvgprs == AccVgprs::Unified);
         match self {
             Support::All => true,
             Support::Gfx90a => unified,
@@ -140,12 +143,6 @@ pub(super) enum Input {
     ReserveXnackMask,
 }
 
-/// Most scalar registers that an instruction can name (Vega ISA, "SGPRs").
-pub(super) const MAX_SGPRS: u32 = 102;
-
-/// Most user SGPRs into which kernel arguments are loaded.
-const MAX_PRELOAD: u32 = 16;
-
 impl Directive {
     /// Every directive, those of other families included, in an order fit for printing.
     pub fn all() -> &'static [Directive] {
@@ -159,17 +156,15 @@ impl Directive {
 
     /// The values that it takes on a processor; `.amdhsa_accum_offset` takes multiples of 4 only.
     pub fn range(&self, processor: &Processor) -> RangeInclusive<u32> {
+        let units = register_units(processor);
         match self.effect {
             Effect::Word(_) => 0..=u32::MAX,
-            Effect::Preload(..) => 0..=MAX_PRELOAD,
+            Effect::Preload(..) => 0..=units.map_or(0, |units| units.user_sgprs),
             Effect::Bits(_, field) | Effect::UserSgprs(_, field, _) => 0..=field.max(),
             Effect::Computed(input) => match input {
                 Input::UserSgprCount => 0..=field!(Rsrc2, "USER_SGPR_COUNT").max(),
-                Input::NextFreeVgpr => {
-                    let granule = processor.generation().and_then(|family| vgpr_granule(family, false));
-                    0..=granule.unwrap_or(1) * (VGPR_COUNT.max() + 1)
-                }
-                Input::NextFreeSgpr => 0..=MAX_SGPRS,
+                Input::NextFreeVgpr => 0..=units.map_or(1, |units| units.vgprs) * (VGPR_COUNT.max() + 1),
+                Input::NextFreeSgpr => 0..=units.map_or(0, |units| units.addressable_sgprs),
                 Input::AccumOffset => 4..=(ACCUM_OFFSET.max() + 1) * ACCUM_UNIT,
                 Input::ReserveVcc | Input::ReserveFlatScratch | Input::ReserveXnackMask => 0..=1,
             },

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use wavemill_isa::SGPR_UNIT;
+
 use super::bits::{Field, KernargPreload, KernelCodeProperties, Rsrc1, Rsrc2, Rsrc3Gfx90a};
 use super::builder::{DescriptorBuilder, DirectiveError};
-use super::directive::{
-    ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, MAX_SGPRS, SGPR_COUNT, VGPR_COUNT,
-};
-use super::{SGPR_UNIT, SpecialSgprs, at, vgpr_granule};
+use super::directive::{ACCUM_OFFSET, ACCUM_UNIT, Directive, Effect, Input, SGPR_COUNT, VGPR_COUNT};
+use super::{SpecialSgprs, at, register_units};
 use crate::target::TargetId;
 
 /// A directive with its value.
@@ -72,7 +72,7 @@ pub fn express(bytes: &[u8; 64], target: &TargetId) -> Result<Vec<Setting>, Inex
 fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
     let word = |at| super::word(bytes, at);
     let field = |at, field: Field| field.of(word(at));
-    let granule = target.processor.generation().and_then(|family| vgpr_granule(family, false)).unwrap_or(1);
+    let granule = register_units(&target.processor).map_or(1, |units| units.vgprs);
     let encoded_sgprs = (field(at::RSRC1, SGPR_COUNT) + 1) * SGPR_UNIT;
     let mut enabled = 0;
     let mut count = None;
@@ -97,11 +97,11 @@ fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
                 }
                 Input::NextFreeVgpr => (field(at::RSRC1, VGPR_COUNT) + 1) * granule,
                 Input::NextFreeSgpr => {
-                    encoded_sgprs.saturating_sub(special(target, encoded_sgprs)).min(MAX_SGPRS)
+                    encoded_sgprs.saturating_sub(special(target, encoded_sgprs)).min(addressable(target))
                 }
                 Input::AccumOffset => (field(at::RSRC3, ACCUM_OFFSET) + 1) * ACCUM_UNIT,
                 Input::ReserveVcc => 0,
-                Input::ReserveFlatScratch => crowded(encoded_sgprs).into(),
+                Input::ReserveFlatScratch => crowded(target, encoded_sgprs).into(),
                 Input::ReserveXnackMask => directive.default_for(target).unwrap_or(0),
             },
         };
@@ -117,14 +117,20 @@ fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
 }
 
 /// Whether so many scalar registers take all that instructions can name and those for FLAT_SCRATCH.
-fn crowded(sgprs: u32) -> bool {
-    sgprs > MAX_SGPRS.next_multiple_of(SGPR_UNIT)
+fn crowded(target: &TargetId, sgprs: u32) -> bool {
+    sgprs > addressable(target).next_multiple_of(SGPR_UNIT)
+}
+
+/// Scalar registers that instructions can name.
+fn addressable(target: &TargetId) -> u32 {
+    register_units(&target.processor).map_or(0, |units| units.addressable_sgprs)
 }
 
 /// Scalar registers that are counted although no instruction names them, where VCC is not reserved.
 fn special(target: &TargetId, sgprs: u32) -> u32 {
     let mask = Directive::find(".amdhsa_reserve_xnack_mask").and_then(|row| row.default_for(target));
-    let special = SpecialSgprs { vcc: false, xnack_mask: mask == Some(1), flat_scratch: crowded(sgprs) };
+    let special =
+        SpecialSgprs { vcc: false, xnack_mask: mask == Some(1), flat_scratch: crowded(target, sgprs) };
     special.count(&target.processor)
 }
 

@@ -12,9 +12,11 @@ pub use directive::{Default as DirectiveDefault, Directive, Support as Directive
 pub use express::{Inexpressible, Setting, express};
 pub use special::SpecialSgprs;
 
+use wavemill_isa::{AccVgprs, RegisterUnits, SGPR_UNIT, SgprCount};
+
 use crate::bytes;
 use crate::error::Result;
-use crate::target::{Generation, Processor};
+use crate::target::Processor;
 
 /// A kernel descriptor (AMDGPUUsage, "Code Object V3 Kernel Descriptor"), or the
 /// same facts from the `amd_kernel_code_t` of a code object v2.
@@ -149,40 +151,29 @@ impl KernelDescriptor {
     /// What the granules in the descriptor amount to; `None` for a processor
     /// whose granules are not known.
     pub fn registers(&self, processor: &Processor) -> Option<RegisterAllocation> {
-        let generation = processor.generation()?;
+        let generation = processor.generation()?.facts();
+        let units = generation.registers?;
         let wave32 = self.properties.wavefront_size32();
-        let vgpr_granule = vgpr_granule(generation, wave32)?;
-        let granules = self.rsrc1.granulated_sgpr_count();
-        let sgprs = match generation {
-            Generation::R600 => return None,
-            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => (granules + 1) * SGPR_UNIT,
-            // The field counts units of 8 although 16 are allocated at a time.
-            Generation::Gfx9 | Generation::Gfx90a => ((granules + 1) * SGPR_UNIT).next_multiple_of(16),
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125 => 128,
+        let vgpr_granule = if wave32 { units.vgprs_wave32 } else { units.vgprs };
+        let sgprs = match units.sgprs {
+            SgprCount::Units(allocated) => {
+                ((self.rsrc1.granulated_sgpr_count() + 1) * SGPR_UNIT).next_multiple_of(allocated)
+            }
+            SgprCount::Always(count) => count,
         };
         Some(RegisterAllocation {
             vgprs: (self.rsrc1.granulated_vgpr_count() + 1) * vgpr_granule,
             vgpr_granule,
             sgprs,
-            accum_offset: (generation == Generation::Gfx90a)
+            accum_offset: (generation.accvgprs == AccVgprs::Unified)
                 .then(|| (self.rsrc3_gfx90a().accum_offset() + 1) * 4),
         })
     }
 }
 
-/// Scalar registers in one unit of `GRANULATED_WAVEFRONT_SGPR_COUNT`.
-const SGPR_UNIT: u32 = 8;
-
-/// Vector registers in one unit of `GRANULATED_WORKITEM_VGPR_COUNT`.
-fn vgpr_granule(generation: Generation, wave32: bool) -> Option<u32> {
-    Some(match generation {
-        Generation::R600 => return None,
-        Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 | Generation::Gfx9 => 4,
-        Generation::Gfx90a => 8,
-        Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 if wave32 => 8,
-        Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => 4,
-        Generation::Gfx125 => 16,
-    })
+/// How descriptors for a processor count registers.
+fn register_units(processor: &Processor) -> Option<RegisterUnits> {
+    processor.generation()?.facts().registers
 }
 
 /// The 32-bit word at `at`, which is a constant within a descriptor.

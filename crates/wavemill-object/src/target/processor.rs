@@ -3,33 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::printable::Printable;
+pub use wavemill_isa::Generation;
 
-/// Processors that lay out the fields of a kernel descriptor alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Generation {
-    /// VLIW processors (R600 to Cayman); they have no kernel descriptors.
-    R600,
-    /// Southern Islands.
-    Gfx6,
-    /// Sea Islands.
-    Gfx7,
-    /// Volcanic Islands.
-    Gfx8,
-    /// Vega and MI100: vector registers of one kind per file.
-    Gfx9,
-    /// MI200, MI300, MI350: vector and accumulation registers share one file.
-    Gfx90a,
-    /// RDNA 1 and 2.
-    Gfx10,
-    /// RDNA 3.
-    Gfx11,
-    /// RDNA 4.
-    Gfx12,
-    /// gfx125x.
-    Gfx125,
-}
+use crate::printable::Printable;
 
 /// One row of the table of processors.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -44,8 +20,6 @@ pub struct ProcessorInfo {
     pub xnack: bool,
     /// Whether memory error correction is a target feature (`sramecc`).
     pub sramecc: bool,
-    /// Whether hardware sets FLAT_SCRATCH up (AMDGPUUsage, "Processors": architected flat scratch).
-    pub architected_scratch: bool,
     /// For a generic processor, the processors that run its code.
     pub covers: &'static [&'static str],
 }
@@ -105,7 +79,7 @@ impl Processor {
     /// Whether hardware sets FLAT_SCRATCH up and scratch instructions are the only way to it, so that no SGPRs are
     /// needed for that. False for processors that are not in the table.
     pub fn has_architected_flat_scratch(&self) -> bool {
-        self.info().is_some_and(|row| row.architected_scratch)
+        self.generation().is_some_and(|generation| generation.facts().architected_scratch)
     }
 
     /// The name; for an unknown number a text that contains it.
@@ -192,7 +166,7 @@ pub static PROCESSORS: &[ProcessorInfo] = &{
         plain("gfx902", 0x2d, Gfx9).xnack(),
         plain("gfx904", 0x2e, Gfx9).xnack(),
         plain("gfx906", 0x2f, Gfx9).xnack().sramecc(),
-        plain("gfx908", 0x30, Gfx9).xnack().sramecc(),
+        plain("gfx908", 0x30, Gfx908).xnack().sramecc(),
         plain("gfx909", 0x31, Gfx9).xnack(),
         plain("gfx90c", 0x32, Gfx9).xnack(),
         plain("gfx1010", 0x33, Gfx10).xnack(),
@@ -208,53 +182,41 @@ pub static PROCESSORS: &[ProcessorInfo] = &{
         plain("gfx1035", 0x3d, Gfx10),
         plain("gfx1034", 0x3e, Gfx10),
         plain("gfx90a", 0x3f, Gfx90a).xnack().sramecc(),
-        plain("gfx940", 0x40, Gfx90a).architected_scratch().xnack().sramecc(),
-        plain("gfx1100", 0x41, Gfx11).architected_scratch(),
+        plain("gfx940", 0x40, Gfx940).xnack().sramecc(),
+        plain("gfx1100", 0x41, Gfx11),
         plain("gfx1013", 0x42, Gfx10).xnack(),
-        plain("gfx1150", 0x43, Gfx11).architected_scratch(),
-        plain("gfx1103", 0x44, Gfx11).architected_scratch(),
+        plain("gfx1150", 0x43, Gfx11),
+        plain("gfx1103", 0x44, Gfx11),
         plain("gfx1036", 0x45, Gfx10),
-        plain("gfx1101", 0x46, Gfx11).architected_scratch(),
-        plain("gfx1102", 0x47, Gfx11).architected_scratch(),
-        plain("gfx1200", 0x48, Gfx12).architected_scratch(),
-        plain("gfx1250", 0x49, Gfx125).architected_scratch(),
-        plain("gfx1151", 0x4a, Gfx11).architected_scratch(),
-        plain("gfx941", 0x4b, Gfx90a).architected_scratch().xnack().sramecc(),
-        plain("gfx942", 0x4c, Gfx90a).architected_scratch().xnack().sramecc(),
-        plain("gfx1201", 0x4e, Gfx12).architected_scratch(),
-        plain("gfx950", 0x4f, Gfx90a).architected_scratch().xnack().sramecc(),
+        plain("gfx1101", 0x46, Gfx11),
+        plain("gfx1102", 0x47, Gfx11),
+        plain("gfx1200", 0x48, Gfx12),
+        plain("gfx1250", 0x49, Gfx125),
+        plain("gfx1151", 0x4a, Gfx11),
+        plain("gfx941", 0x4b, Gfx940).xnack().sramecc(),
+        plain("gfx942", 0x4c, Gfx940).xnack().sramecc(),
+        plain("gfx1201", 0x4e, Gfx12),
+        plain("gfx950", 0x4f, Gfx940).xnack().sramecc(),
         plain("gfx9-generic", 0x51, Gfx9)
             .xnack()
             .covers(&["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]),
         plain("gfx10-1-generic", 0x52, Gfx10).xnack().covers(&["gfx1010", "gfx1011", "gfx1012", "gfx1013"]),
         plain("gfx10-3-generic", 0x53, Gfx10)
             .covers(&["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]),
-        plain("gfx11-generic", 0x54, Gfx11).architected_scratch().covers(&[
+        plain("gfx11-generic", 0x54, Gfx11).covers(&[
             "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153",
         ]),
-        plain("gfx1152", 0x55, Gfx11).architected_scratch(),
-        plain("gfx1153", 0x58, Gfx11).architected_scratch(),
-        plain("gfx12-generic", 0x59, Gfx12).architected_scratch().covers(&["gfx1200", "gfx1201"]),
-        plain("gfx1251", 0x5a, Gfx125).architected_scratch(),
-        plain("gfx9-4-generic", 0x5f, Gfx90a)
-            .architected_scratch()
-            .xnack()
-            .sramecc()
-            .covers(&["gfx942", "gfx950"]),
+        plain("gfx1152", 0x55, Gfx11),
+        plain("gfx1153", 0x58, Gfx11),
+        plain("gfx12-generic", 0x59, Gfx12).covers(&["gfx1200", "gfx1201"]),
+        plain("gfx1251", 0x5a, Gfx125),
+        plain("gfx9-4-generic", 0x5f, Gfx940).xnack().sramecc().covers(&["gfx942", "gfx950"]),
     ]
 };
 
 /// A row without target features.
 const fn plain(name: &'static str, mach: u8, generation: Generation) -> ProcessorInfo {
-    ProcessorInfo {
-        name,
-        mach,
-        generation,
-        xnack: false,
-        sramecc: false,
-        architected_scratch: false,
-        covers: &[],
-    }
+    ProcessorInfo { name, mach, generation, xnack: false, sramecc: false, covers: &[] }
 }
 
 impl ProcessorInfo {
@@ -265,11 +227,6 @@ impl ProcessorInfo {
 
     const fn sramecc(mut self) -> Self {
         self.sramecc = true;
-        self
-    }
-
-    const fn architected_scratch(mut self) -> Self {
-        self.architected_scratch = true;
         self
     }
 

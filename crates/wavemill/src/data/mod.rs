@@ -3,5 +3,6 @@
 //! Addresses are texts in hexadecimal, because not every reader of JSON keeps 64 bits of a number. What is not known is
 //! null.
 
+mod outcome;
 mod report;
 mod stats;

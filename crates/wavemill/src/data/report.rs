@@ -48,6 +48,7 @@ fn space(space: FaultSpace) -> &'static str {
         FaultSpace::Lds => "lds",
         FaultSpace::Buffer(BufferRange::Bytes(_)) => "buffer",
         FaultSpace::Buffer(BufferRange::Records(_)) => "buffer records",
+        _ => "other",
     }
 }
 

@@ -5,34 +5,10 @@ use std::time::Duration;
 use wavemill_machine::{Observer, RunOptions};
 
 use super::engine::Engine;
-use crate::buffer::{Buffer, Plain, to_bytes};
+use crate::argument::Arg;
 use crate::module::Kernel;
 use crate::observe::trace::Tracer;
 use crate::services::{Output, PRINTF_BUFFER, Sink};
-
-/// An argument of a launch.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Arg {
-    /// The address of a buffer.
-    Buffer(Buffer),
-    /// A value, as little-endian bytes.
-    Value(Vec<u8>),
-    /// Dynamic LDS of that many bytes.
-    Local(u32),
-}
-
-impl From<&Buffer> for Arg {
-    fn from(b: &Buffer) -> Arg {
-        Arg::Buffer(b.clone())
-    }
-}
-
-impl<T: Plain> From<T> for Arg {
-    fn from(value: T) -> Arg {
-        Arg::Value(to_bytes(&[value]).into_owned())
-    }
-}
 
 /// A launch of a kernel over a grid.
 #[derive(Clone, Debug)]

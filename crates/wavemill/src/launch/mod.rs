@@ -8,12 +8,13 @@ mod prepare;
 mod run;
 pub(crate) mod stats;
 
-pub use builder::{Arg, Launch};
+pub use builder::Launch;
 pub use engine::Engine;
 pub use outcome::Outcome;
 pub use plan::LdsSize;
 
-pub use crate::global_offset::MisreadOffset;
+pub use crate::abi::MisreadOffset;
+pub use crate::argument::Arg;
 pub use crate::services::{Output, PRINTF_BUFFER_SIZES};
 pub use wavemill_interpreter::Tier;
 pub use wavemill_machine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict};

@@ -124,7 +124,7 @@ impl Prepared<'_> {
                 Outcome::Finished(Box::new(self.stats(run, ran.traffic, map)))
             }
             Err(RunError::Fault(fault)) => {
-                let report = Box::new(FaultReport::new(kernel, *fault, map, self.segment()));
+                let report = Box::new(FaultReport::new(kernel, *fault, map, self.start.arguments));
                 match report.is_unsupported() {
                     true => Outcome::Unsupported(report),
                     false => Outcome::Fault(report),
@@ -146,6 +146,9 @@ impl Prepared<'_> {
                 }
                 None => Outcome::Stopped(unfinished(StopCause::Caller, instructions, live, not_started)),
             },
+            Err(other) => {
+                return Err(self.launch.refuse(format!("it ended in a way that has no report: {other:?}")));
+            }
         })
     }
 
@@ -166,7 +169,7 @@ impl Prepared<'_> {
             work_items: plan.geometry.global_size.iter().product(),
             resident: plan.resident,
             lds_size: plan.lds,
-            lds_allocated: plan.lds.next_multiple_of(device.target.lds_granule()),
+            lds_allocated: plan.lds_allocated,
             mix,
             fidelity,
             operations,

@@ -51,6 +51,8 @@ impl FaultReport {
                 write!(f, "jump to {target:#x}, which holds no code")?;
                 self.target.as_ref().map_or(Ok(()), |nearest| write!(f, ": {nearest}"))
             }
+            // Never silently: a cause that this report has no words for.
+            other => write!(f, "a fault that has no words here: {other:?}"),
         }
     }
 
@@ -108,10 +110,12 @@ impl FaultReport {
                 let (unit, have) = match range {
                     BufferRange::Bytes(n) => ("byte", n),
                     BufferRange::Records(n) => ("record", n),
+                    other => return write!(f, " at {first} of a buffer of {other:?}: {silence}"),
                 };
                 let have = Count(have, unit);
                 return write!(f, " at {unit} {first} of a buffer of {have}: {silence}");
             }
+            other => return write!(f, " at {first:#x} of {other:?}, which has no words here"),
         }
         match refused.nearest {
             Nearest::Inside { name, offset, size: have } => {

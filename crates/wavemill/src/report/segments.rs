@@ -4,7 +4,6 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Operand, Role};
 use wavemill_machine::{Fault, FaultCause, FaultSpace, Nearest};
 
-use crate::limits::MAX_PRIVATE;
 use crate::module::Kernel;
 use crate::registers::WaveRegisters;
 
@@ -120,22 +119,24 @@ impl StackOverflow {
             return None;
         }
         let bytes = fault.resources.private;
-        let swizzled = !target.facts().architected_scratch && !matches!(inst.row().format, Format::Scratch);
+        let swizzled =
+            !target.generation().architected_scratch && !matches!(inst.row().format, Format::Scratch);
         let unit = if swizzled { LANES } else { 1 };
         let used = WaveRegisters(&fault.snapshot).sgprs()[STACK_POINTER] / unit;
         // A negative offset is in front of the stack.
         let past = lanes.iter().all(|lane| (lane.address as i64) >= 0);
         let overflows = used > bytes || is_frame_slot(inst);
-        let larger = larger(bytes).filter(|_| kernel.has_private_memory());
+        let larger = larger(bytes, kernel.module.device.product.private_bytes())
+            .filter(|_| kernel.has_private_memory());
         let declared = kernel.private_size();
         (past && overflows).then_some(StackOverflow { bytes, used, declared, larger, dynamic })
     }
 }
 
 /// A private memory that is much larger than so many bytes; `None` if these are all that the chip can give a work-item.
-fn larger(bytes: u32) -> Option<u32> {
+fn larger(bytes: u32, most: u32) -> Option<u32> {
     let larger = bytes.max(512).checked_next_power_of_two()?.saturating_mul(4);
-    (bytes < MAX_PRIVATE).then_some(larger.min(MAX_PRIVATE))
+    (bytes < most).then_some(larger.min(most))
 }
 
 /// Whether an access goes to a fixed offset from the stack or the frame pointer.

@@ -76,6 +76,17 @@ pub(crate) struct Services<'a> {
     sink: Sink<'a>,
 }
 
+/// Guest addresses by which device code asks for services.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServiceAddresses {
+    /// The printf buffer, 0 if there is none.
+    pub printf: u64,
+    /// The hostcall buffer, 0 if there is none.
+    pub hostcall: u64,
+    /// The device library's heap structure, 0 if there is none.
+    pub heap: u64,
+}
+
 impl<'a> Services<'a> {
     /// Prepares what the kernel needs; `waves` can be resident at once.
     pub(crate) fn new(kernel: &'a Kernel, waves: u64, printf_buffer: u64, sink: Sink<'a>) -> Result<Self> {
@@ -110,11 +121,13 @@ impl<'a> Services<'a> {
         Ok(Services { printf, hostcalls, heap, sink })
     }
 
-    /// Guest addresses for the hidden arguments: printf buffer, hostcall buffer, heap; 0 for what is not there.
-    pub(crate) fn addresses(&self) -> (u64, u64, u64) {
-        let printf = self.printf.as_ref().map_or(0, |(buffer, _)| buffer.address());
-        let hostcalls = self.hostcalls.as_ref().map_or(0, Hostcalls::address);
-        (printf, hostcalls, self.heap)
+    /// Where device code finds them.
+    pub(crate) fn addresses(&self) -> ServiceAddresses {
+        ServiceAddresses {
+            printf: self.printf.as_ref().map_or(0, |(buffer, _)| buffer.address()),
+            hostcall: self.hostcalls.as_ref().map_or(0, Hostcalls::address),
+            heap: self.heap,
+        }
     }
 
     /// What has to be asked while the grid runs, if anything.

@@ -34,6 +34,7 @@ fn piece(piece: &Piece) -> Value {
         Place::Private { address, offset } => json!({
             "lane": piece.lane, "space": "private", "address": wide(address), "offset": offset, "bytes": piece.size,
         }),
+        other => json!({ "lane": piece.lane, "space": format!("{other:?}"), "bytes": piece.size }),
     }
 }
 

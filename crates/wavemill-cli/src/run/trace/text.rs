@@ -112,11 +112,17 @@ fn lanes_text(lanes: &[(u8, u64)]) -> String {
 /// An access: `load 4 bytes global 0x1000..0x10ff (64 lanes)`, `store 4 bytes lds {0: 0x0, 5: 0x80}`.
 fn access(access: &TraceAccess) -> String {
     let head = format!("{} {} bytes {}", access_name(access.access), access.size, access.kind);
-    let value = |piece: &Piece| match piece.place {
-        Place::Global(address) => address,
-        Place::Lds(offset) => u64::from(offset),
-        Place::Private { offset, .. } => offset,
+    let known = |piece: &Piece| match piece.place {
+        Place::Global(address) => Some(address),
+        Place::Lds(offset) => Some(u64::from(offset)),
+        Place::Private { offset, .. } => Some(offset),
+        _ => None,
     };
+    // Never silently: a place that this text has no words for.
+    if let Some(piece) = access.pieces.iter().find(|piece| known(piece).is_none()) {
+        return format!("{head} at {:?}", piece.place);
+    }
+    let value = |piece: &Piece| known(piece).unwrap_or_default();
     let (Some(first), Some(last)) = (access.pieces.first(), access.pieces.last()) else {
         return head + if access.active == 0 { " in no lane" } else { " out of range" };
     };

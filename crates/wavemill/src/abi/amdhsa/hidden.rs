@@ -3,68 +3,55 @@
 use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 use wavemill_object::{Argument, ValueKind};
 
+use crate::abi::Geometry;
+use crate::services::ServiceAddresses;
+
 /// What hidden arguments depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Geometry {
-    /// Work-items of the grid.
-    pub global_size: [u64; 3],
-    /// Work-items of a workgroup.
-    pub workgroup_size: [u32; 3],
-    /// Global offset (OpenCL).
-    pub offset: [u64; 3],
-    /// Dimensions, 1 to 3.
-    pub dims: u16,
+pub(super) struct HiddenValues {
+    pub geometry: Geometry,
     /// Bytes of dynamic LDS.
     pub dynamic_lds: u32,
     /// Guest address of the queue.
     pub queue: u64,
-    /// Guest address of the printf buffer, 0 if there is none.
-    pub printf: u64,
-    /// Guest address of the hostcall buffer, 0 if there is none.
-    pub hostcall: u64,
-    /// Guest address of the device library's heap structure, 0 if there is none.
-    pub heap: u64,
+    pub services: ServiceAddresses,
 }
 
-impl Geometry {
-    /// Workgroups, partial ones included.
-    pub(crate) fn workgroups(&self) -> [u64; 3] {
-        std::array::from_fn(|d| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1))))
-    }
-
+impl HiddenValues {
     /// Value of a hidden argument. What is not served (device queues, multi-grid) is 0, which device code takes as
     /// "not there".
     fn value(&self, kind: &ValueKind) -> u64 {
         use ValueKind as K;
-        let whole = |d: usize| self.global_size[d] / u64::from(self.workgroup_size[d].max(1));
-        let rest = |d: usize| self.global_size[d] % u64::from(self.workgroup_size[d].max(1));
+        let g = &self.geometry;
+        let whole = |d: usize| g.global_size[d] / u64::from(g.workgroup_size[d].max(1));
+        let rest = |d: usize| g.global_size[d] % u64::from(g.workgroup_size[d].max(1));
         match kind {
-            K::HiddenGlobalOffsetX => self.offset[0],
-            K::HiddenGlobalOffsetY => self.offset[1],
-            K::HiddenGlobalOffsetZ => self.offset[2],
+            K::HiddenGlobalOffsetX => g.offset[0],
+            K::HiddenGlobalOffsetY => g.offset[1],
+            K::HiddenGlobalOffsetZ => g.offset[2],
             K::HiddenBlockCountX => whole(0),
             K::HiddenBlockCountY => whole(1),
             K::HiddenBlockCountZ => whole(2),
-            K::HiddenGroupSizeX => u64::from(self.workgroup_size[0]),
-            K::HiddenGroupSizeY => u64::from(self.workgroup_size[1]),
-            K::HiddenGroupSizeZ => u64::from(self.workgroup_size[2]),
+            K::HiddenGroupSizeX => u64::from(g.workgroup_size[0]),
+            K::HiddenGroupSizeY => u64::from(g.workgroup_size[1]),
+            K::HiddenGroupSizeZ => u64::from(g.workgroup_size[2]),
             K::HiddenRemainderX => rest(0),
             K::HiddenRemainderY => rest(1),
             K::HiddenRemainderZ => rest(2),
-            K::HiddenGridDims => u64::from(self.dims),
+            K::HiddenGridDims => u64::from(g.dims),
             K::HiddenDynamicLdsSize => u64::from(self.dynamic_lds),
             K::HiddenPrivateBase => SCRATCH_APERTURE >> 32,
             K::HiddenSharedBase => LDS_APERTURE >> 32,
             K::HiddenQueuePtr => self.queue,
-            K::HiddenPrintfBuffer => self.printf,
-            K::HiddenHostcallBuffer => self.hostcall,
-            K::HiddenHeapV1 => self.heap,
+            K::HiddenPrintfBuffer => self.services.printf,
+            K::HiddenHostcallBuffer => self.services.hostcall,
+            K::HiddenHeapV1 => self.services.heap,
             _ => 0,
         }
     }
 
     /// Writes the hidden arguments into the kernel argument segment; what lies outside of it is left out.
-    pub(crate) fn fill<'a>(&self, args: impl Iterator<Item = &'a Argument>, kernarg: &mut [u8]) {
+    pub(super) fn fill<'a>(&self, args: impl Iterator<Item = &'a Argument>, kernarg: &mut [u8]) {
         for a in args.filter(|a| a.is_hidden()) {
             let bytes = self.value(&a.value_kind).to_le_bytes();
             let start = a.offset as usize;
@@ -104,16 +91,16 @@ mod tests {
     }
 
     /// A grid whose last workgroups are partial in X and Z.
-    const GEOMETRY: Geometry = Geometry {
-        global_size: [70_001, 64, 11],
-        workgroup_size: [64, 2, 4],
-        offset: [0x1_0000_0001, 0x2_0000_0002, 0x3_0000_0003],
-        dims: 3,
+    const VALUES: HiddenValues = HiddenValues {
+        geometry: Geometry {
+            global_size: [70_001, 64, 11],
+            workgroup_size: [64, 2, 4],
+            offset: [0x1_0000_0001, 0x2_0000_0002, 0x3_0000_0003],
+            dims: 3,
+        },
         dynamic_lds: 0x1_2340,
         queue: 0x10_0000_2000,
-        printf: 0x10_0000_3000,
-        hostcall: 0x10_0000_4000,
-        heap: 0x10_0000_5000,
+        services: ServiceAddresses { printf: 0x10_0000_3000, hostcall: 0x10_0000_4000, heap: 0x10_0000_5000 },
     };
 
     /// Fills a segment that held all ones, and expects these values; what belongs to no argument is not touched.
@@ -128,7 +115,7 @@ mod tests {
             fields.iter().map(|(kind, offset, size, _)| argument(kind, explicit + offset, *size)).collect();
         args.push(argument("global_buffer", 0, 8));
         let mut found = vec![0xff; expected.len()];
-        GEOMETRY.fill(args.iter(), &mut found);
+        VALUES.fill(args.iter(), &mut found);
         for (kind, offset, size, _) in fields {
             let range = (explicit + offset) as usize..(explicit + offset + size) as usize;
             assert_eq!(found[range.clone()], expected[range], "{kind}");
@@ -194,7 +181,7 @@ mod tests {
     fn what_lies_outside_of_the_segment_is_left_out() {
         let args = [argument("hidden_queue_ptr", 4, 8), argument("hidden_queue_ptr", u32::MAX, 8)];
         let mut kernarg = [0xff; 8];
-        GEOMETRY.fill(args.iter(), &mut kernarg);
+        VALUES.fill(args.iter(), &mut kernarg);
         assert_eq!(kernarg, [0xff; 8]);
     }
 }

@@ -18,9 +18,10 @@ use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, ScalarOp, Space, Ter
 use wavemill_machine::{Registers, WaveInit as _};
 use wavemill_object::ValueKind;
 
+use super::entry_skip;
+use super::state::{InitialState, initial_mode};
 use crate::module::Kernel;
 use crate::registers;
-use crate::state::{InitialState, initial_mode};
 
 /// A kernel takes a global offset from the wrong hidden argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -511,10 +512,9 @@ impl Kernel {
 
     /// What is known at the start of each block that is reached; `None` if there are too many.
     fn states(&self) -> Option<HashMap<u64, State>> {
-        let descriptor = &self.object().descriptor;
         let map = self.module.device.memory.snapshot();
-        let mode = initial_mode(descriptor);
-        let entry = self.entry() + if descriptor.kernarg_preload.length() > 0 { 256 } else { 0 };
+        let mode = initial_mode(&self.object().descriptor);
+        let entry = self.entry() + entry_skip(self);
         let mut states = HashMap::from([(entry, self.first_state())]);
         let mut open = VecDeque::from([entry]);
         let mut operations = 0;

@@ -9,7 +9,7 @@ use crate::registers;
 
 /// Everything that the initial state of a wave depends on.
 #[derive(Debug)]
-pub(crate) struct InitialState {
+pub(super) struct InitialState {
     pub target: Target,
     pub descriptor: KernelDescriptor,
     pub workgroup_size: [u32; 3],
@@ -33,11 +33,11 @@ pub(crate) struct InitialState {
 impl InitialState {
     /// Whether FLAT_SCRATCH is set up by hardware and scratch instructions are the only way to it.
     fn architected_scratch(&self) -> bool {
-        self.target.facts().architected_scratch
+        self.target.generation().architected_scratch
     }
 
     /// Work-item ids are packed into V0.
-    pub(crate) fn packed_ids(&self) -> bool {
+    pub(super) fn packed_ids(&self) -> bool {
         self.target.facts().packed_work_item_ids
     }
 
@@ -212,7 +212,7 @@ impl InitialState {
 }
 
 /// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.
-pub(crate) fn initial_mode(d: &KernelDescriptor) -> u32 {
+pub(super) fn initial_mode(d: &KernelDescriptor) -> u32 {
     u32::from(d.initial_float_mode())
         | u32::from(d.rsrc1.dx10_clamp()) << 8
         | u32::from(d.rsrc1.ieee_mode()) << 9

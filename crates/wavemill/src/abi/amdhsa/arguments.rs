@@ -1,0 +1,72 @@
+//! Arguments at their offsets in the kernel argument segment (AMDGPUUsage, "Kernarg Segment").
+
+use crate::argument::Arg;
+use crate::error::ArgumentError;
+use crate::module::{Kernel, Parameter, ParameterKind};
+use crate::{Error, Result};
+
+fn refuse(kernel: &Kernel, problem: ArgumentError) -> Error {
+    Error::Argument { kernel: kernel.name().to_owned(), problem }
+}
+
+/// A segment of `size` bytes with the explicit arguments. Those that are LDS are allocated from `lds` on.
+pub(super) fn segment(kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>> {
+    let mut segment = vec![0; size];
+    if !kernel.has_metadata() {
+        return match args {
+            [] => Ok(segment),
+            _ => Err(refuse(kernel, ArgumentError::NoMetadata)),
+        };
+    }
+    let parameters = kernel.declared_parameters();
+    if parameters.len() != args.len() {
+        let problem = ArgumentError::Count { expected: parameters.len(), found: args.len() };
+        return Err(refuse(kernel, problem));
+    }
+    for (index, (parameter, arg)) in parameters.iter().zip(args).enumerate() {
+        let bytes = bytes(kernel, index, parameter, arg, lds)?;
+        if bytes.len() != parameter.size as usize {
+            let (expected, found) = (parameter.size, bytes.len());
+            let problem = ArgumentError::Size { index, name: parameter.name.clone(), expected, found };
+            return Err(refuse(kernel, problem));
+        }
+        let start = parameter.offset as usize;
+        match segment.get_mut(start..start.saturating_add(bytes.len())) {
+            Some(slot) => slot.copy_from_slice(&bytes),
+            None => {
+                return Err(kernel.unusable(format!(
+                    "argument {index} lies at byte {start} of a kernel argument segment of {size} bytes"
+                )));
+            }
+        }
+    }
+    Ok(segment)
+}
+
+/// What stands in the segment for an argument.
+fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &mut u32) -> Result<Vec<u8>> {
+    let name = || parameter.name.clone();
+    let kind = |expected: String, found| {
+        Err(refuse(kernel, ArgumentError::Kind { index, name: name(), expected, found }))
+    };
+    match (&parameter.kind, arg) {
+        (ParameterKind::Local, Arg::Local(size)) => {
+            let start = parameter
+                .pointee_align
+                .checked_next_power_of_two()
+                .and_then(|align| lds.checked_next_multiple_of(align))
+                .ok_or_else(|| kernel.too_much_lds())?;
+            *lds = start.checked_add(*size).ok_or_else(|| kernel.too_much_lds())?;
+            Ok(start.to_le_bytes().to_vec())
+        }
+        (ParameterKind::Local, Arg::Buffer(_)) => kind("dynamic LDS, given by its size".into(), "a buffer"),
+        (ParameterKind::Local, Arg::Value(_)) => kind("dynamic LDS, given by its size".into(), "a value"),
+        (ParameterKind::Other(what), _) => kind(format!("a `{what}`, which is not supported"), "a value"),
+        (_, Arg::Local(_)) => kind("no LDS pointer".into(), "dynamic LDS"),
+        (_, Arg::Buffer(buffer)) if !buffer.belongs_to(&kernel.module.device) => {
+            Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
+        }
+        (_, Arg::Buffer(buffer)) => Ok(buffer.address().to_le_bytes().to_vec()),
+        (_, Arg::Value(bytes)) => Ok(bytes.clone()),
+    }
+}

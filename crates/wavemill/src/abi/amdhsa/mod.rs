@@ -1,0 +1,50 @@
+//! AMD's HSA ABI: how ROCm and OpenCL launch kernels on GCN and CDNA (AMDGPUUsage, "AMDHSA").
+
+mod arguments;
+mod global_offset;
+mod hidden;
+mod memory;
+mod needs;
+mod packet;
+mod state;
+
+use wavemill_machine::RegisterCounts;
+
+use super::{Abi, LaunchMemory, Needs, Plan, Want};
+use crate::Result;
+use crate::argument::Arg;
+use crate::module::Kernel;
+
+pub use global_offset::MisreadOffset;
+
+/// AMD's HSA ABI.
+#[derive(Debug)]
+pub(crate) struct Amdhsa;
+
+impl Abi for Amdhsa {
+    fn needs(&self, kernel: &Kernel) -> Needs {
+        needs::needs(kernel)
+    }
+
+    fn wants(&self, kernel: &Kernel) -> Vec<Want> {
+        vec![needs::user_sgprs(kernel)]
+    }
+
+    fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts> {
+        needs::registers(kernel)
+    }
+
+    fn arguments(&self, kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>> {
+        arguments::segment(kernel, args, size, lds)
+    }
+
+    fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
+        Ok(Box::new(memory::Memory::allocate(kernel, plan)?))
+    }
+}
+
+/// Bytes from the start of a kernel to its first instruction. Firmware that preloads arguments enters behind the code that
+/// loads them (AMDGPUUsage, "Preloaded Kernel Arguments").
+fn entry_skip(kernel: &Kernel) -> u64 {
+    if kernel.object().descriptor.kernarg_preload.length() > 0 { 256 } else { 0 }
+}

@@ -1,0 +1,185 @@
+//! The seam between launches and the conventions by which kernels are launched.
+//!
+//! A launch knows grids, sizes and limits of the chip. How a kernel says what it needs, where it finds its arguments, and
+//! which registers hold what when a wave starts is the ABI's: a folder here for each, which implements [`Abi`]. No other
+//! module names one, but for [`of`].
+
+mod amdhsa;
+
+use std::fmt::Debug;
+
+use wavemill_isa::{Family, Target};
+use wavemill_machine::{RegisterCounts, WaveInit};
+
+use crate::Result;
+use crate::argument::Arg;
+use crate::buffer::Buffer;
+use crate::module::Kernel;
+use crate::report::Segment;
+use crate::services::ServiceAddresses;
+
+pub use amdhsa::MisreadOffset;
+
+/// The ABI of the kernels of a target.
+pub(crate) fn of(target: Target) -> &'static dyn Abi {
+    match target.facts().family {
+        Family::Gcn => &amdhsa::Amdhsa,
+    }
+}
+
+/// A convention by which kernels are launched.
+pub(crate) trait Abi: Debug + Sync {
+    /// What a kernel needs of every launch.
+    fn needs(&self, kernel: &Kernel) -> Needs;
+
+    /// What a kernel wants that only this convention counts.
+    fn wants(&self, kernel: &Kernel) -> Vec<Want>;
+
+    /// Registers of a wave.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`](crate::Error::Unusable) if the code object says nothing that makes sense.
+    fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts>;
+
+    /// The kernel argument segment, of `size` bytes, with these arguments. Arguments that are LDS move the end of `lds`.
+    ///
+    /// # Errors
+    /// [`Error::Argument`](crate::Error::Argument) if they are not those of the kernel,
+    /// [`Error::Launch`](crate::Error::Launch) if there is no such amount of LDS.
+    fn arguments(&self, kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>>;
+
+    /// Allocates the memory of a launch.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if there is none.
+    fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>>;
+}
+
+/// The memory of a launch before anything is in it.
+pub(crate) trait LaunchMemory: Debug {
+    /// Fills it, and says how waves start.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be written.
+    fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, services: &ServiceAddresses) -> Result<Start>;
+}
+
+/// How the waves of a launch start. What they use is freed when this is dropped.
+pub(crate) struct Start {
+    /// Initial registers.
+    pub init: Box<dyn WaveInit>,
+    /// Guest address of the first instruction.
+    pub entry: u64,
+    /// Initial context, for the source of blocks.
+    pub context: u32,
+    /// The kernel argument segment, for reports.
+    pub arguments: Segment,
+    /// What waves use.
+    pub _memory: Vec<Buffer>,
+}
+
+/// What a kernel needs of every launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// Bytes of LDS of a workgroup that it declares; dynamic LDS lies behind them.
+    pub lds: u32,
+    /// Bytes of private memory of a work-item that it declares.
+    pub private: u32,
+    /// Whether it finds its private memory, so that a launch can give it more.
+    pub has_private: bool,
+    /// Whether it may need more private memory than it declares.
+    pub dynamic_stack: bool,
+    /// Bytes of its arguments.
+    pub arguments: u32,
+}
+
+/// An amount that a kernel wants, and that the chip has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    pub wanted: u32,
+    pub available: u32,
+    /// What it is an amount of, for people.
+    pub what: &'static str,
+}
+
+/// The grid of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    /// Work-items of the grid.
+    pub global_size: [u64; 3],
+    /// Work-items of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// Global offset (OpenCL).
+    pub offset: [u64; 3],
+    /// Dimensions, 1 to 3.
+    pub dims: u16,
+}
+
+impl Geometry {
+    /// Workgroups, partial ones included.
+    pub(crate) fn workgroups(&self) -> [u64; 3] {
+        std::array::from_fn(|d| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1))))
+    }
+}
+
+/// What a possible launch comes to.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub geometry: Geometry,
+    pub workgroups: [u32; 3],
+    /// The kernel argument segment, without what the runtime adds.
+    pub arguments: Vec<u8>,
+    /// Bytes of LDS of a workgroup.
+    pub lds: u32,
+    /// Bytes of it that the kernel does not declare.
+    pub dynamic_lds: u32,
+    /// Bytes of LDS that the chip allocates for a workgroup: whole granules.
+    pub lds_allocated: u32,
+    pub registers: RegisterCounts,
+    /// Waves of a workgroup.
+    pub waves: u32,
+    /// Bytes of private memory of a work-item.
+    pub private: u32,
+    /// Bytes of private memory of a wave.
+    pub scratch_per_wave: u64,
+    /// Workgroups that are resident at once.
+    pub resident: u32,
+}
+
+impl Plan {
+    /// Waves that are resident at once.
+    pub(crate) fn resident_waves(&self) -> u64 {
+        u64::from(self.resident) * u64::from(self.waves)
+    }
+}
+
+impl Kernel {
+    /// The convention by which it is launched.
+    pub(crate) fn abi(&self) -> &'static dyn Abi {
+        of(self.module.device.target)
+    }
+
+    /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
+    #[must_use]
+    pub fn has_private_memory(&self) -> bool {
+        self.abi().needs(self).has_private
+    }
+
+    /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.
+    #[must_use]
+    pub fn uses_dynamic_stack(&self) -> bool {
+        self.abi().needs(self).dynamic_stack
+    }
+
+    /// Bytes of private memory of a work-item that the code object asks for.
+    #[must_use]
+    pub fn private_size(&self) -> u32 {
+        self.abi().needs(self).private
+    }
+
+    /// Bytes of the kernel argument segment.
+    #[must_use]
+    pub fn kernarg_size(&self) -> u32 {
+        self.abi().needs(self).arguments
+    }
+}
