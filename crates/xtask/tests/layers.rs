@@ -262,3 +262,22 @@ fn the_assembler_knows_no_abi() {
         assert_eq!(abi_words(&code.join("\n"), &words), [""; 0], "{}", file.display());
     }
 }
+
+/// ARCHITECTURE.md leads from an instruction to the line that rounds its result, by files and words in them.
+#[test]
+fn the_way_of_an_instruction_leads_somewhere() {
+    let root = crates().join("..");
+    let map = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the map is there");
+    let heading = "### The same for `v_fma_mix_f32`";
+    let (_, section) = map.split_once(heading).expect("the map follows an instruction");
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let mut steps = 0;
+    for line in section.lines().filter(|line| line.contains("crates/")) {
+        let cells: Vec<&str> = line.split('`').collect();
+        let [_, file, _, word, _] = cells[..] else { panic!("expected a file and a word, found {line}") };
+        let text = fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert!(text.contains(word), "{file} has no `{word}`");
+        steps += 1;
+    }
+    assert_eq!(steps, 6);
+}
