@@ -179,8 +179,9 @@ pub(crate) trait InstructionParser: Debug {
 impl InstructionSet {
     /// The family of the processor.
     pub(crate) fn family(self) -> &'static dyn Family {
-        match self.target().facts().family {
+        match self.target().family() {
             wavemill_isa::Family::Gcn => &gcn::Gcn,
+            wavemill_isa::Family::Cayman => &gcn::Gcn,
         }
     }
 }

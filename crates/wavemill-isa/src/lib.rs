@@ -5,7 +5,8 @@
 //!
 //! The crate knows nothing of execution and does no I/O.
 
+pub mod cayman;
 pub mod gcn;
 mod target;
 
-pub use target::{AccVgprs, CacheWords, Family, Fp8Format, Target, TargetFacts, TargetSet};
+pub use target::{AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts, Target, TargetSet};
