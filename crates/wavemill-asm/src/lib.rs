@@ -7,6 +7,7 @@
 //! people and as data, [`gcn::reference`] writes pages about all of them.
 
 mod assemble;
+pub mod cayman;
 mod diagnostic;
 mod family;
 pub mod gcn;

@@ -33,7 +33,7 @@ impl Target {
 
     /// The target of that name, if there are fixtures for it.
     pub fn from_name(name: &str) -> Option<Target> {
-        Target::GCN.into_iter().find(|target| target.name() == name)
+        Target::ALL.into_iter().find(|target| target.name() == name)
     }
 }
 

@@ -14,7 +14,7 @@ use wavemill_kernels::{
 
 /// Every target at every level.
 fn builds() -> impl Iterator<Item = (Target, Level)> {
-    Target::GCN.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
+    Target::ALL.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
 }
 
 fn there(target: Target, level: Level, object: &str) -> Cow<'static, [u8]> {
@@ -50,7 +50,7 @@ fn the_table_names_exactly_the_committed_objects() {
         .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cl")?.to_owned()))
         .collect();
     assert_eq!(sources, OBJECTS.iter().map(|name| (*name).to_owned()).collect());
-    for target in Target::GCN {
+    for target in Target::ALL {
         assert_eq!(Target::from_name(target.name()), Some(target));
         let objects = folder.join("bin").join(target.name());
         let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();

@@ -17,7 +17,7 @@ use super::sections::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::family::FixupKind;
+use crate::family::{Field, Meaning as FieldMeaning};
 use crate::syntax::{Binary, Expression};
 
 /// A relocation before the symbols have their final numbers.
@@ -151,46 +151,110 @@ impl Assembler<'_> {
         if let Some(message) = self.symbols.missing_label(&value) {
             return Err(Diagnostic::new(span, message));
         }
-        match pending.kind {
-            PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
-            PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
-                Some(number @ -0x8000..=0xFFFF) => {
-                    self.patch(pending, pending.offset, &(number as u16).to_le_bytes());
+        let field = match pending.kind {
+            PendingKind::Data(size) => return self.data(pending, &value, pending.offset, size, false, needs),
+            PendingKind::Instruction(field) => field,
+        };
+        match field.meaning {
+            FieldMeaning::Distance { unit, bias } => self.distance(pending, &value, field, unit, bias, needs),
+            FieldMeaning::Number => match self.symbols.number_of(&value) {
+                Some(number) if (-(1 << (field.bits - 1))..1 << field.bits).contains(&number) => {
+                    self.patch_bits(pending, field, number);
                     Ok(())
                 }
                 Some(number) => {
-                    Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}")))
+                    let bits = field.bits;
+                    Err(Diagnostic::new(span, format!("expected a number of {bits} bits, found {number}")))
                 }
                 None => Err(Diagnostic::new(span, "expected a number, found the address of a label")),
             },
-            PendingKind::Instruction(FixupKind::Literal(at), _) => {
+            FieldMeaning::Place { unit } => self.place_of_label(pending, &value, field, unit),
+            FieldMeaning::Data => {
                 let relative = match &pending.expression {
                     Bound::Symbol(_) | Bound::Name(_) => true,
                     Bound::Expression(expression) => is_relative(expression),
                 };
-                self.data(pending, &value, pending.offset + u64::from(at), 4, relative, needs)
+                let offset = pending.offset + u64::from(field.byte);
+                self.data(pending, &value, offset, field.bits / 8, relative, needs)
             }
-            PendingKind::Data(size) => self.data(pending, &value, pending.offset, size, false, needs),
         }
     }
 
-    /// The distance to a label, in dwords from the end of the instruction.
-    fn branch(
+    /// Fills a field in; bits around it stay.
+    fn patch_bits(&mut self, pending: &Pending, field: Field, value: i64) {
+        let offset = pending.offset + u64::from(field.byte);
+        let bytes = usize::from(field.bits).div_ceil(8);
+        let Some(place) = self.bytes_at(pending.section, offset, bytes) else { return };
+        let mask = (1u64 << field.bits) - 1;
+        let mut filled = [0; 8];
+        for (to, from) in filled.iter_mut().zip(&*place) {
+            *to = *from;
+        }
+        let filled = u64::from_le_bytes(filled) & !mask | value as u64 & mask;
+        for (to, from) in place.iter_mut().zip(filled.to_le_bytes()) {
+            *to = from;
+        }
+    }
+
+    /// How far a label is from the start of its section.
+    fn place_of_label(
         &mut self,
         pending: &Pending,
         value: &Linear,
-        size: u8,
+        field: Field,
+        unit: u8,
+    ) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        let (number, most) = (self.symbols.number_of(value), (1i64 << field.bits) - 1);
+        let place = match (&value.plus, &value.minus) {
+            _ if number.is_some() => number,
+            (Some(reference), None) => match self.symbols.place(reference.symbol) {
+                Some((section, offset)) if section == pending.section => {
+                    let bytes = (offset as i64).wrapping_add(value.constant);
+                    if bytes % i64::from(unit) != 0 {
+                        let message = format!("expected an address that is a multiple of {unit}, found {bytes}");
+                        return Err(Diagnostic::new(span, message));
+                    }
+                    Some(bytes / i64::from(unit))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match place {
+            Some(place) if (0..=most).contains(&place) => {
+                self.patch_bits(pending, field, place);
+                Ok(())
+            }
+            Some(place) => {
+                Err(Diagnostic::new(span, format!("expected an address from 0 to {most}, found {place}")))
+            }
+            None => Err(Diagnostic::new(span, "expected a label of this section, or a number")),
+        }
+    }
+
+    /// The distance to a label, in units from `bias` bytes behind the start of the instruction.
+    fn distance(
+        &mut self,
+        pending: &Pending,
+        value: &Linear,
+        field: Field,
+        unit: u8,
+        bias: u8,
         needs: &mut Vec<Need>,
     ) -> Result<(), Fail> {
         let span = pending.place.span.clone();
+        let unit = i64::from(unit);
+        let most = (1i64 << (field.bits - 1)) - 1;
+        let reach = -most - 1..=most;
         if let Some(number) = self.symbols.number_of(value) {
-            let Ok(distance) = i16::try_from(number) else {
+            if !reach.contains(&number) {
                 return Err(Diagnostic::new(
                     span,
-                    format!("expected a distance from -32768 to 32767, found {number}"),
+                    format!("expected a distance from {} to {most}, found {number}", -most - 1),
                 ));
-            };
-            self.patch(pending, pending.offset, &distance.to_le_bytes());
+            }
+            self.patch_bits(pending, field, number);
             return Ok(());
         }
         let (Some(reference), None) = (&value.plus, &value.minus) else {
@@ -201,24 +265,24 @@ impl Assembler<'_> {
         match self.symbols.place(reference.symbol) {
             Some((section, offset)) if section == pending.section && local => {
                 let target = (offset as i64).wrapping_add(value.constant);
-                let bytes = target.wrapping_sub((pending.offset + u64::from(size)) as i64);
-                if bytes % 4 != 0 {
+                let bytes = target.wrapping_sub((pending.offset + u64::from(bias)) as i64);
+                if bytes % unit != 0 {
                     return Err(Diagnostic::new(
                         span,
-                        "a branch goes to a word of the code; this address is not a multiple of 4",
+                        format!("a branch goes to a word of the code; this address is not a multiple of {unit}"),
                     ));
                 }
-                let Ok(distance) = i16::try_from(bytes / 4) else {
+                if !reach.contains(&(bytes / unit)) {
                     return Err(Diagnostic::new(
                         span,
-                        format!("the label is {} dwords away; a branch reaches 32767", bytes / 4),
+                        format!("the label is {} dwords away; a branch reaches {most}", bytes / unit),
                     ));
-                };
-                self.patch(pending, pending.offset, &distance.to_le_bytes());
+                }
+                self.patch_bits(pending, field, bytes / unit);
             }
             _ => {
                 // What LLVM leaves in a field that the linker fills in.
-                self.patch(pending, pending.offset, &(-1i16).to_le_bytes());
+                self.patch_bits(pending, field, -1);
                 needs.push(Need {
                     section: pending.section,
                     offset: pending.offset,
