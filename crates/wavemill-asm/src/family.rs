@@ -6,8 +6,8 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
 
-use crate::diagnostic::{Fail, Span};
 use crate::cayman;
+use crate::diagnostic::{Fail, Span};
 use crate::gcn;
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Expression, LineSyntax, Symbols};

@@ -212,7 +212,8 @@ impl Assembler<'_> {
                 Some((section, offset)) if section == pending.section => {
                     let bytes = (offset as i64).wrapping_add(value.constant);
                     if bytes % i64::from(unit) != 0 {
-                        let message = format!("expected an address that is a multiple of {unit}, found {bytes}");
+                        let message =
+                            format!("expected an address that is a multiple of {unit}, found {bytes}");
                         return Err(Diagnostic::new(span, message));
                     }
                     Some(bytes / i64::from(unit))
@@ -269,7 +270,9 @@ impl Assembler<'_> {
                 if bytes % unit != 0 {
                     return Err(Diagnostic::new(
                         span,
-                        format!("a branch goes to a word of the code; this address is not a multiple of {unit}"),
+                        format!(
+                            "a branch goes to a word of the code; this address is not a multiple of {unit}"
+                        ),
                     ));
                 }
                 if !reach.contains(&(bytes / unit)) {

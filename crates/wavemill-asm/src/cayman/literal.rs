@@ -9,18 +9,18 @@ use crate::syntax::{Cursor, Symbols, expression};
 pub(super) fn print(out: &mut impl Write, literals: [u32; 2]) -> fmt::Result {
     for (index, literal) in literals.into_iter().enumerate() {
         out.write_str(if index == 0 { "" } else { ", " })?;
-        write!(out, "{literal}(")?;
+        write!(out, "{}(", literal as i32)?;
         float(out, f32::from_bits(literal))?;
         out.write_str(")")?;
     }
     Ok(())
 }
 
-/// A float as C's `%e` writes it: six digits, and two of the exponent at least.
+/// A float as LLVM writes it: six digits, and two of the exponent at least.
 fn float(out: &mut impl Write, value: f32) -> fmt::Result {
+    // LLVM writes no sign here.
     if !value.is_finite() {
-        let sign = if value.is_sign_negative() { "-" } else { "" };
-        return write!(out, "{sign}{}", if value.is_nan() { "nan" } else { "inf" });
+        return out.write_str(if value.is_nan() { "nan" } else { "INF" });
     }
     let text = format!("{value:.6e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

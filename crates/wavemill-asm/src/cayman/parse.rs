@@ -5,8 +5,8 @@ use wavemill_isa::cayman::{
 };
 
 use super::syntax::{
-    DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE, QUEUES,
-    SATURATE, SWIZZLE, SWIZZLES, WINDOWS, has_last,
+    DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE,
+    QUEUES, SATURATE, SWIZZLE, SWIZZLES, WINDOWS, has_last,
 };
 use super::{Word, literal};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -112,7 +112,8 @@ fn mnemonic(cursor: &mut Cursor<'_>) -> Result<Inst, Fail> {
         }
     }
     let span = start..cursor.end();
-    if let Some(row) = Op::ALL.iter().map(|op| op.row()).find(|row| row.name.split(' ').next() == Some(word)) {
+    if let Some(row) = Op::ALL.iter().map(|op| op.row()).find(|row| row.name.split(' ').next() == Some(word))
+    {
         return Err(cursor.expected(&format!("what the access does, as in `{}`", row.name)));
     }
     let fail = Diagnostic::new(span, format!("Cayman has no instruction `{word}`, or Wavemill lacks it"));
@@ -343,9 +344,11 @@ impl Line<'_, '_> {
     fn source(&mut self, field: &SourceField) -> Result<(), Fail> {
         let start = self.cursor.at();
         // `-1` is a constant of its own.
-        let minus_one = self.cursor.rest().strip_prefix("-1").is_some_and(|rest| {
-            !rest.starts_with(|c: char| c == '.' || c.is_ascii_alphanumeric())
-        });
+        let minus_one = self
+            .cursor
+            .rest()
+            .strip_prefix("-1")
+            .is_some_and(|rest| !rest.starts_with(|c: char| c == '.' || c.is_ascii_alphanumeric()));
         if !minus_one && self.cursor.eat("-") {
             self.set(field.negate, 1, start..self.cursor.end())?;
         }
@@ -501,7 +504,9 @@ impl Line<'_, '_> {
                 self.cursor.go_to(start);
                 return Err(self.cursor.expected("a field such as `barrier:0`, or the end of the line"));
             };
-            if let Err(error @ (FieldError::NoField { .. } | FieldError::Opcode { .. })) = self.inst.with(id, 0) {
+            if let Err(error @ (FieldError::NoField { .. } | FieldError::Opcode { .. })) =
+                self.inst.with(id, 0)
+            {
                 return Err(Diagnostic::new(span, error.to_string()));
             }
             self.cursor.expect(":")?;

@@ -9,8 +9,8 @@ use wavemill_isa::cayman::{CHANNELS, FieldId as F, Format, Inline, Inst, Source}
 
 use super::field::{differing, with};
 use super::syntax::{
-    DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE, QUEUES,
-    SATURATE, SWIZZLE, SWIZZLES, WINDOWS,
+    DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE,
+    QUEUES, SATURATE, SWIZZLE, SWIZZLES, WINDOWS,
 };
 use super::{Word, literal};
 
@@ -170,8 +170,7 @@ impl<W: Write> Printer<'_, W> {
             self.out.write_str(text)?;
         }
         let register = self.take(F::DstGpr);
-        let elements: String =
-            DST_SELS.iter().map(|id| ELEMENTS[self.take(*id) as usize & 7]).collect();
+        let elements: String = DST_SELS.iter().map(|id| ELEMENTS[self.take(*id) as usize & 7]).collect();
         let shown = match elements.trim_end_matches('_') {
             "" => "____",
             shown => shown,

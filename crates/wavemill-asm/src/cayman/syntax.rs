@@ -24,7 +24,8 @@ pub(super) const QUEUES: [&str; 4] = ["OQA", "OQB", "OQAP", "OQBP"];
 /// Constants that codes stand for, in the order of the codes.
 pub(super) const INLINE: [&str; 5] = ["0.0", "1.0", "1", "-1", "0.5"];
 /// What fetches are called behind their mnemonic, by the format of their data.
-pub(super) const DATA_FORMATS: [(u32, &str); 5] = [(1, "_8"), (5, "_16"), (13, "_32"), (29, "_64"), (34, "_128")];
+pub(super) const DATA_FORMATS: [(u32, &str); 5] =
+    [(1, "_8"), (5, "_16"), (13, "_32"), (29, "_64"), (34, "_128")];
 /// What a channel of a fetch gets, by its value; the last one is masked.
 pub(super) const ELEMENTS: [char; 8] = ['X', 'Y', 'Z', 'W', '0', '1', '?', '_'];
 /// The fields that say so.

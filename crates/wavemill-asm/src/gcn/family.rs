@@ -7,7 +7,9 @@ use wavemill_object::{Processor, ProcessorInfo, SpecialSgprs, TargetId};
 use super::parse::{Parser, register_but_for_case};
 use super::tracker::Tracker;
 use crate::diagnostic::Fail;
-use crate::family::{AddressTracker, DecodeError, Family, Field, Instruction, InstructionParser, Meaning, Parsed};
+use crate::family::{
+    AddressTracker, DecodeError, Family, Field, Instruction, InstructionParser, Meaning, Parsed,
+};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{LineSyntax, Symbols};
 

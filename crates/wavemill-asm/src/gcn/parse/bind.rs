@@ -6,15 +6,15 @@ use wavemill_isa::gcn::{
     OperandSpec, Role, SdwaSel, Special,
 };
 
+use super::super::family::{BRANCH, HALF, literal};
 use super::super::has_sign;
 use super::apply::{Refusal, always_set, apply, settable};
 use super::mnemonic::Named;
 use super::modifier::{self, Modifier, Name};
 use super::operand::{Argument, Value};
-use super::super::family::{BRANCH, HALF, literal};
 use super::{Bound, constant, report};
-use crate::family::Field;
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::family::Field;
 
 /// Why a form does not fit, and how far it did: of several forms, the one that came furthest is explained.
 pub(super) struct Rejection {
