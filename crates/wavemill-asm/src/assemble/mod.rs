@@ -12,6 +12,7 @@ mod directives;
 mod event;
 mod expand;
 mod expansion;
+mod fields;
 mod finish;
 mod frame_sections;
 mod frames;

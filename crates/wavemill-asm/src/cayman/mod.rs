@@ -10,6 +10,7 @@
 mod family;
 mod field;
 mod literal;
+mod operand;
 mod parse;
 mod print;
 mod syntax;

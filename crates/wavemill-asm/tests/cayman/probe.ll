@@ -35,6 +35,8 @@ define amdgpu_kernel void @integers(ptr addrspace(1) %out, ptr addrspace(1) %in,
 define amdgpu_kernel void @shared(ptr addrspace(1) %out, i32 %a, i32 %b) {
   %p = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %a
   %v = load i32, ptr addrspace(3) %p
+  %q = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %b
+  store i32 %a, ptr addrspace(3) %q
   %w = add i32 %v, %b
   store i32 %w, ptr addrspace(1) %out
   ret void
