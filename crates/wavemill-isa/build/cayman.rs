@@ -204,7 +204,7 @@ pub fn check(rows: &[SourceRow]) -> Vec<RowError> {
                 errors.push(row.error(format!("expected a name of its own, found that of `{}`", other.name)));
             }
         }
-        if row.format.is_alu() != !row.sources.is_empty() {
+        if row.format.is_alu() == row.sources.is_empty() {
             errors.push(row.error("expected types of sources in ALU rows, and in no others".into()));
         }
     }

@@ -297,6 +297,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::registers;
 
     /// `s_movk_i32 s20, value`.
     fn movk(value: u16) -> u32 {

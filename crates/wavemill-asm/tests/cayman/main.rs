@@ -68,7 +68,7 @@ fn what_llc_writes() -> Result<(), Failed> {
     let arguments = ["-mtriple=r600--", "-mcpu=cayman", "-show-mc-encoding", probe, "-o", "-"];
     let output = String::from_utf8(run(Command::new(llc).args(arguments))?)?;
     let mut compared = 0;
-    for line in output.lines().filter_map(|line| Some(line.trim().split_once("; encoding: [0x")?)) {
+    for line in output.lines().filter_map(|line| line.trim().split_once("; encoding: [0x")) {
         let name = line.0.split_whitespace().next().unwrap_or_default();
         let stem = name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
         let has_row = Op::ALL.iter().any(|op| op.row().name.split(' ').next() == Some(stem));
