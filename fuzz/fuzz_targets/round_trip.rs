@@ -55,7 +55,7 @@ fn literal_like_integer(inst: &Inst) -> bool {
 }
 
 fuzz_target!(|data: &[u8]| {
-    for target in Target::ALL {
+    for target in Target::GCN {
         let unsayable = |inst: &Inst| {
             halves_of_exports(inst) || upper_half_of_literal(inst) || literal_like_integer(inst)
         };

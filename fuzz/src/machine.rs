@@ -48,7 +48,7 @@ const LIMIT: u64 = 4096;
 /// The target that an input is for.
 #[must_use]
 pub fn target(input: &[u8]) -> Target {
-    Target::ALL[usize::from(input.first().copied().unwrap_or(0)) % Target::ALL.len()]
+    Target::GCN[usize::from(input.first().copied().unwrap_or(0)) % Target::GCN.len()]
 }
 
 /// What an input says.

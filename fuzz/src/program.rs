@@ -73,7 +73,7 @@ fn forms(target: Target, format: Format) -> &'static [&'static Form] {
             let rows = rows.filter(|row| row.format == format && is_straight(row.op, target));
             rows.flat_map(|row| row.forms()).filter(|form| form.targets.contains(target)).collect()
         };
-        Target::ALL.into_iter().flat_map(|t| Format::ALL.iter().map(move |f| (t, *f))).map(of).collect()
+        Target::GCN.into_iter().flat_map(|t| Format::ALL.iter().map(move |f| (t, *f))).map(of).collect()
     });
     &all[target.index() * Format::ALL.len() + format as usize]
 }

@@ -7,6 +7,7 @@ use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
 
 use crate::abi::{Amdhsa, KernelAbi};
+use crate::cayman;
 use crate::diagnostic::{Fail, Span};
 use crate::gcn;
 use crate::instruction_set::InstructionSet;
@@ -18,6 +19,8 @@ use crate::syntax::{Expression, LineSyntax, Symbols};
 pub enum Instruction {
     /// One of GCN and CDNA.
     Gcn(Inst),
+    /// A word of Cayman.
+    Cayman(cayman::Word),
 }
 
 impl Instruction {
@@ -25,6 +28,7 @@ impl Instruction {
     pub fn encode(&self) -> ([u8; 16], usize) {
         match self {
             Instruction::Gcn(inst) => inst.encode(),
+            Instruction::Cayman(word) => word.encode(),
         }
     }
 
@@ -32,6 +36,7 @@ impl Instruction {
     pub(crate) fn size(&self) -> usize {
         match self {
             Instruction::Gcn(inst) => inst.size(),
+            Instruction::Cayman(word) => word.size(),
         }
     }
 
@@ -39,6 +44,7 @@ impl Instruction {
     pub(crate) fn distance(&self) -> Option<i16> {
         match self {
             Instruction::Gcn(inst) => gcn::distance(inst),
+            Instruction::Cayman(_) => None,
         }
     }
 
@@ -46,6 +52,7 @@ impl Instruction {
     pub(crate) fn literal(&self) -> Option<u32> {
         match self {
             Instruction::Gcn(inst) => inst.literal(),
+            Instruction::Cayman(_) => None,
         }
     }
 
@@ -53,6 +60,7 @@ impl Instruction {
     pub(crate) fn print(&self, out: &mut String, names: &dyn gcn::BranchNames) -> fmt::Result {
         match self {
             Instruction::Gcn(inst) => gcn::print_with(out, inst, names),
+            Instruction::Cayman(word) => cayman::print(out, word),
         }
     }
 }
@@ -61,12 +69,14 @@ impl Instruction {
 #[derive(Debug)]
 pub(crate) enum DecodeError {
     Gcn(wavemill_isa::gcn::DecodeError),
+    Cayman(wavemill_isa::cayman::DecodeError),
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DecodeError::Gcn(error) => fmt::Display::fmt(error, f),
+            DecodeError::Cayman(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -81,7 +91,7 @@ pub(crate) struct Parsed {
 /// An instruction whose text has symbols that are not known yet: the field that their value goes into.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fixup {
-    pub(crate) kind: FixupKind,
+    pub(crate) field: Field,
     /// Whether LLVM takes no symbols here that are not known yet.
     pub(crate) fixed: bool,
     /// The value.
@@ -92,13 +102,41 @@ pub(crate) struct Fixup {
 
 /// A field of an instruction that a symbol decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FixupKind {
-    /// The literal dword, at this byte of the instruction.
-    Literal(u8),
-    /// The low 16 bits: the distance to a label in dwords, from the end of the instruction.
-    Branch,
-    /// The low 16 bits: a number.
-    Half,
+pub(crate) struct Field {
+    /// The byte of the instruction whose lowest bit is that of the field.
+    pub(crate) byte: u8,
+    /// How many bits it has, 32 at most.
+    pub(crate) bits: u8,
+    /// What becomes of the value.
+    pub(crate) meaning: Meaning,
+}
+
+/// What a field says by a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A number, with a sign or without.
+    Number,
+    /// What data of as many bits says: a number, or an address that a relocation fills in.
+    Data,
+    /// The distance to a label, with a sign.
+    Distance {
+        /// Bytes that a distance of 1 is.
+        unit: u8,
+        /// Where distances count from, in bytes from the start of the instruction.
+        bias: u8,
+    },
+    /// How far a label is from the start of its section, which must be that of the instruction.
+    Place {
+        /// Bytes that a distance of 1 is.
+        unit: u8,
+    },
+}
+
+impl Meaning {
+    /// Whether it is the distance of a branch.
+    pub(crate) const fn is_distance(self) -> bool {
+        matches!(self, Meaning::Distance { .. })
+    }
 }
 
 /// A computed address.
@@ -107,10 +145,17 @@ pub(crate) struct Computed {
     /// The offset in the section that the distance counts from.
     pub(crate) anchor: u64,
     pub(crate) distance: i64,
-    /// The offset of the literal that is added to the low half.
-    pub(crate) low: u64,
-    /// That of the high half, if it is a literal.
-    pub(crate) high: Option<u64>,
+    /// The fields that parts of the distance stand in, by their offset in the section.
+    pub(crate) parts: [Option<(u64, AddressPart)>; 2],
+}
+
+/// A part of an address: what symbols have behind their names to stand for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AddressPart {
+    /// The address of a symbol.
+    pub(crate) symbol: &'static str,
+    /// That of its entry in the table of addresses.
+    pub(crate) table: &'static str,
 }
 
 /// Looks for the instructions that compute an address together.
@@ -180,15 +225,17 @@ pub(crate) trait InstructionParser: Debug {
 impl InstructionSet {
     /// The family of the processor.
     pub(crate) fn family(self) -> &'static dyn Family {
-        match self.target().facts().family {
+        match self.target().family() {
             wavemill_isa::Family::Gcn => &gcn::Gcn,
+            wavemill_isa::Family::Cayman => &cayman::Cayman,
         }
     }
 
     /// The convention by which kernels of the processor are described.
     pub(crate) fn abi(self) -> &'static dyn KernelAbi {
-        match self.target().facts().family {
-            wavemill_isa::Family::Gcn => &Amdhsa,
+        match self.target().family() {
+            // Cayman has no contract of launches yet, and code objects none of its kernels.
+            wavemill_isa::Family::Gcn | wavemill_isa::Family::Cayman => &Amdhsa,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_isa::gcn::{DecodeError, Elem, Inst, Op, decode};
-use wavemill_isa::{Target, TargetSet};
+use wavemill_isa::{Family, Target, TargetSet};
 use wavemill_object::{PROCESSORS, Processor, TargetId};
 
 /// The instructions that code for a processor may have.
@@ -31,8 +31,14 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// The instruction set of the processor of `id`; `None` if there are no rows for it.
+    /// The instruction set of the processor of `id`; `None` if there are no rows for it, or if Wavemill reads and writes no
+    /// code objects of its family yet.
     pub fn of(id: &TargetId) -> Option<InstructionSet> {
+        Self::of_any_family(id).filter(|set| set.target.family() == Family::Gcn)
+    }
+
+    /// The instruction set of the processor of `id`; `None` if there are no rows for it.
+    pub(crate) fn of_any_family(id: &TargetId) -> Option<InstructionSet> {
         let info = match id.processor {
             Processor::Known(info) => info,
             _ => return None,
@@ -40,7 +46,7 @@ impl InstructionSet {
         if let Some(target) = Target::from_name(info.name) {
             return Some(target.into());
         }
-        let members = Target::ALL
+        let members = Target::GCN
             .into_iter()
             .filter(|target| info.covers.contains(&target.name()))
             .fold(TargetSet::EMPTY, |set, target| set.union(TargetSet::of(target)));
@@ -51,9 +57,9 @@ impl InstructionSet {
     /// The names of all processors that have one: `gfx900`, `gfx9-generic`.
     pub fn processors() -> impl Iterator<Item = &'static str> {
         let generic = PROCESSORS.iter().filter(|row| {
-            !row.covers.is_empty() && Target::ALL.iter().any(|target| row.covers.contains(&target.name()))
+            !row.covers.is_empty() && Target::GCN.iter().any(|target| row.covers.contains(&target.name()))
         });
-        Target::ALL.into_iter().map(Target::name).chain(generic.map(|row| row.name))
+        Target::GCN.into_iter().map(Target::name).chain(generic.map(|row| row.name))
     }
 
     /// The processor: `gfx90a`, `gfx9-generic`.
@@ -100,7 +106,7 @@ impl InstructionSet {
 /// That of the first target, for sources that have not named theirs yet.
 impl Default for InstructionSet {
     fn default() -> Self {
-        Target::ALL[0].into()
+        Target::GCN[0].into()
     }
 }
 
@@ -127,7 +133,7 @@ mod tests {
 
     #[test]
     fn tables_of_targets_and_of_processors_agree() {
-        for target in Target::ALL {
+        for target in Target::GCN {
             let processor = Processor::from_name(target.name());
             assert_eq!(processor.generation(), Some(target.facts().generation), "{target}");
         }

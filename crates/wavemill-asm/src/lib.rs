@@ -8,6 +8,7 @@
 
 mod abi;
 mod assemble;
+pub mod cayman;
 mod diagnostic;
 mod family;
 pub mod gcn;

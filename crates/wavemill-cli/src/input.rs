@@ -286,7 +286,7 @@ fn near_targets(text: &str) -> Vec<String> {
     let joined = |name: &str| name.to_ascii_lowercase().replace(['-', '_', ' '], "");
     let text = joined(text);
     let known = || {
-        let targets = Target::ALL.iter().map(|target| target.name());
+        let targets = Target::GCN.iter().map(|target| target.name());
         targets.chain(PRODUCTS.iter().map(|product| product.name))
     };
     let holds = |name: &&str| {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, Flag, MemSpace, Role, instructions};
+use wavemill_isa::{Family, Target};
 use wavemill_object::TargetId;
 use wavemill_object::report::{CodeReport, InstructionReport};
 
 /// Reads the code of a kernel. `None` if the instructions of the target are not known.
 pub(crate) fn read(target: &TargetId, code: &[u8]) -> Option<CodeReport> {
-    let target = Target::from_name(&target.processor.name())?;
+    let target =
+        Target::from_name(&target.processor.name()).filter(|target| target.family() == Family::Gcn)?;
     let mut report = CodeReport::default();
     let mut unsupported = BTreeMap::new();
     // What is no instruction is data between them, or padding.

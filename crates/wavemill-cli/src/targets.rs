@@ -20,7 +20,7 @@ fn features(target: Target) -> Vec<&'static str> {
 
 /// Processors whose instructions are known, and which kernels cannot run on.
 fn assembled_only() -> Vec<&'static str> {
-    let runs = |name: &&str| Target::ALL.iter().any(|target| target.name() == *name);
+    let runs = |name: &&str| Target::GCN.iter().any(|target| target.name() == *name);
     InstructionSet::processors().filter(|name| !runs(name)).collect()
 }
 
@@ -31,7 +31,7 @@ fn table() -> String {
     let mut out = String::from(
         "Targets, and the products that have them. A target alone stands for the first of its products.\n",
     );
-    for target in Target::ALL {
+    for target in Target::GCN {
         let features = match &features(target)[..] {
             [] => String::new(),
             names => format!("  features: {}", names.join(", ")),
@@ -75,7 +75,7 @@ fn list() -> Value {
     };
     with_kind(
         Kind::Targets,
-        json!({ "targets": Target::ALL.map(target), "assembled_only": assembled_only() }),
+        json!({ "targets": Target::GCN.map(target), "assembled_only": assembled_only() }),
     )
 }
 

@@ -1,6 +1,7 @@
 //! The command, as its users call it. One binary: what it links is there once.
 
 mod asm;
+mod cayman;
 mod common;
 mod dis;
 mod explain;

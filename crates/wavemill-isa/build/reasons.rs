@@ -1,6 +1,6 @@
 //! Reads the reasons of what is modelled: one line each, `KEY: SENTENCE`, and checks them against the rows.
 
-use crate::table::{RowError, SourceRow};
+use crate::table::RowError;
 
 /// A reason why the meaning of some rows is a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,21 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Reason>, Vec<RowError>> {
     if errors.is_empty() { Ok(reasons) } else { Err(errors) }
 }
 
+/// A row of any family.
+pub trait Reasoned {
+    /// The reasons that it names.
+    fn reasons(&self) -> Vec<&str>;
+
+    /// An error that is about it.
+    fn error(&self, message: String) -> RowError;
+}
+
 /// Checks that rows name reasons that exist, and that no reason is left over.
-pub fn check(file: &str, reasons: &[Reason], rows: &[SourceRow]) -> Vec<RowError> {
+pub fn check<R: Reasoned>(file: &str, reasons: &[Reason], rows: &[R]) -> Vec<RowError> {
     let mut errors = Vec::new();
     let mut used = vec![false; reasons.len()];
     for row in rows {
-        for key in row.fidelity.iter().filter_map(|(.., key)| key.as_ref()) {
+        for key in row.reasons() {
             match reasons.iter().position(|reason| reason.key == *key) {
                 Some(index) => used[index] = true,
                 None => {

@@ -29,6 +29,7 @@ use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
     StateSet, Takes, Type,
 };
+use crate::reasons::Reasoned;
 use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
@@ -130,6 +131,16 @@ impl SourceRow {
     }
 }
 
+impl Reasoned for SourceRow {
+    fn reasons(&self) -> Vec<&str> {
+        self.fidelity.iter().filter_map(|(.., key)| key.as_deref()).collect()
+    }
+
+    fn error(&self, message: String) -> RowError {
+        SourceRow::error(self, message)
+    }
+}
+
 /// A column behind the mnemonic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
@@ -167,24 +178,33 @@ struct Header {
 pub fn parse(file: &str, text: &str) -> Result<Vec<SourceRow>, Vec<RowError>> {
     let mut header = Header::default();
     let mut rows = Vec::new();
+    read_lines(file, text, |number, line| match line.strip_prefix('%') {
+        Some(directive) => header.apply(directive),
+        None => header.row(file, number, line).map(|row| rows.push(row)),
+    })?;
+    Ok(rows)
+}
+
+/// Gives the lines of a file with their numbers to `take`, without comments and empty ones, and gathers what is wrong.
+pub fn read_lines(
+    file: &str,
+    text: &str,
+    mut take: impl FnMut(usize, &str) -> Result<(), String>,
+) -> Result<(), Vec<RowError>> {
     let mut errors = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.split_once('#').map_or(line, |(code, _)| code).trim();
         if line.is_empty() {
             continue;
         }
-        let result = match line.strip_prefix('%') {
-            Some(directive) => header.apply(directive),
-            None => header.row(file, index + 1, line).map(|row| rows.push(row)),
-        };
-        if let Err(message) = result {
+        if let Err(message) = take(index + 1, line) {
             errors.push(RowError { file: file.to_owned(), line: index + 1, message });
         }
     }
-    if errors.is_empty() { Ok(rows) } else { Err(errors) }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn unknown(what: &str, found: &str, known: impl Iterator<Item = &'static str>) -> String {
+pub fn unknown(what: &str, found: &str, known: impl Iterator<Item = &'static str>) -> String {
     let known: Vec<_> = known.collect();
     format!("expected {what}, found `{found}` (known: {})", known.join(", "))
 }

@@ -5,10 +5,11 @@
 //!
 //! The crate knows nothing of execution and does no I/O.
 
+pub mod cayman;
 pub mod gcn;
 mod target;
 
 pub use target::{
-    AccVgprs, CacheWords, Family, Fp8Format, Generation, GenerationFacts, RegisterUnits, SGPR_UNIT,
-    SgprCount, Target, TargetFacts, TargetSet,
+    AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts, Generation, GenerationFacts,
+    RegisterUnits, SGPR_UNIT, SgprCount, Target, TargetSet,
 };

@@ -3,8 +3,15 @@
 // The build script's modules are compiled in again; this test uses parts of them.
 #![allow(dead_code, unreachable_pub)]
 
+#[path = "../build/cayman.rs"]
+mod cayman_table;
 #[path = "../build/forms.rs"]
 mod forms;
+#[path = "../src/cayman"]
+mod cayman {
+    pub mod fields;
+    pub mod vocabulary;
+}
 #[path = "../src/gcn"]
 mod gcn {
     pub mod encoding;
@@ -212,7 +219,7 @@ fn notes_stand_where_something_is_modelled_and_nowhere_else() {
 
 #[test]
 fn no_two_rows_share_an_encoding() {
-    for target in Target::ALL {
+    for target in Target::GCN {
         let mut taken = std::collections::HashMap::new();
         for &op in Op::ALL {
             for form in op.row().forms().iter().filter(|form| form.targets.contains(target)) {
@@ -262,8 +269,46 @@ fn numbers_of_instructions_are_the_manuals() {
         let of_format = |target| {
             Op::ALL.iter().filter(|op| op.row().format == format && op.row().targets.contains(target)).count()
         };
-        let counts: Vec<usize> = Target::ALL.into_iter().map(of_format).collect();
+        let counts: Vec<usize> = Target::GCN.into_iter().map(of_format).collect();
         table += &format!("{:12} {counts:?}\n", format.name());
     }
     insta::assert_snapshot!(table);
+}
+
+/// The messages that a table of Cayman gets.
+fn cayman_messages(text: &str) -> String {
+    let errors = match cayman_table::parse("bad.rows", text) {
+        Ok(rows) => cayman_table::check(&rows),
+        Err(errors) => errors,
+    };
+    errors.iter().map(|error| format!("{error}\n")).collect()
+}
+
+#[test]
+fn mistakes_in_rows_of_cayman_are_refused() {
+    let op2 = "%format op2\n%manual HD 6900 ISA 8.2\n%fidelity exact\n%columns src0 src1 src2 dst\n";
+    assert_eq!(
+        cayman_messages(&format!("{op2}0 ADD f32 f32 - f32 # a comment\n52 ADD_INT i32 i32 - i32\n")),
+        ""
+    );
+    for (rows, message) in [
+        ("0 ADD f32 f32 - f32\n0 SUB f32 f32 - f32", "6: expected an opcode of its own, found that of `ADD`"),
+        ("0 ADD f32 f32 - f32\n1 ADD f32 f32 - f32", "6: expected a name of its own, found that of `ADD`"),
+        ("2048 ADD f32 f32 - f32", "5: expected an opcode below 2048 in op2, found 2048"),
+        ("0:1 ADD f32 f32 - f32", "5: expected an opcode of one part in op2, found `0:1`"),
+        ("0 add f32 f32 - f32", "5: expected a mnemonic, found `add`"),
+        ("0 ADD f32 f64 - f32", "5: expected a type, found `f64` (known: f32, i32, b32)"),
+        ("0 ADD f32 f32", "5: expected the type in column `src2`, found the end of the line"),
+        (
+            "0 ADD f32 f32 - f32 modelled",
+            "5: expected alias:, modelled:REASON, exact, rounded or unsupported, found `modelled`",
+        ),
+        ("0 ADD f32 f32 - f32 exact exact", "5: expected one fidelity, found `exact` beside another"),
+        ("0 ADD - - - -", "5: expected types of sources in ALU rows, and in no others"),
+    ] {
+        assert_eq!(cayman_messages(&format!("{op2}{rows}\n")), format!("bad.rows:{message}\n"));
+    }
+    let without = "%format cf\n%manual HD 6900 ISA 8.1\n1 TEX\n";
+    let message = "bad.rows:3: expected a fidelity of the row, or `%fidelity LEVEL` before it, found none\n";
+    assert_eq!(cayman_messages(without), message);
 }

@@ -1,5 +1,6 @@
 //! The meaning of instructions, run. One binary: what it links is there once.
 
+mod cayman;
 mod common;
 mod control_flow;
 mod coverage;

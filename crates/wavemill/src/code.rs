@@ -7,10 +7,8 @@ use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_ir::{Block, FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
-use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction};
+use wavemill_lift::{Lift, gcn::Gcn};
 use wavemill_machine::{BlockSource, MemoryMap};
-
-use crate::registers;
 
 /// A range of guest memory that holds code.
 #[derive(Clone, Debug)]
@@ -102,8 +100,7 @@ impl Lifted {
 /// All code of a device.
 #[derive(Debug)]
 pub(crate) struct Code {
-    target: Target,
-    sramecc: bool,
+    lifter: Box<dyn Lift>,
     regions: RwLock<Vec<Region>>,
     lifted: RwLock<Lifted>,
     max_insts: usize,
@@ -114,8 +111,7 @@ pub(crate) struct Code {
 impl Code {
     pub(crate) fn new(target: Target, sramecc: bool) -> Self {
         Code {
-            target,
-            sramecc,
+            lifter: Box::new(Gcn { target, sramecc }),
             regions: RwLock::default(),
             lifted: RwLock::default(),
             max_insts: MAX_INSTS,
@@ -123,13 +119,9 @@ impl Code {
         }
     }
 
-    /// The instruction set.
-    pub(crate) fn target(&self) -> Target {
-        self.target
-    }
-
-    fn context(&self, mode: u32) -> Context {
-        Context { target: self.target, mode, sramecc: self.sramecc }
+    /// Whether code reads the floating-point exceptions of its wave.
+    pub(crate) fn looks_at_exceptions(&self, code: &[u8]) -> bool {
+        self.lifter.reads_exceptions(code)
     }
 
     pub(crate) fn add(&self, region: Region) {
@@ -205,9 +197,9 @@ impl Code {
         Some(start)
     }
 
-    /// The block at an address under a value of MODE.
-    pub(crate) fn block(&self, map: &MemoryMap, pc: u64, mode: u32) -> Arc<Block> {
-        let mode = mode & MODE_KEY;
+    /// The block at a position under a context.
+    pub(crate) fn block(&self, map: &MemoryMap, pc: u64, context: u32) -> Arc<Block> {
+        let mode = context & self.lifter.context_key();
         let lifted = self.lifted.read().unwrap_or_else(|e| e.into_inner());
         if let Some(cached) = lifted.blocks.get(&(pc, mode)) {
             return cached.block.clone();
@@ -242,7 +234,7 @@ impl Code {
             }
             n
         };
-        let block = Arc::new(lift_block(&self.context(mode), pc, &mut fetch));
+        let block = Arc::new(self.lifter.block(pc, mode, &mut fetch));
         // Where there is no code now, a module may be loaded later.
         if block.terminator != Terminator::Fault(FaultKind::NoCode) {
             lifted.insts += block.insts.len();
@@ -266,8 +258,8 @@ impl BlockSource for LoadedCode<'_> {
     }
 
     /// Nothing is kept: who steps keeps what it needs.
-    fn single(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let context = self.code.context(mode & MODE_KEY);
+    fn single(&self, pc: u64, context: u32) -> Arc<Block> {
+        let context = context & self.context_key();
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             if is_misaligned(at) {
                 return 0;
@@ -276,15 +268,15 @@ impl BlockSource for LoadedCode<'_> {
             *into = bytes;
             n
         };
-        Arc::new(lift_instruction(&context, pc, &mut fetch))
+        Arc::new(self.code.lifter.instruction(pc, context, &mut fetch))
     }
 
     fn context_key(&self) -> u32 {
-        MODE_KEY
+        self.code.lifter.context_key()
     }
 
     fn exceptions(&self) -> Option<Uni> {
-        self.code.reads_exceptions().then_some(registers::TRAPSTS)
+        self.code.lifter.exceptions().filter(|_| self.code.reads_exceptions())
     }
 
     fn generation(&self) -> u64 {
@@ -305,6 +297,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::registers;
 
     /// `s_movk_i32 s20, value`.
     fn movk(value: u16) -> u32 {

@@ -25,7 +25,7 @@ pub struct Device(pub(crate) Arc<DeviceInner>);
 fn instruction_set(id: &TargetId) -> Result<Target> {
     InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::UnsupportedTarget {
         target: id.to_string(),
-        supported: Target::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "),
+        supported: Target::GCN.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "),
     })
 }
 
@@ -49,7 +49,7 @@ pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
         code.fit(&id)?;
         Some((id, PRODUCTS.iter().filter(|product| product.target == *target).collect()))
     };
-    Target::ALL.iter().filter_map(fitting).collect()
+    Target::GCN.iter().filter_map(fitting).collect()
 }
 
 /// A device before it is made: what is said about it, in any order.

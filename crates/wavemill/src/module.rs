@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wavemill_isa::gcn::decode;
-use wavemill_lift::gcn::reads_exceptions;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as ObjectKernel, SymbolPlace, TargetId,
     ValueKind,
@@ -214,7 +213,7 @@ impl Module {
             let [first, last] = [segment.address, segment.end()].map(|a| a.saturating_sub(image.start));
             let code = image.bytes.get(first as usize..last as usize).unwrap_or_default();
             device.0.code.add(Region {
-                reads_exceptions: reads_exceptions(device.0.code.target(), code),
+                reads_exceptions: device.0.code.looks_at_exceptions(code),
                 start: segment.address.wrapping_add(bias),
                 end: segment.end().wrapping_add(bias),
                 functions: functions.clone(),

@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     println!("| format | {} |", Target::ALL.map(Target::name).join(" | "));
     println!("|---|{}", "---:|".repeat(Target::ALL.len()));
     let cell = |target: Target, wanted: &dyn Fn(Format) -> bool| {
-        let table = wavemill_isa::Target::ALL.into_iter().find(|known| known.name() == target.name());
+        let table = wavemill_isa::Target::GCN.into_iter().find(|known| known.name() == target.name());
         let rows: Vec<&str> = table
             .into_iter()
             .flat_map(rows_of)
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     println!("| all | {} |", Target::ALL.map(|target| cell(target, &|_| true)).join(" | "));
     if let Some(wanted) = missing {
         let hit: Rows = executed.values().flatten().copied().collect();
-        let all: Rows = wavemill_isa::Target::ALL
+        let all: Rows = wavemill_isa::Target::GCN
             .into_iter()
             .filter(|table| Target::ALL.iter().any(|target| target.name() == table.name()))
             .flat_map(rows_of)

@@ -6,9 +6,6 @@ use super::{Assembler, DataDirective, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Expression, Number, expression, number};
 
-/// `s_nop 0`: what code is aligned with.
-const NOP: u32 = 0xBF80_0000;
-
 /// The value of a float that has a name. LLVM sets all bits of what is no number.
 fn no_number(name: &str) -> Option<f64> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
@@ -614,7 +611,8 @@ impl Assembler<'_> {
             (None, _) if code => {
                 // Words, behind what completes the last one.
                 self.sections.append_fill(padding % 4, &[0]).map_err(wrong)?;
-                self.sections.append_fill(padding / 4, &NOP.to_le_bytes()).map_err(wrong)
+                let filler = self.target.set.family().filler().to_le_bytes();
+                self.sections.append_fill(padding / 4, &filler).map_err(wrong)
             }
             (None, _) => self.sections.emit_fill(padding, 0).map_err(wrong),
             (Some(value), 1) => self.sections.emit_fill(padding, value as u8).map_err(wrong),

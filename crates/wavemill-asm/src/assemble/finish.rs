@@ -16,16 +16,16 @@ use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, leb128};
 use crate::abi::{DescriptorProblem, KernelAbi};
 use crate::diagnostic::{Diagnostic, Fail, Span};
-use crate::family::FixupKind;
+use crate::family::Meaning as FieldMeaning;
 use crate::syntax::{Binary, Expression};
 
 /// A relocation before the symbols have their final numbers.
-struct Need {
-    section: usize,
-    offset: u64,
-    kind: RelocationKind,
-    symbol: usize,
-    addend: i64,
+pub(super) struct Need {
+    pub(super) section: usize,
+    pub(super) offset: u64,
+    pub(super) kind: RelocationKind,
+    pub(super) symbol: usize,
+    pub(super) addend: i64,
 }
 
 impl Assembler<'_> {
@@ -149,84 +149,33 @@ impl Assembler<'_> {
         if let Some(message) = self.symbols.missing_label(&value) {
             return Err(Diagnostic::new(span, message));
         }
-        match pending.kind {
-            PendingKind::Instruction(FixupKind::Branch, size) => self.branch(pending, &value, size, needs),
-            PendingKind::Instruction(FixupKind::Half, _) => match self.symbols.number_of(&value) {
-                Some(number @ -0x8000..=0xFFFF) => {
-                    self.patch(pending, pending.offset, &(number as u16).to_le_bytes());
+        let field = match pending.kind {
+            PendingKind::Data(size) => return self.data(pending, &value, pending.offset, size, false, needs),
+            PendingKind::Instruction(field) => field,
+        };
+        match field.meaning {
+            FieldMeaning::Distance { unit, bias } => self.distance(pending, &value, field, unit, bias, needs),
+            FieldMeaning::Number => match self.symbols.number_of(&value) {
+                Some(number) if (-(1 << (field.bits - 1))..1 << field.bits).contains(&number) => {
+                    self.patch_bits(pending, field, number);
                     Ok(())
                 }
                 Some(number) => {
-                    Err(Diagnostic::new(span, format!("expected a number of 16 bits, found {number}")))
+                    let bits = field.bits;
+                    Err(Diagnostic::new(span, format!("expected a number of {bits} bits, found {number}")))
                 }
                 None => Err(Diagnostic::new(span, "expected a number, found the address of a label")),
             },
-            PendingKind::Instruction(FixupKind::Literal(at), _) => {
+            FieldMeaning::Place { unit } => self.place_of_label(pending, &value, field, unit),
+            FieldMeaning::Data => {
                 let relative = match &pending.expression {
                     Bound::Symbol(_) | Bound::Name(_) => true,
                     Bound::Expression(expression) => is_relative(expression),
                 };
-                self.data(pending, &value, pending.offset + u64::from(at), 4, relative, needs)
-            }
-            PendingKind::Data(size) => self.data(pending, &value, pending.offset, size, false, needs),
-        }
-    }
-
-    /// The distance to a label, in dwords from the end of the instruction.
-    fn branch(
-        &mut self,
-        pending: &Pending,
-        value: &Linear,
-        size: u8,
-        needs: &mut Vec<Need>,
-    ) -> Result<(), Fail> {
-        let span = pending.place.span.clone();
-        if let Some(number) = self.symbols.number_of(value) {
-            let Ok(distance) = i16::try_from(number) else {
-                return Err(Diagnostic::new(
-                    span,
-                    format!("expected a distance from -32768 to 32767, found {number}"),
-                ));
-            };
-            self.patch(pending, pending.offset, &distance.to_le_bytes());
-            return Ok(());
-        }
-        let (Some(reference), None) = (&value.plus, &value.minus) else {
-            return Err(Diagnostic::new(span, "expected a label"));
-        };
-        // Another file may replace what is not local.
-        let local = self.symbols.all.get(reference.symbol).is_none_or(super::symbols::Symbol::is_local);
-        match self.symbols.place(reference.symbol) {
-            Some((section, offset)) if section == pending.section && local => {
-                let target = (offset as i64).wrapping_add(value.constant);
-                let bytes = target.wrapping_sub((pending.offset + u64::from(size)) as i64);
-                if bytes % 4 != 0 {
-                    return Err(Diagnostic::new(
-                        span,
-                        "a branch goes to a word of the code; this address is not a multiple of 4",
-                    ));
-                }
-                let Ok(distance) = i16::try_from(bytes / 4) else {
-                    return Err(Diagnostic::new(
-                        span,
-                        format!("the label is {} dwords away; a branch reaches 32767", bytes / 4),
-                    ));
-                };
-                self.patch(pending, pending.offset, &distance.to_le_bytes());
-            }
-            _ => {
-                // What LLVM leaves in a field that the linker fills in.
-                self.patch(pending, pending.offset, &(-1i16).to_le_bytes());
-                needs.push(Need {
-                    section: pending.section,
-                    offset: pending.offset,
-                    kind: RelocationKind::Rel16,
-                    symbol: reference.symbol,
-                    addend: value.constant,
-                });
+                let offset = pending.offset + u64::from(field.byte);
+                self.data(pending, &value, offset, field.bits / 8, relative, needs)
             }
         }
-        Ok(())
     }
 
     /// A field of `size` bytes at `offset`; `relative`: a plain symbol is a distance from the field.

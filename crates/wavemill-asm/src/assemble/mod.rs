@@ -12,6 +12,7 @@ mod directives;
 mod event;
 mod expand;
 mod expansion;
+mod fields;
 mod finish;
 mod frame_sections;
 mod frames;
@@ -183,7 +184,7 @@ impl<'a> Assembler<'a> {
         observer: &'a mut dyn FnMut(Event<'_>),
         relaxation: Relaxation,
     ) -> Assembler<'a> {
-        let known = options.target.as_ref().and_then(InstructionSet::of);
+        let known = options.target.as_ref().and_then(InstructionSet::of_any_family);
         let set = known.unwrap_or_default();
         let mut symbols = Table::new(set, options.distances);
         for (name, value) in options.symbols {

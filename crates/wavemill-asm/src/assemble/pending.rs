@@ -2,7 +2,7 @@
 
 use super::kept_places::KeptPlace;
 use super::symbols::Bound;
-use crate::family::FixupKind;
+use crate::family::Field;
 
 /// Pieces have so many fields.
 const PIECE: usize = 1024;
@@ -52,6 +52,6 @@ pub(super) struct Pending {
 pub(super) enum PendingKind {
     /// So many bytes of data.
     Data(u8),
-    /// A field of an instruction, and the size of the instruction.
-    Instruction(FixupKind, u8),
+    /// A field of an instruction.
+    Instruction(Field),
 }

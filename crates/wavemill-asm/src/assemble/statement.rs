@@ -209,7 +209,7 @@ impl Assembler<'_> {
             self.pending.push(Pending {
                 section: self.sections.current,
                 offset: self.sections.offset(),
-                kind: PendingKind::Instruction(fixup.kind, size as u8),
+                kind: PendingKind::Instruction(fixup.field),
                 expression,
                 place,
             });

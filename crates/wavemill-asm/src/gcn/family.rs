@@ -7,13 +7,25 @@ use wavemill_object::{Processor, ProcessorInfo, SpecialSgprs, TargetId};
 use super::parse::{Parser, register_but_for_case};
 use super::tracker::Tracker;
 use crate::diagnostic::Fail;
-use crate::family::{AddressTracker, DecodeError, Family, FixupKind, Instruction, InstructionParser, Parsed};
+use crate::family::{
+    AddressTracker, DecodeError, Family, Field, Instruction, InstructionParser, Meaning, Parsed,
+};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{LineSyntax, Symbols};
 
 /// GCN from Vega on, and CDNA.
 #[derive(Debug)]
 pub(crate) struct Gcn;
+
+/// The distance to a label in dwords from the end of a branch, which has one dword.
+pub(super) const BRANCH: Field = Field { byte: 0, bits: 16, meaning: Meaning::Distance { unit: 4, bias: 4 } };
+/// A number in the low half of the first dword.
+pub(super) const HALF: Field = Field { byte: 0, bits: 16, meaning: Meaning::Number };
+
+/// The literal dword, at this byte of the instruction.
+pub(super) const fn literal(byte: u8) -> Field {
+    Field { byte, bits: 32, meaning: Meaning::Data }
+}
 
 /// Comments begin with `;` or `//`.
 static LINES: LineSyntax = LineSyntax::new(&[";", "//"]);
@@ -95,7 +107,7 @@ impl InstructionParser for Parser {
         let mut parsed = Parser::parse(self, text, symbols)?;
         if let Some(fixup) = &mut parsed.fixup {
             // The constant of a multiply-add and of `s_setreg_imm32_b32` is part of them.
-            fixup.fixed = fixup.kind == FixupKind::Half
+            fixup.fixed = fixup.field == HALF
                 || matches!(parsed.inst.encoding(), Encoding::Vop2Literal | Encoding::SopkLiteral);
         }
         Ok(Parsed { inst: Instruction::Gcn(parsed.inst), fixup: parsed.fixup })

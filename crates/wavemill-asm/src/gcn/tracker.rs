@@ -4,10 +4,15 @@
 
 use wavemill_isa::gcn::{Elem, Inst, Op, Operand, RegisterFile, Role};
 
-use crate::family::{AddressTracker, Computed, Instruction};
+use crate::family::{AddressPart, AddressTracker, Computed, Instruction};
 
 /// Additions that are more instructions behind `s_getpc_b64` than this are not looked for.
 const FAR: u32 = 64;
+
+/// The low half of an address.
+const LOW: AddressPart = AddressPart { symbol: "rel32@lo", table: "gotpcrel32@lo" };
+/// The high half.
+const HIGH: AddressPart = AddressPart { symbol: "rel32@hi", table: "gotpcrel32@hi" };
 
 /// Looks for the instructions that belong together.
 #[derive(Debug, Default)]
@@ -40,7 +45,7 @@ fn addition(inst: &Inst) -> Option<(u8, Operand)> {
 
 impl AddressTracker for Tracker {
     fn step(&mut self, inst: &Instruction, offset: u64) -> Option<Computed> {
-        let Instruction::Gcn(inst) = inst;
+        let Instruction::Gcn(inst) = inst else { return None };
         if inst.op() == Op::SGetpcB64 {
             if let Some(Operand::Sgpr { first, dwords: 2 }) = inst.operand(Role::Sdst) {
                 self.forget(first, 2);
@@ -84,8 +89,7 @@ impl AddressTracker for Tracker {
                         found = open.low.map(|(low, value)| Computed {
                             anchor: open.anchor,
                             distance: (u64::from(high) << 32 | u64::from(value)) as i64,
-                            low,
-                            high: place,
+                            parts: [Some((low, LOW)), place.map(|place| (place, HIGH))],
                         });
                     }
                 }

@@ -8,7 +8,7 @@ use wavemill_object::write::{Contents, Relocation, SectionFlags, SectionId, Symb
 use super::pieces::{Kind, Piece};
 use super::relative::Base;
 use super::{COMMENT_COLUMN, Writer, names};
-use crate::family::{Computed, DecodeError, FixupKind, Instruction};
+use crate::family::{Computed, DecodeError, Instruction};
 use crate::syntax::NoSymbols;
 
 /// What is known of the code of a section before it is written.
@@ -274,15 +274,11 @@ impl Writer<'_> {
         if let Base::Own(offset) = base {
             targets.push(offset);
         }
-        let (low, high) = match base {
-            Base::Got(_) => ("gotpcrel32@lo", "gotpcrel32@hi"),
-            _ => ("rel32@lo", "rel32@hi"),
-        };
-        // The linker counts from the literal.
-        let addend = |literal: u64| literal.wrapping_sub(computed.anchor) as i64;
-        plan.literals.push((computed.low, base.clone(), low, addend(computed.low)));
-        if let Some(literal) = computed.high {
-            plan.literals.push((literal, base, high, addend(literal)));
+        for (field, part) in computed.parts.into_iter().flatten() {
+            let kind = if matches!(base, Base::Got(_)) { part.table } else { part.symbol };
+            // The linker counts from the field.
+            let addend = field.wrapping_sub(computed.anchor) as i64;
+            plan.literals.push((field, base.clone(), kind, addend));
         }
     }
 
@@ -382,7 +378,7 @@ impl Writer<'_> {
     fn symbolic_as_it_is(&mut self, bytes: &[u8], inst: &Instruction, place: u64, expression: &str) -> bool {
         let Some(mut plain) = bytes.get(..bytes.len().min(16)).map(<[u8]>::to_vec) else { return false };
         self.text.clear();
-        let wanted = match (place, inst.distance()) {
+        let distance = match (place, inst.distance()) {
             (0, Some(_)) => {
                 if let Some(field) = plain.get_mut(..2) {
                     field.fill(0);
@@ -390,7 +386,7 @@ impl Writer<'_> {
                 let name = |out: &mut dyn Write, _: i16| out.write_str(expression).map(|()| true);
                 // A String takes any text.
                 let _ = inst.print(&mut self.text, &name);
-                FixupKind::Branch
+                true
             }
             (4, _) if inst.literal().is_some() => {
                 let mut marked = plain.clone();
@@ -402,20 +398,18 @@ impl Writer<'_> {
                 let _ = marked.print(&mut self.text, &());
                 let Some(found) = self.text.find(PLACEHOLDER_TEXT) else { return false };
                 self.text.replace_range(found..found + PLACEHOLDER_TEXT.len(), expression);
-                FixupKind::Literal(4)
+                false
             }
             _ => return false,
         };
         let Ok(parsed) = self.parser.parse(&self.text, &NoSymbols) else { return false };
         let (mut made, size) = parsed.inst.encode();
-        let field = match wanted {
-            FixupKind::Branch => 0..2,
-            _ => 4..8,
-        };
-        if let Some(field) = made.get_mut(field) {
-            field.fill(0);
+        let Some(field) = parsed.fixup.map(|fixup| fixup.field) else { return false };
+        if let Some(bytes) = made.get_mut(usize::from(field.byte)..usize::from(field.byte + field.bits / 8)) {
+            bytes.fill(0);
         }
-        parsed.fixup.is_some_and(|fixup| fixup.kind == wanted) && made.get(..size) == Some(&plain)
+        let wanted = u64::from(field.byte) == place && field.meaning.is_distance() == distance;
+        wanted && made.get(..size) == Some(&plain)
     }
 
     /// The bytes that the text assembles to, and how many; none if it does not.

@@ -4,6 +4,8 @@
 #[derive(Debug)]
 pub(crate) struct LineSyntax {
     comments: &'static [&'static str],
+    /// What begins like a comment and is none.
+    words: &'static [&'static str],
     /// The bytes that begin a comment, or something that may hold what looks like one. A table, because branches on bytes of
     /// all kinds are predicted badly.
     may_begin: [bool; 256],
@@ -24,7 +26,12 @@ impl LineSyntax {
             may_begin[comments[index].as_bytes()[0] as usize] = true;
             index += 1;
         }
-        LineSyntax { comments, may_begin }
+        LineSyntax { comments, words: &[], may_begin }
+    }
+
+    /// With words that begin like a comment and are none.
+    pub(crate) const fn with_words(self, words: &'static [&'static str]) -> LineSyntax {
+        LineSyntax { words, ..self }
     }
 
     /// The part of a line before its comment.
@@ -56,7 +63,11 @@ impl LineSyntax {
                     return line.get(..at).unwrap_or(line);
                 }
                 (None, _) if self.may_begin[usize::from(byte)] && begins(at) => {
-                    return line.get(..at).unwrap_or(line);
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    match self.words.iter().find(|word| rest.starts_with(word.as_bytes())) {
+                        Some(word) => at += word.len() - 1,
+                        None => return line.get(..at).unwrap_or(line),
+                    }
                 }
                 _ => {}
             }

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         }
         Ok(())
     });
-    for target in Target::ALL {
+    for target in Target::GCN {
         suite.oracle_test(
             format!("{target}: verdict, size and text are LLVM's"),
             &[Tool::LibLlvm],

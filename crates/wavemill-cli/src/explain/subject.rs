@@ -57,7 +57,7 @@ fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
 
 /// A whole instruction of the target, or of the newest target that takes the text.
 fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
-    let targets = target.map_or_else(|| Target::ALL.to_vec(), |target| vec![target]);
+    let targets = target.map_or_else(|| Target::GCN.to_vec(), |target| vec![target]);
     let mut first = None;
     for target in targets.into_iter().rev() {
         match parse(target, text) {
@@ -175,7 +175,7 @@ fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
 
 /// The instruction that bytes are, on the target or on the newest target that knows them.
 fn instance(text: &str, bytes: &[u8], target: Option<Target>) -> Result<Inst, Failure> {
-    let newest_first = || Target::ALL.into_iter().rev();
+    let newest_first = || Target::GCN.into_iter().rev();
     let decoded = match target {
         Some(target) => decode(target, bytes),
         None => {
@@ -211,13 +211,13 @@ fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &Deco
     }
     let of = target.map_or("any target".to_owned(), |target| target.to_string());
     let failure = Failure::input(format!("`{text}` is no instruction of {of}: {error}", text = text.shown()));
-    if let Some(inst) = Target::ALL.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
+    if let Some(inst) = Target::GCN.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
         return failure.help(format!("On {} it is `{}`.", inst.target(), printed(&inst)));
     }
     // Words written as listings have them, without 0x.
     let turned: Vec<u8> = bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
     let turned_inst =
-        target.into_iter().chain(Target::ALL.into_iter().rev()).find_map(|t| decode(t, &turned).ok());
+        target.into_iter().chain(Target::GCN.into_iter().rev()).find_map(|t| decode(t, &turned).ok());
     match turned_inst {
         Some(inst) if !text.contains("0x") => failure.help(format!(
             "Bytes are read in memory order. As words, with 0x in front of each, it is `{}` on {}.",

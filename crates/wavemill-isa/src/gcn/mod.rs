@@ -20,7 +20,7 @@ mod operand;
 mod resolve;
 mod row;
 mod rules;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 pub use builder::{BuildError, InstBuilder, OperandFault};
 pub use code_builder::{CodeBuilder, CodeError, Label};

@@ -8,7 +8,7 @@ use super::inst::Inst;
 use super::operand::{Operand, Special};
 use super::row::{MAX_OPERANDS, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
-use crate::target::{AccVgprs, TargetFacts};
+use crate::target::{AccVgprs, GcnFacts};
 use core::fmt;
 
 /// A rule of the instruction sets.
@@ -133,7 +133,7 @@ impl Inst {
             .or_else(|| self.matrix_rule())
     }
 
-    fn facts(&self) -> &'static TargetFacts {
+    fn facts(&self) -> &'static GcnFacts {
         self.target().facts()
     }
 

@@ -1,6 +1,7 @@
 //! The table of targets: a line for each, and a column for everything besides its instructions in which targets differ.
 //!
-//! No other code compares targets: it asks for a column. What an instruction has on which targets stands in its row.
+//! What all targets have is in [`Target::identity`]. The columns of a family are a table of their own: [`GcnFacts`],
+//! [`CaymanFacts`]. No other code compares targets: it asks for a column. What an instruction has on which targets stands in its row.
 
 use super::{Generation, Target, TargetSet};
 
@@ -9,20 +10,16 @@ use super::{Generation, Target, TargetSet};
 pub enum Family {
     /// GCN from Vega on, and CDNA.
     Gcn,
+    /// VLIW4: control words that start clauses of instruction groups.
+    Cayman,
 }
 
 impl Family {
     /// The targets of the family, in the order of their generations, which ranges in row files such as `908+` count by.
     pub const fn generations(self) -> &'static [Target] {
         match self {
-            Family::Gcn => &[
-                Target::Gfx900,
-                Target::Gfx906,
-                Target::Gfx908,
-                Target::Gfx90a,
-                Target::Gfx942,
-                Target::Gfx950,
-            ],
+            Family::Gcn => &Target::GCN,
+            Family::Cayman => &[Target::Cayman],
         }
     }
 
@@ -35,6 +32,7 @@ impl Family {
     pub const fn newest(self) -> Target {
         match self {
             Family::Gcn => Target::Gfx950,
+            Family::Cayman => Target::Cayman,
         }
     }
 }
@@ -69,13 +67,9 @@ pub enum Fp8Format {
     Ocp,
 }
 
-/// What is known of a target besides its instructions.
+/// What is known of a target of [`Family::Gcn`] besides its instructions.
 #[derive(Clone, Copy, Debug)]
-pub struct TargetFacts {
-    /// The processor name that LLVM and code objects use, such as `gfx90a`.
-    pub name: &'static str,
-    /// The encodings and rows that it has.
-    pub family: Family,
+pub struct GcnFacts {
     /// The processors whose registers are counted like its own.
     pub generation: Generation,
     /// VGPRs of a SIMD per lane, of both kinds where they share a file (LLVM, `getTotalNumVGPRs`; CDNA2 ISA 3.6.4
@@ -138,9 +132,7 @@ pub struct TargetFacts {
 }
 
 /// Vega 10.
-const GFX900: TargetFacts = TargetFacts {
-    name: "gfx900",
-    family: Family::Gcn,
+const GFX900: GcnFacts = GcnFacts {
     generation: Generation::Gfx9,
     vgprs_per_simd: 256,
     waves_per_simd: 10,
@@ -171,20 +163,14 @@ const GFX900: TargetFacts = TargetFacts {
 };
 
 /// Vega 20.
-const GFX906: TargetFacts = TargetFacts { name: "gfx906", ..GFX900 };
+const GFX906: GcnFacts = GFX900;
 
 /// CDNA 1.
-const GFX908: TargetFacts = TargetFacts {
-    name: "gfx908",
-    generation: Generation::Gfx908,
-    register_ecc: true,
-    max_of_equals_sets_scc: true,
-    ..GFX906
-};
+const GFX908: GcnFacts =
+    GcnFacts { generation: Generation::Gfx908, register_ecc: true, max_of_equals_sets_scc: true, ..GFX906 };
 
 /// CDNA 2.
-const GFX90A: TargetFacts = TargetFacts {
-    name: "gfx90a",
+const GFX90A: GcnFacts = GcnFacts {
     generation: Generation::Gfx90a,
     vgprs_per_simd: 512,
     waves_per_simd: 8,
@@ -198,8 +184,7 @@ const GFX90A: TargetFacts = TargetFacts {
 };
 
 /// CDNA 3.
-const GFX942: TargetFacts = TargetFacts {
-    name: "gfx942",
+const GFX942: GcnFacts = GcnFacts {
     generation: Generation::Gfx940,
     cache_words: CacheWords::Scope,
     scratch_vaddr_bit: true,
@@ -213,8 +198,7 @@ const GFX942: TargetFacts = TargetFacts {
 };
 
 /// CDNA 4.
-const GFX950: TargetFacts = TargetFacts {
-    name: "gfx950",
+const GFX950: GcnFacts = GcnFacts {
     lds_bytes: 160 << 10,
     lds_granule: 1280,
     lds_banks: 64,
@@ -224,9 +208,56 @@ const GFX950: TargetFacts = TargetFacts {
     ..GFX942
 };
 
+impl GcnFacts {
+    /// What a target of another family has of all this: nothing.
+    const NONE: GcnFacts = GcnFacts {
+        generation: Generation::R600,
+        vgprs_per_simd: 0,
+        waves_per_simd: 0,
+        simds: 0,
+        workgroup_items: 0,
+        wave_scratch_bytes: 0,
+        lds_bytes: 0,
+        lds_granule: 0,
+        lds_banks: 0,
+        lds_address_bits: 0,
+        gds: false,
+        lds_direct: false,
+        dot2_keeps_denormals: false,
+        ..GFX900
+    };
+}
+
+/// What is known of a target of [`Family::Cayman`] besides its instructions.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CaymanFacts {
+    /// Bytes of LDS that a compute unit has (HD 6900 ISA 2.6.2).
+    pub lds_bytes: u32,
+}
+
+impl CaymanFacts {
+    /// The only target so far.
+    pub const HD6900: CaymanFacts = CaymanFacts { lds_bytes: 32 << 10 };
+}
+
 impl Target {
-    /// What is known of the target besides its instructions.
-    pub const fn facts(self) -> &'static TargetFacts {
+    /// The processor name that LLVM and code objects use, and the family.
+    pub(super) const fn identity(self) -> (&'static str, Family) {
+        match self {
+            Target::Gfx900 => ("gfx900", Family::Gcn),
+            Target::Gfx906 => ("gfx906", Family::Gcn),
+            Target::Gfx908 => ("gfx908", Family::Gcn),
+            Target::Gfx90a => ("gfx90a", Family::Gcn),
+            Target::Gfx942 => ("gfx942", Family::Gcn),
+            Target::Gfx950 => ("gfx950", Family::Gcn),
+            Target::Cayman => ("cayman", Family::Cayman),
+        }
+    }
+
+    /// What is known of a target of [`Family::Gcn`] besides its instructions. Another target has none of what GCN has: sizes
+    /// are 0, and nothing is there.
+    pub const fn facts(self) -> &'static GcnFacts {
         match self {
             Target::Gfx900 => &GFX900,
             Target::Gfx906 => &GFX906,
@@ -234,6 +265,7 @@ impl Target {
             Target::Gfx90a => &GFX90A,
             Target::Gfx942 => &GFX942,
             Target::Gfx950 => &GFX950,
+            Target::Cayman => &GcnFacts::NONE,
         }
     }
 }

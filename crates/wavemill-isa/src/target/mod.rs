@@ -7,7 +7,7 @@ mod set;
 use core::fmt;
 
 #[allow(unused_imports, reason = "the build script needs some of them only")]
-pub use facts::{AccVgprs, CacheWords, Family, Fp8Format, TargetFacts};
+pub use facts::{AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts};
 #[allow(unused_imports, reason = "the build script needs some of them only")]
 pub use generation::{Generation, GenerationFacts, RegisterUnits, SGPR_UNIT, SgprCount};
 pub use set::TargetSet;
@@ -31,19 +31,37 @@ pub enum Target {
     Gfx942,
     /// CDNA 4 (Instinct MI350 series).
     Gfx950,
+    /// Cayman (Radeon HD 6900 series), VLIW4.
+    Cayman,
 }
 
 impl Target {
-    /// Every target.
-    pub const ALL: [Target; 6] =
+    /// The targets of [`Family::Gcn`], in the order of their generations.
+    pub const GCN: [Target; 6] =
         [Target::Gfx900, Target::Gfx906, Target::Gfx908, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+
+    /// Every target of every family. Code of one family goes through [`Family::generations`] instead.
+    pub const ALL: [Target; 7] = [
+        Target::Gfx900,
+        Target::Gfx906,
+        Target::Gfx908,
+        Target::Gfx90a,
+        Target::Gfx942,
+        Target::Gfx950,
+        Target::Cayman,
+    ];
 
     /// The number of targets.
     pub const COUNT: usize = Target::ALL.len();
 
     /// The processor name that LLVM and code objects use, such as `gfx90a`.
     pub const fn name(self) -> &'static str {
-        self.facts().name
+        self.identity().0
+    }
+
+    /// The family: which encodings, rows and facts it has.
+    pub const fn family(self) -> Family {
+        self.identity().1
     }
 
     /// The target with this processor name (`gfx906`), without feature suffixes; `None` if the tables do not have it.
@@ -63,10 +81,13 @@ impl Target {
 
     /// Bytes of LDS that a compute unit has, and a workgroup may have.
     pub const fn lds_bytes(self) -> u32 {
-        self.facts().lds_bytes
+        match self.family() {
+            Family::Gcn => self.facts().lds_bytes,
+            Family::Cayman => CaymanFacts::HD6900.lds_bytes,
+        }
     }
 
-    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them.
+    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them. A fact of GCN.
     pub const fn lds_granule(self) -> u32 {
         self.facts().lds_granule
     }

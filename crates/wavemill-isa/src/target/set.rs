@@ -79,13 +79,14 @@ impl fmt::Debug for TargetSet {
     }
 }
 
-/// The targets of which a condition on their [`TargetFacts`](super::TargetFacts) holds: `targets_where!(|facts| facts.gds)`.
+/// The targets of [`Family::Gcn`](super::Family::Gcn) of which a condition on their [`GcnFacts`](super::GcnFacts) holds:
+/// `targets_where!(|facts| facts.gds)`.
 macro_rules! targets_where {
     (|$facts:ident| $condition:expr) => {{
         let mut set = $crate::target::TargetSet::EMPTY;
         let mut index = 0;
-        while index < $crate::target::Target::COUNT {
-            let target = $crate::target::Target::ALL[index];
+        while index < $crate::target::Target::GCN.len() {
+            let target = $crate::target::Target::GCN[index];
             let $facts = target.facts();
             if $condition {
                 set = set.union($crate::target::TargetSet::of(target));

@@ -23,12 +23,14 @@ mod vop3;
 mod vop3p;
 mod vopc;
 
-use wavemill_ir::{Block, BlockBuilder, FaultKind, Terminator};
+use wavemill_ir::{Block, BlockBuilder, FaultKind, Names, Terminator, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Format, Inst, decode};
 
 pub use hwreg::{MODE_KEY, reads_exceptions};
 use lifter::{Lifted, Lifter};
+
+use crate::family::{Fetch, Lift};
 
 /// What the meaning of code depends on beside its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -40,6 +42,51 @@ pub struct Context {
     /// Whether registers are protected by ECC: then loads of 16 bits clear the other half of the register instead of
     /// keeping it (CDNA 3 ISA 9.1.6).
     pub sramecc: bool,
+}
+
+/// GCN and CDNA, for code of a target. Positions are addresses, and the context is MODE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gcn {
+    /// The instruction set.
+    pub target: Target,
+    /// As [`Context::sramecc`].
+    pub sramecc: bool,
+}
+
+impl Gcn {
+    fn context(&self, mode: u32) -> Context {
+        Context { target: self.target, mode, sramecc: self.sramecc }
+    }
+}
+
+impl Lift for Gcn {
+    fn block(&self, position: u64, context: u32, fetch: &mut Fetch<'_>) -> Block {
+        lift_block(&self.context(context), position, fetch)
+    }
+
+    fn instruction(&self, position: u64, context: u32, fetch: &mut Fetch<'_>) -> Block {
+        lift_instruction(&self.context(context), position, fetch)
+    }
+
+    fn context_key(&self) -> u32 {
+        MODE_KEY
+    }
+
+    fn cells(&self) -> u16 {
+        registers::CELLS
+    }
+
+    fn names(&self) -> &'static dyn Names {
+        &registers::RegisterNames
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        Some(registers::TRAPSTS)
+    }
+
+    fn reads_exceptions(&self, code: &[u8]) -> bool {
+        reads_exceptions(self.target, code)
+    }
 }
 
 /// Guest instructions after which a block is cut.

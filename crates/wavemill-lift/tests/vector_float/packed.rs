@@ -124,7 +124,7 @@ fn packed_floats() {
         let row = op.row();
         let ty = row.operand(Role::Vdst).expect("a result").ty;
         let (format, field) = if ty.elem == Elem::F32 { (F32, Field::Single) } else { (F16, Field::Double) };
-        for target in Target::ALL.into_iter().filter(|t| row.targets.contains(*t)) {
+        for target in Target::GCN.into_iter().filter(|t| row.targets.contains(*t)) {
             for mode in MODES.into_iter().flat_map(|mode| [mode; 3]) {
                 let m = random_modifiers(target, op, &mut random);
                 let words = build(target, op, m);
@@ -157,7 +157,7 @@ fn dot_products() {
         let op = Op::from_name(name).expect("it exists");
         let row = op.row();
         let ty = row.operand(Role::Vdst).expect("a result").ty;
-        for target in Target::ALL.into_iter().filter(|t| row.targets.contains(*t)) {
+        for target in Target::GCN.into_iter().filter(|t| row.targets.contains(*t)) {
             let keeps = format == F16 && dot_keeps(target);
             for mode in MODES.into_iter().flat_map(|mode| [mode; 3]) {
                 let mut m = random_modifiers(target, op, &mut random);
@@ -229,7 +229,7 @@ fn packed_singles_in_place() {
 fn packed_accumulation() {
     let op = Op::from_name("v_pk_fmac_f16").expect("it exists");
     let mut random = Random(0xfeed_5eed_1234_5678);
-    for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
+    for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
         for mode in MODES {
             let words = build(target, op, Modifiers::plain(&op.row().forms()[0]));
             let inputs = Inputs::new(op.row(), &mut random);
@@ -247,7 +247,7 @@ fn mixed_precision() {
     let mut random = Random(0xabcd_ef01_2345_6789);
     for name in MIXED {
         let op = Op::from_name(name).expect("it exists");
-        for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
+        for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
             for mode in MODES.into_iter().flat_map(|mode| [mode; 4]) {
                 let mut m = random_modifiers(target, op, &mut random);
                 (m.abs, m.neg_hi) = (m.neg_hi, 0);
@@ -313,7 +313,7 @@ fn constants_behind_the_instruction() {
         let op = Op::from_name(name).expect("it exists");
         let half = format == F16;
         let field = if half { Field::Double } else { Field::Single };
-        for target in Target::ALL.into_iter().filter(|t| op.row().targets.contains(*t)) {
+        for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
             for mode in MODES {
                 let elem = if half { Elem::F16 } else { Elem::F32 };
                 let constant = value(Type::one(elem), &mut random);

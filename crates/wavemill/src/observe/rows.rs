@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn no_two_rows_of_a_target_have_one_name() {
-        for target in Target::ALL {
+        for target in Target::GCN {
             let names: Vec<_> = rows_of(target).map(|(name, _)| name).collect();
             assert!(names.len() > 900, "{target}: {}", names.len());
             assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{target}");

@@ -51,7 +51,7 @@ pub(super) fn targets(inst: &Inst) -> Vec<OnTarget> {
     let bytes = bytes.get(..size).unwrap_or(&bytes);
     let row = inst.row();
     let text = text_of(inst);
-    Target::ALL
+    Target::GCN
         .into_iter()
         .map(|target| OnTarget {
             target: target.name(),

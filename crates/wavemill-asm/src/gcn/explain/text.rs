@@ -50,7 +50,7 @@ impl Table {
 
 /// Names of targets: `all targets`, or which.
 pub(in crate::gcn) fn targets(names: &[&str]) -> String {
-    if names.len() == Target::COUNT { "all targets".to_owned() } else { names.join(", ") }
+    if names.len() == Target::GCN.len() { "all targets".to_owned() } else { names.join(", ") }
 }
 
 /// Lines with a name in front, indented and aligned.

@@ -6,13 +6,15 @@ use wavemill_isa::gcn::{
     OperandSpec, Role, SdwaSel, Special,
 };
 
+use super::super::family::{BRANCH, HALF, literal};
 use super::super::has_sign;
 use super::apply::{Refusal, always_set, apply, settable};
 use super::mnemonic::Named;
 use super::modifier::{self, Modifier, Name};
 use super::operand::{Argument, Value};
-use super::{Bound, FixupKind, constant, report};
+use super::{Bound, constant, report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
+use crate::family::Field;
 
 /// Why a form does not fit, and how far it did: of several forms, the one that came furthest is explained.
 pub(super) struct Rejection {
@@ -213,7 +215,7 @@ impl Attempt<'_> {
         spec: &'static OperandSpec,
         argument: &Argument,
         in_field: bool,
-        fixup: &mut Option<FixupKind>,
+        fixup: &mut Option<Field>,
     ) -> Result<Option<Operand>, Fail> {
         if self.form.encoding == Encoding::Exp && spec.role != Role::Tgt {
             return Ok(None);
@@ -249,9 +251,9 @@ impl Attempt<'_> {
             }
             Value::Symbolic(_) => {
                 let (kind, operand) = if spec.ty.elem == Elem::Branch {
-                    (FixupKind::Branch, Operand::Imm(0))
+                    (BRANCH, Operand::Imm(0))
                 } else if spec.ty.elem.is_immediate() {
-                    (FixupKind::Half, Operand::Imm(0))
+                    (HALF, Operand::Imm(0))
                 } else if spec.ty.bits() != 32 && spec.role.source().is_some() {
                     return Err(report::symbol_of_other_width(argument, spec.ty.bits()));
                 } else {
@@ -261,7 +263,7 @@ impl Attempt<'_> {
                         self.form.encoding.bytes()
                     };
                     let at = if spec.role == Role::Literal { 4 } else { at };
-                    (FixupKind::Literal(at), Operand::Literal(0))
+                    (literal(at), Operand::Literal(0))
                 };
                 *fixup = Some(kind);
                 operand

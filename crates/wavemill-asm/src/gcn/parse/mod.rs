@@ -18,7 +18,7 @@ use wavemill_isa::{CacheWords, Target};
 
 use super::mnemonic::Suffix;
 use crate::diagnostic::{Diagnostic, Fail};
-use crate::family::{Fixup, FixupKind};
+use crate::family::{Field, Fixup};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, NoSymbols, Symbols};
 use mnemonic::Named;
@@ -78,7 +78,7 @@ pub(crate) struct Parsed {
 /// An instruction as [`bind`](bind::bind) makes it, with the number of the argument whose expression decides a field.
 struct Bound {
     inst: Inst,
-    symbolic: Option<(FixupKind, usize)>,
+    symbolic: Option<(Field, usize)>,
 }
 
 /// Reads instructions one after another.
@@ -134,11 +134,11 @@ impl Parser {
         self.operands(&mut cursor, row, without_data, symbols)?;
         report::one_symbolic(&self.arguments, row.operands)?;
         let bound = bind::bind(self.target, op, named, &self.arguments, &self.modifiers, text, span)?;
-        let fixup = bound.symbolic.and_then(|(kind, index)| {
+        let fixup = bound.symbolic.and_then(|(field, index)| {
             let argument = self.arguments.get_mut(index)?;
             let span = argument.span.clone();
             match std::mem::replace(&mut argument.value, Value::Constant(Constant::Int(0))) {
-                Value::Symbolic(expression) => Some(Fixup { kind, fixed: false, expression, span }),
+                Value::Symbolic(expression) => Some(Fixup { field, fixed: false, expression, span }),
                 _ => None,
             }
         });

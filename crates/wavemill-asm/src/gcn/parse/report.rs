@@ -489,7 +489,7 @@ pub(super) fn broken_rule(
 /// Adds where the text would be legal.
 pub(super) fn enrich(fail: Fail, target: Target, _form: &Form, named: Named, text: &str) -> Fail {
     let mut elsewhere = TargetSet::EMPTY;
-    for other in Target::ALL {
+    for other in Target::GCN {
         if other != target && named.on(other.into()).is_some() && other_takes(other, text) {
             elsewhere = elsewhere.union(TargetSet::of(other));
         }

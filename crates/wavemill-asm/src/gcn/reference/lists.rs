@@ -12,7 +12,7 @@ fn rows(only: Option<Target>) -> impl Iterator<Item = &'static Row> {
 
 /// The page to begin with.
 pub(super) fn index(only: Option<Target>) -> Document {
-    let targets = Target::ALL.into_iter().filter(|target| only.is_none_or(|only| only == *target));
+    let targets = Target::GCN.into_iter().filter(|target| only.is_none_or(|only| only == *target));
     let target_rows = targets.map(|target| {
         let count = rows(Some(target)).count();
         vec![link(target.name(), target_path(target.name())), text(count.to_string())]
@@ -69,7 +69,7 @@ pub(super) fn target(target: Target) -> Document {
 /// The instructions of a format, with their opcode on each target.
 pub(super) fn format(format: Format, only: Option<Target>) -> Document {
     let targets: Vec<Target> =
-        Target::ALL.into_iter().filter(|target| only.is_none_or(|only| only == *target)).collect();
+        Target::GCN.into_iter().filter(|target| only.is_none_or(|only| only == *target)).collect();
     let mut head = vec!["Instruction"];
     head.extend(targets.iter().map(|target| target.name()));
     head.push("Operands");

@@ -52,7 +52,7 @@ pub fn pages(format: PageFormat, only: Option<Target>) -> impl Iterator<Item = P
         let all = Op::ALL.iter().map(|op| op.row());
         all.filter(move |row| only.is_none_or(|only| row.targets.contains(only)))
     };
-    let targets = Target::ALL.into_iter().filter(move |target| only.is_none_or(|only| only == *target));
+    let targets = Target::GCN.into_iter().filter(move |target| only.is_none_or(|only| only == *target));
     let formats = Format::ALL.iter().filter(move |format| rows().any(|row| row.format == **format));
     let documents = std::iter::once_with(move || lists::index(only))
         .chain(targets.map(lists::target))

@@ -1,0 +1,129 @@
+//! Fields of instructions that symbols decide.
+
+use wavemill_object::RelocationKind;
+
+use super::finish::Need;
+use super::symbols::Linear;
+use super::{Assembler, Pending};
+use crate::diagnostic::{Diagnostic, Fail};
+use crate::family::Field;
+
+impl Assembler<'_> {
+    /// Fills a field in; bits around it stay.
+    pub(super) fn patch_bits(&mut self, pending: &Pending, field: Field, value: i64) {
+        let offset = pending.offset + u64::from(field.byte);
+        let bytes = usize::from(field.bits).div_ceil(8);
+        let Some(place) = self.bytes_at(pending.section, offset, bytes) else { return };
+        let mask = (1u64 << field.bits) - 1;
+        let mut filled = [0; 8];
+        for (to, from) in filled.iter_mut().zip(&*place) {
+            *to = *from;
+        }
+        let filled = u64::from_le_bytes(filled) & !mask | value as u64 & mask;
+        for (to, from) in place.iter_mut().zip(filled.to_le_bytes()) {
+            *to = from;
+        }
+    }
+
+    /// How far a label is from the start of its section.
+    pub(super) fn place_of_label(
+        &mut self,
+        pending: &Pending,
+        value: &Linear,
+        field: Field,
+        unit: u8,
+    ) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        let (number, most) = (self.symbols.number_of(value), (1i64 << field.bits) - 1);
+        let place = match (&value.plus, &value.minus) {
+            _ if number.is_some() => number,
+            (Some(reference), None) => match self.symbols.place(reference.symbol) {
+                Some((section, offset)) if section == pending.section => {
+                    let bytes = (offset as i64).wrapping_add(value.constant);
+                    if bytes % i64::from(unit) != 0 {
+                        let message =
+                            format!("expected an address that is a multiple of {unit}, found {bytes}");
+                        return Err(Diagnostic::new(span, message));
+                    }
+                    Some(bytes / i64::from(unit))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match place {
+            Some(place) if (0..=most).contains(&place) => {
+                self.patch_bits(pending, field, place);
+                Ok(())
+            }
+            Some(place) => {
+                Err(Diagnostic::new(span, format!("expected an address from 0 to {most}, found {place}")))
+            }
+            None => Err(Diagnostic::new(span, "expected a label of this section, or a number")),
+        }
+    }
+
+    /// The distance to a label, in units from `bias` bytes behind the start of the instruction.
+    pub(super) fn distance(
+        &mut self,
+        pending: &Pending,
+        value: &Linear,
+        field: Field,
+        unit: u8,
+        bias: u8,
+        needs: &mut Vec<Need>,
+    ) -> Result<(), Fail> {
+        let span = pending.place.span.clone();
+        let unit = i64::from(unit);
+        let most = (1i64 << (field.bits - 1)) - 1;
+        let reach = -most - 1..=most;
+        if let Some(number) = self.symbols.number_of(value) {
+            if !reach.contains(&number) {
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected a distance from {} to {most}, found {number}", -most - 1),
+                ));
+            }
+            self.patch_bits(pending, field, number);
+            return Ok(());
+        }
+        let (Some(reference), None) = (&value.plus, &value.minus) else {
+            return Err(Diagnostic::new(span, "expected a label"));
+        };
+        // Another file may replace what is not local.
+        let local = self.symbols.all.get(reference.symbol).is_none_or(super::symbols::Symbol::is_local);
+        match self.symbols.place(reference.symbol) {
+            Some((section, offset)) if section == pending.section && local => {
+                let target = (offset as i64).wrapping_add(value.constant);
+                let bytes = target.wrapping_sub((pending.offset + u64::from(bias)) as i64);
+                if bytes % unit != 0 {
+                    return Err(Diagnostic::new(
+                        span,
+                        format!(
+                            "a branch goes to a word of the code; this address is not a multiple of {unit}"
+                        ),
+                    ));
+                }
+                if !reach.contains(&(bytes / unit)) {
+                    return Err(Diagnostic::new(
+                        span,
+                        format!("the label is {} dwords away; a branch reaches {most}", bytes / unit),
+                    ));
+                }
+                self.patch_bits(pending, field, bytes / unit);
+            }
+            _ => {
+                // What LLVM leaves in a field that the linker fills in.
+                self.patch_bits(pending, field, -1);
+                needs.push(Need {
+                    section: pending.section,
+                    offset: pending.offset,
+                    kind: RelocationKind::Rel16,
+                    symbol: reference.symbol,
+                    addend: value.constant,
+                });
+            }
+        }
+        Ok(())
+    }
+}

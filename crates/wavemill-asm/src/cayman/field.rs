@@ -1,0 +1,18 @@
+//! Fields whose value the rest of a text does not say: `barrier:0`.
+
+use wavemill_isa::cayman::{FieldId, Inst};
+
+/// The fields in which an instruction differs from what its text says so far, in the order of the word, with their values.
+pub(super) fn differing(inst: &Inst, said: &Inst) -> impl Iterator<Item = (FieldId, u32)> {
+    let fields = inst.format().fields().iter();
+    let (inst, said) = (inst.word(), said.word());
+    fields.filter_map(move |field| {
+        let value = field.get(inst);
+        (value != field.get(said)).then_some((field.id, value))
+    })
+}
+
+/// The instruction with a value of a field that it has and that is no opcode; without the field, as it is.
+pub(super) fn with(inst: Inst, id: FieldId, value: u32) -> Inst {
+    inst.with(id, value).unwrap_or(inst)
+}

@@ -1,0 +1,87 @@
+//! ALU groups: up to four slots that take effect together, and their literals.
+
+use core::fmt;
+
+use super::decode::{DecodeError, decode_slot};
+use super::inst::Inst;
+use super::vocabulary::FieldId;
+
+/// A group: its slots by channel, and the literals behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The slots x, y, z and w.
+    pub slots: [Option<Inst>; 4],
+    /// The literals x, y, z and w; those that the group lacks are 0.
+    pub literals: [u32; 4],
+    /// Bytes of slots and literals.
+    pub size: usize,
+}
+
+/// Why bytes are no group. `at` is the byte of the slot at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupError {
+    /// A slot is no instruction, or the bytes end inside the group.
+    Slot {
+        /// The byte.
+        at: usize,
+        /// Why.
+        error: DecodeError,
+    },
+    /// A slot has the channel of the one in front of it, or one before that: channels ascend (HD 6900 ISA 4.3).
+    Order {
+        /// The byte.
+        at: usize,
+    },
+}
+
+impl fmt::Display for GroupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupError::Slot { at, error } => write!(f, "slot at byte {at} of the group: {error}"),
+            GroupError::Order { at } => write!(
+                f,
+                "slot at byte {at} of the group: expected a channel behind that of the slot in front of it"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for GroupError {}
+
+/// The group that `bytes` begin with.
+///
+/// # Errors
+/// [`GroupError`]. The last slot of a group is marked; four slots without a mark are in disorder.
+pub fn decode_group(bytes: &[u8]) -> Result<Group, GroupError> {
+    let mut group = Group { slots: [None; 4], literals: [0; 4], size: 0 };
+    let mut pairs = 0;
+    let mut free = 0;
+    loop {
+        let at = group.size;
+        let slot = decode_slot(bytes.get(at..).unwrap_or_default())
+            .map_err(|error| GroupError::Slot { at, error })?;
+        let channel = slot.get(FieldId::DstChan) as usize;
+        match group.slots.get_mut(channel) {
+            Some(place) if channel >= free => *place = Some(slot),
+            _ => return Err(GroupError::Order { at }),
+        }
+        free = channel + 1;
+        pairs = pairs.max(slot.literal_pairs());
+        group.size += slot.size();
+        if slot.bit(FieldId::Last) {
+            break;
+        }
+    }
+    for literal in group.literals.iter_mut().take(2 * pairs) {
+        let at = group.size;
+        match bytes.get(at..at + 4) {
+            Some(&[a, b, c, d]) => *literal = u32::from_le_bytes([a, b, c, d]),
+            _ => {
+                let error = DecodeError::Truncated { needed: at + 4 };
+                return Err(GroupError::Slot { at, error });
+            }
+        }
+        group.size += 4;
+    }
+    Ok(group)
+}

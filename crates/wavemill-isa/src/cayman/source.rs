@@ -1,0 +1,213 @@
+//! What the fields of a source mean together.
+
+use super::inst::Inst;
+use super::vocabulary::{Elem, FieldId};
+
+/// The letters of channels.
+pub const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
+
+/// A constant that a code stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Inline {
+    /// 0, of any type.
+    Zero,
+    /// 1.0.
+    One,
+    /// The integer 1.
+    OneInt,
+    /// The integer -1.
+    MinusOneInt,
+    /// 0.5.
+    Half,
+}
+
+impl Inline {
+    /// All of them, in the order of their codes from 248 on.
+    pub const ALL: [Inline; 5] =
+        [Inline::Zero, Inline::One, Inline::OneInt, Inline::MinusOneInt, Inline::Half];
+
+    /// Its bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Inline::Zero => 0,
+            Inline::One => 0x3f80_0000,
+            Inline::OneInt => 1,
+            Inline::MinusOneInt => u32::MAX,
+            Inline::Half => 0x3f00_0000,
+        }
+    }
+}
+
+/// What a slot reads: the codes of SRC_SEL with their channel (HD 6900 ISA 9.2, ALU_WORD0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A channel of a register.
+    Gpr(u8, u8),
+    /// A constant: window (0 to 3), number in it (0 to 31), channel.
+    Constant(u8, u8, u8),
+    /// A constant that the code stands for.
+    Inline(Inline),
+    /// The head of queue A (0) or B (1) of LDS, and whether reading takes it off.
+    Queue(u8, bool),
+    /// A dword of the literals behind the group.
+    Literal(u8),
+    /// A channel of the results of the group before.
+    PreviousVector(u8),
+    /// A code that no row needs yet, and its channel.
+    Other(u16, u8),
+}
+
+/// The manual prints 144 as the first code of window 1 in 4.6; its table in 9.2 and LLVM say 160.
+const WINDOWS: [u16; 4] = [128, 160, 256, 288];
+const FIRST_QUEUE: u16 = 219;
+const FIRST_INLINE: u16 = 248;
+const LITERAL: u16 = 253;
+const PREVIOUS_VECTOR: u16 = 254;
+
+impl Source {
+    /// What a code and a channel mean; every code means something.
+    pub fn from_code(select: u32, channel: u32) -> Source {
+        let (select, channel) = ((select & 0x1ff) as u16, (channel & 3) as u8);
+        let window = WINDOWS.iter().position(|first| (*first..first + 32).contains(&select));
+        match select {
+            0..128 => Source::Gpr(select as u8, channel),
+            FIRST_QUEUE..=222 => {
+                let number = (select - FIRST_QUEUE) as u8;
+                Source::Queue(number & 1, number >= 2)
+            }
+            FIRST_INLINE..LITERAL => match Inline::ALL.get(usize::from(select - FIRST_INLINE)) {
+                Some(constant) => Source::Inline(*constant),
+                None => Source::Other(select, channel),
+            },
+            LITERAL => Source::Literal(channel),
+            PREVIOUS_VECTOR => Source::PreviousVector(channel),
+            _ => match window {
+                Some(window) => Source::Constant(window as u8, (select - WINDOWS[window]) as u8, channel),
+                None => Source::Other(select, channel),
+            },
+        }
+    }
+
+    /// Its code and its channel; those of sources without a channel are 0. `None` if no code means it.
+    pub fn code(self) -> Option<(u32, u32)> {
+        let (select, channel) = match self {
+            Source::Gpr(register @ 0..128, channel) => (register.into(), channel),
+            Source::Constant(window, number @ 0..32, channel) => {
+                (WINDOWS.get(usize::from(window))? + u16::from(number), channel)
+            }
+            Source::Inline(constant) => (FIRST_INLINE + constant as u16, 0),
+            Source::Queue(queue @ 0..2, pops) => (FIRST_QUEUE + u16::from(queue) + 2 * u16::from(pops), 0),
+            Source::Literal(channel) => (LITERAL, channel),
+            Source::PreviousVector(channel) => (PREVIOUS_VECTOR, channel),
+            Source::Other(select @ 0..512, channel) => (select, channel),
+            _ => return None,
+        };
+        (channel < 4).then_some((select.into(), channel.into()))
+    }
+}
+
+/// The fields of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceField {
+    /// Its code.
+    pub select: FieldId,
+    /// Its channel.
+    pub channel: FieldId,
+    /// Whether an index is added.
+    pub relative: FieldId,
+    /// Whether it is negated.
+    pub negate: FieldId,
+    /// Whether its absolute value is taken; the third source has no such field.
+    pub absolute: Option<FieldId>,
+}
+
+impl SourceField {
+    /// The sources in order.
+    pub const ALL: [SourceField; 3] = [
+        SourceField {
+            select: FieldId::Src0Sel,
+            channel: FieldId::Src0Chan,
+            relative: FieldId::Src0Rel,
+            negate: FieldId::Src0Neg,
+            absolute: Some(FieldId::Src0Abs),
+        },
+        SourceField {
+            select: FieldId::Src1Sel,
+            channel: FieldId::Src1Chan,
+            relative: FieldId::Src1Rel,
+            negate: FieldId::Src1Neg,
+            absolute: Some(FieldId::Src1Abs),
+        },
+        SourceField {
+            select: FieldId::Src2Sel,
+            channel: FieldId::Src2Chan,
+            relative: FieldId::Src2Rel,
+            negate: FieldId::Src2Neg,
+            absolute: None,
+        },
+    ];
+
+    /// What the source of an instance is; `None` if its format has no such source.
+    pub fn of(&self, inst: &Inst) -> Option<Source> {
+        Some(Source::from_code(inst.field(self.select)?, inst.field(self.channel)?))
+    }
+}
+
+impl Inst {
+    /// The sources of the row: their types, fields and what they are.
+    pub fn sources(&self) -> impl Iterator<Item = (Elem, &'static SourceField, Source)> + '_ {
+        let fields = self.row().sources.iter().zip(&SourceField::ALL);
+        fields.filter_map(|(elem, field)| Some((*elem, field, field.of(self)?)))
+    }
+
+    /// Pairs of literals that a group has for the slot: for every field of a source, one that the row does not use
+    /// included (HD 6900 ISA 4.7.1).
+    pub fn literal_pairs(&self) -> usize {
+        let pairs = SourceField::ALL.iter().filter_map(|field| match field.of(self) {
+            Some(Source::Literal(channel)) => Some(1 + usize::from(channel) / 2),
+            _ => None,
+        });
+        pairs.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_means_something_and_comes_back() {
+        for select in 0..512 {
+            for channel in 0..4 {
+                let source = Source::from_code(select, channel);
+                let (code, back) = source.code().expect("it has a code");
+                assert_eq!(code, select);
+                assert!(back == channel || back == 0, "{source:?}");
+                assert_eq!(Source::from_code(code, back), source);
+            }
+        }
+    }
+
+    /// HD 6900 ISA 9.2, SRC0_SEL.
+    #[test]
+    fn codes_are_those_of_the_manual() {
+        for (select, source) in [
+            (127, Source::Gpr(127, 2)),
+            (128, Source::Constant(0, 0, 2)),
+            (191, Source::Constant(1, 31, 2)),
+            (192, Source::Other(192, 2)),
+            (219, Source::Queue(0, false)),
+            (221, Source::Queue(0, true)),
+            (222, Source::Queue(1, true)),
+            (248, Source::Inline(Inline::Zero)),
+            (252, Source::Inline(Inline::Half)),
+            (253, Source::Literal(2)),
+            (254, Source::PreviousVector(2)),
+            (256, Source::Constant(2, 0, 2)),
+            (319, Source::Constant(3, 31, 2)),
+            (320, Source::Other(320, 2)),
+        ] {
+            assert_eq!(Source::from_code(select, 2), source, "{select}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Clauses, the end, and how instructions are named.
+
+use wavemill_ir::Terminator;
+use wavemill_lift::cayman::Position;
+
+use super::machine::{CODE, MODE, Machine, code, lift};
+
+#[test]
+fn the_end_ends_the_wave() {
+    let outcome = Machine::default().run("CF_END\n", |_, _| ());
+    assert_eq!(outcome.fault, None);
+}
+
+/// A block goes on over clauses, covers where they are, and names each instruction.
+#[test]
+fn blocks_cover_several_ranges() {
+    let source = "ALU 3, @clause\nTEX 1, @fetch\nCF_END\n.p2align 4
+        fetch: VTX_READ_32 T0.X, T0.X, 0, #1\nVTX_READ_32 T0.X, T0.X, 0, #1
+        clause: MOV T0.X, T1.X\nMOV * T0.Y, literal.x\n1, 0\nMOV * T0.Z, T1.Z\n";
+    let bytes = code(&source.replace("TEX 1, @", "TEX 1 @"));
+    let block = lift(&bytes, CODE, MODE, false);
+    // Three control flow words, two groups (the first of three words), two fetches.
+    let clause = |control: u64, word| Position { control: CODE + 8 * control, word: Some(word) }.number();
+    let names = [CODE, clause(0, 0), clause(0, 3), CODE + 8, clause(1, 0), clause(1, 1), CODE + 16];
+    assert_eq!(block.guest, names);
+    assert_eq!((block.start, block.next, block.terminator), (CODE, CODE + 24, Terminator::End));
+    let ranges = [(0, 8), (64, 96), (8, 16), (32, 64), (16, 24)];
+    assert_eq!(block.ranges, ranges.map(|(start, end)| CODE + start..CODE + end));
+    for (index, position) in names.into_iter().enumerate() {
+        // The rest of a block is the block at its position.
+        let rest = lift(&bytes, position, MODE, false);
+        let cut = block.starting_at(position).expect("an instruction");
+        assert_eq!((&rest.insts, &rest.guest, rest.next), (&cut.insts, &cut.guest, cut.next));
+        let single = lift(&bytes, position, MODE, true);
+        assert_eq!(single.guest, [position]);
+        match names.get(index + 1) {
+            Some(next) => assert_eq!(single.terminator, Terminator::Jump(*next)),
+            None => assert_eq!(single.terminator, Terminator::End),
+        }
+    }
+}
+
+#[test]
+fn registers_have_names() {
+    let bytes = code("ALU 0, @clause, KC0[CB1:0-16]\nCF_END\nclause: ADD_INT * T3.W, KC0[0].X, PV.Y\n");
+    let text = lift(&bytes, CODE, MODE, false)
+        .text(wavemill_lift::Lift::names(&wavemill_lift::cayman::Cayman { program: CODE }));
+    for part in ["cb1_lo", "PV.W = add", "PV.Y", "T3.W = mov PV.W"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}

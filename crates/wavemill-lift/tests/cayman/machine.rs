@@ -1,0 +1,207 @@
+//! One wave that runs a program of Cayman.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use wavemill_asm::{Options, assemble};
+use wavemill_interpreter::{Interpreter, Tier};
+use wavemill_ir::{Block, FaultKind, Uni, verify};
+use wavemill_lift::Lift;
+use wavemill_lift::cayman::{Cayman, registers};
+use wavemill_machine::{
+    BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, WaveInit,
+    WaveSnapshot, run,
+};
+use wavemill_object::write::Contents;
+
+/// Guest address of the program.
+pub(crate) const CODE: u64 = 0x1_0000;
+/// Denormals are kept.
+pub(crate) const MODE: u32 = 0xc;
+/// Registers of the wave.
+pub(crate) const GPRS: u16 = 16;
+
+/// The machine code of a source.
+pub(crate) fn code(source: &str) -> Vec<u8> {
+    let options = Options { target: Some("cayman".parse().expect("a target")), ..Options::default() };
+    let module = assemble(source, &options).unwrap_or_else(|reports| panic!("{source}\n{reports:?}"));
+    let text = module.sections.iter().find(|section| section.name == ".text").expect("code");
+    match &text.contents {
+        Contents::Bytes(bytes) => bytes.clone(),
+        _ => panic!("no bytes"),
+    }
+}
+
+/// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is well formed.
+pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Block {
+    let mut fetch = |at: u64, into: &mut [u8; 16]| {
+        let rest = at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();
+        let count = rest.len().min(16);
+        into[..count].copy_from_slice(&rest[..count]);
+        count
+    };
+    let family = Cayman { program: CODE };
+    let block = match single {
+        true => family.instruction(position, context, &mut fetch),
+        false => family.block(position, context, &mut fetch),
+    };
+    if let Err(error) = verify(&block) {
+        panic!("{error}\n{}", block.text(family.names()));
+    }
+    block
+}
+
+/// The surroundings of the wave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    /// Contents of guest buffers. Their addresses go to [`Machine::run`]'s closure.
+    pub(crate) buffers: Vec<Vec<u32>>,
+    /// Bytes of LDS.
+    pub(crate) lds: u32,
+    /// The context, if it is not [`MODE`].
+    pub(crate) context: Option<u32>,
+}
+
+/// How the wave ended, and what it left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// Where it faulted, why, and its registers then; `None` if it ended.
+    pub(crate) fault: Option<(u64, FaultCause, WaveSnapshot)>,
+    pub(crate) buffers: Vec<Vec<u32>>,
+}
+
+impl Outcome {
+    /// A channel of a register in all lanes, of a program that ended with [`STOP`].
+    pub(crate) fn gpr(&self, register: usize, channel: usize) -> [u32; 64] {
+        let (_, cause, snapshot) = self.fault.as_ref().expect("the program stopped");
+        assert_eq!(*cause, FaultCause::Instruction(FaultKind::Unsupported));
+        snapshot.rows[0][4 * register + channel]
+    }
+
+    /// The same where all lanes have one value.
+    pub(crate) fn value(&self, register: usize, channel: usize) -> u32 {
+        let lanes = self.gpr(register, channel);
+        assert!(lanes.iter().all(|lane| *lane == lanes[0]), "{lanes:x?}");
+        lanes[0]
+    }
+}
+
+/// A word whose fault shows the registers: `HALT` has no row.
+pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
+
+struct Program<'a> {
+    code: &'a [u8],
+    single: bool,
+}
+
+impl BlockSource for Program<'_> {
+    fn block(&self, position: u64, context: u32) -> Arc<Block> {
+        Arc::new(lift(self.code, position, context, self.single))
+    }
+
+    fn context_key(&self) -> u32 {
+        Cayman { program: CODE }.context_key()
+    }
+}
+
+struct Init<'a> {
+    set: &'a (dyn Fn(&mut Registers, &[u64]) + Sync),
+    addresses: &'a [u64],
+}
+
+impl WaveInit for Init<'_> {
+    fn work_items(&self, _: [u32; 3]) -> u32 {
+        64
+    }
+
+    fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
+        (self.set)(registers, self.addresses);
+    }
+}
+
+impl Machine {
+    /// Runs a program from its first word on every tier, in blocks and one instruction at a time: all must agree.
+    pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
+        let code = code(source);
+        let mut outcomes = Vec::new();
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
+            for single in [false, true] {
+                outcomes.push(self.run_on(tier, &code, single, &set));
+            }
+        }
+        for other in &outcomes {
+            assert_eq!(*other, outcomes[0]);
+        }
+        outcomes.remove(0)
+    }
+
+    fn run_on(
+        &self,
+        tier: Tier,
+        code: &[u8],
+        single: bool,
+        set: &(dyn Fn(&mut Registers, &[u64]) + Sync),
+    ) -> Outcome {
+        let memory = GuestMemory::default();
+        let mut addresses = Vec::new();
+        for (number, dwords) in self.buffers.iter().enumerate() {
+            let size = 4 * dwords.len() as u64;
+            let address = memory.allocate(&format!("buffer {number}"), size, 256).expect("memory");
+            let bytes: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+            memory.write(address, &bytes).expect("the buffer is there");
+            addresses.push(address);
+        }
+        let map = memory.snapshot();
+        let grid = Grid {
+            map: &map,
+            source: &Program { code, single },
+            init: &Init { set, addresses: &addresses },
+            workgroups: [1, 1, 1],
+            waves_per_group: 1,
+            registers: RegisterCounts {
+                cells: registers::CELLS,
+                ..RegisterCounts::of_rows([4 * GPRS, registers::SECOND_ROWS])
+            },
+            lds_size: self.lds,
+            lds_granule: 0,
+            scratch_size: 0,
+            entry: CODE,
+            context: self.context.unwrap_or(MODE),
+            resident: 1,
+        };
+        let options = RunOptions {
+            threads: NonZeroUsize::new(1),
+            max_instructions: Some(1 << 16),
+            deterministic: true,
+            ..RunOptions::default()
+        };
+        let fault = match run(&grid, &Interpreter::on(tier), &options) {
+            Ok(_) => None,
+            Err(RunError::Fault(fault)) => Some((fault.pc, fault.cause, *fault.snapshot)),
+            Err(other) => panic!("{other:?}"),
+        };
+        let read = |(address, dwords): (&u64, &Vec<u32>)| {
+            let mut bytes = vec![0; 4 * dwords.len()];
+            memory.read(*address, &mut bytes).expect("the buffer is there");
+            bytes.as_chunks::<4>().0.iter().map(|dword| u32::from_le_bytes(*dword)).collect()
+        };
+        let buffers = addresses.iter().zip(&self.buffers).map(read).collect();
+        Outcome { fault, buffers }
+    }
+}
+
+/// Sets a channel of a register in all lanes.
+pub(crate) fn set_gpr(registers: &mut Registers, register: u16, channel: u16, lane: impl Fn(u32) -> u32) {
+    let lanes = std::array::from_fn(|number| lane(number as u32));
+    registers.set_row(self::registers::gpr(register, channel), &lanes);
+}
+
+/// Lets these lanes be active.
+pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
+    registers.set_uni64(Uni::ACTIVE, lanes);
+}
+
+/// A program of one ALU clause with these lines of so many words, which then stops.
+pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
+    format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
+}

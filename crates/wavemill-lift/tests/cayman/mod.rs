@@ -1,0 +1,8 @@
+//! Cayman: programs are assembled, lifted and run. Expected values follow from the manual by hand.
+
+mod clauses;
+mod faults;
+mod groups;
+mod machine;
+mod memory;
+mod random_words;

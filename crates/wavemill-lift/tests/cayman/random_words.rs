@@ -1,0 +1,83 @@
+//! Whatever the words are, they lift to a well-formed block or to a fault, without a panic.
+
+use wavemill_ir::{FaultKind, Terminator};
+use wavemill_isa::cayman::{FieldId, Inst, Op};
+use wavemill_isa::gcn::Fidelity;
+use wavemill_lift::cayman::Position;
+use wavemill_oracle::SplitMix64;
+
+use super::machine::{CODE, MODE, lift};
+
+/// A program that reaches the instruction: alone, or as the only one of a clause.
+fn program(inst: &Inst) -> Vec<u8> {
+    let (bytes, size) = inst.encode();
+    let format = inst.format();
+    if format.is_control() {
+        return bytes[..size].to_vec();
+    }
+    let call = Inst::new(if format.is_alu() { Op::Alu } else { Op::Tex });
+    let call = call.with(FieldId::Addr, 2).expect("it fits");
+    let mut all = call.encode().0[..8].to_vec();
+    all.extend([0; 8]);
+    all.extend(&bytes[..size]);
+    all
+}
+
+#[test]
+fn every_row_has_the_meaning_that_it_says() {
+    for &op in Op::ALL {
+        let inst = Inst::new(op);
+        let inst = inst.with(FieldId::Last, 1).unwrap_or(inst);
+        let inst = inst.with(FieldId::CompMask, 1).unwrap_or(inst);
+        let inst = inst.with(FieldId::DataFormat, 34).unwrap_or(inst);
+        // In a clause the position of its first word.
+        let word = if op.row().format.is_control() { None } else { Some(0) };
+        let block = lift(&program(&inst), Position { control: CODE, word }.number(), MODE, true);
+        let supported = block.terminator != Terminator::Fault(FaultKind::Unsupported);
+        assert_eq!(supported, op.row().fidelity != Fidelity::Unsupported, "{inst:?}");
+    }
+}
+
+#[test]
+fn instructions_with_random_fields_lift() {
+    let mut random = SplitMix64::new(1);
+    let mut meanings = 0;
+    for &op in Op::ALL {
+        for _ in 0..2_000 {
+            let inst = op.row().format.fields().iter().fold(Inst::new(op), |inst, field| {
+                let value = match random.below(8) {
+                    0 => random.next_u64() as u32 & field.max(),
+                    _ => field.default,
+                };
+                inst.with(field.id, value).unwrap_or(inst)
+            });
+            let bytes = program(&inst);
+            for position in [CODE, Position { control: CODE, word: Some(random.below(3) as u8) }.number()] {
+                let block = lift(&bytes, position, random.next_u64() as u32, random.below(2) == 0);
+                meanings += usize::from(!block.insts.is_empty());
+            }
+        }
+    }
+    assert!(meanings > 1_000, "{meanings}");
+}
+
+#[test]
+fn random_bytes_lift() {
+    let mut random = SplitMix64::new(2);
+    for _ in 0..20_000 {
+        let mut bytes: Vec<u8> = (0..16).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        if random.below(2) == 0 {
+            // A clause of random words.
+            let call = Inst::new(if random.below(2) == 0 { Op::Alu } else { Op::Tex });
+            let call = call.with(FieldId::Addr, random.below(16) as u32).expect("it fits");
+            let call = call.with(FieldId::Count, random.below(16) as u32).expect("it fits");
+            bytes[..8].copy_from_slice(&call.encode().0[..8]);
+        }
+        let position = match random.below(3) {
+            0 => random.next_u64(),
+            1 => Position { control: CODE, word: Some(random.below(20) as u8) }.number(),
+            _ => CODE,
+        };
+        lift(&bytes, position, MODE, false);
+    }
+}
