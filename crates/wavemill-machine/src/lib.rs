@@ -5,6 +5,7 @@
 //! initial state of waves through [`WaveInit`], and an [`Engine`](engine::Engine) runs the waves.
 
 mod address;
+mod clock;
 mod code;
 mod control;
 pub mod engine;
