@@ -78,8 +78,7 @@ pub unsafe fn swap_u64(p: *mut u8, value: u64) -> u64 {
 pub unsafe fn update_u32(p: *mut u8, next: impl Fn(u32) -> u32) -> u32 {
     // SAFETY: the caller's promise.
     let cell = unsafe { AtomicU32::from_ptr(p.cast()) };
-    let (Ok(old) | Err(old)) =
-        cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u32::from_le(old)).to_le()));
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u32::from_le(old)).to_le()));
     u32::from_le(old)
 }
 
@@ -90,8 +89,7 @@ pub unsafe fn update_u32(p: *mut u8, next: impl Fn(u32) -> u32) -> u32 {
 pub unsafe fn update_u64(p: *mut u8, next: impl Fn(u64) -> u64) -> u64 {
     // SAFETY: the caller's promise.
     let cell = unsafe { AtomicU64::from_ptr(p.cast()) };
-    let (Ok(old) | Err(old)) =
-        cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u64::from_le(old)).to_le()));
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u64::from_le(old)).to_le()));
     u64::from_le(old)
 }
 

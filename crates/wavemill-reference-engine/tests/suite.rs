@@ -1,0 +1,1 @@
+//! The reference engine and waves that it hands over.
