@@ -1,1 +1,5 @@
-//! The reference engine and waves that it hands over.
+//! The reference engine beside the interpreter, and waves that it hands over.
+
+mod common;
+mod kernels;
+mod programs;

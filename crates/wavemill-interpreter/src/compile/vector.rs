@@ -82,11 +82,12 @@ impl Compiler<'_> {
     /// Conversions to and from small float formats.
     pub(super) fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
         let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
-        self.permute(inst, &mut h, [1; 3])?;
+        let sources = float::sources(inst.op);
+        self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
         h.float = self.info(FloatInfo {
             op: inst.op,
             attrs: inst.attrs,
-            sources: float::sources(inst.op),
+            sources,
             result: float::outcome(inst.op),
             reference: None,
         });
