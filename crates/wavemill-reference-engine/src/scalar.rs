@@ -67,8 +67,8 @@ impl State<'_> {
     pub(crate) fn move_rel_dest(&mut self, inst: &Inst, width: Width, cells: CellRange) {
         let wavemill_ir::Operand::Uni(base) = inst.dst[0] else { return };
         let Some(to) = self.by_index(base, inst, width, cells) else { return };
-        for n in 0..width.dwords() {
-            let value = self.cell(inst.src[0], n);
+        let values = [self.cell(inst.src[0], 0), self.cell(inst.src[0], 1)];
+        for (n, value) in (0..width.dwords()).zip(values) {
             self.regs.set_uni(to.plus(n), value);
         }
     }

@@ -107,6 +107,7 @@ fn types(op: FloatOp) -> &'static [FloatType] {
         CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16 => &[FloatType::F32],
         DivScale | DivFmas => &[FloatType::F32, FloatType::F64],
         FmaMix => &[FloatType::F32, FloatType::F16],
+        Ldexp | FrexpExp => &[FloatType::F16, FloatType::F32, FloatType::F64],
         _ => &[],
     }
 }
@@ -209,7 +210,7 @@ fn source(random: &mut Random, op: Op, value: Value, dwords: u16) -> Operand {
             }
         }
         Value::Uniform(2) if matches!(op, Op::ScalarLoad(_) | Op::ScalarStore(_)) => BASE.into(),
-        Value::Uniform(1) if matches!(op, Op::ScalarLoad(_) | Op::ScalarStore(_)) => {
+        Value::Uniform(1) if matches!(op, Op::ScalarLoad(_)) => {
             random.pick(&[Operand::None, SMALL.into(), Operand::Const(3)])
         }
         Value::Uniform(1) if op.signature().effects.may_fault || is_indexed(op) => {
@@ -345,6 +346,11 @@ fn instruction(random: &mut Random, guest: u32) -> Inst {
             mask: if random.one_in(12) { LaneMask::All } else { LaneMask::Active },
             guest,
         };
+        // A mask beside a result goes to other cells than the active lanes: modifiers of the result come behind it in the
+        // interpreter.
+        if inst.dst[1] == Operand::Uni(Uni::ACTIVE) {
+            inst.dst[1] = Operand::None;
+        }
         if let [Value::Bits(_), ..] = signature.results
             && signature.effects.atomic
             && random.one_in(4)

@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "wavemill-lift",
             "wavemill-machine",
             "wavemill-object",
+            "wavemill-reference-engine",
         ],
     ),
     ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),

@@ -263,8 +263,12 @@ impl Bench {
             self.memory.read(address, &mut bytes).unwrap();
             bytes
         };
-        // What goes with a pointer is the same for all engines only if the exit is not the end of a wave.
+        // A wave that has ended has no next instruction.
         let pc = if matches!(exit, WaveExit::End) { 0 } else { wave.pc };
+        // Nobody learns of counts of a run that ends with a fault.
+        if matches!(exit, WaveExit::Fault { .. }) {
+            out_of_range = OutOfRange::default();
+        }
         After {
             exit: format!("{exit:x?}"),
             pc,
