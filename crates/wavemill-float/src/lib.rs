@@ -1,7 +1,7 @@
 //! What the operations of the wave IR mean, for one element: bits in, bits out, exact and the same on every host.
 //!
-//! Integer and bit operations are [`int_op`], [`int_compare`] and [`scalar_op`]: the yardstick of the engines' handlers. The rest is
-//! scalar floating point.
+//! Integer and bit operations are [`int_op`], [`int_compare`] and [`scalar_op`], what atomics leave in memory is [`atomic_op`]: the
+//! yardstick of the engines' handlers. The rest is scalar floating point.
 //!
 //! Every float operation of the wave IR is here for one element: in all rounding modes, with and without denormals,
 //! with a fixed NaN policy. It is the slow path of the engines (modes other than the default, NaN lanes, f16, odd
@@ -14,8 +14,8 @@
 //! except the functions named above, which use only operations that IEEE 754 defines bit for bit.
 //!
 //! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`], [`compare`], [`class`],
-//! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`narrow`], [`narrow_stochastic`]
-//! and [`widen`] for the small formats.
+//! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`element_function`], and below it [`narrow`],
+//! [`narrow_stochastic`] and [`widen`], for the small formats.
 //!
 //! What the manuals leave open is chosen here and marked *modelled* where it is chosen; the module `nan` holds the
 //! NaN policy:
@@ -24,6 +24,7 @@
 //! addend.
 
 mod arith;
+mod atomic;
 mod compare;
 mod convert;
 mod cube;
@@ -32,6 +33,7 @@ mod division;
 mod elementary;
 mod exceptions;
 mod format;
+mod format_cvt;
 mod half;
 mod integer;
 mod integral;
@@ -44,6 +46,7 @@ mod small;
 mod trig_preop;
 mod value;
 
+pub use atomic::atomic_op;
 pub use compare::{class, class_of, compare, compare_bits};
 pub use convert::{convert, convert_function, cvt};
 pub use dispatch::{LaneFunction, float_function, float_op};
@@ -51,6 +54,7 @@ pub use division::{div_fmas, div_scale};
 pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqrt_f32};
 pub use exceptions::{Exceptions, watched};
 pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials};
+pub use format_cvt::{ElementFunction, element_function};
 pub use half::{add_f16, f16_from_f32, f32_from_f16, fma_f16, mul_f16};
 pub use integer::{IntResult, int_compare, int_op};
 pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};

@@ -176,8 +176,8 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
                 (*ctx).lds.add(first as usize)
             }
             space::SCRATCH => {
-                // The same dword of all lanes is one row.
-                if is_row(op, 0) || stride != 4 {
+                // The same dword of all lanes is one row. What the lanes add to it is looked at elsewhere.
+                if !is_absent(op, 0) || stride != 4 {
                     return null;
                 }
                 let offset = if is_absent(op, 1) { 0 } else { i64::from(scalar32(ctx, op, 1)) } + imm;

@@ -1,73 +1,15 @@
 //! Conversions between wide and small float formats, lane by lane through the scalar library.
 
-use wavemill_float::{
-    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, Format, Fp4, Fp6, Fp8, Fp8Fnuz, apply_output_bits, narrow,
-    narrow_stochastic, scale_exponent, widen,
-};
-use wavemill_ir::{Attrs, FormatCvt, FpEnv, NumberFormat, Omod, Op};
+use wavemill_float::{F16, F32, apply_output_bits, element_function, scale_exponent};
+use wavemill_ir::{Attrs, FormatCvt, NumberFormat, Omod, Op};
 
 use super::body::{lane_mask, scalar32, scalar64};
 use super::hostop::{ABSENT, Ctx, FLAGS, Handler, HostOp};
 use super::mem::for_lanes;
 use wavemill_machine::registers::ROW_BYTES;
 
-/// Converts an element: bits, random number, scale.
-type Element = fn(u64, u32, i32, FpEnv) -> u64;
-
 /// The most cells that a side of a conversion has.
 const MAX_DWORDS: usize = 32;
-
-fn narrowing<S: Format, D: Format>(stochastic: bool) -> Element {
-    if stochastic {
-        |bits, random, scale, env| narrow_stochastic::<S, D>(bits, random, scale, env)
-    } else {
-        |bits, _, scale, env| narrow::<S, D>(bits, scale, env)
-    }
-}
-
-fn widening<S: Format, D: Format>() -> Element {
-    |bits, _, scale, env| widen::<S, D>(bits, scale, env)
-}
-
-fn narrowing_from<S: Format>(to: NumberFormat, stochastic: bool) -> Option<Element> {
-    Some(match to {
-        NumberFormat::Fp8 => narrowing::<S, Fp8>(stochastic),
-        NumberFormat::Bf8 => narrowing::<S, Bf8>(stochastic),
-        NumberFormat::Fp8Fnuz => narrowing::<S, Fp8Fnuz>(stochastic),
-        NumberFormat::Bf8Fnuz => narrowing::<S, Bf8Fnuz>(stochastic),
-        NumberFormat::Fp6 => narrowing::<S, Fp6>(stochastic),
-        NumberFormat::Bf6 => narrowing::<S, Bf6>(stochastic),
-        NumberFormat::Fp4 => narrowing::<S, Fp4>(stochastic),
-        NumberFormat::F16 => narrowing::<S, F16>(stochastic),
-        NumberFormat::Bf16 => narrowing::<S, Bf16>(stochastic),
-        NumberFormat::F32 => return None,
-    })
-}
-
-fn widening_to<D: Format>(from: NumberFormat) -> Option<Element> {
-    Some(match from {
-        NumberFormat::Fp8 => widening::<Fp8, D>(),
-        NumberFormat::Bf8 => widening::<Bf8, D>(),
-        NumberFormat::Fp8Fnuz => widening::<Fp8Fnuz, D>(),
-        NumberFormat::Bf8Fnuz => widening::<Bf8Fnuz, D>(),
-        NumberFormat::Fp6 => widening::<Fp6, D>(),
-        NumberFormat::Bf6 => widening::<Bf6, D>(),
-        NumberFormat::Fp4 => widening::<Fp4, D>(),
-        NumberFormat::F16 | NumberFormat::Bf16 | NumberFormat::F32 => return None,
-    })
-}
-
-fn element(cvt: FormatCvt) -> Option<Element> {
-    match (cvt.from, cvt.to) {
-        (NumberFormat::F32, to) => narrowing_from::<F32>(to, cvt.stochastic),
-        (NumberFormat::F16, to) => narrowing_from::<F16>(to, cvt.stochastic),
-        (NumberFormat::Bf16, to) => narrowing_from::<Bf16>(to, cvt.stochastic),
-        (from, NumberFormat::F32) => widening_to::<F32>(from),
-        (from, NumberFormat::F16) => widening_to::<F16>(from),
-        (from, NumberFormat::Bf16) => widening_to::<Bf16>(from),
-        _ => None,
-    }
-}
 
 /// Output modifiers of a wide result.
 fn output(to: NumberFormat, bits: u64, attrs: &Attrs) -> u64 {
@@ -128,7 +70,7 @@ unsafe fn convert(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let info = &*(*op).float;
         let Op::FormatCvt(cvt) = info.op else { return HostOp::next(op) };
-        let Some(element) = element(cvt) else { return HostOp::next(op) };
+        let Some(element) = element_function(cvt) else { return HostOp::next(op) };
         let attrs = &info.attrs;
         let (from, to) = (cvt.from.bits(), cvt.to.bits());
         for_lanes(lane_mask(ctx, op), |lane| {
@@ -177,5 +119,5 @@ unsafe fn convert(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 /// The handler of a conversion; `None` if it is not between a wide and a small format.
 pub(super) fn handler(cvt: FormatCvt) -> Option<Handler> {
     let fits = cvt.source_dwords() as usize <= MAX_DWORDS && cvt.result_dwords() as usize <= MAX_DWORDS;
-    (fits && element(cvt).is_some()).then_some(convert as Handler)
+    (fits && element_function(cvt).is_some()).then_some(convert as Handler)
 }

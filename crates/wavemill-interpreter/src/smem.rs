@@ -3,7 +3,7 @@
 use super::address::{self, global};
 use super::body::{scalar32, scalar64, write32};
 use super::control::leave;
-use super::hostop::{ABSENT, Ctx, Exit, FLAGS, Handler, HostOp};
+use super::hostop::{ABSENT, CONST, Ctx, Exit, FLAGS, Handler, HostOp};
 use super::strict::{Checked, verdict};
 use wavemill_machine::engine::scalar_address;
 use wavemill_machine::raw;
@@ -145,6 +145,11 @@ unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             return refuse(ctx, op, address, Access::Store, 4 * N as u32);
         }
         (*ctx).unordered_store = true;
+        if (*op).src[2] & CONST != 0 {
+            let [low, high] = [(*op).k[2] as u32, ((*op).k[2] >> 32) as u32];
+            raw::store_dwords(p, &[low, high, 0, 0][..N]);
+            return HostOp::next(op);
+        }
         let cells = (*ctx).base.add(((*op).src[2] & !FLAGS) as usize) as *const u32;
         raw::store_dwords(p, &std::array::from_fn::<u32, N, _>(|i| cells.add(i).read()));
         HostOp::next(op)

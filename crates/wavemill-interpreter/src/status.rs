@@ -1,13 +1,12 @@
 //! Fences, clocks, and what the machine says of itself.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
-use std::time::Instant;
 
 use wavemill_ir::{FenceScope, Status};
 
 use super::body::write64;
 use super::hostop::{Ctx, Handler, HostOp};
+use wavemill_machine::engine::host_nanoseconds;
 use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 
 /// A wait orders the wave's earlier accesses before its later ones; compilers emit nothing else for acquire, release and
@@ -36,11 +35,6 @@ pub(super) fn fence_handler(scope: FenceScope) -> Handler {
     }
 }
 
-fn host_ticks() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
-
 /// What a clock shows.
 unsafe fn ticks(ctx: *mut Ctx, op: *mut HostOp, nanoseconds: u64) -> u64 {
     // SAFETY: the contract of handlers.
@@ -50,7 +44,7 @@ unsafe fn ticks(ctx: *mut Ctx, op: *mut HostOp, nanoseconds: u64) -> u64 {
             // Instructions of the block are paid for at its end: `k[1]` are those in front of this one.
             (clock.retired_base - (*ctx).budget).max(0) as u64 + (*op).k[1]
         } else {
-            host_ticks() / nanoseconds
+            host_nanoseconds() / nanoseconds
         }
     }
 }

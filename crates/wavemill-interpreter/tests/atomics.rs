@@ -1,8 +1,9 @@
 //! Atomics on global memory, LDS and the flat space, and the LDS counters.
 
-use crate::common::{INDEX, Random, Setup, fault_of, inst, registers_after, run_block, s, tiers, v};
+use crate::common::{
+    INDEX, Random, Runner, Setup, fault_of, inst, registers_after, run_block, runners, s, v,
+};
 use wavemill_float as exact;
-use wavemill_interpreter::Tier;
 use wavemill_ir::{
     AtomicOp, Attrs, CmpPred, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand, Row, Space,
     Terminator, Uni, Width,
@@ -89,10 +90,10 @@ fn value(random: &mut Random, op: AtomicOp) -> u64 {
 
 #[test]
 fn every_operation_in_every_place() {
-    tiers().into_iter().for_each(every_operation);
+    runners().into_iter().for_each(every_operation);
 }
 
-fn every_operation(tier: Tier) {
+fn every_operation(runner: Runner) {
     const WORDS: usize = 16;
     let mut random = Random(7);
     for op in AtomicOp::ALL {
@@ -156,8 +157,8 @@ fn every_operation(tier: Tier) {
                     let read = inst(Op::Load(Space::Lds, ty), v(12), &[v(10)], plain);
                     insts.push(Inst { mask: LaneMask::All, ..read });
                 }
-                let after = registers_after(&insts, &setup, &memory, tier);
-                let what = format!("{op:?} {width:?} {place:?} on {tier}");
+                let after = registers_after(&insts, &setup, &memory, runner);
+                let what = format!("{op:?} {width:?} {place:?} on {runner}");
                 for lane in 0..64 {
                     let active = exec >> lane & 1 != 0;
                     let slot = slots[lane];
@@ -226,7 +227,7 @@ fn nothing_is_lost_between_threads() {
         atomic(AtomicOp::IncWrap, Width::W32, 32, Operand::Const(6), none),
         inst(Op::Store(Space::Global, MemType::U8), none, &[v(8), s(2), v(1)], Attrs::default()),
     ];
-    run_block(&insts, Terminator::End, &setup, &memory, Tier::detect()).unwrap();
+    run_block(&insts, Terminator::End, &setup, &memory, Runner::detect()).unwrap();
     let word = |offset| {
         let mut b = [0; 8];
         memory.read(buffer + offset, &mut b).unwrap();
@@ -264,7 +265,7 @@ fn misaligned_atomics_fault_and_name_their_lanes() {
             &[v(0), Operand::None, v(2)],
             Attrs::default(),
         )];
-        let fault = fault_of(&insts, &setup, &memory, Tier::detect());
+        let fault = fault_of(&insts, &setup, &memory, Runner::detect());
         let FaultCause::MisalignedAtomic { size, lanes } = fault.cause else {
             panic!("{space:?}: {:?}", fault.cause)
         };
@@ -294,13 +295,13 @@ fn atomics_outside_memory() {
         inst(add(Space::Lds), v(4), &[v(0), Operand::None, v(2)], Attrs::default()),
         inst(add(Space::Lds), v(5), &[v(0), Operand::None, v(2)], Attrs::default()),
     ];
-    let after = registers_after(&twice, &setup, &memory, Tier::detect());
+    let after = registers_after(&twice, &setup, &memory, Runner::detect());
     assert_eq!(after.rows[0][4][..4], [0, 0, 0, 99]);
     assert_eq!(after.rows[0][5][..3], [7, 8, 0]);
     // Global memory: a fault, and nothing has changed.
     setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
     let global = [inst(add(Space::Global), v(4), &[v(0), s(0), v(2)], Attrs::default())];
-    let fault = fault_of(&global, &setup, &memory, Tier::detect());
+    let fault = fault_of(&global, &setup, &memory, Runner::detect());
     let FaultCause::Memory { access, lanes, .. } = fault.cause else { panic!("{:?}", fault.cause) };
     assert_eq!(access, Access::Atomic);
     assert_eq!(lanes.iter().map(|l| l.lane).collect::<Vec<_>>(), [1, 2]);
@@ -323,7 +324,7 @@ fn append_and_consume_count_lanes() {
         // Out of range: 0, and nothing happens.
         inst(Op::LdsAppend(true), v(4), &[INDEX.into()], at(60)),
     ];
-    let after = registers_after(&insts, &setup, &memory, Tier::detect());
+    let after = registers_after(&insts, &setup, &memory, Runner::detect());
     let first = |n: usize| after.rows[0][n][..5].to_vec();
     assert_eq!(first(0), [0, 0, 0, 0, 0]);
     assert_eq!(first(1), [3, 3, 0, 3, 0]);

@@ -1,7 +1,6 @@
 //! Accesses through buffer resources.
 
-use crate::common::{Random, Setup, fault_of, inst, out_of_range, registers_after, s, tiers, v};
-use wavemill_interpreter::Tier;
+use crate::common::{Random, Runner, Setup, fault_of, inst, out_of_range, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 use wavemill_machine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest};
 
@@ -167,7 +166,7 @@ fn loads_follow_the_resource() {
         let mut setup = trial.setup();
         setup.rows.push((Row(8), [0x1234_5678; 64]));
         let load = inst(Op::BufferLoad(ty, trial.addr), v(8), &trial.operands(Operand::None), trial.attrs());
-        let after = registers_after(&[load], &setup, &memory, Tier::detect());
+        let after = registers_after(&[load], &setup, &memory, Runner::detect());
         for lane in 0..64 {
             for k in 0..usize::from(ty.dwords()) {
                 let size = if let MemType::Dwords(_) = ty { 4 } else { u64::from(ty.bytes()) };
@@ -230,7 +229,7 @@ fn stores_and_atomics_follow_the_resource() {
         let comparands = setup.rows.last().map_or([0; 64], |r| r.1);
         let dst = if atomic { v(16) } else { Operand::None };
         let one = inst(op, dst, &trial.operands(v(8)), trial.attrs());
-        let after = registers_after(&[one], &setup, &memory, Tier::detect());
+        let after = registers_after(&[one], &setup, &memory, Runner::detect());
         for lane in (0..64).filter(|l| trial.exec >> l & 1 != 0) {
             if atomic {
                 let at = trial.place(buffer, lane, 0, 4);
@@ -263,7 +262,7 @@ fn spills_are_rows() {
     let buffer = memory.allocate("scratch", 64 * 256, 256).unwrap();
     let fields = Fields { base: buffer, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
     let value: [u32; 64] = std::array::from_fn(|l| 1000 + l as u32);
-    for tier in tiers() {
+    for runner in runners() {
         for exec in [!0, 0x00ff_ff00_1234_5678] {
             let mut setup = Setup::one_wave(exec);
             with_resource(&mut setup, fields, 512);
@@ -278,7 +277,7 @@ fn spills_are_rows() {
                 inst(Op::BufferLoad(MemType::U8, none), v(3), &[Operand::None, s(4), s(8)], at(21)),
             ];
             memory.write(buffer, &[0; 64 * 256]).unwrap();
-            let after = registers_after(&insts, &setup, &memory, tier);
+            let after = registers_after(&insts, &setup, &memory, runner);
             let mut row = [0; 256];
             memory.read(buffer + 512 + 5 * 256, &mut row).unwrap();
             for lane in 0..64 {
@@ -301,7 +300,7 @@ fn an_access_in_range_but_outside_memory_faults() {
     setup.rows.push((Row(0), std::array::from_fn(|l| 30 * l as u32)));
     let offen = BufferAddr { offen: true, idxen: false };
     let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
-    let fault = fault_of(&[load], &setup, &memory, Tier::detect());
+    let fault = fault_of(&[load], &setup, &memory, Runner::detect());
     let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
         panic!("{:?}", fault.cause)
     };
@@ -314,7 +313,7 @@ fn an_access_in_range_but_outside_memory_faults() {
 fn offsets_wrap() {
     let memory = GuestMemory::default();
     let (base, bytes) = filled(&memory);
-    for tier in tiers() {
+    for runner in runners() {
         // All lanes go down by a dword, or up across the end of 32 bits.
         for offsets in [
             std::array::from_fn(|lane| 0u32.wrapping_sub(8 + 4 * lane as u32)),
@@ -326,11 +325,11 @@ fn offsets_wrap() {
             let addr = BufferAddr { offen: true, idxen: false };
             let attrs = Attrs { imm: 512, ..Attrs::default() };
             let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
-            let after = registers_after(&[load], &setup, &memory, tier);
+            let after = registers_after(&[load], &setup, &memory, runner);
             for (lane, offset) in offsets.into_iter().enumerate() {
                 let at = offset.wrapping_add(512) as usize;
                 let expected = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-                assert_eq!(after.rows[0][1][lane], expected, "{tier}, lane {lane}");
+                assert_eq!(after.rows[0][1][lane], expected, "{runner}, lane {lane}");
             }
         }
     }
@@ -344,7 +343,7 @@ fn private_memory_of_others_is_out_of_reach() {
     let slot = 64 * u64::from(BYTES);
     let private = memory.allocate("scratch", 64 * slot, 256).unwrap();
     let fields = Fields { base: private, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
-    for tier in tiers() {
+    for runner in runners() {
         let store = |offset: u32, uniform: bool| {
             let mut setup = Setup::one_wave(!0);
             setup.private = Some((private, slot));
@@ -355,10 +354,10 @@ fn private_memory_of_others_is_out_of_reach() {
             let addr = BufferAddr { offen: true, idxen: false };
             let sources = [v(0), s(4), s(8), v(0)];
             let op = Op::BufferStore(MemType::Dwords(1), addr);
-            fault_of(&[inst(op, Operand::None, &sources, Attrs::default())], &setup, &memory, tier).cause
+            fault_of(&[inst(op, Operand::None, &sources, Attrs::default())], &setup, &memory, runner).cause
         };
         for uniform in [false, true] {
-            assert_eq!(store(12, uniform), FaultCause::Trap(2), "{tier}");
+            assert_eq!(store(12, uniform), FaultCause::Trap(2), "{runner}");
             for (offset, nearest) in [
                 (16, Nearest::After { name: "private memory".into(), distance: 0, freed: false }),
                 // Two of its bytes are inside.
@@ -367,19 +366,22 @@ fn private_memory_of_others_is_out_of_reach() {
             ] {
                 match store(offset, uniform) {
                     FaultCause::Memory { access: Access::Store, space, lanes, nearest: found, .. } => {
-                        assert_eq!((space, found), (FaultSpace::Scratch, nearest), "{tier}");
+                        assert_eq!((space, found), (FaultSpace::Scratch, nearest), "{runner}");
                         assert_eq!(lanes.len(), if uniform { 64 } else { 1 });
                         // In front of the start it is negative.
                         let first = if offset == 14 { 16 } else { i64::from(offset as i32) };
                         assert_eq!(lanes[0].address as i64, first);
                     }
-                    other => panic!("{tier}: {other:?}"),
+                    other => panic!("{runner}: {other:?}"),
                 }
             }
         }
         let mut all = vec![0; 64 * slot as usize];
         memory.read(private, &mut all).unwrap();
-        assert!(all[slot as usize..].iter().all(|byte| *byte == 0), "{tier}: private memory of other waves");
+        assert!(
+            all[slot as usize..].iter().all(|byte| *byte == 0),
+            "{runner}: private memory of other waves"
+        );
     }
 }
 
@@ -389,14 +391,14 @@ fn accesses_out_of_range_count() {
     let memory = GuestMemory::default();
     let (base, _) = filled(&memory);
     let lanes = std::array::from_fn(|lane| 4 * lane as u32);
-    for tier in tiers() {
+    for runner in runners() {
         let count = |op: Op, records: u32, exec: u64| {
             let mut setup = Setup::one_wave(exec);
             with_resource(&mut setup, Fields { base, records, ..Fields::default() }, 16);
             setup.rows = vec![(Row(0), lanes)];
             let dst = if matches!(op, Op::BufferStore(..)) { Operand::None } else { v(8) };
             let one = inst(op, dst, &[v(0), s(4), s(8), v(12)], Attrs::default());
-            let found = out_of_range(&[one, one], &setup, &memory, tier);
+            let found = out_of_range(&[one, one], &setup, &memory, runner);
             assert_eq!(found.all_lds(), 0);
             found.buffer
         };
@@ -404,21 +406,21 @@ fn accesses_out_of_range_count() {
         let add = Op::BufferAtomic(AtomicOp::Add, Width::W32, addr);
         // The last lane's dword ends at byte 272.
         for op in [Op::BufferLoad(MemType::Dwords(1), addr), Op::BufferStore(MemType::Dwords(1), addr), add] {
-            assert_eq!(count(op, 272, !0), 0, "{op:?} on {tier}");
-            assert_eq!(count(op, 271, !0), 2, "{op:?} on {tier}");
-            assert_eq!(count(op, 271, !0 >> 1), 0, "{op:?} on {tier}");
-            assert_eq!(count(op, 0, !0), 128, "{op:?} on {tier}");
+            assert_eq!(count(op, 272, !0), 0, "{op:?} on {runner}");
+            assert_eq!(count(op, 271, !0), 2, "{op:?} on {runner}");
+            assert_eq!(count(op, 271, !0 >> 1), 0, "{op:?} on {runner}");
+            assert_eq!(count(op, 0, !0), 128, "{op:?} on {runner}");
         }
         for op in [Op::BufferLoad(MemType::Dwords(4), addr), Op::BufferStore(MemType::Dwords(4), addr)] {
-            assert_eq!(count(op, 284, !0), 0, "{op:?} on {tier}");
-            assert_eq!(count(op, 276, !0), 4, "{op:?} on {tier}");
+            assert_eq!(count(op, 284, !0), 0, "{op:?} on {runner}");
+            assert_eq!(count(op, 276, !0), 4, "{op:?} on {runner}");
         }
         let scalar = |records: u32| {
             let mut setup = Setup::one_wave(!0);
             with_resource(&mut setup, Fields { base, records, ..Fields::default() }, 16);
             let load = inst(Op::ScalarBufferLoad(4), s(12), &[s(4), s(8)], Attrs::default());
-            out_of_range(&[load], &setup, &memory, tier).buffer
+            out_of_range(&[load], &setup, &memory, runner).buffer
         };
-        assert_eq!([scalar(32), scalar(31), scalar(0)], [0, 1, 1], "{tier}");
+        assert_eq!([scalar(32), scalar(31), scalar(0)], [0, 1, 1], "{runner}");
     }
 }

@@ -1,13 +1,14 @@
-//! Every float operation, comparison, class test and conversion, on every tier, against the scalar library.
+//! Every float operation, comparison, class test and conversion, on every runner, against the scalar library.
 //!
-//! This shows that the tiers agree, not that the numbers are right: `wavemill-float`'s own tests (`rounding.rs`) and
+//! This shows that the runners agree, not that the numbers are right: `wavemill-float`'s own tests (`rounding.rs`) and
 //! `wavemill-lift/tests/vector_float` hold the library and the instructions against `wavemill-reference`, which shares no code
 //! with either.
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
-use crate::common::{Random, inst, registers_after, s, tiers, v};
+use crate::common::{Random, Runner, inst, registers_after, runners, s, v};
 use wavemill_float as exact;
+use wavemill_interpreter::Tier;
 use wavemill_ir::{
     Attrs, CmpPred, CvtOp, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Operand, Round, Row, SrcMods, SubDword,
     Uni,
@@ -226,10 +227,10 @@ fn check(cases: &[Case], inputs: &Inputs) {
             }
             insts.push(inst);
         }
-        for tier in tiers() {
-            let after = registers_after(&insts, &setup, &memory, tier);
+        for runner in runners() {
+            let after = registers_after(&insts, &setup, &memory, runner);
             for (i, case) in group.iter().enumerate() {
-                let at = || format!("{} {:?} on {tier}", insts[i], insts[i].attrs);
+                let at = || format!("{} {:?} on {runner}", insts[i], insts[i].attrs);
                 let mask = |want: u64| {
                     let cell = 24 + 2 * i;
                     let got = u64::from(after.cells[cell]) | u64::from(after.cells[cell + 1]) << 32;
@@ -648,7 +649,7 @@ fn packed_results_may_overwrite_sources() {
         std::array::from_fn(|l| (l as f32 + 0.5).to_bits()),
     ];
     let memory = GuestMemory::default();
-    for tier in tiers() {
+    for runner in runners() {
         for pattern in 0..16u32 {
             let bit = |n: u32| pattern >> n & 1 != 0;
             let select = |n: u32| SrcMods {
@@ -660,18 +661,18 @@ fn packed_results_may_overwrite_sources() {
             let insts = [inst(Op::Float(FloatOp::Mul, FloatType::PkF32), v(0), &[v(0), v(0)], attrs)];
             let mut setup = crate::common::Setup::one_wave(!0);
             setup.rows = vec![(Row(0), rows[0]), (Row(1), rows[1])];
-            let after = registers_after(&insts, &setup, &memory, tier);
+            let after = registers_after(&insts, &setup, &memory, runner);
             for lane in 0..64 {
                 let x = |high: bool| f32::from_bits(rows[usize::from(high)][lane]);
                 assert_eq!(
                     after.rows[0][0][lane],
                     (x(bit(0)) * x(bit(2))).to_bits(),
-                    "low, {pattern:04b} on {tier}"
+                    "low, {pattern:04b} on {runner}"
                 );
                 assert_eq!(
                     after.rows[0][1][lane],
                     (x(bit(1)) * x(bit(3))).to_bits(),
-                    "high, {pattern:04b} on {tier}"
+                    "high, {pattern:04b} on {runner}"
                 );
             }
         }
@@ -688,20 +689,21 @@ fn reciprocal_roots_of_all_significands() {
         inst(Op::Float(FloatOp::Rsq, FloatType::F32), v((ROWS + i) as u16), &[v(i as u16)], Attrs::default())
     };
     let insts: Vec<Inst> = (0..ROWS).map(op).collect();
-    for tier in tiers() {
-        // The portable tier divides, as the library does.
-        let step = if tier == wavemill_interpreter::Tier::Portable { 61 * ROWS } else { ROWS };
+    for runner in runners() {
+        // The portable tier divides, as the library does; the reference engine is the library.
+        let is_slow = [Runner::Interpreter(Tier::Portable), Runner::Reference].contains(&runner);
+        let step = if is_slow { 61 * ROWS } else { ROWS };
         for first in (0x3f80_0000..0x4080_0000u32).step_by((64 * step) as usize) {
             let value = |row: u32, lane: usize| first + 64 * row + lane as u32;
             let mut setup = crate::common::Setup::one_wave(!0);
             for row in 0..ROWS {
                 setup.rows.push((Row(row as u16), std::array::from_fn(|lane| value(row, lane))));
             }
-            let after = registers_after(&insts, &setup, &memory, tier);
+            let after = registers_after(&insts, &setup, &memory, runner);
             for row in 0..ROWS {
                 for (lane, got) in after.rows[0][(ROWS + row) as usize].iter().enumerate() {
                     let x = value(row, lane);
-                    assert_eq!(*got, exact::rsq_f32(x), "of {x:#x} on {tier}");
+                    assert_eq!(*got, exact::rsq_f32(x), "of {x:#x} on {runner}");
                 }
             }
         }

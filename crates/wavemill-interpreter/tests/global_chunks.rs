@@ -1,7 +1,7 @@
 //! Loads and stores of dwords of global memory in which only some groups of 16 lanes access consecutive ones, as tiles in
-//! two dimensions do, on every tier.
+//! two dimensions do, on every runner.
 
-use crate::common::{Random, Setup, inst, registers_after, tiers, v};
+use crate::common::{Random, Setup, inst, registers_after, runners, v};
 use wavemill_ir::{Attrs, LaneMask, MemType, Op, Operand, Row, Space, Uni};
 use wavemill_machine::GuestMemory;
 
@@ -70,16 +70,20 @@ fn chunks_of_lanes_move_as_lanes_do() {
             0 => 7,
             _ => after[words[lane] as usize],
         });
-        for tier in tiers() {
+        for runner in runners() {
             let bytes: Vec<u8> = before.iter().flat_map(|word| word.to_le_bytes()).collect();
             memory.write(buffer, &bytes).expect("inside");
-            let registers = registers_after(&insts, &setup, &memory, tier);
-            assert_eq!(registers.rows[0][usize::from(result)], loaded, "round {round} on {tier}: {words:?}");
+            let registers = registers_after(&insts, &setup, &memory, runner);
+            assert_eq!(
+                registers.rows[0][usize::from(result)],
+                loaded,
+                "round {round} on {runner}: {words:?}"
+            );
             let mut bytes = vec![0; 4 * WORDS];
             memory.read(buffer, &mut bytes).expect("inside");
             let found: Vec<u32> =
                 bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-            assert_eq!(found, after, "round {round} on {tier}: {words:?}");
+            assert_eq!(found, after, "round {round} on {runner}: {words:?}");
         }
     }
     assert!(kinds.iter().all(|n| *n > 100), "some pattern was seldom made: {kinds:?}");

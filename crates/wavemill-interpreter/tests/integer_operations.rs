@@ -1,9 +1,9 @@
-//! Integer and scalar operations on every tier against the references of `wavemill-float`.
+//! Integer and scalar operations on every runner against the references of `wavemill-float`.
 //!
 //! That handlers and references agree shows that they are consistent; whether they mean what the hardware does, the tests of
 //! `wavemill-lift` ask by expected values of their own.
 
-use crate::common::{Random, Setup, inst, registers_after, s, tiers, v};
+use crate::common::{Random, Setup, inst, registers_after, runners, s, v};
 use wavemill_float as exact;
 use wavemill_ir::{
     Attrs, CmpPred, IntOp, IntType, Op, Operand, Row, ScalarOp, SrcMods, SubDword, Uni, Value, Width,
@@ -135,11 +135,11 @@ fn check(cases: &[Case], inputs: &Inputs) {
             one
         };
         let insts: Vec<_> = group.iter().enumerate().map(operation).collect();
-        for tier in tiers() {
-            let after = registers_after(&insts, &inputs.setup(), &memory, tier);
+        for runner in runners() {
+            let after = registers_after(&insts, &inputs.setup(), &memory, runner);
             for (n, case) in group.iter().enumerate() {
                 let (row, cell) = (usize::from(results(n).0), usize::from(results(n).1));
-                let at = || format!("{} {:?} on {tier}", insts[n], case.attrs);
+                let at = || format!("{} {:?} on {runner}", insts[n], case.attrs);
                 if let Some((dwords, values)) = &case.values {
                     for lane in (0..64).filter(|lane| inputs.exec >> lane & 1 != 0) {
                         let found = joined((0..usize::from(*dwords)).map(|d| after.rows[0][row + d][lane]));
@@ -311,7 +311,7 @@ fn scalars() {
             }
         }
         for (one, (want, dwords)) in insts.iter().zip(expected) {
-            let after = registers_after(&[*one], &setup, &memory, tiers()[0]);
+            let after = registers_after(&[*one], &setup, &memory, runners()[0]);
             let found = joined((0..usize::from(dwords)).map(|d| after.cells[20 + d])) as u64;
             assert_eq!(found, want.value, "{one} of {cells:x?}");
             if let Some(scc) = want.scc {

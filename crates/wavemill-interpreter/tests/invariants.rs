@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::common::{COUNTS, FLAG, PRIVATE, Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{COUNTS, FLAG, PRIVATE, Setup, fault_of, inst, registers_after, runners, s, v};
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
     Attrs, Block, BlockBuilder, CmpPred, Cond, IntOp, IntType, MemType, Op, Operand, Row, ScalarOp, Space,
@@ -29,7 +29,7 @@ fn point_to(setup: &mut Setup, address: u64) {
 /// ran before them shows.
 #[test]
 fn a_refused_access_takes_effect_in_no_lane() {
-    for tier in tiers() {
+    for runner in runners() {
         for refused in [0, 5, 63] {
             let memory = GuestMemory::default();
             let buffer = memory.allocate("words", 256, 256).unwrap();
@@ -52,21 +52,21 @@ fn a_refused_access_takes_effect_in_no_lane() {
                     inst(Op::Store(space, DWORD), Operand::None, &[address, base, v(2)], Attrs::default());
                 for access in [load, store] {
                     let code = program(&[before, access, after]);
-                    let fault = fault_of(&code, &setup, &memory, tier);
+                    let fault = fault_of(&code, &setup, &memory, runner);
                     let FaultCause::Memory { lanes, .. } = &fault.cause else {
                         panic!("expected a refused access, found {:?}", fault.cause)
                     };
                     assert_eq!(lanes.iter().map(|l| usize::from(l.lane)).collect::<Vec<_>>(), [refused]);
-                    assert_eq!(fault.pc, 0x1004, "{tier} {space:?}: the access is the second instruction");
-                    assert_eq!(fault.snapshot.rows[0][2], [7; 64], "{tier} {space:?}: no lane is loaded");
+                    assert_eq!(fault.pc, 0x1004, "{runner} {space:?}: the access is the second instruction");
+                    assert_eq!(fault.snapshot.rows[0][2], [7; 64], "{runner} {space:?}: no lane is loaded");
                     assert_eq!(
                         fault.snapshot.rows[0][3], [5; 64],
-                        "{tier} {space:?}: the first ran, the third not"
+                        "{runner} {space:?}: the first ran, the third not"
                     );
                     for (start, size) in [(buffer, 256), (scratch, 64 * 16)] {
                         let mut bytes = vec![1; size];
                         memory.read(start, &mut bytes).unwrap();
-                        assert_eq!(bytes, vec![0; size], "{tier} {space:?}: no lane is stored");
+                        assert_eq!(bytes, vec![0; size], "{runner} {space:?}: no lane is stored");
                     }
                 }
             }
@@ -82,7 +82,7 @@ fn memory_operations_do_not_overlap() {
     let reversed: [u32; 64] = std::array::from_fn(|l| 4 * (63 - l as u32));
     let halved: [u32; 64] = std::array::from_fn(|l| 4 * (l as u32 / 2));
     let data: [u32; 64] = std::array::from_fn(|l| 100 + l as u32);
-    for tier in tiers() {
+    for runner in runners() {
         for space in [Space::Lds, Space::Global] {
             let memory = GuestMemory::default();
             let buffer = memory.allocate("words", 256, 256).unwrap();
@@ -96,11 +96,15 @@ fn memory_operations_do_not_overlap() {
                 inst(Op::Store(space, DWORD), Operand::None, &[v(address), base, v(data)], Attrs::default())
             };
             let code = program(&[store(0, 3), load(4, 1), store(1, 4), load(5, 0), store(2, 3), load(6, 0)]);
-            let after = registers_after(&code, &setup, &memory, tier);
-            assert_eq!(after.rows[0][4], std::array::from_fn(|l| 163 - l as u32), "{tier} {space:?}: across");
-            assert_eq!(after.rows[0][5], data, "{tier} {space:?}: and back");
+            let after = registers_after(&code, &setup, &memory, runner);
+            assert_eq!(
+                after.rows[0][4],
+                std::array::from_fn(|l| 163 - l as u32),
+                "{runner} {space:?}: across"
+            );
+            assert_eq!(after.rows[0][5], data, "{runner} {space:?}: and back");
             let pairs = std::array::from_fn(|l| if l < 32 { 101 + 2 * l as u32 } else { 100 + l as u32 });
-            assert_eq!(after.rows[0][6], pairs, "{tier} {space:?}: the higher lane of two wins");
+            assert_eq!(after.rows[0][6], pairs, "{runner} {space:?}: the higher lane of two wins");
         }
     }
 }

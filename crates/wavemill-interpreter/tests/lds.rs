@@ -1,6 +1,6 @@
-//! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every tier.
+//! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every runner.
 
-use crate::common::{INDEX, Random, Setup, inst, out_of_range, registers_after, s, tiers, v};
+use crate::common::{INDEX, Random, Setup, inst, out_of_range, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
 use wavemill_machine::{GuestMemory, LDS_APERTURE, OutOfRange};
 
@@ -120,11 +120,11 @@ fn loads_and_stores_in_every_pattern() {
                 bytes[at + 4 * d..][..4].copy_from_slice(&row[lane].to_le_bytes());
             }
         }
-        for tier in tiers() {
-            let after = registers_after(&insts, &setup, &GuestMemory::default(), tier);
+        for runner in runners() {
+            let after = registers_after(&insts, &setup, &GuestMemory::default(), runner);
             for (d, want) in loaded.iter().enumerate() {
                 let got = after.rows[0][usize::from(result) + d];
-                assert_eq!(got, *want, "dword {d} of {dwords} in round {round} on {tier}: {addresses:x?}");
+                assert_eq!(got, *want, "dword {d} of {dwords} in round {round} on {runner}: {addresses:x?}");
             }
             for r in 0..12 {
                 let got = after.rows[0][40 + r];
@@ -133,7 +133,7 @@ fn loads_and_stores_in_every_pattern() {
                     let at = 256 * r + 4 * i;
                     bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("four bytes")))
                 });
-                assert_eq!(got, want, "LDS at {} in round {round} on {tier}", 256 * r);
+                assert_eq!(got, want, "LDS at {} in round {round} on {runner}", 256 * r);
             }
         }
     }
@@ -181,25 +181,25 @@ fn the_rest_of_a_granule_is_there() {
                 );
                 [store, load]
             };
-            for (tier, space) in
-                tiers().into_iter().flat_map(|tier| [(tier, Space::Lds), (tier, Space::Flat)])
+            for (runner, space) in
+                runners().into_iter().flat_map(|runner| [(runner, Space::Lds), (runner, Space::Flat)])
             {
                 // One lane at a time: where it may, each reads what it stored.
                 for lane in 0..18 {
                     let alone = Setup { exec: 1 << lane, ..setup.clone() };
-                    let after = registers_after(&counted(space), &alone, &guest, tier);
+                    let after = registers_after(&counted(space), &alone, &guest, runner);
                     let inside = addresses[lane] + size <= end;
                     for (k, row) in data.iter().enumerate().take(usize::from(ty.dwords())) {
                         let expected = if inside { row[lane] } else { 0 };
                         assert_eq!(
                             after.rows[0][8 + k][lane],
                             expected,
-                            "{ty:?} at {} of {end} on {tier}",
+                            "{ty:?} at {} of {end} on {runner}",
                             addresses[lane]
                         );
                     }
                 }
-                let found = out_of_range(&counted(space), &setup, &guest, tier);
+                let found = out_of_range(&counted(space), &setup, &guest, runner);
                 let lanes = |wanted: &dyn Fn(u32) -> bool| {
                     addresses[..18].iter().filter(|at| wanted(**at + size)).count() as u64
                 };
@@ -208,7 +208,7 @@ fn the_rest_of_a_granule_is_there() {
                     lds_granule: 2 * lanes(&|behind| behind > ASKED && behind <= end),
                     buffer: 0,
                 };
-                assert_eq!(found, expected, "{ty:?} in granules of {granule} on {tier}");
+                assert_eq!(found, expected, "{ty:?} in granules of {granule} on {runner}");
             }
         }
     }
@@ -218,7 +218,7 @@ fn the_rest_of_a_granule_is_there() {
 #[test]
 fn other_accesses_behind_the_end_count() {
     let guest = GuestMemory::default();
-    for tier in tiers() {
+    for runner in runners() {
         for (asked, granule, there) in [(4, 512, true), (4, 0, false), (0, 512, false)] {
             let mut setup = Setup { lds_size: asked, lds_granule: granule, ..Setup::one_wave(0b111) };
             setup.rows = vec![(Row(0), [508; 64]), (Row(1), [5; 64])];
@@ -230,14 +230,14 @@ fn other_accesses_behind_the_end_count() {
                 inst(Op::LdsAppend(true), v(3), &[INDEX.into()], attrs),
                 inst(Op::LdsDirect, s(9), &[INDEX.into()], attrs),
             ];
-            let after = registers_after(&insts, &setup, &guest, tier);
+            let after = registers_after(&insts, &setup, &guest, runner);
             let seen = (after.rows[0][2][..3].to_vec(), after.rows[0][3][0], after.cells[9]);
             // Three lanes add 5, and the counter goes up by the three of them.
             let expected = if there { (vec![0, 5, 10], 15, 18) } else { (vec![0; 3], 0, 0) };
-            assert_eq!(seen, expected, "{asked} bytes in granules of {granule} on {tier}");
-            let found = out_of_range(&insts, &setup, &guest, tier);
+            assert_eq!(seen, expected, "{asked} bytes in granules of {granule} on {runner}");
+            let found = out_of_range(&insts, &setup, &guest, runner);
             let (lds, lds_granule) = if there { (0, 5) } else { (5, 0) };
-            assert_eq!(found, OutOfRange { lds, lds_granule, buffer: 0 }, "{asked} in {granule} on {tier}");
+            assert_eq!(found, OutOfRange { lds, lds_granule, buffer: 0 }, "{asked} in {granule} on {runner}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Memory that the guest must not write.
 
-use crate::common::{Setup, fault_of, inst, registers_after, s, tiers, v};
+use crate::common::{Setup, fault_of, inst, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Space, Uni, Width};
 use wavemill_machine::{Access, FaultCause, GuestMemory, Nearest};
 
@@ -53,7 +53,7 @@ fn writes() -> Vec<(Access, Inst)> {
 
 #[test]
 fn stores_and_atomics_are_refused() {
-    for tier in tiers() {
+    for runner in runners() {
         for (kind, write) in writes() {
             for (first, step, exec, refused) in [
                 // All lanes next to each other, some lanes, and lanes on both sides of the border.
@@ -62,7 +62,7 @@ fn stores_and_atomics_are_refused() {
                 (HALF - 8, 4, !0, 2),
             ] {
                 let (memory, start) = memory();
-                let fault = fault_of(&[write], &setup(start, first, step, exec), &memory, tier);
+                let fault = fault_of(&[write], &setup(start, first, step, exec), &memory, runner);
                 let FaultCause::Memory { access, lanes, nearest, .. } = fault.cause else {
                     panic!("{write}: {:?}", fault.cause)
                 };
@@ -80,29 +80,29 @@ fn stores_and_atomics_are_refused() {
 
 #[test]
 fn scalar_stores_are_refused() {
-    for tier in tiers() {
+    for runner in runners() {
         let (memory, start) = memory();
         let store = inst(Op::ScalarStore(4), Operand::None, &[s(10), Operand::None, s(4)], Attrs::default());
         // It begins in front of the border.
-        let fault = fault_of(&[store], &setup(start, HALF - 8, 4, 1), &memory, tier);
+        let fault = fault_of(&[store], &setup(start, HALF - 8, 4, 1), &memory, runner);
         let FaultCause::Memory { access: Access::Store, nearest, .. } = fault.cause else {
             panic!("{:?}", fault.cause)
         };
         assert_eq!(nearest.to_string(), "byte 2048 of `object` is read-only (constants)");
-        registers_after(&[store], &setup(start, HALF - 16, 4, 1), &memory, tier);
+        registers_after(&[store], &setup(start, HALF - 16, 4, 1), &memory, runner);
     }
 }
 
 #[test]
 fn the_rest_is_not() {
-    for tier in tiers() {
+    for runner in runners() {
         for (_, write) in writes() {
             let (memory, start) = memory();
             let load = Op::Load(Space::Global, MemType::Dwords(1));
             let load = inst(load, v(9), &[v(0), Operand::None], Attrs::default());
             // Writes up to the border, and loads from behind it.
-            registers_after(&[write], &setup(start, HALF - 256, 4, !0), &memory, tier);
-            let after = registers_after(&[load], &setup(start, HALF - 128, 4, !0), &memory, tier);
+            registers_after(&[write], &setup(start, HALF - 256, 4, !0), &memory, runner);
+            let after = registers_after(&[load], &setup(start, HALF - 128, 4, !0), &memory, runner);
             assert_eq!(after.rows[0][9][32..], [0xeeee_eeee; 32]);
             assert_ne!(after.rows[0][9][..32], [0xeeee_eeee; 32], "{write}");
         }

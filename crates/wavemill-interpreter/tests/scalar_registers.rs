@@ -1,7 +1,6 @@
 //! Which cells scalar memory operations and moves by index reach.
 
-use crate::common::{INDEX, Setup, fault_of, inst, registers_after, s};
-use wavemill_interpreter::Tier;
+use crate::common::{INDEX, Runner, Setup, fault_of, inst, registers_after, s};
 use wavemill_ir::{Attrs, CellRange, Inst, Op, Operand, Uni, Width};
 use wavemill_machine::{Access, FaultCause, GuestMemory, WaveSnapshot};
 
@@ -43,7 +42,7 @@ fn a_refused_scalar_load_writes_nothing() {
             }
             let op = if resource { Op::ScalarBufferLoad(dwords) } else { Op::ScalarLoad(dwords) };
             let load = inst(op, s(16), &[s(4)], Attrs::default());
-            let fault = fault_of(&[load], &setup, &memory, Tier::detect());
+            let fault = fault_of(&[load], &setup, &memory, Runner::detect());
             let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
                 panic!("{:?}", fault.cause)
             };
@@ -65,7 +64,7 @@ fn moved(op: Op, dst: Operand, src: Operand, index: u32) -> WaveSnapshot {
     let mut setup = numbered();
     setup.cells.push((INDEX, index));
     let mov: Inst = inst(op, dst, &[src, INDEX.into()], Attrs::default());
-    registers_after(&[mov], &setup, &GuestMemory::default(), Tier::detect())
+    registers_after(&[mov], &setup, &GuestMemory::default(), Runner::detect())
 }
 
 #[test]

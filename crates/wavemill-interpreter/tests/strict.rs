@@ -1,8 +1,7 @@
 //! Strict runs: accesses that the chip answers with zeros, or drops, are faults, and nothing of the instruction has taken
-//! effect. On every tier.
+//! effect. On every runner.
 
-use crate::common::{INDEX, Setup, inst, run_block, s, tiers, v};
-use wavemill_interpreter::Tier;
+use crate::common::{INDEX, Runner, Setup, inst, run_block, runners, s, v};
 use wavemill_ir::{
     AtomicOp, Attrs, BufferAddr, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni, Width,
 };
@@ -13,9 +12,9 @@ use wavemill_machine::{
 const LDS: u32 = 256;
 
 /// Runs the operations as one guest instruction.
-fn fault(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier, strict: Strict) -> Fault {
+fn fault(insts: &[Inst], setup: &Setup, memory: &GuestMemory, runner: Runner, strict: Strict) -> Fault {
     let setup = Setup { strict, ..setup.clone() };
-    match run_block(insts, Terminator::Trap(2), &setup, memory, tier) {
+    match run_block(insts, Terminator::Trap(2), &setup, memory, runner) {
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("expected a fault or the trap, got {other:?}"),
     }
@@ -60,15 +59,15 @@ fn store(offset: i32) -> Inst {
 fn lds_is_checked_before_anything_takes_effect() {
     let memory = GuestMemory::default();
     let lds = Strict { lds: true, buffers: false };
-    for tier in tiers() {
+    for runner in runners() {
         // The second one of two loads leads out in the last lane.
         let pair = [load(4, 0), load(5, 4)];
         let setup = lanes_from(0);
-        let found = fault(&pair, &setup, &memory, tier, lds);
-        assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 4, vec![(63, 256)])), "{tier}");
+        let found = fault(&pair, &setup, &memory, runner, lds);
+        assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 4, vec![(63, 256)])), "{runner}");
         let poisoned = Setup { rows: [&setup.rows[..], &[(Row(4), [7; 64])]].concat(), ..setup.clone() };
-        let found = fault(&pair, &poisoned, &memory, tier, lds);
-        assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first load has taken effect on {tier}");
+        let found = fault(&pair, &poisoned, &memory, runner, lds);
+        assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first load has taken effect on {runner}");
         // So it is with stores and exchanges.
         for op in
             [Op::Store(Space::Lds, MemType::Dwords(1)), Op::Atomic(AtomicOp::Swap, Space::Lds, Width::W32)]
@@ -77,30 +76,30 @@ fn lds_is_checked_before_anything_takes_effect() {
             let src = [v(1), Operand::None, v(2)];
             let old = if access == Access::Store { Operand::None } else { v(4) };
             let pair = [inst(op, old, &src, imm(0)), inst(op, Operand::None, &src, imm(-4))];
-            let found = fault(&pair, &poisoned, &memory, tier, lds);
-            assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first one has taken effect on {tier}");
+            let found = fault(&pair, &poisoned, &memory, runner, lds);
+            assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first one has taken effect on {runner}");
             let wanted = vec![(0, -4i64 as u64)];
-            assert_eq!(refused(&found), Some((access, FaultSpace::Lds, 4, wanted)), "{tier}");
+            assert_eq!(refused(&found), Some((access, FaultSpace::Lds, 4, wanted)), "{runner}");
         }
         // Inside, and where nobody asked.
         let inside = [store(0), load(4, 0)];
-        let found = fault(&inside, &setup, &memory, tier, lds);
+        let found = fault(&inside, &setup, &memory, runner, lds);
         assert_eq!(refused(&found), None);
         assert_eq!(found.snapshot.rows[0][4][63], 0x5000 + 63);
         for strict in [Strict::default(), Strict { lds: false, buffers: true }] {
-            let found = fault(&pair, &setup, &memory, tier, strict);
+            let found = fault(&pair, &setup, &memory, runner, strict);
             assert_eq!(refused(&found), None);
             assert_eq!((found.snapshot.rows[0][5][62], found.snapshot.rows[0][5][63]), (0, 0));
         }
         // Inactive lanes go where they like.
         let partial = Setup { exec: !0 >> 1, ..setup };
-        assert_eq!(refused(&fault(&pair, &partial, &memory, tier, lds)), None);
+        assert_eq!(refused(&fault(&pair, &partial, &memory, runner, lds)), None);
         // LDS addresses wrap, and an access may lie across the end.
         let across = [inst(Op::Load(Space::Lds, MemType::Dwords(2)), v(4), &[v(1)], imm(0))];
-        let found = fault(&across, &lanes_from(0), &memory, tier, lds);
+        let found = fault(&across, &lanes_from(0), &memory, runner, lds);
         assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 8, vec![(63, 252)])));
         let wrapped = [load(4, 16)];
-        assert_eq!(refused(&fault(&wrapped, &lanes_from(0u32.wrapping_sub(16)), &memory, tier, lds)), None);
+        assert_eq!(refused(&fault(&wrapped, &lanes_from(0u32.wrapping_sub(16)), &memory, runner, lds)), None);
     }
 }
 
@@ -108,23 +107,23 @@ fn lds_is_checked_before_anything_takes_effect() {
 fn addresses_that_the_instruction_makes_itself() {
     let memory = GuestMemory::default();
     let lds = Strict { lds: true, buffers: false };
-    for tier in tiers() {
+    for runner in runners() {
         let temp = Row::temp(0);
         let address = inst(Op::Int(IntOp::Add), temp, &[v(1), Operand::Const(4)], Attrs::default());
         let src = [temp.into(), Operand::None, v(2)];
         let op = Op::Store(Space::Lds, MemType::Dwords(1));
         let made = [address, inst(op, Operand::None, &src, Attrs::default())];
-        let found = fault(&made, &lanes_from(0), &memory, tier, lds);
+        let found = fault(&made, &lanes_from(0), &memory, runner, lds);
         assert_eq!(refused(&found), Some((Access::Store, FaultSpace::Lds, 4, vec![(63, 256)])));
-        assert_eq!(refused(&fault(&made, &lanes_from(u32::MAX - 3), &memory, tier, lds)), None);
+        assert_eq!(refused(&fault(&made, &lanes_from(u32::MAX - 3), &memory, runner, lds)), None);
         // The counter of an append, and an element.
         for op in [Op::LdsAppend(true), Op::LdsDirect] {
             let to: Operand = if op == Op::LdsDirect { s(9) } else { v(4) };
             let setup = |index| Setup { cells: vec![(INDEX, index)], ..lanes_from(0) };
             let one = [inst(op, to, &[INDEX.into()], Attrs::default())];
             let dword = if op == Op::LdsDirect { 2 << 16 } else { 0 };
-            assert_eq!(refused(&fault(&one, &setup(252 | dword), &memory, tier, lds)), None, "{op:?}");
-            let found = refused(&fault(&one, &setup(256 | dword), &memory, tier, lds));
+            assert_eq!(refused(&fault(&one, &setup(252 | dword), &memory, runner, lds)), None, "{op:?}");
+            let found = refused(&fault(&one, &setup(256 | dword), &memory, runner, lds));
             assert_eq!(
                 found.map(|(_, space, size, lanes)| (space, size, lanes)),
                 Some((FaultSpace::Lds, 4, vec![(0, 256)]))
@@ -134,15 +133,15 @@ fn addresses_that_the_instruction_makes_itself() {
         for (ty, size) in [(0, 1), (1, 2), (2, 4), (4, 1), (5, 2)] {
             let setup = |at| Setup { cells: vec![(INDEX, at | ty << 16)], ..lanes_from(0) };
             let one = [inst(Op::LdsDirect, s(9), &[INDEX.into()], Attrs::default())];
-            assert_eq!(refused(&fault(&one, &setup(256 - size), &memory, tier, lds)), None, "type {ty}");
-            let found = refused(&fault(&one, &setup(257 - size), &memory, tier, lds));
+            assert_eq!(refused(&fault(&one, &setup(256 - size), &memory, runner, lds)), None, "type {ty}");
+            let found = refused(&fault(&one, &setup(257 - size), &memory, runner, lds));
             let at = vec![(0, u64::from(257 - size))];
             assert_eq!(found, Some((Access::Load, FaultSpace::Lds, size, at)), "type {ty}");
         }
         for ty in [3, 6, 7] {
             let setup = Setup { cells: vec![(INDEX, 0xffff | ty << 16)], ..lanes_from(0) };
             let one = [inst(Op::LdsDirect, s(9), &[INDEX.into()], Attrs::default())];
-            assert_eq!(refused(&fault(&one, &setup, &memory, tier, lds)), None, "type {ty}");
+            assert_eq!(refused(&fault(&one, &setup, &memory, runner, lds)), None, "type {ty}");
         }
     }
 }
@@ -152,7 +151,7 @@ fn flat_accesses_that_lead_to_lds() {
     let memory = GuestMemory::default();
     let lds = Strict { lds: true, buffers: false };
     let high = (wavemill_machine::LDS_APERTURE >> 32) as u32;
-    for tier in tiers() {
+    for runner in runners() {
         let mut setup = lanes_from(4);
         // v[6:7] is the address; the last two lanes lead elsewhere.
         let low = setup.rows[0].1;
@@ -161,11 +160,11 @@ fn flat_accesses_that_lead_to_lds() {
         let lows = std::array::from_fn(|lane| if lane < 62 { low[lane] } else { buffer as u32 });
         setup.rows.extend([(Row(6), lows), (Row(7), highs)]);
         let flat = [inst(Op::Load(Space::Flat, MemType::Dwords(1)), v(4), &[v(6)], Attrs::default())];
-        assert_eq!(refused(&fault(&flat, &setup, &memory, tier, lds)), None);
+        assert_eq!(refused(&fault(&flat, &setup, &memory, runner, lds)), None);
         let wide = [inst(Op::Load(Space::Flat, MemType::Dwords(2)), v(4), &[v(6)], Attrs::default())];
-        assert_eq!(refused(&fault(&wide, &setup, &memory, tier, lds)), None);
+        assert_eq!(refused(&fault(&wide, &setup, &memory, runner, lds)), None);
         setup.lds_size = 248;
-        let found = fault(&wide, &setup, &memory, tier, lds);
+        let found = fault(&wide, &setup, &memory, runner, lds);
         let wanted = vec![(60, 244), (61, 248)];
         assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 8, wanted)));
     }
@@ -176,7 +175,7 @@ fn buffer_resources() {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("buffer", 1024, 256).unwrap();
     let buffers = Strict { lds: false, buffers: true };
-    for tier in tiers() {
+    for runner in runners() {
         let setup = |stride: u32, records: u32| Setup {
             cells: vec![
                 (Uni(4), buffer as u32),
@@ -189,13 +188,13 @@ fn buffer_resources() {
         let by_offset = BufferAddr { offen: true, idxen: false };
         let src = [v(1), s(4), Operand::None];
         let wide = [inst(Op::BufferLoad(MemType::Dwords(2), by_offset), v(4), &src, Attrs::default())];
-        assert_eq!(refused(&fault(&wide, &setup(0, 260), &memory, tier, buffers)), None);
+        assert_eq!(refused(&fault(&wide, &setup(0, 260), &memory, runner, buffers)), None);
         // The second dword of the last lane is the first one that is out of range.
-        let found = refused(&fault(&wide, &setup(0, 256), &memory, tier, buffers));
+        let found = refused(&fault(&wide, &setup(0, 256), &memory, runner, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
-        assert_eq!(found, Some((Access::Load, range, 4, vec![(63, 256)])), "{tier}");
+        assert_eq!(found, Some((Access::Load, range, 4, vec![(63, 256)])), "{runner}");
         assert_eq!(
-            refused(&fault(&wide, &setup(0, 256), &memory, tier, Strict { lds: true, buffers: false })),
+            refused(&fault(&wide, &setup(0, 256), &memory, runner, Strict { lds: true, buffers: false })),
             None
         );
         // The scalar offset counts (rocm-systems pull request 10928), and the report counts from the base.
@@ -206,22 +205,22 @@ fn buffer_resources() {
             setup.cells.push((Uni(8), 8));
             setup
         };
-        assert_eq!(refused(&fault(&behind, &with_scalar(264), &memory, tier, buffers)), None);
-        let found = refused(&fault(&behind, &with_scalar(256), &memory, tier, buffers));
+        assert_eq!(refused(&fault(&behind, &with_scalar(264), &memory, runner, buffers)), None);
+        let found = refused(&fault(&behind, &with_scalar(256), &memory, runner, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
-        assert_eq!(found, Some((Access::Load, range, 4, vec![(62, 256), (63, 260)])), "{tier}");
+        assert_eq!(found, Some((Access::Load, range, 4, vec![(62, 256), (63, 260)])), "{runner}");
         // Records: lane i has index 4 i.
         let by_index = BufferAddr { offen: false, idxen: true };
         let src = [v(1), s(4), Operand::None, v(2)];
         let one =
             [inst(Op::BufferStore(MemType::Dwords(1), by_index), Operand::None, &src, Attrs::default())];
-        let found = refused(&fault(&one, &setup(4, 248), &memory, tier, buffers));
+        let found = refused(&fault(&one, &setup(4, 248), &memory, runner, buffers));
         let range = FaultSpace::Buffer(BufferRange::Records(248));
         assert_eq!(found, Some((Access::Store, range, 4, vec![(62, 248), (63, 252)])));
         // Scalar loads are checked dword by dword, too.
         let scalar = [inst(Op::ScalarBufferLoad(4), s(8), &[s(4)], imm(8))];
-        assert_eq!(refused(&fault(&scalar, &setup(0, 24), &memory, tier, buffers)), None);
-        let found = refused(&fault(&scalar, &setup(0, 20), &memory, tier, buffers));
+        assert_eq!(refused(&fault(&scalar, &setup(0, 24), &memory, runner, buffers)), None);
+        let found = refused(&fault(&scalar, &setup(0, 20), &memory, runner, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(20));
         assert_eq!(found, Some((Access::Load, range, 4, vec![(0, 20)])));
     }

@@ -9,6 +9,7 @@ use crate::out_of_range::OutOfRange;
 use crate::registers::RegisterCounts;
 
 pub use crate::address::scalar_address;
+pub use crate::clock::host_nanoseconds;
 pub use crate::lds::Lds;
 pub use crate::observe::Events;
 pub use crate::wave::{Inside, PrivateMemory, Surroundings, Wave, WaveExit};

@@ -8,6 +8,7 @@
 //! the exit of a wave holds its fault. So the files of faults, memory, waves and observers name each other.
 
 mod address;
+mod clock;
 mod code;
 mod control;
 pub mod engine;

@@ -70,6 +70,29 @@ pub unsafe fn swap_u64(p: *mut u8, value: u64) -> u64 {
     u64::from_le(unsafe { AtomicU64::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
 }
 
+/// Replaces an aligned little-endian value by what `next` makes of it, as one step that orders all others of this thread, and
+/// returns the one that was there. `next` may be asked several times.
+///
+/// # Safety
+/// `p` is aligned to 4 bytes, valid for reads and writes of 4 bytes and stays so during the call; others may access it.
+pub unsafe fn update_u32(p: *mut u8, next: impl Fn(u32) -> u32) -> u32 {
+    // SAFETY: the caller's promise.
+    let cell = unsafe { AtomicU32::from_ptr(p.cast()) };
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u32::from_le(old)).to_le()));
+    u32::from_le(old)
+}
+
+/// [`update_u32`] of 8 bytes.
+///
+/// # Safety
+/// `p` is aligned to 8 bytes, valid for reads and writes of 8 bytes and stays so during the call; others may access it.
+pub unsafe fn update_u64(p: *mut u8, next: impl Fn(u64) -> u64) -> u64 {
+    // SAFETY: the caller's promise.
+    let cell = unsafe { AtomicU64::from_ptr(p.cast()) };
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u64::from_le(old)).to_le()));
+    u64::from_le(old)
+}
+
 /// Loads dwords; each aligned pair of them moves as a whole.
 ///
 /// # Safety
@@ -371,6 +394,31 @@ mod tests {
                 assert!(around.into_iter().all(|(_, b)| *b == 0xee), "{len} bytes at {start}");
             }
         }
+    }
+
+    #[test]
+    fn updates_of_several_threads_are_all_seen() {
+        struct Shared(*mut u8);
+        // SAFETY: the pointer is only used for atomic accesses while the memory is there.
+        unsafe impl Sync for Shared {}
+        let mut memory = Aligned([0; 64]);
+        let shared = Shared(memory.0.as_mut_ptr());
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let Shared(p) = &shared;
+                    for _ in 0..2000 {
+                        // SAFETY: inside the 64 bytes, and aligned.
+                        unsafe {
+                            update_u32(*p, |old| old + 3);
+                            update_u64(p.add(8), |old| old + (1 << 32) + 5);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(memory.0[..4], 18_000u32.to_le_bytes());
+        assert_eq!(memory.0[8..16], ((6000u64 << 32) + 30_000).to_le_bytes());
     }
 
     #[test]

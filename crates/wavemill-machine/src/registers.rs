@@ -12,8 +12,12 @@ pub const ROW_BYTES: u32 = 4 * LANES as u32;
 pub const ALL_LANES: u32 = 1168;
 /// Offset of a 64-bit mask for an engine's own use, such as that of a lane permutation for the operation behind it.
 pub const STEP_MASK: u32 = 1176;
-/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
+/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one. A result for a cell
+/// that the wave lacks goes there, and nothing else that matters to later operations of its guest instruction
+/// ([`Registers::lost`]).
 pub const DUMP: u32 = 1184;
+/// Cells of the widest uniform result.
+const LOST: u16 = 16;
 /// Offset of the first row.
 const ROWS: u32 = 1280;
 /// Rows behind the IR temporaries that engines use for steps of their own: 32 for copies of the widest sources, and 12 for
@@ -243,6 +247,34 @@ impl Registers {
         }
     }
 
+    /// The lanes of the row that is read as register `n` of an operand that begins at `row`
+    /// ([`RegisterCounts::source_nth`]).
+    #[must_use]
+    pub fn source_row(&self, row: Row, n: u16) -> [u32; LANES] {
+        if row.0.saturating_add(n) >= Row::COUNT {
+            return [0; LANES];
+        }
+        let offset = self.counts.source_nth(row, n);
+        // SAFETY: rows that are read are inside the block and aligned; there is a first row even if it is a temporary.
+        unsafe { (self.ptr.add(offset as usize) as *const [u32; LANES]).read() }
+    }
+
+    /// Cell `n` of the last result that went to cells which the wave lacks
+    /// ([`RegisterCounts::lacking_result`]); 0 behind the widest one.
+    #[must_use]
+    pub fn lost(&self, n: u16) -> u32 {
+        // SAFETY: the cells are inside the block and aligned.
+        if n < LOST { unsafe { (self.ptr.add(DUMP as usize) as *const u32).add(n.into()).read() } } else { 0 }
+    }
+
+    /// Keeps cell `n` of such a result.
+    pub fn set_lost(&mut self, n: u16, value: u32) {
+        if n < LOST {
+            // SAFETY: the cells are inside the block and aligned.
+            unsafe { (self.ptr.add(DUMP as usize) as *mut u32).add(n.into()).write(value) };
+        }
+    }
+
     /// Writes the lanes of a row; a row that the wave lacks is ignored.
     pub fn set_row(&mut self, row: Row, lanes: &[u32; LANES]) {
         if row.0 < Row::COUNT
@@ -283,6 +315,23 @@ mod tests {
         for (i, row) in rows.iter().enumerate() {
             assert_eq!(regs.row(*row), [i as u32; LANES]);
         }
+    }
+
+    #[test]
+    fn what_is_read_in_place_of_rows_and_cells_that_the_wave_lacks() {
+        let mut regs = Registers::new(RegisterCounts::of_rows([2, 0]));
+        regs.set_row(Row(0), &[10; LANES]);
+        regs.set_row(Row(1), &[11; LANES]);
+        regs.set_row(Row::temp(3), &[12; LANES]);
+        let read = |row, n| regs.source_row(row, n)[5];
+        assert_eq!([read(Row(0), 1), read(Row(1), 0), read(Row(1), 1), read(Row(7), 0)], [11, 11, 10, 10]);
+        assert_eq!([read(Row::temp(2), 1), read(Row(u16::MAX), 3), read(Row::temp(15), 1)], [12, 0, 0]);
+        for n in 0..LOST {
+            regs.set_lost(n, 100 + u32::from(n));
+        }
+        regs.set_lost(LOST, 1);
+        assert!((0..LOST).all(|n| regs.lost(n) == 100 + u32::from(n)));
+        assert_eq!((regs.lost(LOST), regs.row(Row(0))), (0, [10; LANES]));
     }
 
     #[test]

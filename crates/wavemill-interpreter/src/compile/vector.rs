@@ -1,7 +1,7 @@
 //! Vector operations: the handler that fits the sources, with modifiers of the result as steps behind it.
 
 use wavemill_ir::{
-    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods, SubDword,
+    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods, SubDword, Uni,
 };
 
 use super::{Compiler, Unsupported};
@@ -82,11 +82,12 @@ impl Compiler<'_> {
     /// Conversions to and from small float formats.
     pub(super) fn format_cvt(&mut self, inst: &Inst, cvt: FormatCvt) -> Result<(), Unsupported> {
         let mut h = self.plain(inst, format_cvt::handler(cvt).ok_or(Unsupported)?);
-        self.permute(inst, &mut h, [1; 3])?;
+        let sources = float::sources(inst.op);
+        self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
         h.float = self.info(FloatInfo {
             op: inst.op,
             attrs: inst.attrs,
-            sources: float::sources(inst.op),
+            sources,
             result: float::outcome(inst.op),
             reference: None,
         });
@@ -102,7 +103,12 @@ impl Compiler<'_> {
             one.dst = inst.dst.map(|d| d.dword(u16::from(high)));
             for (i, m) in inst.attrs.src.iter().enumerate() {
                 let from_high = if high { m.hi_sel } else { m.sel == SubDword::Word1 };
-                one.src[i] = inst.src[i].dword(u16::from(from_high));
+                // What is read in place of a pair that the wave lacks is a pair, too.
+                let pair = match inst.src[i] {
+                    Operand::Uni(cell) if self.counts.lacks(cell) => Uni(0).into(),
+                    operand => operand,
+                };
+                one.src[i] = pair.dword(u16::from(from_high));
                 one.attrs.src[i] = SrcMods { neg: if high { m.neg_hi } else { m.neg }, ..SrcMods::default() };
             }
             one

@@ -1,16 +1,20 @@
-//! Runs hand-made blocks of IR on one wave and shows the registers afterwards.
+//! Runs hand-made blocks of IR on one wave and shows the registers afterwards: on every tier of the interpreter, and on the
+//! reference engine.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
+use wavemill_machine::engine::Engine;
 use wavemill_machine::{
     BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
     RunOptions, RunStats, Strict, WaveInit, WaveSnapshot, run,
 };
+use wavemill_reference_engine::ReferenceEngine;
 
 /// Address of the only block.
 const START: u64 = 0x1000;
@@ -56,6 +60,39 @@ impl Setup {
     }
 }
 
+/// What runs a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Runner {
+    /// The interpreter on a tier.
+    Interpreter(Tier),
+    /// The reference engine.
+    Reference,
+}
+
+impl Runner {
+    /// The interpreter on the host's best tier.
+    pub(crate) fn detect() -> Runner {
+        Runner::Interpreter(Tier::detect())
+    }
+
+    /// As the machine knows it.
+    pub(crate) fn engine(self) -> Box<dyn Engine> {
+        match self {
+            Runner::Interpreter(tier) => Box::new(Interpreter::on(tier)),
+            Runner::Reference => Box::new(ReferenceEngine::new()),
+        }
+    }
+}
+
+impl fmt::Display for Runner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Runner::Interpreter(tier) => write!(f, "tier {tier}"),
+            Runner::Reference => f.write_str("reference"),
+        }
+    }
+}
+
 struct Source(Arc<Block>);
 
 impl BlockSource for Source {
@@ -92,7 +129,7 @@ pub(crate) fn run_block(
     terminator: Terminator,
     setup: &Setup,
     memory: &GuestMemory,
-    tier: Tier,
+    runner: Runner,
 ) -> Result<RunStats, RunError> {
     // Operations of a guest instruction have its number; the instructions are four bytes each.
     let last = insts.iter().map(|inst| inst.guest).max().unwrap_or(0);
@@ -122,7 +159,7 @@ pub(crate) fn run_block(
         strict: setup.strict,
         ..RunOptions::default()
     };
-    run(&grid, &Interpreter::on(tier), &options)
+    run(&grid, &*runner.engine(), &options)
 }
 
 /// Runs the operations on one wave and returns its registers.
@@ -130,35 +167,41 @@ pub(crate) fn registers_after(
     insts: &[Inst],
     setup: &Setup,
     memory: &GuestMemory,
-    tier: Tier,
+    runner: Runner,
 ) -> WaveSnapshot {
-    match fault_of(insts, setup, memory, tier) {
+    match fault_of(insts, setup, memory, runner) {
         Fault { cause: FaultCause::Trap(2), snapshot, .. } => *snapshot,
         other => panic!("unexpected fault: {:?}", other.cause),
     }
 }
 
 /// Runs the operations on one wave and returns the fault: a trap behind the last one if nothing else.
-pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> Fault {
+pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, runner: Runner) -> Fault {
     let end = Terminator::Trap(2);
-    match run_block(insts, end, setup, memory, tier) {
+    match run_block(insts, end, setup, memory, runner) {
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("expected the trap, got {other:?}"),
     }
 }
 
 /// Runs the operations on one wave that ends, and returns how many accesses were out of range.
-pub(crate) fn out_of_range(insts: &[Inst], setup: &Setup, memory: &GuestMemory, tier: Tier) -> OutOfRange {
-    run_block(insts, Terminator::End, setup, memory, tier).expect("nothing faults").out_of_range
+pub(crate) fn out_of_range(
+    insts: &[Inst],
+    setup: &Setup,
+    memory: &GuestMemory,
+    runner: Runner,
+) -> OutOfRange {
+    run_block(insts, Terminator::End, setup, memory, runner).expect("nothing faults").out_of_range
 }
 
-/// The tiers of this host. Those that it lacks are named, so that nobody takes them for tested.
-pub(crate) fn tiers() -> Vec<Tier> {
+/// The tiers of this host, and the reference engine. Tiers that the host lacks are named, so that nobody takes them for
+/// tested.
+pub(crate) fn runners() -> Vec<Runner> {
     let (here, missing): (Vec<Tier>, Vec<Tier>) = Tier::ALL.into_iter().partition(|t| t.is_available());
     for t in missing {
         eprintln!("not run on tier {t}: this host lacks its instructions");
     }
-    here
+    here.into_iter().map(Runner::Interpreter).chain([Runner::Reference]).collect()
 }
 
 /// An operation under EXEC. Sources that it does not have are left out.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_machine::engine;
+use wavemill_reference_engine::ReferenceEngine;
 
 /// The engine that runs a launch. All engines give the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,9 @@ use wavemill_machine::engine;
 pub enum Engine {
     /// The interpreter on the vector hardware of the host: on that tier, or on the best of the host.
     Interpreter(Option<Tier>),
+    /// The reference engine, which runs one operation of the IR at a time through exact references: slow, and the check on
+    /// other engines. Waves that are watched and those that run instruction by instruction are run by the interpreter.
+    Reference,
 }
 
 impl Default for Engine {
@@ -20,19 +24,24 @@ impl Default for Engine {
 }
 
 impl Engine {
+    /// One of each kind: the interpreter on the best vector hardware of the host, and the others.
+    pub const ALL: [Engine; 2] = [Engine::Interpreter(None), Engine::Reference];
+
     /// Name for messages and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Engine::Interpreter(_) => "interpreter",
+            Engine::Reference => "reference",
         }
     }
 
-    /// The tier of an interpreter.
+    /// The tier of an interpreter; `None` of other engines, and of an interpreter that chooses its own.
     #[must_use]
     pub const fn tier(self) -> Option<Tier> {
         match self {
             Engine::Interpreter(tier) => tier,
+            Engine::Reference => None,
         }
     }
 
@@ -41,6 +50,7 @@ impl Engine {
     pub fn on_this_host(self) -> Engine {
         match self {
             Engine::Interpreter(tier) => Engine::Interpreter(Some(interpreter(tier).tier())),
+            Engine::Reference => Engine::Reference,
         }
     }
 
@@ -48,6 +58,7 @@ impl Engine {
     pub(super) fn make(self) -> Box<dyn engine::Engine> {
         match self {
             Engine::Interpreter(tier) => Box::new(interpreter(tier)),
+            Engine::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter(None)))),
         }
     }
 }

@@ -98,6 +98,20 @@ fn same_watched(case: &Case, code: Code) -> Result<(), Failed> {
     if found != expected { Err("a watched run gives other bits".into()) } else { Ok(()) }
 }
 
+/// The reference engine gives the same bits and counts as the interpreter.
+fn same_reference(case: &Case, code: Code) -> Result<(), Failed> {
+    let way = Way { threads: 2, engine: Engine::default() };
+    let (expected, interpreted) = launch(case, code, way)?;
+    let (found, stats) = launch(case, code, Way { engine: Engine::Reference, ..way })?;
+    assert_eq!(stats.engine, Engine::Reference);
+    assert_eq!(stats.run.waves, interpreted.run.waves);
+    if !case.spins {
+        assert_eq!(stats.run.instructions, interpreted.run.instructions);
+        assert_eq!(stats.run.out_of_range, interpreted.run.out_of_range);
+    }
+    if found != expected { Err("the reference engine gives other bits".into()) } else { Ok(()) }
+}
+
 /// Which cases are run.
 #[derive(Clone, Copy)]
 enum Share {
@@ -132,6 +146,10 @@ impl Share {
             Share::All => true,
             // Each day has a third of every kernel's objects, of every target's and of every level's.
             Share::Third(third) => usual || (number + level + target) as u64 % 3 == third,
+            // Of every fourth kernel, as the engine is slow, on another target each time.
+            Share::Sample if group == Group::SameReference => {
+                usual && number % 4 == 1 && number / 4 % 4 == target
+            }
             // Each group has a quarter of every target's objects, and another one than its neighbours.
             Share::Sample => {
                 usual && (group == Group::RightNumbers || (number + group as usize) % 4 == target)
@@ -149,19 +167,21 @@ enum Group {
     SameBits,
     SameSteps,
     SameWatched,
+    SameReference,
 }
 
 /// What a group looks at in one case.
 type Check = fn(&Case, Code) -> Result<(), Failed>;
 
 impl Group {
-    const ALL: [(Group, &str, Check); 6] = [
+    const ALL: [(Group, &str, Check); 7] = [
         (Group::RightNumbers, "right_numbers", right_numbers),
         (Group::InPlace, "in_place", in_place),
         (Group::Counts, "counts", counts),
         (Group::SameBits, "same_bits", same_bits),
         (Group::SameSteps, "same_steps", same_steps),
         (Group::SameWatched, "same_watched", same_watched),
+        (Group::SameReference, "same_reference", same_reference),
     ];
 
     /// Whether it makes sense of a kernel, at a level.
@@ -171,7 +191,8 @@ impl Group {
             Group::InPlace => level == Level::O2,
             Group::Counts => ["vector_add", "reduction", "callee_round"].contains(&kernel.name),
             Group::SameBits | Group::SameSteps => !racy,
-            Group::SameWatched => !racy && level == Level::O2,
+            // One level is enough for the slow engine: it runs the same operations on others.
+            Group::SameWatched | Group::SameReference => !racy && level == Level::O2,
         }
     }
 }

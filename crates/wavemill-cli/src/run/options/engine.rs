@@ -25,6 +25,12 @@ pub(crate) struct EngineArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long, hide_short_help = true, help_heading = ENGINE)]
     pub deterministic: bool,
+    /// What runs kernels: interpreter or reference; interpreter by default
+    ///
+    /// Both give the same bits. `reference` runs one operation at a time through exact references: it is hundreds of times
+    /// slower, and a check on the interpreter.
+    #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true, help_heading = ENGINE)]
+    pub engine: Option<Engine>,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER", hide_short_help = true, help_heading = ENGINE)]
     pub tier: Option<Late<Tier>>,
@@ -65,6 +71,19 @@ pub(super) const GROUP: Group = Group {
             is_named: true,
             listed: (23, 0),
             written: Some((11, |args| args.engine.deterministic.then(|| "true".to_owned()))),
+        },
+        Key {
+            name: "engine",
+            scope: Scope::Run,
+            read: Read::Text(|args, text, _| {
+                // What the command line replaces must make sense, too.
+                let found = engine(text).map_err(Failure::usage)?;
+                args.engine.engine.get_or_insert(found);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (30, 0),
+            written: Some((23, |args| args.engine.engine.map(|engine| in_toml(engine.name())))),
         },
         Key {
             name: "tier",
@@ -110,6 +129,14 @@ pub(super) const GROUP: Group = Group {
         if let Some(text) = &mut args.engine.tier {
             text.settle(tier)?;
         }
+        if let Some(engine) = args.engine.engine.filter(|engine| *engine != Engine::default())
+            && args.engine.tier.is_some()
+        {
+            return Err(Failure::usage(format!(
+                "--tier chooses the interpreter's vector hardware, and the engine is `{}`; leave --tier out",
+                engine.name()
+            )));
+        }
         match args.engine.deterministic && args.engine.threads.is_some_and(|threads| threads.get() > 1) {
             true => Err(Failure::usage("--deterministic runs on one thread; leave --threads out")),
             false => Ok(()),
@@ -126,7 +153,12 @@ pub(super) const GROUP: Group = Group {
         options.threads = args.engine.threads;
         options.deterministic = args.engine.deterministic;
     },
-    launch: |args, launch| launch.engine(Engine::Interpreter(late::value(&args.engine.tier))),
+    launch: |args, launch| {
+        launch.engine(match args.engine.engine {
+            None | Some(Engine::Interpreter(_)) => Engine::Interpreter(late::value(&args.engine.tier)),
+            Some(engine) => engine,
+        })
+    },
     ..Group::NONE
 };
 
@@ -148,6 +180,13 @@ pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
             text = text.shown()
         ))),
     }
+}
+
+/// Reads the engine of `--engine`, for clap.
+fn engine(text: &str) -> Result<Engine, String> {
+    let found = Engine::ALL.into_iter().find(|engine| engine.name() == text);
+    let expected = || Engine::ALL.map(Engine::name).join(" or ");
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
 }
 
 /// Reads the mode of `--address-mode`, for clap.

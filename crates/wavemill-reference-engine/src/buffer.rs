@@ -1,0 +1,311 @@
+//! Accesses through buffer resources (Vega ISA 8.1).
+
+use wavemill_ir::{AtomicOp, BufferAddr, Inst, LANES, MemType, Width};
+use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace};
+
+use crate::host::Place;
+use crate::memory::{Places, Refused, last_ones, read_all};
+use crate::state::{Row, State, lanes_of};
+
+/// Bytes of an element of a swizzled buffer.
+const ELEMENT: u64 = 4;
+
+/// What offsets and indices are held against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Range {
+    /// Nothing.
+    None,
+    /// The end of an access: bytes behind the uniform offset.
+    Bytes(u64),
+    /// The index: records.
+    Records(u64),
+}
+
+/// A buffer resource with what is the same in all lanes (Vega ISA 8.1.5).
+#[derive(Clone, Copy, Debug)]
+struct Resource {
+    /// Address of the first byte, behind the uniform offset.
+    base: u64,
+    stride: u64,
+    /// Records that are interleaved, if it is swizzled.
+    interleaved: Option<u64>,
+    adds_lane: bool,
+    range: Range,
+    /// It reaches private memory: what it may access is that of the wave.
+    private: bool,
+    /// What reports say of its range.
+    records: u64,
+    uniform: u64,
+}
+
+/// Index and offset of each lane.
+struct Lanes {
+    index: Row,
+    offset: Row,
+}
+
+/// What of a buffer a lane accesses.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    index: u64,
+    offset: u64,
+}
+
+impl At {
+    /// So many bytes further on.
+    fn plus(self, bytes: u32) -> At {
+        At { offset: self.offset + u64::from(bytes), ..self }
+    }
+}
+
+impl Resource {
+    /// Address of so many bytes; `None` if they are out of range.
+    fn address(&self, at: At, size: u32) -> Option<u64> {
+        let At { index, offset } = at;
+        let within = match self.range {
+            Range::None => true,
+            Range::Bytes(bytes) => offset + u64::from(size) <= bytes,
+            Range::Records(records) => index < records,
+        };
+        let displacement = match self.interleaved {
+            None => index * self.stride + offset,
+            Some(records) => {
+                let row = index / records * self.stride + offset / ELEMENT * ELEMENT;
+                row * records + index % records * ELEMENT + offset % ELEMENT
+            }
+        };
+        within.then(|| self.base.wrapping_add(displacement))
+    }
+
+    /// Whether so many bytes lie in two elements of a swizzled buffer, which are not next to each other.
+    fn straddles(&self, at: At, size: u32) -> bool {
+        self.interleaved.is_some() && at.offset % ELEMENT + u64::from(size).min(ELEMENT) > ELEMENT
+    }
+}
+
+/// Bytes of a component of a type, and how many there are: each is in range or not by itself.
+pub(crate) fn components(ty: MemType) -> (u32, u32) {
+    match ty {
+        MemType::Dwords(count) => (4, count.into()),
+        narrow => (narrow.bytes(), 1),
+    }
+}
+
+/// Where the pieces of a lane's access are; `None` where they are out of range.
+type Pieces<'m> = Vec<Option<Place<'m>>>;
+
+/// Reads pieces of so many bytes. Dwords that follow each other from the first one on are read together.
+fn read(pieces: &Pieces<'_>, size: u32) -> [u32; 4] {
+    let mut value = [0; 4];
+    let together = if size == 4 { Place::joined(pieces) } else { None };
+    let joined = together.map_or(0, |(place, count)| {
+        value[..count].copy_from_slice(&place.load(4 * count as u32)[..count]);
+        count
+    });
+    for (n, piece) in pieces.iter().enumerate().skip(joined) {
+        let [part, ..] = piece.unwrap_or(Place::NOWHERE).load(size);
+        let byte = n * size as usize;
+        value[byte / 4] |= part << (8 * (byte % 4));
+    }
+    value
+}
+
+/// Writes pieces in the same way.
+fn write(pieces: &Pieces<'_>, size: u32, value: [u32; 4]) {
+    let together = if size == 4 { Place::joined(pieces) } else { None };
+    let joined = together.map_or(0, |(place, count)| {
+        place.store(4 * count as u32, value);
+        count
+    });
+    for (n, piece) in pieces.iter().enumerate().skip(joined) {
+        let byte = n * size as usize;
+        piece.unwrap_or(Place::NOWHERE).store(size, [value[byte / 4] >> (8 * (byte % 4)), 0, 0, 0]);
+    }
+}
+
+impl<'w> State<'w> {
+    /// The resource of an operation.
+    fn resource(&self, inst: &Inst, addr: BufferAddr) -> Resource {
+        let word = |n| self.cell(inst.src[1], n);
+        let uniform = u64::from(self.cell(inst.src[2], 0));
+        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+        let records = u64::from(word(2));
+        let adds_lane = word(3) >> 23 & 1 != 0;
+        let mut stride = u64::from(word(1) >> 16 & 0x3fff);
+        let range = match (adds_lane, addr.idxen && stride != 0) {
+            (true, _) => Range::None,
+            (false, true) => Range::Records(records),
+            (false, false) => Range::Bytes(records.saturating_sub(uniform)),
+        };
+        if adds_lane {
+            stride |= u64::from(word(3) >> 15 & 15) << 14;
+        }
+        let swizzled = word(1) >> 31 != 0;
+        Resource {
+            base: base.wrapping_add(uniform),
+            stride,
+            interleaved: swizzled.then(|| 8 << (word(3) >> 21 & 3)),
+            adds_lane,
+            range,
+            private: adds_lane && self.private.is_anyones(base),
+            records,
+            uniform,
+        }
+    }
+
+    /// Index and offset of all lanes.
+    fn parts(&self, inst: &Inst, addr: BufferAddr) -> Lanes {
+        let part = |wanted: bool, n: u16| if wanted { self.row(inst.src[0], n) } else { [0; LANES] };
+        Lanes { index: part(addr.idxen, 0), offset: part(addr.offen, addr.idxen.into()) }
+    }
+
+    /// Index and offset of a lane with all that is added to them.
+    fn at(inst: &Inst, resource: &Resource, parts: &Lanes, lane: usize) -> At {
+        let added = if resource.adds_lane { lane as u64 } else { 0 };
+        At {
+            index: u64::from(parts.index[lane]) + added,
+            offset: parts.offset[lane].wrapping_add_signed(inst.attrs.imm).into(),
+        }
+    }
+
+    /// Memory of a piece that is in range.
+    fn piece(
+        &self,
+        resource: &Resource,
+        address: u64,
+        size: u32,
+        access: Access,
+    ) -> Result<Place<'w>, (u64, FaultSpace)> {
+        if resource.private && !self.private.holds(address, size.into()) {
+            return Err((self.private.offset_in_lane(address), FaultSpace::Scratch));
+        }
+        Place::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
+    }
+
+    /// Memory of all active lanes' pieces, and the bytes of a piece: the components of the type, or their bytes if a component
+    /// of any lane lies in two elements of a swizzled buffer.
+    fn pieces(
+        &mut self,
+        inst: &Inst,
+        addr: BufferAddr,
+        (size, count): (u32, u32),
+        access: Access,
+    ) -> Result<(Vec<(usize, Pieces<'w>)>, u32), FaultCause> {
+        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let at = |lane| Self::at(inst, &resource, &parts, lane);
+        let lanes = lanes_of(self.mask(inst));
+        let apart = access != Access::Atomic
+            && size > 1
+            && lanes.clone().any(|lane| resource.straddles(at(lane), size));
+        let piece = if apart { 1 } else { size };
+        let (mut all, mut refused, mut out_of_range) = (Vec::new(), Refused::default(), 0);
+        for lane in lanes {
+            let (mut pieces, mut complete) = (Vec::new(), true);
+            for first in (0..size * count).step_by(piece as usize) {
+                // Whether it is in range shows with the whole component.
+                let component = at(lane).plus(first / size * size);
+                if resource.address(component, size).is_none() {
+                    complete = false;
+                    pieces.push(None);
+                    continue;
+                }
+                let Some(address) = resource.address(at(lane).plus(first), piece) else {
+                    pieces.push(None);
+                    continue;
+                };
+                match self.piece(&resource, address, piece, access) {
+                    Ok(place) => pieces.push(Some(place)),
+                    Err((address, space)) => {
+                        refused.add(lane, address, space);
+                        break;
+                    }
+                }
+            }
+            out_of_range += u64::from(!complete);
+            all.push((lane, pieces));
+        }
+        refused.verdict(self.around, access, piece)?;
+        self.out_of_range.buffer += out_of_range;
+        Ok((all, piece))
+    }
+
+    /// A load.
+    pub(crate) fn buffer_load(
+        &mut self,
+        inst: &Inst,
+        ty: MemType,
+        addr: BufferAddr,
+    ) -> Result<(), FaultCause> {
+        let (all, size) = self.pieces(inst, addr, components(ty), Access::Load)?;
+        let values = read_all(&all, |pieces| read(pieces, size));
+        self.write_loaded(inst, ty, &values);
+        Ok(())
+    }
+
+    /// A store.
+    pub(crate) fn buffer_store(
+        &mut self,
+        inst: &Inst,
+        ty: MemType,
+        addr: BufferAddr,
+    ) -> Result<(), FaultCause> {
+        let (all, size) = self.pieces(inst, addr, components(ty), Access::Store)?;
+        let values = self.stored(inst, 3, ty);
+        for (lane, pieces) in last_ones(&all) {
+            write(&pieces, size, values[lane]);
+        }
+        Ok(())
+    }
+
+    /// An atomic.
+    pub(crate) fn buffer_atomic(
+        &mut self,
+        inst: &Inst,
+        op: AtomicOp,
+        width: Width,
+        addr: BufferAddr,
+    ) -> Result<(), FaultCause> {
+        let size = 4 * u32::from(width.dwords());
+        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let address = |lane| resource.address(Self::at(inst, &resource, &parts, lane), size);
+        self.aligned(inst, &std::array::from_fn(|lane| address(lane).unwrap_or(0)), size)?;
+        let (all, _) = self.pieces(inst, addr, (size, 1), Access::Atomic)?;
+        let place = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Place::NOWHERE);
+        let places: Places<'_> = all.iter().map(|(lane, pieces)| (*lane, place(pieces))).collect();
+        // The second datum stands behind the first one.
+        let data = self.wide(inst, 3);
+        let second = data.map(|value| value >> (8 * size));
+        self.update(inst, op, width, &places, &[data, second]);
+        Ok(())
+    }
+
+    /// Refuses what is out of the resource's range.
+    pub(crate) fn check_buffer(
+        &self,
+        inst: &Inst,
+        addr: BufferAddr,
+        (size, count): (u32, u32),
+        access: Access,
+    ) -> Result<(), FaultCause> {
+        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let range = match resource.range {
+            Range::None => return Ok(()),
+            Range::Bytes(_) => BufferRange::Bytes(resource.records),
+            Range::Records(records) => BufferRange::Records(records),
+        };
+        let mut refused = Refused::default();
+        for lane in lanes_of(self.mask(inst)) {
+            let at = Self::at(inst, &resource, &parts, lane);
+            let component = |n: u32| at.plus(size * n);
+            let Some(n) = (0..count).find(|n| resource.address(component(*n), size).is_none()) else {
+                continue;
+            };
+            let what = match range {
+                BufferRange::Bytes(_) => resource.uniform + component(n).offset,
+                _ => at.index,
+            };
+            refused.add(lane, what, FaultSpace::Buffer(range));
+        }
+        refused.verdict(self.around, access, size)
+    }
+}

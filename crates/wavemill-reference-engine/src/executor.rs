@@ -1,0 +1,289 @@
+//! Runs waves block by block, operation by operation.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wavemill_ir::{Block, Cond, FaultKind, Terminator, Uni, Width};
+use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::{BlockCount, FaultCause, OutOfRange, RegisterCounts, Strict};
+
+use crate::code::{Blocks, Code};
+use crate::state::State;
+
+/// What one host thread runs waves with.
+pub struct ReferenceExecutor<'a> {
+    blocks: Blocks<'a>,
+    counts: RegisterCounts,
+    exceptions: Option<Uni>,
+    strict: Strict,
+    out_of_range: OutOfRange,
+}
+
+impl fmt::Debug for ReferenceExecutor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReferenceExecutor({} blocks)", self.blocks.made())
+    }
+}
+
+/// What becomes of a wave behind a part of a block.
+enum Then {
+    /// There are no operations left that may run: it stands in front of this one.
+    Stands(usize),
+    /// It goes on at an address, by a branch of that address if it is one.
+    Goes { to: u64, branch: Option<u64> },
+    /// It goes on at an address, where code may have changed.
+    Invalidates(u64),
+    /// It cannot run what is at the address.
+    Cannot(u64, FaultKind),
+    /// It stops.
+    Stops(WaveExit),
+}
+
+/// Operations that may run, and guest instructions that have.
+struct Meter {
+    operations: u64,
+    retired: u64,
+}
+
+impl Meter {
+    /// Takes one operation, if there is one.
+    fn take(&mut self) -> bool {
+        let left = self.operations.checked_sub(1);
+        self.operations = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+impl State<'_> {
+    fn holds(&self, cond: Cond) -> bool {
+        let (cell, width) = cond.cell();
+        let value = match width {
+            Width::W32 => self.cell(cell.into(), 0).into(),
+            Width::W64 => self.pair(cell.into()),
+        };
+        match cond {
+            Cond::Zero(..) => value == 0,
+            Cond::NonZero(..) => value != 0,
+        }
+    }
+
+    /// The end of a block.
+    fn end(&mut self, block: &Block, pc: &mut u64) -> Then {
+        let at = block.terminator_pc();
+        let goes = |to: u64| Then::Goes { to, branch: (to != block.next).then_some(at) };
+        match block.terminator {
+            Terminator::Jump(to) => goes(to),
+            Terminator::Branch { cond, taken, next } => goes(if self.holds(cond) { taken } else { next }),
+            Terminator::Indirect(cell) => goes(self.pair(cell.into())),
+            Terminator::Barrier(next) => {
+                *pc = next;
+                Then::Stops(WaveExit::Barrier { at })
+            }
+            Terminator::Yield(next) => {
+                *pc = next;
+                Then::Stops(WaveExit::Yield)
+            }
+            Terminator::End => Then::Stops(WaveExit::End),
+            Terminator::SetContext { value, next } => {
+                self.context = self.cell(value, 0);
+                Then::Goes { to: next, branch: None }
+            }
+            Terminator::InvalidateCode(next) => Then::Invalidates(next),
+            Terminator::Trap(number) => {
+                Then::Stops(WaveExit::Fault { pc: at, cause: FaultCause::Trap(number) })
+            }
+            Terminator::Fault(kind) => Then::Cannot(at, kind),
+        }
+    }
+}
+
+impl<'a> ReferenceExecutor<'a> {
+    /// What one host thread runs the waves of a task with. Events of watched waves are not reported.
+    #[must_use]
+    pub fn new(task: Task<'a>) -> ReferenceExecutor<'a> {
+        let Task { counts, source, counting, strict, .. } = task;
+        ReferenceExecutor {
+            blocks: Blocks::new(source, counts, counting),
+            counts,
+            exceptions: source.exceptions(),
+            strict,
+            out_of_range: OutOfRange::default(),
+        }
+    }
+
+    /// Runs a wave as [`Executor::run`] does, but at most so many operations; the end of a block counts as one. `None`: they
+    /// have run, and the wave stands at the beginning of a block, or [inside](Wave::inside) of one. Whichever engine runs it
+    /// next goes on there.
+    ///
+    /// # Panics
+    /// If the registers of the wave are not those of the task.
+    pub fn run_operations(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        budget: u64,
+        operations: u64,
+    ) -> Option<WaveExit> {
+        assert_eq!(wave.regs.counts(), self.counts, "the executor is made for other registers");
+        let budget = budget.max(1);
+        let mut meter = Meter { operations, retired: 0 };
+        self.blocks.follow_source();
+        let before = wave.retired;
+        // The last branch, and where it led.
+        let mut branch = wave.from.take().map(|from| (from, wave.pc));
+        let mut inside = wave.inside.take();
+        let mut state = State {
+            regs: &mut wave.regs,
+            around,
+            private: PrivateMemory { all: around.private, own: wave.private },
+            context: wave.context,
+            retired: before,
+            exceptions: self.exceptions,
+            strict: self.strict,
+            out_of_range: OutOfRange::default(),
+            lost: None,
+        };
+        let mut pc = wave.pc;
+        // The exit, or what the wave cannot run, or nothing: the operations have run.
+        let (exit, cannot) = loop {
+            let from_outside = inside.is_some();
+            let (code, first) = match inside.take() {
+                Some(Inside { block, operation }) => {
+                    (Arc::new(Code::new(block, (pc, state.context), self.counts)), operation)
+                }
+                None if meter.operations == 0 => break (None, None),
+                None => (self.blocks.at(pc, state.context), 0),
+            };
+            let start = pc;
+            match self.block(&mut state, &code, first, from_outside, &mut pc, &mut meter) {
+                Then::Stands(operation) => {
+                    pc = start;
+                    inside = Some(Inside { block: code.block.clone(), operation });
+                    break (None, None);
+                }
+                Then::Goes { to, branch: from } => {
+                    (pc, branch) = (to, from.map(|from| (from, to)));
+                }
+                Then::Invalidates(to) => {
+                    (pc, branch) = (to, None);
+                    self.blocks.invalidate();
+                }
+                Then::Cannot(at, kind) => break (None, Some((at, kind))),
+                Then::Stops(exit) => break (Some(exit), None),
+            }
+            if meter.retired >= budget {
+                break (Some(WaveExit::Preempted), None);
+            }
+            state.retired = before + meter.retired;
+        };
+        self.out_of_range += state.out_of_range;
+        wave.context = state.context;
+        wave.retired = before + meter.retired;
+        (wave.pc, wave.inside) = (pc, inside);
+        let exit = match cannot {
+            Some((at, kind)) => Some(WaveExit::cannot_run(wave, at, kind, branch)),
+            None => exit,
+        };
+        match &exit {
+            Some(WaveExit::Fault { pc, .. }) => wave.pc = *pc,
+            Some(WaveExit::Preempted) | None => {
+                wave.from = branch.filter(|(_, to)| *to == wave.pc).map(|(from, _)| from);
+            }
+            Some(_) => {}
+        }
+        exit
+    }
+
+    /// Runs a block from an operation on.
+    fn block(
+        &mut self,
+        state: &mut State<'_>,
+        code: &Code,
+        first: usize,
+        from_outside: bool,
+        pc: &mut u64,
+        meter: &mut Meter,
+    ) -> Then {
+        let block = &*code.block;
+        for (number, guest) in code.guests.iter().enumerate() {
+            let operations = guest.operations.clone();
+            if operations.end <= first && first > 0 {
+                // Another engine has run it; it may be the last one, whose results the end of the block reads.
+                state.lost = lost_before(block, operations, first, state.regs.counts());
+                continue;
+            }
+            if operations.start >= first {
+                if !from_outside {
+                    self.blocks.count(code, number, state.regs.uni64(Uni::ACTIVE));
+                }
+                state.lost = None;
+            } else {
+                state.lost = lost_before(block, operations.clone(), first, state.regs.counts());
+            }
+            if guest.nullified {
+                continue;
+            }
+            if guest.unsupported {
+                meter.retired += number as u64 + 1;
+                return Then::Cannot(block.position(number), FaultKind::Unsupported);
+            }
+            let fault = |cause| Then::Stops(WaveExit::Fault { pc: block.position(number), cause });
+            for n in operations.clone().filter(|n| *n >= first) {
+                if !meter.take() {
+                    return Then::Stands(n);
+                }
+                let checked = match n == operations.start {
+                    true => state.check_guest(&block.insts[operations.clone()]),
+                    false => Ok(()),
+                };
+                if let Err(cause) = checked.and_then(|()| state.operation(&block.insts[n])) {
+                    return fault(cause);
+                }
+            }
+        }
+        if !meter.take() {
+            return Then::Stands(block.insts.len());
+        }
+        meter.retired += block.guest.len() as u64;
+        state.end(block, pc)
+    }
+}
+
+/// The last result among the operations of a guest instruction in front of one that went to cells which the wave lacks.
+fn lost_before(
+    block: &Block,
+    operations: std::ops::Range<usize>,
+    before: usize,
+    counts: RegisterCounts,
+) -> Option<Uni> {
+    let run = operations.start..operations.end.min(before);
+    block.insts.get(run)?.iter().rev().find_map(|inst| counts.lacking_result(inst))
+}
+
+impl Executor for ReferenceExecutor<'_> {
+    fn run(
+        &mut self,
+        wave: &mut Wave,
+        around: Surroundings<'_>,
+        budget: u64,
+        _: Option<&mut Events<'_>>,
+    ) -> WaveExit {
+        loop {
+            if let Some(exit) = self.run_operations(wave, around, budget, u64::MAX) {
+                return exit;
+            }
+        }
+    }
+
+    fn out_of_range(&self) -> OutOfRange {
+        self.out_of_range
+    }
+
+    fn blocks(&self) -> usize {
+        self.blocks.made()
+    }
+
+    fn block_counts(&self) -> Vec<BlockCount> {
+        self.blocks.block_counts()
+    }
+}

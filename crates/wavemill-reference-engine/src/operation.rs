@@ -1,0 +1,69 @@
+//! One operation of the IR.
+
+use wavemill_ir::{Inst, Op, Space, SubDword};
+use wavemill_machine::{FaultCause, RegisterCounts};
+
+use crate::state::State;
+use crate::{float, format_cvt, indexed, scalar};
+
+/// Whether no engine has the operation. The guest instruction that it belongs to faults then, and has no effect.
+pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
+    let signature = inst.op.signature();
+    // Only a dword can go to a part of one, and only some operations saturate.
+    let no_part = inst.attrs.dst_sel != SubDword::Dword && inst.result_dwords(0) != 1;
+    let no_source = inst.attrs.lanes.is_some_and(|lanes| lanes.source > 2);
+    match inst.op {
+        Op::Int(_) => no_part || no_source || inst.attrs.clamp && !signature.saturates,
+        Op::Float(op, ty) => no_part || no_source || !float::is_known(op, ty),
+        Op::Cvt(_) => no_part || no_source,
+        Op::IntCmp(..) | Op::FloatCmp(..) | Op::FloatClass(_) => no_source,
+        Op::FormatCvt(cvt) => no_source || !format_cvt::is_known(cvt),
+        Op::ScalarCmp(pred, ty) => !scalar::is_known(pred, ty),
+        Op::Transpose(bits) => !matches!(bits, 4 | 6 | 8 | 16),
+        Op::Atomic(_, Space::Scratch, _) => true,
+        Op::IndexedRead(_) => indexed::has_no_bank(inst.src[0], counts.rows),
+        Op::IndexedWrite(_) => indexed::has_no_bank(inst.dst[0], counts.rows),
+        _ => false,
+    }
+}
+
+impl State<'_> {
+    /// Runs an operation. A fault leaves registers and memory as they are.
+    pub(crate) fn operation(&mut self, inst: &Inst) -> Result<(), FaultCause> {
+        self.check_operation(inst)?;
+        match inst.op {
+            Op::Scalar(op, width) => self.scalar(inst, op, width),
+            Op::ScalarCmp(pred, ty) => self.scalar_cmp(inst, pred, ty),
+            Op::Int(op) => self.int(inst, op),
+            Op::IntCmp(pred, ty) => self.int_cmp(inst, pred, ty),
+            Op::Float(op, ty) => self.float(inst, op, ty),
+            Op::FloatCmp(pred, ty) => self.float_cmp(inst, pred, ty),
+            Op::FloatClass(ty) => self.float_class(inst, ty),
+            Op::Cvt(op) => self.convert(inst, op),
+            Op::FormatCvt(cvt) => self.format_cvt(inst, cvt),
+            Op::Lane(op) => self.lane(inst, op),
+            Op::Swizzle(pattern) => self.swizzle(inst, pattern),
+            Op::Transpose(bits) => self.transpose(inst, bits),
+            Op::ScalarLoad(count) => self.scalar_load(inst, count)?,
+            Op::ScalarBufferLoad(count) => self.scalar_buffer_load(inst, count)?,
+            Op::ScalarStore(count) => self.scalar_store(inst, count)?,
+            Op::Load(space, ty) => self.load(inst, space, ty)?,
+            Op::Store(space, ty) => self.store(inst, space, ty)?,
+            Op::Atomic(op, space, width) => self.atomic(inst, op, space, width)?,
+            Op::BufferLoad(ty, addr) => self.buffer_load(inst, ty, addr)?,
+            Op::BufferStore(ty, addr) => self.buffer_store(inst, ty, addr)?,
+            Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
+            Op::LdsAppend(append) => self.lds_append(inst, append),
+            Op::LdsDirect => self.lds_direct(inst),
+            Op::Fence(_) => Self::fence(),
+            Op::ReadStatus(status) => self.read_status(inst, status),
+            Op::Message => {}
+            Op::MoveRelSource(width, cells) => self.move_rel_source(inst, width, cells),
+            Op::MoveRelDest(width, cells) => self.move_rel_dest(inst, width, cells),
+            Op::IndexedRead(count) => self.indexed_read(inst, count),
+            Op::IndexedWrite(count) => self.indexed_write(inst, count),
+        }
+        self.lost = self.regs.counts().lacking_result(inst).or(self.lost);
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Checks of strict runs: accesses that the chip answers with zeros, or drops, without a word.
+
+use wavemill_ir::{Inst, Op, Operand, Row, Space, Uni};
+use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace, LDS_APERTURE, Strict};
+
+use crate::buffer::components;
+use crate::memory::Refused;
+use crate::state::{State, lanes_of};
+
+/// Whether an operation's address comes from operations before it in its guest instruction, so that a check has to wait for
+/// them. All other checks of a guest instruction come before its first operation.
+fn waits(inst: &Inst) -> bool {
+    inst.src[..3].iter().any(|source| match source {
+        Operand::Row(row) => *row >= Row::TEMP0,
+        Operand::Uni(cell) => *cell >= Uni::TEMP0,
+        Operand::None | Operand::Const(_) => false,
+    })
+}
+
+impl State<'_> {
+    /// The checks in front of a guest instruction.
+    pub(crate) fn check_guest(&self, guest: &[Inst]) -> Result<(), FaultCause> {
+        guest.iter().filter(|inst| !waits(inst)).try_for_each(|inst| self.check(inst))
+    }
+
+    /// The check in front of an operation.
+    pub(crate) fn check_operation(&self, inst: &Inst) -> Result<(), FaultCause> {
+        if waits(inst) { self.check(inst) } else { Ok(()) }
+    }
+
+    fn check(&self, inst: &Inst) -> Result<(), FaultCause> {
+        let Strict { lds, buffers } = self.strict;
+        match inst.op {
+            Op::Load(space, ty) if lds => self.check_lds(inst, space, ty.bytes(), Access::Load),
+            Op::Store(space, ty) if lds => self.check_lds(inst, space, ty.bytes(), Access::Store),
+            Op::Atomic(_, space, width) if lds => {
+                self.check_lds(inst, space, 4 * u32::from(width.dwords()), Access::Atomic)
+            }
+            Op::LdsAppend(_) if lds && self.mask(inst) != 0 => {
+                self.check_once(inst, self.counter(inst), 4, Access::Atomic)
+            }
+            Op::LdsDirect if lds => {
+                let (offset, bytes) = self.element(inst);
+                // Of a reserved type nothing is read.
+                if bytes == 0 { Ok(()) } else { self.check_once(inst, offset, bytes, Access::Load) }
+            }
+            Op::BufferLoad(ty, addr) if buffers => {
+                self.check_buffer(inst, addr, components(ty), Access::Load)
+            }
+            Op::BufferStore(ty, addr) if buffers => {
+                self.check_buffer(inst, addr, components(ty), Access::Store)
+            }
+            Op::BufferAtomic(_, width, addr) if buffers => {
+                self.check_buffer(inst, addr, (4 * u32::from(width.dwords()), 1), Access::Atomic)
+            }
+            Op::ScalarBufferLoad(count) if buffers => {
+                let (part, count) = (self.buffer_part(inst), u32::from(count));
+                let (mut refused, within) = (Refused::default(), part.within(4, count));
+                if within < count {
+                    let range = FaultSpace::Buffer(BufferRange::Bytes(part.end));
+                    refused.add(0, part.offset + 4 * u64::from(within), range);
+                }
+                refused.verdict(self.around, Access::Load, 4)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses lanes that leave the workgroup's LDS.
+    fn check_lds(&self, inst: &Inst, space: Space, size: u32, access: Access) -> Result<(), FaultCause> {
+        let addresses = self.addresses(inst, space);
+        let mut refused = Refused::default();
+        for lane in lanes_of(self.mask(inst)) {
+            let (aperture, offset) = (addresses[lane] & !0xffff_ffff, addresses[lane] & 0xffff_ffff);
+            let is_lds = space == Space::Lds || space == Space::Flat && aperture == LDS_APERTURE;
+            if is_lds && offset + u64::from(size) > self.around.lds.asked().into() {
+                refused.add(lane, offset, FaultSpace::Lds);
+            }
+        }
+        refused.verdict(self.around, access, size)
+    }
+
+    /// Refuses an access of the wave to bytes that LDS lacks, for its first active lane.
+    fn check_once(&self, inst: &Inst, offset: u64, size: u32, access: Access) -> Result<(), FaultCause> {
+        let mut refused = Refused::default();
+        if offset.checked_add(size.into()).is_none_or(|end| end > self.around.lds.asked().into()) {
+            let lane = lanes_of(self.mask(inst)).next().unwrap_or(0);
+            refused.add(lane, offset, FaultSpace::Lds);
+        }
+        refused.verdict(self.around, access, size)
+    }
+}

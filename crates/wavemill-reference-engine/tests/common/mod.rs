@@ -1,0 +1,302 @@
+//! Runs a block on one wave: on one engine, or on the reference engine so far and then on the interpreter.
+
+use std::sync::Arc;
+
+use wavemill_interpreter::Interpreter;
+use wavemill_ir::{Block, BlockBuilder, FaultKind, LANES, Row, Terminator, Uni};
+use wavemill_machine::engine::{Engine, Lds, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::{BlockSource, GuestMemory, OutOfRange, RegisterCounts, Strict};
+use wavemill_reference_engine::{ReferenceEngine, ReferenceExecutor};
+
+/// Reproducible random numbers (SplitMix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// The next one.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// One below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// One of them.
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    /// Whether the one case in so many has come.
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// Bits as programs have them: small numbers, floats of all classes, anything.
+    pub(crate) fn bits(&mut self) -> u32 {
+        match self.below(6) {
+            0 => self.below(80) as u32,
+            1 => (self.below(2000) as f32 / 64.0 - 9.0).to_bits(),
+            2 => {
+                self.pick(&[0, 0x8000_0000, 0x7f80_0000, 0xff80_0001, 0x7fc1_2345, 0x0000_0100, 0x3c00_fc00])
+            }
+            3 => !(self.below(300) as u32),
+            _ => self.next() as u32,
+        }
+    }
+}
+
+/// Size of the buffer.
+pub(crate) const BUFFER: u64 = 4096;
+/// Bytes of LDS that the workgroup asks for, and of a granule.
+const LDS: (u32, u32) = (1000, 512);
+/// Bytes of private memory of a lane.
+const SCRATCH: u32 = 64;
+/// Guest instructions that a run has: more than a block has, so that each run ends with its block.
+const BUDGET: u64 = 1;
+
+/// A block, and the state that it starts in.
+pub(crate) struct Bench {
+    pub(crate) counts: RegisterCounts,
+    pub(crate) block: Arc<Block>,
+    pub(crate) strict: Strict,
+    pub(crate) exceptions: Option<Uni>,
+    pub(crate) context: u32,
+    pub(crate) cells: Vec<u32>,
+    pub(crate) active: u64,
+    pub(crate) rows: Vec<[u32; LANES]>,
+    pub(crate) memory: GuestMemory,
+    pub(crate) buffer: u64,
+    pub(crate) private: u64,
+}
+
+/// All that a run leaves.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct After {
+    pub(crate) exit: String,
+    pc: u64,
+    from: Option<u64>,
+    context: u32,
+    retired: u64,
+    cells: Vec<u32>,
+    rows: Vec<[u32; LANES]>,
+    lds: Vec<u8>,
+    memory: Vec<u8>,
+    private: Vec<u8>,
+    out_of_range: OutOfRange,
+}
+
+impl After {
+    /// What differs from another one, in short.
+    pub(crate) fn difference(&self, other: &After) -> Option<String> {
+        let first = |what: &str, a: &[u32], b: &[u32]| {
+            let n = (0..a.len()).find(|n| a[*n] != b[*n])?;
+            Some(format!("{what} {n}: {:#x} and {:#x}", a[n], b[n]))
+        };
+        let bytes = |what: &str, a: &[u8], b: &[u8]| {
+            let n = (0..a.len()).find(|n| a[*n] != b[*n])?;
+            Some(format!("{what} at {n:#x}: {:#x} and {:#x}", a[n], b[n]))
+        };
+        if self == other {
+            return None;
+        }
+        let rows = self.rows.iter().zip(&other.rows).enumerate();
+        first("cell", &self.cells, &other.cells)
+            .or_else(|| rows.filter_map(|(n, (a, b))| first(&format!("row {n}, lane"), a, b)).next())
+            .or_else(|| bytes("LDS", &self.lds, &other.lds))
+            .or_else(|| bytes("memory", &self.memory, &other.memory))
+            .or_else(|| bytes("private memory", &self.private, &other.private))
+            .or_else(|| {
+                let state = |a: &After| {
+                    let After { exit, pc, from, context, retired, out_of_range, .. } = a;
+                    format!("{exit} {pc:#x} {from:x?} {context:#x} {retired} {out_of_range:?}")
+                };
+                Some(format!("{}\n and {}", state(self), state(other)))
+            })
+    }
+}
+
+struct Source<'a>(&'a Bench);
+
+impl BlockSource for Source<'_> {
+    fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+        if pc == self.0.block.start {
+            return self.0.block.clone();
+        }
+        let mut b = BlockBuilder::new(pc);
+        b.begin_guest(pc);
+        Arc::new(b.finish(pc, Terminator::Fault(FaultKind::NoCode)))
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        self.0.exceptions
+    }
+}
+
+/// Who runs a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Who {
+    Interpreter,
+    Reference,
+    /// The reference engine so many operations, then the interpreter.
+    Both(u64),
+    /// The reference engine so many operations, so many again, and so on.
+    Pieces(u64),
+}
+
+impl Bench {
+    /// A wave of a family with these registers, in a state that depends on the seed. `block` gets the address of the buffer.
+    pub(crate) fn new(counts: RegisterCounts, seed: u64) -> Bench {
+        let mut random = Random(seed);
+        let memory = GuestMemory::default();
+        let buffer = memory.allocate("buffer", BUFFER, 256).unwrap();
+        let private = memory.allocate_internal("private", 256 * u64::from(SCRATCH / 4), 256).unwrap();
+        let cells = (0..counts.cells).map(|_| random.bits()).collect();
+        let rows = counts.all_rows().map(|_| std::array::from_fn(|_| random.bits())).collect();
+        let active = random.next();
+        Bench {
+            counts,
+            block: Arc::new(BlockBuilder::new(0x1000).finish(0x1000, Terminator::End)),
+            strict: Strict::default(),
+            exceptions: None,
+            context: random.next() as u32,
+            cells,
+            active: random.pick(&[!0, !0, active, 0, 1 << 63, 0xffff]),
+            rows,
+            memory,
+            buffer,
+            private,
+        }
+    }
+
+    fn all_rows(&self) -> Vec<Row> {
+        self.counts.all_rows().collect()
+    }
+
+    fn wave(&self) -> Wave {
+        let mut wave = Wave::new(self.counts);
+        for (n, value) in (0..).zip(&self.cells) {
+            wave.regs.set_uni(Uni(n), *value);
+        }
+        wave.regs.set_uni64(Uni::ACTIVE, self.active);
+        wave.regs.set_uni64(self.counts.private_base, self.private);
+        for (row, lanes) in self.all_rows().into_iter().zip(&self.rows) {
+            wave.regs.set_row(row, lanes);
+        }
+        (wave.pc, wave.context, wave.retired) = (self.block.start, self.context, 1000);
+        wave.private = (self.private, self.private + 256 * u64::from(SCRATCH / 4));
+        wave
+    }
+
+    /// Runs the block once.
+    pub(crate) fn run(&self, who: Who) -> After {
+        let fill =
+            |size: usize, step: usize| -> Vec<u8> { (0..size).map(|n| (n * step + n / 256) as u8).collect() };
+        self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
+        let private_size = 64 * SCRATCH as usize;
+        self.memory.write(self.private, &fill(private_size, 3)).unwrap();
+        let map = self.memory.snapshot();
+        let lds = Lds::new(LDS.0, LDS.1);
+        let words = lds.allocated() as usize / 4;
+        // SAFETY: nobody else has the block, which has so many bytes, and is aligned.
+        let lds_words = || unsafe { std::slice::from_raw_parts_mut(lds.ptr().cast::<u32>(), words) };
+        for (n, word) in (0..).zip(lds_words()) {
+            *word = 0x0101_0000 + 77 * n;
+        }
+        let around = Surroundings {
+            map: &map,
+            lds: &lds,
+            scratch_size: SCRATCH,
+            private: (self.private, self.private + private_size as u64),
+            deterministic: true,
+        };
+        let source = Source(self);
+        let task = Task {
+            counts: self.counts,
+            source: &source,
+            counting: false,
+            strict: self.strict,
+            interests: None,
+        };
+        let mut wave = self.wave();
+        let mut out_of_range = OutOfRange::default();
+        let interpreter = |wave: &mut Wave, out_of_range: &mut OutOfRange| {
+            let mut executor = Interpreter::new().executor(task);
+            let exit = executor.run(wave, around, BUDGET, None);
+            *out_of_range += executor.out_of_range();
+            exit
+        };
+        let exit = match who {
+            Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
+            Who::Reference => {
+                let mut executor = ReferenceEngine::new().executor(task);
+                let exit = executor.run(&mut wave, around, BUDGET, None);
+                out_of_range += executor.out_of_range();
+                exit
+            }
+            Who::Both(operations) => {
+                let mut executor = ReferenceExecutor::new(task);
+                let exit = executor.run_operations(&mut wave, around, BUDGET, operations);
+                out_of_range += wavemill_machine::engine::Executor::out_of_range(&executor);
+                match exit {
+                    Some(exit) => exit,
+                    None => interpreter(&mut wave, &mut out_of_range),
+                }
+            }
+            Who::Pieces(operations) => {
+                let mut executor = ReferenceExecutor::new(task);
+                let exit = loop {
+                    if let Some(exit) = executor.run_operations(&mut wave, around, BUDGET, operations) {
+                        break exit;
+                    }
+                };
+                out_of_range += wavemill_machine::engine::Executor::out_of_range(&executor);
+                exit
+            }
+        };
+        let read = |address: u64, size: usize| {
+            let mut bytes = vec![0; size];
+            self.memory.read(address, &mut bytes).unwrap();
+            bytes
+        };
+        // A wave that has ended has no next instruction.
+        let pc = if matches!(exit, WaveExit::End) { 0 } else { wave.pc };
+        // Nobody learns of counts of a run that ends with a fault.
+        if matches!(exit, WaveExit::Fault { .. }) {
+            out_of_range = OutOfRange::default();
+        }
+        After {
+            exit: format!("{exit:x?}"),
+            pc,
+            from: wave.from,
+            context: wave.context,
+            retired: wave.retired,
+            cells: self.counts.persistent_cells().map(|cell| wave.regs.uni(cell)).collect(),
+            rows: self.all_rows().into_iter().map(|row| wave.regs.row(row)).collect(),
+            lds: lds_words().iter().flat_map(|word| word.to_le_bytes()).collect(),
+            memory: read(self.buffer, BUFFER as usize),
+            private: read(self.private, private_size),
+            out_of_range,
+        }
+    }
+
+    /// Runs the block in all ways, handed over in front of every operation and behind the last one.
+    ///
+    /// # Errors
+    /// Which way leaves another state than the interpreter alone, and what differs.
+    pub(crate) fn compare(&self) -> Result<String, String> {
+        let expected = self.run(Who::Interpreter);
+        let check = |who| match expected.difference(&self.run(who)) {
+            None => Ok(()),
+            Some(difference) => Err(format!("{who:?}: {difference}\n{}", self.block)),
+        };
+        check(Who::Reference)?;
+        check(Who::Pieces(1))?;
+        (0..=self.block.insts.len() as u64 + 1).try_for_each(|n| check(Who::Both(n)))?;
+        Ok(expected.exit)
+    }
+}

@@ -1,0 +1,496 @@
+//! Random programs of the IR, with all operations and attributes, handed over in front of every operation.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wavemill_ir::{
+    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CvtOp, DstUnused, FenceScope, FloatOp,
+    FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern, MemType,
+    NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space, SrcMods, Status, SubDword, Terminator, Uni,
+    Value, Width, verify,
+};
+use wavemill_machine::{LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
+
+use crate::common::{BUFFER, Bench, Random};
+
+/// Cells and rows that the wave has, with some that it lacks.
+const CELLS: u16 = 40;
+const LACKING: Uni = Uni(36);
+const ROWS: u16 = 24;
+const COUNTS: RegisterCounts =
+    RegisterCounts { cells: CELLS, absent: (LACKING, Uni(38)), private_base: Uni(38), rows: [ROWS, 6] };
+/// The pair of cells with the address of the buffer; behind it four with a resource for it.
+const BASE: Uni = Uni(0);
+const RESOURCE: Uni = Uni(4);
+/// A cell with a small number, which is an offset or an index.
+const SMALL: Uni = Uni(8);
+/// Rows with addresses in the buffer, and with addresses in any memory; with small offsets.
+const ADDRESS: Row = Row(0);
+const ANYWHERE: Row = Row(2);
+const OFFSET: Row = Row(4);
+/// First row and cell that programs write.
+const FREE_ROW: u16 = 5;
+const FREE_CELL: u16 = 9;
+/// Where exceptions are collected.
+const EXCEPTIONS: Uni = Uni(39);
+
+const WIDTHS: [Width; 2] = [Width::W32, Width::W64];
+const INT_TYPES: [IntType; 6] =
+    [IntType::I16, IntType::U16, IntType::I32, IntType::U32, IntType::I64, IntType::U64];
+const SPACES: [Space; 4] = [Space::Global, Space::Flat, Space::Lds, Space::Scratch];
+const MEM_TYPES: [MemType; 14] = [
+    MemType::U8,
+    MemType::I8,
+    MemType::U16,
+    MemType::I16,
+    MemType::Dwords(1),
+    MemType::Dwords(2),
+    MemType::Dwords(3),
+    MemType::Dwords(4),
+    MemType::D16U8,
+    MemType::D16HiU8,
+    MemType::D16I8,
+    MemType::D16HiI8,
+    MemType::D16B16,
+    MemType::D16HiB16,
+];
+const FORMATS: [NumberFormat; 10] = [
+    NumberFormat::F16,
+    NumberFormat::Bf16,
+    NumberFormat::F32,
+    NumberFormat::Fp8,
+    NumberFormat::Bf8,
+    NumberFormat::Fp8Fnuz,
+    NumberFormat::Bf8Fnuz,
+    NumberFormat::Fp6,
+    NumberFormat::Bf6,
+    NumberFormat::Fp4,
+];
+
+fn pattern(random: &mut Random) -> LanePattern {
+    let by = random.below(17) as i8 - 8;
+    let group = random.pick(&[4, 8, 16, 32, 64]);
+    let small = |random: &mut Random| random.below(32) as u8;
+    match random.below(9) {
+        0 => LanePattern::Quad([0; 4].map(|_| random.below(4) as u8)),
+        1 => LanePattern::Shift { group, by },
+        2 => LanePattern::Rotate { group, by },
+        3 => LanePattern::Mirror { group },
+        4 => LanePattern::Broadcast { group, lane: small(random) },
+        5 => LanePattern::LastOfPrevious { group },
+        6 => LanePattern::Masked { and: small(random), or: small(random), xor: small(random) },
+        7 => LanePattern::RotateMasked { keep: small(random), by },
+        _ => LanePattern::BitReverse { keep: small(random) },
+    }
+}
+
+fn float_type(random: &mut Random) -> FloatType {
+    random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64, FloatType::PkF16, FloatType::PkF32])
+}
+
+/// Operations that are defined for 32 bits only.
+fn is_narrow(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    let with_carries = matches!(
+        op,
+        AddCarryOut | AddOverflow | SubBorrowOut | SubOverflow | AddCarryInOut | SubBorrowInOut | ShlAdd
+    );
+    let by_size = matches!(op, MinI | MinU | MaxI | MaxU | MaxEqI | MaxEqU | AbsDiff | Abs);
+    let others = matches!(op, Mul | MulHiU | MulHiI | PackLL | PackLH | PackHH | Sext8 | Sext16);
+    with_carries || by_size || others
+}
+
+/// The types that an operation is defined for; none if for all that it has a reference for.
+fn types(op: FloatOp) -> &'static [FloatType] {
+    use FloatOp::*;
+    match op {
+        CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16 => &[FloatType::F32],
+        DivScale | DivFmas => &[FloatType::F32, FloatType::F64],
+        FmaMix => &[FloatType::F32, FloatType::F16],
+        Ldexp | FrexpExp => &[FloatType::F16, FloatType::F32, FloatType::F64],
+        _ => &[],
+    }
+}
+
+fn operation(random: &mut Random) -> Op {
+    let width = random.pick(&WIDTHS);
+    let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3) };
+    let ty = random.pick(&MEM_TYPES);
+    let space = random.pick(&SPACES);
+    let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
+    match random.below(34) {
+        0..3 => {
+            let op = random.pick(ScalarOp::ALL);
+            Op::Scalar(op, if is_narrow(op) { Width::W32 } else { width })
+        }
+        3 => Op::ScalarCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
+        4..9 => Op::Int(random.pick(IntOp::ALL)),
+        9 => Op::IntCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
+        10..14 => {
+            let (op, ty) = (random.pick(FloatOp::ALL), float_type(random));
+            let types = types(op);
+            Op::Float(op, if types.contains(&ty) || types.is_empty() { ty } else { random.pick(types) })
+        }
+        14 => {
+            let pred = random.pick(&[CmpPred::Lt, CmpPred::Nge, CmpPred::Ordered, CmpPred::Neq]);
+            Op::FloatCmp(pred, random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64]))
+        }
+        15 => Op::FloatClass(random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64])),
+        16 => Op::Cvt(random.pick(CvtOp::ALL)),
+        17 => Op::FormatCvt(FormatCvt {
+            from: random.pick(&FORMATS),
+            to: random.pick(&FORMATS),
+            count: random.pick(&[1, 2, 8]),
+            interleaved: random.one_in(3),
+            stochastic: random.one_in(3),
+        }),
+        18 => Op::Lane(random.pick(LaneOp::ALL)),
+        19 => Op::Swizzle(pattern(random)),
+        20 => Op::Transpose(random.pick(&[4, 6, 8, 16])),
+        21 => Op::ScalarLoad(random.pick(&[1, 2, 4, 8])),
+        22 => Op::ScalarBufferLoad(random.pick(&[1, 2, 4, 8])),
+        23 => Op::ScalarStore(random.pick(&[1, 2, 4])),
+        24 | 25 => Op::Load(space, ty),
+        26 => Op::Store(space, ty),
+        27 => Op::Atomic(random.pick(AtomicOp::ALL), random.pick(&SPACES[..3]), width),
+        28 => Op::BufferLoad(ty, addr),
+        29 => Op::BufferStore(ty, addr),
+        30 => Op::BufferAtomic(random.pick(AtomicOp::ALL), width, addr),
+        31 => random.pick(&[
+            Op::LdsAppend(true),
+            Op::LdsAppend(false),
+            Op::LdsDirect,
+            Op::Fence(FenceScope::Wave),
+            Op::Message,
+            Op::ReadStatus(Status::Context),
+            Op::ReadStatus(Status::Clock),
+            Op::ReadStatus(Status::RealTime),
+            Op::ReadStatus(Status::LdsBase),
+            Op::ReadStatus(Status::ScratchBase),
+        ]),
+        32 => random.pick(&[Op::MoveRelSource(width, cells), Op::MoveRelDest(width, cells)]),
+        _ => random.pick(&[Op::IndexedRead(1), Op::IndexedWrite(1), Op::IndexedWrite(3)]),
+    }
+}
+
+/// A constant, or a cell, or another one that the wave lacks.
+fn uniform(random: &mut Random, dwords: u16) -> Operand {
+    match random.below(8) {
+        0 if dwords <= 2 => Operand::Const(if dwords == 2 { random.next() } else { random.bits().into() }),
+        1 if dwords <= 2 => Operand::Uni(LACKING.plus(random.below(2) as u16)),
+        2 => Operand::Uni(Uni::temp(2 * random.below(3) as u16)),
+        _ => Operand::Uni(Uni(random.below(usize::from(LACKING.0 - dwords)) as u16)),
+    }
+}
+
+fn row(random: &mut Random, dwords: u16, first: u16) -> Operand {
+    let within = |random: &mut Random, first: u16, count: u16| {
+        first + random.below(usize::from(count.saturating_sub(dwords).max(1))) as u16
+    };
+    match random.below(12) {
+        0 => Operand::Row(Row::second(within(random, 0, 6))),
+        1 => Operand::Row(Row::temp(within(random, 0, Row::TEMPS))),
+        _ => Operand::Row(Row(within(random, first, ROWS - first))),
+    }
+}
+
+fn source(random: &mut Random, op: Op, value: Value, dwords: u16) -> Operand {
+    match value {
+        Value::None => Operand::None,
+        Value::Mask | Value::Uniform(_)
+            if matches!(
+                op,
+                Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..) | Op::ScalarBufferLoad(_)
+            ) =>
+        {
+            if dwords == 4 {
+                RESOURCE.into()
+            } else {
+                random.pick(&[Operand::None, SMALL.into()])
+            }
+        }
+        Value::Uniform(2) if matches!(op, Op::ScalarLoad(_) | Op::ScalarStore(_)) => BASE.into(),
+        Value::Uniform(1) if matches!(op, Op::ScalarLoad(_)) => {
+            random.pick(&[Operand::None, SMALL.into(), Operand::Const(3)])
+        }
+        Value::Uniform(1) if op.signature().effects.may_fault || is_indexed(op) => {
+            random.pick(&[SMALL.into(), Operand::Const(3)])
+        }
+        Value::Mask | Value::Uniform(_) => uniform(random, dwords),
+        Value::Base(Space::Global | Space::Flat) => random.pick(&[Operand::None, BASE.into()]),
+        Value::Base(Space::Scratch) => random.pick(&[Operand::None, SMALL.into()]),
+        Value::Base(Space::Lds) => Operand::None,
+        Value::Address(Space::Scratch) => random.pick(&[Operand::None, OFFSET.into(), SMALL.into()]),
+        Value::Address(_) => OFFSET.into(),
+        _ if matches!(op, Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..)) && dwords <= 2 => {
+            OFFSET.into()
+        }
+        _ if random.one_in(5) && dwords <= 2 => uniform(random, dwords),
+        _ if random.one_in(25) => Operand::Row(Row(ROWS - 1)),
+        _ => row(random, dwords, 0),
+    }
+}
+
+fn is_indexed(op: Op) -> bool {
+    matches!(op, Op::MoveRelSource(..) | Op::MoveRelDest(..) | Op::IndexedRead(_) | Op::IndexedWrite(_))
+}
+
+fn result(random: &mut Random, value: Value) -> Operand {
+    match value {
+        Value::None => Operand::None,
+        Value::Mask if random.one_in(8) => Operand::Uni(Uni::ACTIVE),
+        Value::Mask | Value::Uniform(_) => {
+            let dwords = value.dwords();
+            match random.below(10) {
+                0 => Operand::Uni(Uni::temp(2 * random.below(3) as u16)),
+                1 if dwords <= 2 => Operand::Uni(LACKING),
+                _ => Operand::Uni(Uni(
+                    FREE_CELL + random.below(usize::from(LACKING.0 - FREE_CELL - dwords)) as u16
+                )),
+            }
+        }
+        _ if random.one_in(40) => Operand::Row(Row(ROWS)),
+        _ => row(random, value.dwords(), FREE_ROW),
+    }
+}
+
+/// Attributes that make sense of an operation.
+fn attributes(random: &mut Random, op: Op) -> Attrs {
+    let signature = op.signature();
+    let mut attrs = Attrs { imm: random.pick(&[0, 0, 4, 8, -4, 1]), ..Attrs::default() };
+    let env = FpEnv {
+        round: random.pick(&[Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero]),
+        denorm_in: random.one_in(2),
+        denorm_out: random.one_in(2),
+        ieee: random.one_in(2),
+        dx10_clamp: random.one_in(2),
+        fp16_ovfl: random.one_in(2),
+    };
+    if random.one_in(2) {
+        attrs.fp = env;
+    }
+    match op {
+        Op::Scalar(..) => attrs.imm = random.below(5) as i32,
+        Op::Int(IntOp::BitOp3) => attrs.imm = random.below(256) as i32,
+        Op::Float(..) | Op::Cvt(_) | Op::FloatCmp(..) => attrs.imm = random.below(2) as i32,
+        _ => {}
+    }
+    let computes = matches!(
+        op,
+        Op::Int(_)
+            | Op::IntCmp(..)
+            | Op::Float(..)
+            | Op::FloatCmp(..)
+            | Op::FloatClass(_)
+            | Op::Cvt(_)
+            | Op::FormatCvt(_)
+    );
+    if !computes {
+        return attrs;
+    }
+    let is_pair = |value: &Value| matches!(value, Value::Pair | Value::Float(FloatType::PkF32));
+    let packed =
+        op.is_packed() || signature.results.iter().any(is_pair) || signature.sources.iter().any(is_pair);
+    let mixed = signature.sources[0] == Value::Mixed;
+    for (mods, value) in attrs.src.iter_mut().zip(signature.sources) {
+        if packed || mixed {
+            mods.sel = random.pick(&[SubDword::Dword, SubDword::Word0, SubDword::Word1]);
+            mods.hi_sel = random.one_in(2);
+        } else if value.dwords() == 1 && random.one_in(4) {
+            mods.sel = random.pick(&[SubDword::Byte1, SubDword::Byte3, SubDword::Word1, SubDword::Word0]);
+            mods.sext = random.one_in(2);
+        }
+        if value.float_type().is_some() || mixed {
+            mods.neg = random.one_in(3);
+            mods.neg_hi = (packed || mixed) && random.one_in(3);
+            mods.abs = !packed && random.one_in(3);
+        }
+    }
+    if let Op::FormatCvt(_) = op {
+        attrs.src = [SrcMods { abs: random.one_in(3), neg: random.one_in(3), ..SrcMods::default() }; 3];
+        attrs.dst_sel = random.pick(&[SubDword::Dword, SubDword::Byte1, SubDword::Word1]);
+    }
+    let float = signature.results[0].float_type().is_some();
+    attrs.clamp = (signature.saturates || float) && random.one_in(3);
+    attrs.omod = if float && random.one_in(4) {
+        random.pick(&[Omod::Mul2, Omod::Mul4, Omod::Div2])
+    } else {
+        Omod::None
+    };
+    let dwords = signature.results[0].dwords();
+    if dwords == 1 && !packed && !matches!(op, Op::FormatCvt(_)) && random.one_in(4) {
+        attrs.dst_sel = random.pick(&[SubDword::Byte0, SubDword::Byte2, SubDword::Word0, SubDword::Word1]);
+        attrs.dst_unused = random.pick(&[DstUnused::Pad, DstUnused::Sext, DstUnused::Preserve]);
+    }
+    if !mixed && signature.sources[0] != Value::Pair && random.one_in(5) {
+        attrs.lanes = Some(LaneControl {
+            source: 0,
+            pattern: pattern(random),
+            written: random.pick(&[!0, !0, 0xffff_0000_ffff_0f0f]),
+            zero_fill: random.one_in(2),
+        });
+    }
+    attrs
+}
+
+/// An operation that is well formed.
+fn instruction(random: &mut Random, guest: u32) -> Inst {
+    loop {
+        let op = operation(random);
+        let signature = op.signature();
+        let mut inst = Inst {
+            op,
+            dst: signature.results.map(|value| result(random, value)),
+            src: [Operand::None; 4],
+            attrs: attributes(random, op),
+            mask: if random.one_in(12) { LaneMask::All } else { LaneMask::Active },
+            guest,
+        };
+        // A mask beside a result goes to other cells than the active lanes: modifiers of the result come behind it in the
+        // interpreter.
+        if inst.dst[1] == Operand::Uni(Uni::ACTIVE) {
+            inst.dst[1] = Operand::None;
+        }
+        if let [Value::Bits(_), ..] = signature.results
+            && signature.effects.atomic
+            && random.one_in(4)
+        {
+            inst.dst[0] = Operand::None;
+        }
+        // The base comes first: whether there is one decides of the address.
+        for n in [1, 0, 2, 3] {
+            inst.src[n] = source(random, op, signature.sources[n], signature.sources[n].dwords());
+            let wide =
+                n == 0 && inst.source_dwords(0) == 2 && matches!(signature.sources[0], Value::Address(_));
+            if wide {
+                let flat = signature.sources[0] == Value::Address(Space::Flat) && !random.one_in(3);
+                inst.src[0] = if flat { ANYWHERE.into() } else { ADDRESS.into() };
+            }
+        }
+        match op {
+            Op::FormatCvt(cvt) => {
+                inst.src[2] = if random.one_in(2) { Operand::None } else { inst.src[2] };
+                // A constant that lanes permute is no operand of any instruction.
+                inst.src[3] = if cvt.stochastic { inst.src[3] } else { Operand::None };
+            }
+            Op::MoveRelSource(..) => inst.src[0] = Operand::Uni(Uni(10)),
+            Op::MoveRelDest(..) => inst.dst[0] = Operand::Uni(Uni(30)),
+            Op::IndexedRead(_) => inst.src[0] = Operand::Row(Row(20)),
+            Op::IndexedWrite(_) => inst.dst[0] = Operand::Row(Row(19)),
+            Op::Lane(LaneOp::Permlane16Swap | LaneOp::Permlane32Swap | LaneOp::Swap)
+                if inst.dst[0] == inst.dst[1] =>
+            {
+                continue;
+            }
+            _ => {}
+        }
+        if inst.attrs.lanes.is_some() && !matches!(inst.src[0], Operand::Row(_)) {
+            inst.attrs.lanes = None;
+        }
+        if inst.problem().is_none() {
+            return inst;
+        }
+    }
+}
+
+fn terminator(random: &mut Random) -> Terminator {
+    let cond = random.pick(&[Cond::Zero(Uni(12), Width::W32), Cond::NonZero(Uni(12), Width::W64)]);
+    random.pick(&[
+        Terminator::Jump(0x5000),
+        Terminator::Branch { cond, taken: 0x5000, next: 0x2000 },
+        Terminator::Indirect(Uni(14)),
+        Terminator::Barrier(0x5000),
+        Terminator::Yield(0x5000),
+        Terminator::End,
+        Terminator::SetContext { value: Operand::Uni(Uni(16)), next: 0x5000 },
+        Terminator::InvalidateCode(0x5000),
+        Terminator::Trap(3),
+    ])
+}
+
+fn bench(seed: u64) -> Bench {
+    let mut random = Random(seed);
+    let mut bench = Bench::new(COUNTS, !seed);
+    let (start, guests) = (0x1000, 1 + random.below(6) as u32);
+    let mut insts = Vec::new();
+    for guest in 0..guests {
+        // Of a guest instruction with several operations, what may fault comes first.
+        insts.push(instruction(&mut random, guest));
+        while random.one_in(3) {
+            let inst = instruction(&mut random, guest);
+            if !inst.op.signature().effects.may_fault {
+                insts.push(inst);
+            }
+        }
+    }
+    let guest = (0..u64::from(guests)).map(|n| start + 4 * n).collect();
+    let terminator = terminator(&mut random);
+    let block = Block { start, next: 0x2000, ranges: vec![start..0x2000], insts, guest, terminator };
+    verify(&block).expect("operations are well formed");
+    bench.block = Arc::new(block);
+    bench.strict = random.pick(&[Strict::default(), Strict::default(), Strict::ALL]);
+    bench.exceptions = random.one_in(3).then_some(EXCEPTIONS);
+    let set = |cells: &mut Vec<u32>, at: Uni, value: u64| {
+        cells[usize::from(at.0)] = value as u32;
+        cells[usize::from(at.0) + 1] = (value >> 32) as u32;
+    };
+    let buffer = bench.buffer;
+    set(&mut bench.cells, BASE, buffer + 64);
+    let (stride, swizzle) = (random.pick(&[0, 0, 4, 16]), random.pick(&[0, 0, 1 << 31]));
+    set(&mut bench.cells, RESOURCE, (buffer + 256) | stride << 48 | swizzle << 32);
+    let flags = random.pick(&[0, 1 << 23, 1 << 21, 3 << 21 | 1 << 23]);
+    set(&mut bench.cells, RESOURCE.plus(2), random.pick(&[16, 200, 1000]) | flags << 32);
+    set(&mut bench.cells, SMALL, random.below(24) as u64);
+    for lane in 0..64 {
+        let within = |random: &mut Random| match random.below(60) {
+            0 => random.below(8192) as u64,
+            1 => 4 * random.below(300) as u64 + 1,
+            _ => 16 * random.below(BUFFER as usize / 16 - 4) as u64,
+        };
+        let mut put = |row: Row, value: u64| {
+            bench.rows[usize::from(row.0)][lane] = value as u32;
+            bench.rows[usize::from(row.0) + 1][lane] = (value >> 32) as u32;
+        };
+        put(ADDRESS, buffer + within(&mut random));
+        put(
+            ANYWHERE,
+            match random.below(3) {
+                0 => buffer + within(&mut random),
+                1 => LDS_APERTURE + 8 * random.below(127) as u64,
+                _ => SCRATCH_APERTURE + 4 * random.below(12) as u64,
+            },
+        );
+        put(
+            OFFSET,
+            match random.below(12) {
+                0 => random.below(1100) as u64,
+                _ => 8 * random.below(6) as u64,
+            },
+        );
+    }
+    bench
+}
+
+fn programs() -> u64 {
+    match std::env::var("WAVEMILL_TESTS").as_deref() {
+        Ok("all") => 60_000,
+        _ => 6_000,
+    }
+}
+
+#[test]
+fn random_programs_are_handed_over_anywhere() {
+    let (mut kinds, mut exits) = (BTreeSet::new(), std::collections::BTreeMap::<String, usize>::new());
+    let mut failed = Vec::new();
+    for seed in 0..programs() {
+        let bench = bench(seed);
+        kinds.extend(bench.block.insts.iter().map(|inst| inst.op.signature().name));
+        match bench.compare() {
+            Ok(exit) => *exits.entry(exit.chars().take(30).collect()).or_default() += 1,
+            Err(difference) => failed.push(format!("program {seed}: {difference}")),
+        }
+    }
+    eprintln!("{} names of operations, {exits:#?}", kinds.len());
+    assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(12)].join("\n"));
+    assert!(kinds.len() > 200, "{} names of operations", kinds.len());
+}
