@@ -506,7 +506,7 @@ fn waves_at_a_barrier_are_told_from_those_that_spin() {
         assert_eq!(spin.polls, Some(at(2)));
         // The start of the memory, which is s[0:1].
         assert_eq!(spin.address, Some(memory.load(Ordering::Relaxed)));
-        assert_eq!(waves[0].pc, at(3), "behind the barrier");
+        assert_eq!(waves[0].pc, at(1), "the barrier itself");
     }
     assert_eq!(stalled(result), (vec![(0, 0, true), (0, 1, false), (0, 2, true)], 0));
 }
