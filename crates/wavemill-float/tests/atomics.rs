@@ -38,7 +38,11 @@ fn integers_on_both_widths() {
         (Wrap, [3, 4, ALL32], 2, 0x1_0000_0002),
     ] {
         let left = |width| atomic_op(op, width, [old, data, second], FpEnv::DEFAULT);
-        assert_eq!((left(Width::W32), left(Width::W64)), (narrow, wide), "{op:?} {old:#x} {data:#x} {second:#x}");
+        assert_eq!(
+            (left(Width::W32), left(Width::W64)),
+            (narrow, wide),
+            "{op:?} {old:#x} {data:#x} {second:#x}"
+        );
     }
     let signed = |op| atomic_op(op, Width::W64, [MIN64, 1, 0], FpEnv::DEFAULT);
     assert_eq!((signed(MinI), signed(MaxI), signed(MinU), signed(MaxU)), (MIN64, 1, 1, MIN64));
