@@ -10,10 +10,12 @@ use wavemill_ir::{Block, Names as _, Op, Status, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers::{self, RegisterNames};
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction, reads_exceptions};
+use wavemill_machine::engine::Engine;
 use wavemill_machine::{
     AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
     Registers, RunControl, RunError, RunOptions, Several, Strict, WaveInit, run_with,
 };
+use wavemill_reference_engine::ReferenceEngine;
 
 use crate::place::Place;
 use crate::program::{ACCS, MODE, VGPRS};
@@ -68,6 +70,8 @@ pub struct Machine {
 #[derive(Clone, Copy, Debug)]
 struct Way {
     tier: Tier,
+    /// The reference engine runs it, apart from watched waves.
+    reference: bool,
     /// One instruction at a time instead of whole blocks.
     single: bool,
     /// Guest addresses are the host's; both have memory at the same ones.
@@ -152,6 +156,7 @@ impl Machine {
         let best = Tier::detect();
         let first = Way {
             tier: best,
+            reference: false,
             single: false,
             identity: false,
             strict: false,
@@ -179,11 +184,12 @@ impl Machine {
         let single = Way { single: true, ..others };
         let portable = Way { tier: Tier::Portable, ..others };
         let avx2 = Way { tier: Tier::Avx2, ..others };
+        let reference = Way { reference: true, ..others };
         let threads = Way { threads: 2, ..others };
         let identity = Way { identity: true, ..others };
         let watched = Way { watched: true, ..others };
         let all = Way { single: true, identity: true, watched: true, ..others };
-        for way in [single, portable, avx2, threads, identity, watched, all] {
+        for way in [single, portable, avx2, reference, threads, identity, watched, all] {
             let redundant = way.tier == Tier::Avx2 && !Tier::Avx2.is_available();
             let clock = way.threads > 1 && (self.groups == 1 || seen.clock.load(Relaxed));
             if redundant || clock {
@@ -200,8 +206,9 @@ impl Machine {
         if found.ended != Ended::Limit {
             let single = Way { single: true, ..strict };
             let portable = Way { tier: Tier::Portable, ..strict };
+            let reference = Way { reference: true, ..strict };
             let all = Way { identity: true, watched: true, ..strict };
-            for way in [single, portable, all] {
+            for way in [single, portable, reference, all] {
                 self.compare(way, &found, &seen);
             }
         }
@@ -295,7 +302,12 @@ impl Machine {
         let both = Several::new(vec![&all, &some]);
         let observer = way.watched.then_some(&both as &dyn Observer);
         // How many workgroups have run to their end, or to the fault that is reported.
-        let (ended, complete) = match run_with(&grid, &Interpreter::on(way.tier), &options, observer, None) {
+        let interpreter = Interpreter::on(way.tier);
+        let engine: Box<dyn Engine> = match way.reference {
+            true => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter))),
+            false => Box::new(interpreter),
+        };
+        let (ended, complete) = match run_with(&grid, &*engine, &options, observer, None) {
             Ok(stats) => {
                 let told = all.instructions.load(Relaxed);
                 assert!(!way.watched || told == stats.instructions, "told of {told} of {stats:?}\n{self:?}");

@@ -476,6 +476,36 @@ fn statistics_count_instructions_by_kind() {
     }
 }
 
+/// The engine makes no difference but in what is said of it.
+#[test]
+fn engines_give_the_same() {
+    let folder = Folder::new("engines");
+    folder.object("gfx942", "histogram");
+    let common = "object = 'histogram.co'\nkernel = 'histogram_local'\ngrid = 4\nblock = 64\n\
+                  args = ['data:u8[4096]=random', 'bins:u32[256]', 'n=4096']\nprint = ['bins']\n";
+    let run = |head: &str, more: &[&str]| {
+        folder.file("engine.toml", format!("{head}{common}"));
+        expect(&folder, 0, &[&["run", "engine.toml", "--stats", "--message-format", "json"], more].concat())
+    };
+    let name = |output: &std::process::Output| {
+        let message = err(output);
+        let line = message.lines().find(|line| line.contains("\"stats\"")).expect("statistics");
+        let stats: serde_json::Value = serde_json::from_str(line).unwrap();
+        (stats["engine"].as_str().unwrap().to_owned(), stats["instructions"].as_u64().unwrap())
+    };
+    let interpreted = run("", &[]);
+    for (head, more) in [("", &["--engine", "reference"][..]), ("engine = 'reference'\n", &[])] {
+        let found = run(head, more);
+        assert_eq!(out(&found), out(&interpreted));
+        assert_eq!(name(&found), ("reference".to_owned(), name(&interpreted).1));
+    }
+    // The command line wins, and a trace has the interpreter look on.
+    assert_eq!(name(&run("engine = 'reference'\n", &["--engine", "interpreter"])).0, "interpreter");
+    let traced = expect(&folder, 0, &["run", "engine.toml", "--engine", "reference", "--trace"]);
+    assert_eq!(out(&traced), out(&interpreted));
+    assert!(err(&traced).contains("s_endpgm"), "{}", err(&traced));
+}
+
 /// Nothing is lost when nobody reads what is printed: files are written, and what is wrong is told.
 #[test]
 fn a_closed_output_hides_nothing() {
@@ -512,6 +542,7 @@ fn what_makes_no_sense_is_refused() {
         (&["c:f32[10]=@/dev/zero"], 3, "`/dev/zero` is a device, not a file"),
         (&["c[64]", "--out", "c=x.bin", "--out", "a=x.bin"], 2, "--out: `x.bin` is written more than once"),
         (&["c[64]", "--deterministic", "--threads", "2"], 2, "--deterministic runs on one thread"),
+        (&["c[64]", "--engine", "reference", "--tier", "portable"], 2, "leave --tier out"),
         (&["c[64]", "--expect", "c=[1,2]"], 2, "--expect c=[1,2]: 2 numbers given for 64 elements"),
     ] {
         if extra[0].contains("dev") && !cfg!(unix) {

@@ -1,6 +1,7 @@
 //! Exact meanings of float operations. One binary: what it links is there once.
 
 mod against_host;
+mod atomics;
 mod common;
 mod conversions;
 mod division;

@@ -22,7 +22,7 @@ use super::probe::Site;
 use super::{Tier, atomic, buffer, compare, control, indexed, lane, mem, scalar, smem, status, step, strict};
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
-use wavemill_machine::registers::{ALL_LANES, DUMP, RegisterCounts, uni_offset};
+use wavemill_machine::registers::{ALL_LANES, DUMP, LOST, RegisterCounts, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ impl<'a> Compiler<'a> {
     fn source(&self, op: &mut HostOp, i: usize, operand: Operand) {
         op.src[i] = match operand {
             Operand::None => ABSENT,
-            Operand::Uni(u) if self.dropped_result == Some(u) => UNIFORM | DUMP,
+            Operand::Uni(u) if self.dropped_result == Some(u) => UNIFORM | LOST,
             Operand::Uni(u) => UNIFORM | self.counts.uniform_source(u),
             Operand::Row(r) => self.counts.source(r),
             Operand::Const(k) => {

@@ -1,7 +1,7 @@
 //! Atomics on global memory, LDS and the flat space, and the LDS counters.
 
 use crate::common::{
-    INDEX, Random, Runner, Setup, fault_of, inst, registers_after, run_block, runners, s, v,
+    INDEX, Random, Runner, Setup, best, fault_of, inst, registers_after, run_block, runners, s, v,
 };
 use wavemill_float as exact;
 use wavemill_ir::{
@@ -192,6 +192,10 @@ fn every_operation(runner: Runner) {
 /// Workgroups on many threads count on the same words; nothing is lost, and every ticket is drawn once.
 #[test]
 fn nothing_is_lost_between_threads() {
+    best().into_iter().for_each(nothing_is_lost_between_threads_on);
+}
+
+fn nothing_is_lost_between_threads_on(runner: Runner) {
     const GROUPS: u32 = 96;
     const LANES: u32 = GROUPS * 4 * 64;
     let memory = GuestMemory::default();
@@ -227,7 +231,7 @@ fn nothing_is_lost_between_threads() {
         atomic(AtomicOp::IncWrap, Width::W32, 32, Operand::Const(6), none),
         inst(Op::Store(Space::Global, MemType::U8), none, &[v(8), s(2), v(1)], Attrs::default()),
     ];
-    run_block(&insts, Terminator::End, &setup, &memory, Runner::detect()).unwrap();
+    run_block(&insts, Terminator::End, &setup, &memory, runner).unwrap();
     let word = |offset| {
         let mut b = [0; 8];
         memory.read(buffer + offset, &mut b).unwrap();
@@ -247,6 +251,10 @@ fn nothing_is_lost_between_threads() {
 
 #[test]
 fn misaligned_atomics_fault_and_name_their_lanes() {
+    best().into_iter().for_each(misaligned_atomics_fault_and_name_their_lanes_on);
+}
+
+fn misaligned_atomics_fault_and_name_their_lanes_on(runner: Runner) {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 1024, 256).unwrap();
     for (space, width, bad) in
@@ -265,7 +273,7 @@ fn misaligned_atomics_fault_and_name_their_lanes() {
             &[v(0), Operand::None, v(2)],
             Attrs::default(),
         )];
-        let fault = fault_of(&insts, &setup, &memory, Runner::detect());
+        let fault = fault_of(&insts, &setup, &memory, runner);
         let FaultCause::MisalignedAtomic { size, lanes } = fault.cause else {
             panic!("{space:?}: {:?}", fault.cause)
         };
@@ -283,6 +291,10 @@ fn misaligned_atomics_fault_and_name_their_lanes() {
 
 #[test]
 fn atomics_outside_memory() {
+    best().into_iter().for_each(atomics_outside_memory_on);
+}
+
+fn atomics_outside_memory_on(runner: Runner) {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 16, 256).unwrap();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b111) };
@@ -295,13 +307,13 @@ fn atomics_outside_memory() {
         inst(add(Space::Lds), v(4), &[v(0), Operand::None, v(2)], Attrs::default()),
         inst(add(Space::Lds), v(5), &[v(0), Operand::None, v(2)], Attrs::default()),
     ];
-    let after = registers_after(&twice, &setup, &memory, Runner::detect());
+    let after = registers_after(&twice, &setup, &memory, runner);
     assert_eq!(after.rows[0][4][..4], [0, 0, 0, 99]);
     assert_eq!(after.rows[0][5][..3], [7, 8, 0]);
     // Global memory: a fault, and nothing has changed.
     setup.cells = vec![(Uni(0), buffer as u32), (Uni(1), (buffer >> 32) as u32)];
     let global = [inst(add(Space::Global), v(4), &[v(0), s(0), v(2)], Attrs::default())];
-    let fault = fault_of(&global, &setup, &memory, Runner::detect());
+    let fault = fault_of(&global, &setup, &memory, runner);
     let FaultCause::Memory { access, lanes, .. } = fault.cause else { panic!("{:?}", fault.cause) };
     assert_eq!(access, Access::Atomic);
     assert_eq!(lanes.iter().map(|l| l.lane).collect::<Vec<_>>(), [1, 2]);
@@ -312,6 +324,10 @@ fn atomics_outside_memory() {
 
 #[test]
 fn append_and_consume_count_lanes() {
+    best().into_iter().for_each(append_and_consume_count_lanes_on);
+}
+
+fn append_and_consume_count_lanes_on(runner: Runner) {
     let memory = GuestMemory::default();
     let mut setup = Setup { lds_size: 64, ..Setup::one_wave(0b1011) };
     setup.cells = vec![(INDEX, 8)];
@@ -324,7 +340,7 @@ fn append_and_consume_count_lanes() {
         // Out of range: 0, and nothing happens.
         inst(Op::LdsAppend(true), v(4), &[INDEX.into()], at(60)),
     ];
-    let after = registers_after(&insts, &setup, &memory, Runner::detect());
+    let after = registers_after(&insts, &setup, &memory, runner);
     let first = |n: usize| after.rows[0][n][..5].to_vec();
     assert_eq!(first(0), [0, 0, 0, 0, 0]);
     assert_eq!(first(1), [3, 3, 0, 3, 0]);

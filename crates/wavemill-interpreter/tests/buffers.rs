@@ -1,6 +1,8 @@
 //! Accesses through buffer resources.
 
-use crate::common::{Random, Runner, Setup, fault_of, inst, out_of_range, registers_after, runners, s, v};
+use crate::common::{
+    Random, Runner, Setup, best, fault_of, inst, out_of_range, registers_after, runners, s, v,
+};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 use wavemill_machine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest};
 
@@ -145,6 +147,10 @@ impl Trial {
 
 #[test]
 fn loads_follow_the_resource() {
+    best().into_iter().for_each(loads_follow_the_resource_on);
+}
+
+fn loads_follow_the_resource_on(runner: Runner) {
     let memory = GuestMemory::default();
     let (buffer, bytes) = filled(&memory);
     let mut random = Random(12);
@@ -166,7 +172,7 @@ fn loads_follow_the_resource() {
         let mut setup = trial.setup();
         setup.rows.push((Row(8), [0x1234_5678; 64]));
         let load = inst(Op::BufferLoad(ty, trial.addr), v(8), &trial.operands(Operand::None), trial.attrs());
-        let after = registers_after(&[load], &setup, &memory, Runner::detect());
+        let after = registers_after(&[load], &setup, &memory, runner);
         for lane in 0..64 {
             for k in 0..usize::from(ty.dwords()) {
                 let size = if let MemType::Dwords(_) = ty { 4 } else { u64::from(ty.bytes()) };
@@ -190,6 +196,10 @@ fn loads_follow_the_resource() {
 
 #[test]
 fn stores_and_atomics_follow_the_resource() {
+    best().into_iter().for_each(stores_and_atomics_follow_the_resource_on);
+}
+
+fn stores_and_atomics_follow_the_resource_on(runner: Runner) {
     let memory = GuestMemory::default();
     let (buffer, mut bytes) = filled(&memory);
     let mut random = Random(13);
@@ -229,7 +239,7 @@ fn stores_and_atomics_follow_the_resource() {
         let comparands = setup.rows.last().map_or([0; 64], |r| r.1);
         let dst = if atomic { v(16) } else { Operand::None };
         let one = inst(op, dst, &trial.operands(v(8)), trial.attrs());
-        let after = registers_after(&[one], &setup, &memory, Runner::detect());
+        let after = registers_after(&[one], &setup, &memory, runner);
         for lane in (0..64).filter(|l| trial.exec >> l & 1 != 0) {
             if atomic {
                 let at = trial.place(buffer, lane, 0, 4);
@@ -292,6 +302,10 @@ fn spills_are_rows() {
 
 #[test]
 fn an_access_in_range_but_outside_memory_faults() {
+    best().into_iter().for_each(an_access_in_range_but_outside_memory_faults_on);
+}
+
+fn an_access_in_range_but_outside_memory_faults_on(runner: Runner) {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("short", 64, 256).unwrap();
     let fields = Fields { base: buffer, records: 1000, ..Fields::default() };
@@ -300,7 +314,7 @@ fn an_access_in_range_but_outside_memory_faults() {
     setup.rows.push((Row(0), std::array::from_fn(|l| 30 * l as u32)));
     let offen = BufferAddr { offen: true, idxen: false };
     let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
-    let fault = fault_of(&[load], &setup, &memory, Runner::detect());
+    let fault = fault_of(&[load], &setup, &memory, runner);
     let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
         panic!("{:?}", fault.cause)
     };

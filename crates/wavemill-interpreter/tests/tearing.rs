@@ -4,8 +4,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{COUNTS, FLAG, inst, s, v};
-use wavemill_interpreter::Interpreter;
+use crate::common::{COUNTS, FLAG, Runner, best, inst, s, v};
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, LaneOp, MemType, Op, Operand,
     Row, ScalarOp, Space, Terminator, Uni, Width,
@@ -241,7 +240,7 @@ impl WaveInit for Program {
 }
 
 /// Runs the two until they met often enough; the reader's registers after each run in which they did.
-fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
+fn meet(writer: Access, reader: Access, runner: Runner) -> Vec<WaveSnapshot> {
     let memory = GuestMemory::default();
     let start = memory.allocate("cells", 4096, 256).unwrap();
     let far = memory.allocate("another cell", 64, 256).unwrap();
@@ -264,7 +263,7 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
     let options = RunOptions { threads: NonZeroUsize::new(2), ..RunOptions::default() };
     let mut met = Vec::new();
     for _ in 0..RUNS {
-        let fault = match run(&grid, &Interpreter::new(), &options) {
+        let fault = match run(&grid, &*runner.engine(), &options) {
             Err(RunError::Fault(fault)) => *fault,
             other => panic!("expected the reader's trap, got {other:?}"),
         };
@@ -284,7 +283,7 @@ fn meet(writer: Access, reader: Access) -> Vec<WaveSnapshot> {
         }
     }
     panic!(
-        "{} and {} did not run at the same time {MEETINGS} times in {RUNS} runs",
+        "{} and {} did not run at the same time {MEETINGS} times in {RUNS} runs on {runner}",
         writer.what, reader.what
     );
 }
@@ -293,14 +292,17 @@ fn check(writer: Access, reader: Access) {
     // One test at a time: its two threads must run at the same time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
-    for after in meet(writer, reader) {
+    for (runner, after) in best()
+        .into_iter()
+        .flat_map(|runner| meet(writer, reader, runner).into_iter().map(move |after| (runner, after)))
+    {
         let torn = if reader.is_scalar() {
             u64::from(after.cells[usize::from(DIFFERED)] != 0)
         } else {
             let row = after.rows[0][usize::from(COLLECT)];
             (0..64).fold(0, |mask, l| mask | u64::from(row[l] != 0) << l)
         };
-        assert_eq!(torn, 0, "{} against {}: lanes with mixed values", reader.what, writer.what);
+        assert_eq!(torn, 0, "{} against {} on {runner}: lanes with mixed values", reader.what, writer.what);
     }
 }
 

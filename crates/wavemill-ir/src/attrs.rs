@@ -67,7 +67,8 @@ pub enum Omod {
 /// Modifiers of one source. Order of effect: select, then sign extension, then `abs`, then `neg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct SrcMods {
-    /// Clears the sign of a float (of the low half of a packed one).
+    /// Clears the sign of a float. Operations on two floats in a source do not have it; where a packed source is one value of
+    /// an operation with another result, it is the sign of the low half.
     pub abs: bool,
     /// Flips the sign of a float after `abs` (of the low half of a packed one).
     pub neg: bool,
@@ -84,7 +85,8 @@ pub struct SrcMods {
 /// A permutation of the lanes of one source on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct LaneControl {
-    /// Number of the source that is permuted. What is said of results holds whichever it is.
+    /// Number of the source that is permuted, a row of the first three. What is said of results holds whichever it is: of a
+    /// mask, the bits of lanes that are not written are 0.
     pub source: u8,
     /// Which lane feeds each lane.
     pub pattern: LanePattern,
@@ -202,9 +204,10 @@ pub struct Attrs {
     pub src: [SrcMods; 3],
     /// Output modifier.
     pub omod: Omod,
-    /// Clamp: floats to \[0, 1\], integers to their type's range.
+    /// Clamp: floats to \[0, 1\], integers to their type's range. An integer operation that does not saturate is unsupported
+    /// with it.
     pub clamp: bool,
-    /// The part of the destination that is written.
+    /// The part of the destination that is written; of a result of one cell only.
     pub dst_sel: SubDword,
     /// What happens to the other bits of the destination.
     pub dst_unused: DstUnused,

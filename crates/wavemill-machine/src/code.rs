@@ -23,7 +23,8 @@ pub trait BlockSource: Sync {
     }
 
     /// The cell that collects the floating-point exceptions that operations raise, as bits of
-    /// `wavemill_float::Exceptions`. Collecting them costs a multiple of the float operations; where nobody looks at them
+    /// `wavemill_float::Exceptions`: of float operations, comparisons and conversions, not of tests of classes, conversions to
+    /// and from small formats and atomics. Collecting them costs a multiple of the float operations; where nobody looks at them
     /// they are not collected.
     fn exceptions(&self) -> Option<Uni> {
         None

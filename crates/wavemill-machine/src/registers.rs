@@ -12,14 +12,15 @@ pub const ROW_BYTES: u32 = 4 * LANES as u32;
 pub const ALL_LANES: u32 = 1168;
 /// Offset of a 64-bit mask for an engine's own use, such as that of a lane permutation for the operation behind it.
 pub const STEP_MASK: u32 = 1176;
-/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one. A result for a cell
-/// that the wave lacks goes there, and nothing else that matters to later operations of its guest instruction
-/// ([`Registers::lost`]).
+/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
 pub const DUMP: u32 = 1184;
+/// Offset of the cells that uniform results go to which are for cells that the wave lacks: later operations of the guest
+/// instruction read them there ([`Registers::lost`]).
+pub const LOST: u32 = DUMP + 4 * WIDEST;
 /// Cells of the widest uniform result.
-const LOST: u16 = 16;
+const WIDEST: u32 = 16;
 /// Offset of the first row.
-const ROWS: u32 = 1280;
+const ROWS: u32 = 1344;
 /// Rows behind the IR temporaries that engines use for steps of their own: 32 for copies of the widest sources, and 12 for
 /// what the attributes of an operation ask for.
 pub const STEP_ROWS: u32 = 44;
@@ -107,9 +108,9 @@ impl RegisterCounts {
         uni_offset(if self.lacks(cell) { Uni(0) } else { cell })
     }
 
-    /// Offset of the cells that are written; what would go to a cell that the wave lacks goes nowhere.
+    /// Offset of the cells that are written; what would go to a cell that the wave lacks is [lost](LOST).
     pub fn uniform_dest(self, cell: Uni) -> u32 {
-        if self.lacks(cell) { DUMP } else { uni_offset(cell) }
+        if self.lacks(cell) { LOST } else { uni_offset(cell) }
     }
 
     /// The engine's own row `n` as a row of the IR, where it follows the temporaries.
@@ -263,15 +264,18 @@ impl Registers {
     /// ([`RegisterCounts::lacking_result`]); 0 behind the widest one.
     #[must_use]
     pub fn lost(&self, n: u16) -> u32 {
+        if u32::from(n) >= WIDEST {
+            return 0;
+        }
         // SAFETY: the cells are inside the block and aligned.
-        if n < LOST { unsafe { (self.ptr.add(DUMP as usize) as *const u32).add(n.into()).read() } } else { 0 }
+        unsafe { (self.ptr.add(LOST as usize) as *const u32).add(n.into()).read() }
     }
 
     /// Keeps cell `n` of such a result.
     pub fn set_lost(&mut self, n: u16, value: u32) {
-        if n < LOST {
+        if u32::from(n) < WIDEST {
             // SAFETY: the cells are inside the block and aligned.
-            unsafe { (self.ptr.add(DUMP as usize) as *mut u32).add(n.into()).write(value) };
+            unsafe { (self.ptr.add(LOST as usize) as *mut u32).add(n.into()).write(value) };
         }
     }
 
@@ -326,12 +330,12 @@ mod tests {
         let read = |row, n| regs.source_row(row, n)[5];
         assert_eq!([read(Row(0), 1), read(Row(1), 0), read(Row(1), 1), read(Row(7), 0)], [11, 11, 10, 10]);
         assert_eq!([read(Row::temp(2), 1), read(Row(u16::MAX), 3), read(Row::temp(15), 1)], [12, 0, 0]);
-        for n in 0..LOST {
+        for n in 0..16 {
             regs.set_lost(n, 100 + u32::from(n));
         }
-        regs.set_lost(LOST, 1);
-        assert!((0..LOST).all(|n| regs.lost(n) == 100 + u32::from(n)));
-        assert_eq!((regs.lost(LOST), regs.row(Row(0))), (0, [10; LANES]));
+        regs.set_lost(16, 1);
+        assert!((0..16).all(|n| regs.lost(n) == 100 + u32::from(n)));
+        assert_eq!((regs.lost(16), regs.row(Row(0))), (0, [10; LANES]));
     }
 
     #[test]

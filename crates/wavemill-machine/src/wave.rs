@@ -18,11 +18,14 @@ pub struct Wave {
     pub pc: u64,
     /// The context under which its blocks are lifted.
     pub context: u32,
-    /// Guest instructions that it has run. Those of a block count where the block ends.
+    /// Guest instructions that it has run. Those of a block count where the block ends, also with a trap or a fault of its
+    /// terminator. Of a block that an operation's fault leaves, none count; of one that an unsupported operation leaves, those up
+    /// to its guest instruction.
     pub retired: u64,
     /// Its private memory: guest addresses from the first byte to behind the last one.
     pub private: (u64, u64),
-    /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction there is illegal.
+    /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction there is illegal. A branch is
+    /// the end of a block that goes elsewhere than in order ([`Block::next`]) by a jump, a condition or an address.
     pub from: Option<u64>,
     /// The operation in front of which another engine left it; `None` at the beginning of a block. Every engine goes on
     /// from there. No engine leaves it so to the scheduler.

@@ -273,8 +273,9 @@ impl<'w> State<'w> {
         let place = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Place::NOWHERE);
         let places: Places<'_> = all.iter().map(|(lane, pieces)| (*lane, place(pieces))).collect();
         // The second datum stands behind the first one.
-        let data = self.wide(inst, 3);
-        let second = data.map(|value| value >> (8 * size));
+        let both = self.wide(inst, 3);
+        let (data, second) =
+            (both.map(|value| value & ((1 << (8 * size)) - 1)), both.map(|value| value >> (8 * size)));
         self.update(inst, op, width, &places, &[data, second]);
         Ok(())
     }

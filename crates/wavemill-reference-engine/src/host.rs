@@ -135,6 +135,17 @@ impl<'m> Place<'m> {
         value
     }
 
+    /// Reads dwords, which are in one piece.
+    pub(crate) fn load_dwords(self, count: u16) -> Vec<u32> {
+        let mut values = vec![0; count.into()];
+        if let Kind::Whole { ptr, .. } = self.kind {
+            assert!(4 * u32::from(count) <= self.size, "{count} dwords of {self:?}");
+            // SAFETY: as in `load`.
+            unsafe { raw::load_dwords(ptr, &mut values) };
+        }
+        values
+    }
+
     /// Writes so many bytes, less than four or whole dwords.
     pub(crate) fn store(self, size: u32, value: Value) {
         assert!(size <= self.size && size <= 16, "{size} bytes of {self:?}");

@@ -33,15 +33,12 @@ fn half(value: u128, bits: u32, high: bool) -> u128 {
     value >> if high { bits } else { 0 } & ((1 << bits) - 1)
 }
 
-/// Two halves of so many bits: which halves of the source feed them, and their signs flipped.
+/// Two halves of so many bits: which halves of the source feed them, and their signs flipped. There is no absolute value.
 fn arranged(value: u128, bits: u32, mods: SrcMods, float: bool) -> u128 {
     let mut low = half(value, bits, mods.sel == SubDword::Word1);
     let mut high = half(value, bits, mods.hi_sel);
     if float {
         let sign = 1 << (bits - 1);
-        if mods.abs {
-            low &= !sign;
-        }
         if mods.neg {
             low ^= sign;
         }

@@ -38,20 +38,13 @@ impl State<'_> {
         scalar_address(self.pair(inst.src[0]), self.offset(inst), inst.attrs.imm.into())
     }
 
-    /// Reads dwords at a guest address; in pieces of four, which begin at the same alignment.
+    /// Reads dwords at a guest address.
     fn read_dwords(&self, address: u64, count: u16) -> Result<Vec<u32>, FaultCause> {
         let size = 4 * u32::from(count);
-        if Place::global(self.around.map, address, size, Access::Load).is_none() {
-            return Err(self.refused(address, Access::Load, size));
+        match Place::global(self.around.map, address, size, Access::Load) {
+            Some(place) => Ok(place.load_dwords(count)),
+            None => Err(self.refused(address, Access::Load, size)),
         }
-        let mut values = Vec::new();
-        for n in (0..count).step_by(4) {
-            let (at, size) = (address + 4 * u64::from(n), 4 * u32::from((count - n).min(4)));
-            if let Some(place) = Place::global(self.around.map, at, size, Access::Load) {
-                values.extend_from_slice(&place.load(size)[..size as usize / 4]);
-            }
-        }
-        Ok(values)
     }
 
     /// The fault of an access that is refused.

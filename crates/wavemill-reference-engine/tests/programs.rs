@@ -368,6 +368,10 @@ fn instruction(random: &mut Random, guest: u32) -> Inst {
             }
         }
         match op {
+            // A carry is 0 or 1.
+            Op::Scalar(ScalarOp::AddCarryInOut | ScalarOp::SubBorrowInOut, _) => {
+                inst.src[2] = Operand::Const(random.next() & 1);
+            }
             Op::FormatCvt(cvt) => {
                 inst.src[2] = if random.one_in(2) { Operand::None } else { inst.src[2] };
                 // A constant that lanes permute is no operand of any instruction.

@@ -53,6 +53,12 @@ is a row, a uniform cell or a constant may stand, which is the same in all lanes
 | `mask` | a bit of each lane |
 | `uniform b32` | one value for the wave |
 
+Operands have attributes (`Attrs` of `wavemill-ir`), which work in this order: the lane permutation of a source, its select, sign
+extension, absolute value and negation; the operation on the lanes that it computes; output modifier and clamp; the part of the
+destination that is written. Sources are read before results are written. A uniform source may be no operand only where a line says
+\"none\". An operation that no engine has is unsupported: its guest instruction faults, and has no effect. Registers that
+a wave lacks are a matter of `wavemill_machine::RegisterCounts`, for all engines alike.
+
 \"Saturates\" means that clamping brings the exact result into the range of its type; floats always clamp. \"Updates\" means that
 the results are sources, too.
 

@@ -204,6 +204,11 @@ pub(crate) fn runners() -> Vec<Runner> {
     here.into_iter().map(Runner::Interpreter).chain([Runner::Reference]).collect()
 }
 
+/// The interpreter on the host's best tier, and the reference engine: for what tiers have in common.
+pub(crate) fn best() -> [Runner; 2] {
+    [Runner::detect(), Runner::Reference]
+}
+
 /// An operation under EXEC. Sources that it does not have are left out.
 pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
     let mut sources = [Operand::None; 4];

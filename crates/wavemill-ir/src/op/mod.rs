@@ -132,14 +132,16 @@ macro_rules! operations {
 operations! {
     /// Uniform integer operation of the given width.
     Scalar(op: ScalarOp, width: Width) = op.signature(Value::uniform(width));
-    /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1).
+    /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1): less, equal, greater and what is made of them, of i32,
+    /// u32 and u64; others are unsupported.
     ScalarCmp(_pred: CmpPred, ty: IntType) =
         line("s.cmp", &[Value::Uniform(ty.dwords()), Value::Uniform(ty.dwords())], &[FLAG], Effects::NONE);
-    /// Varying integer operation.
+    /// Varying integer operation. Of a mask as the second result, the bits of lanes that are not computed are 0.
     Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
     IntCmp(_pred: CmpPred, ty: IntType) = line("cmp", &[Value::int(ty), Value::int(ty)], &[MASK], Effects::NONE);
-    /// Varying float operation.
+    /// Varying float operation; unsupported on a type that it is not defined for. Of an operation with a mask as its second
+    /// result, the bits of lanes that are not computed are 0.
     Float(op: FloatOp, ty: FloatType) = op.signature(Value::Float(ty));
     /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1 quiet NaNs raise the
     /// exception "invalid" too.
@@ -178,20 +180,25 @@ operations! {
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
     /// the two low bits of each of the three are ignored.
     ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD);
-    /// The same through the buffer resource in the four cells at `src0`, with range check.
+    /// The same through the buffer resource in the four cells at `src0`: its base without the two low bits, and the sum of the
+    /// offsets without them. Dwords that do not end within the resource's bytes (records, times the stride if that is not 0)
+    /// are 0; if one in range is not in memory, the fault names the first one.
     ScalarBufferLoad(n: u8) =
         line("s.buffer_load", &[Value::Uniform(4), U32], &[Value::Uniform(n as u16)], Effects::LOAD);
     /// Uniform store of that many dwords: address as [`Op::ScalarLoad`], data `src2`.
     ScalarStore(n: u8) = line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE);
     /// Varying load: address row(s) `src0` (64-bit for global and flat without `src1`, else a 32-bit offset; none: 0),
-    /// uniform base `src1` (64-bit for global, 32-bit offset for scratch), plus `imm`.
+    /// uniform base `src1` (64-bit for global, 32-bit offset for scratch), plus `imm`. Offsets are without sign; addresses in
+    /// LDS wrap at 32 bits. What of LDS ends behind its last granule reads 0. Private memory ends with what each lane has of it.
+    /// If all active lanes have one address, it is read once.
     Load(space: Space, ty: MemType) = line(
         "load",
         &[Value::Address(space), Value::Base(space)],
         &[Value::Bits(ty.dwords())],
         Effects::LOAD,
     ).updates_if(ty.keeps_half());
-    /// Varying store: address as [`Op::Load`], data `src2`.
+    /// Varying store: address as [`Op::Load`], data `src2`. Lanes store in ascending order; of active lanes next to each other
+    /// that have one address, only the last one stores. What of LDS ends behind its last granule is dropped.
     Store(space: Space, ty: MemType) = line(
         "store",
         &[Value::Address(space), Value::Base(space), Value::Bits(ty.dwords())],
@@ -199,7 +206,9 @@ operations! {
         Effects::STORE,
     );
     /// Varying atomic: address as [`Op::Load`], `src2` data, `src3` second datum (comparand of compare-and-swap);
-    /// `dst[0]` the old value. Width of the datum beside it.
+    /// `dst[0]` the old value, if anyone wants it. Width of the datum beside it. Lanes go one after the other in ascending order.
+    /// A lane whose address is no multiple of the size is a fault of its own, before memory is looked at. Behind the end of LDS
+    /// nothing happens, and the old value is 0. There are none on private memory.
     Atomic(op: AtomicOp, space: Space, width: Width) = line(
         "atomic",
         &[
@@ -216,7 +225,13 @@ operations! {
     /// uniform offset is added behind that. A dword (a narrow value, the whole datum of an atomic) is out of range if it
     /// ends behind the number of records in bytes, counted from the base; with an index and a stride, if the index is not
     /// below the number of records; never if the resource adds the lane number to the index. Out of range, a load gives 0,
-    /// a store does nothing, an atomic neither, and its old value is 0.
+    /// a store does nothing, an atomic neither, and its old value is 0. Of the resource, bits 47:0 are the base, 61:48 the
+    /// stride, 63 says whether it is swizzled, 95:64 are the number of records, 118:117 say how many records are interleaved (8,
+    /// 16, 32, 64), 119 whether the lane number is added; then 114:111 are bits 17:14 of the stride. The address is base plus uniform offset
+    /// plus `index * stride + offset`; swizzled, plus `((index / n) * stride + offset / 4 * 4) * n + index % n * 4 + offset % 4`. A
+    /// dword or half that lies in two elements of 4 bytes of a swizzled buffer is accessed byte by byte. A resource that adds
+    /// the lane number and has its base in private memory reaches that of the wave only. What all lanes read at one place is read
+    /// once, and lanes next to each other that store at one place are as in [`Op::Store`].
     BufferLoad(ty: MemType, addr: BufferAddr) =
         line("buffer_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(ty.dwords())], Effects::LOAD)
             .updates_if(ty.keeps_half());
@@ -240,7 +255,8 @@ operations! {
         Effects::ATOMIC,
     );
     /// LDS allocation-counter operation: `dst` = old value broadcast, counter at byte `src0`\[15:0\] + `imm` changed by plus
-    /// (append) or minus (consume) the number of active lanes.
+    /// (append) or minus (consume) the number of active lanes. The two low bits of the sum do not count. Nothing happens if no
+    /// lane is active, nor to a counter behind the end of LDS, which reads 0.
     LdsAppend(append: bool) =
         line(if append { "lds_append" } else { "lds_consume" }, &[U32], &[B32], Effects::ATOMIC);
     /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]; `src0`\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8,
@@ -252,15 +268,15 @@ operations! {
     ReadStatus(status: Status) = line("read_status", &[], &[U64], status.effects());
     /// A message that a functional model ignores (`s_sendmsg`).
     Message = line("message", &[], &[], Effects::ORDER);
-    /// Uniform move from a cell by index: `dst = cells[src0 + src1]`, width beside it. What is not in the range is the first
-    /// cell of all.
+    /// Uniform move from a cell by index: `dst = cells[src0 + src1]`, width beside it. A pair may start at any cell. What is not
+    /// in the range as a whole, or what the wave lacks, is the first cell of all, or the first two.
     MoveRelSource(width: Width, _cells: CellRange) =
         line("s.movrels", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
     /// Uniform move to a cell by index: `cells[dst + src1] = src0`. What is not in the range is not written.
     MoveRelDest(width: Width, _cells: CellRange) =
         line("s.movreld", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
     /// The given number of rows of a bank from `src0` + `src1` on, in all lanes whichever are active. A row that the wave lacks
-    /// is the first one of the bank.
+    /// is the first one of the bank. Unsupported if the wave has none of the bank.
     IndexedRead(n: u8) = line("indexed_read", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE);
     /// Writes the rows from `src0` on to those of a bank from `dst` + `src1` on, in all lanes whichever are active. If the wave
     /// lacks one of them, none is written.

@@ -1,7 +1,8 @@
 //! Operations on uniform values.
 
 ops! {
-    /// Operations on uniform values. Unless said otherwise `dst[1]` (the flag) receives whether the result is not zero.
+    /// Operations on uniform values. Unless said otherwise `dst[1]` (the flag) receives whether the result is not zero. Sums,
+    /// differences, products, minima, maxima, absolute values, `pack` and `sext` are defined for 32 bits only.
     pub enum ScalarOp of w {
         /// `dst = src0`; no flag.
         Mov = "mov" (w) -> (w);

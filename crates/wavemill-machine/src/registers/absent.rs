@@ -15,8 +15,9 @@ fn loads_lacking(inst: &Inst, counts: RegisterCounts) -> bool {
 }
 
 impl RegisterCounts {
-    /// The cell that the wave lacks among the results of an operation. Only later operations of the same
-    /// guest instruction read what goes there.
+    /// The cell that the wave lacks among the results of an operation. Only later operations of the same guest instruction, and
+    /// the end of the block if it belongs to that, read what goes there ([`Registers::lost`](super::Registers::lost)): of an
+    /// operand that begins at this very cell, and until the next such result.
     #[must_use]
     pub fn lacking_result(self, inst: &Inst) -> Option<Uni> {
         // Of a move by index, the sum decides.
