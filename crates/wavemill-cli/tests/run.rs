@@ -481,8 +481,8 @@ fn statistics_count_instructions_by_kind() {
 fn engines_give_the_same() {
     let folder = Folder::new("engines");
     folder.object("gfx942", "histogram");
-    let common = "object = 'histogram.co'\nkernel = 'histogram_local'\ngrid = 4\nblock = 64\n\
-                  args = ['data:u8[4096]=random', 'bins:u32[256]', 'n=4096']\nprint = ['bins']\n";
+    let common = "object = 'histogram.co'\nkernel = 'histogram_local'\ngrid = 4\nblock = 256\n\
+                  args = ['data:u32[4096]=random(1)', 'bins:u32[256]', 'words=4096']\nprint = ['bins']\n";
     let run = |head: &str, more: &[&str]| {
         folder.file("engine.toml", format!("{head}{common}"));
         expect(&folder, 0, &[&["run", "engine.toml", "--stats", "--message-format", "json"], more].concat())
