@@ -53,7 +53,7 @@ fn floats_on_both_widths() {
     use AtomicOp::*;
     let flushing = FpEnv { denorm_in: false, denorm_out: false, ..FpEnv::DEFAULT };
     for (op, [old, data, second], wanted) in [
-        (AddF, [1.5, 2.25, 0.0], 3.75_f64),
+        (AddF, [1.5_f64, 2.25, 0.0], 3.75_f64),
         (MinF, [1.5, -2.0, 0.0], -2.0),
         (MaxF, [1.5, -2.0, 0.0], 1.5),
         (CmpSwapF, [-0.0, 7.0, 0.0], 7.0),

@@ -429,7 +429,8 @@ fn bench(seed: u64) -> Bench {
     }
     let guest = (0..u64::from(guests)).map(|n| start + 4 * n).collect();
     let terminator = terminator(&mut random);
-    let block = Block { start, next: 0x2000, ranges: vec![start..0x2000], insts, guest, terminator };
+    let covered = start..0x2000;
+    let block = Block { start, next: 0x2000, ranges: vec![covered], insts, guest, terminator };
     verify(&block).expect("operations are well formed");
     bench.block = Arc::new(block);
     bench.strict = random.pick(&[Strict::default(), Strict::default(), Strict::ALL]);
