@@ -109,8 +109,7 @@ impl<'a> Runner<'a> {
         op
     }
 
-    /// The first operation of what is left of a block. It is compiled for this one time: what an engine leaves is seldom at
-    /// the same operation twice.
+    /// What is left of a block, compiled for this one time: a wave is seldom left at the same operation twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
         let purpose = Purpose { counting: false, ..self.purpose };
         Box::new(compile(&inside.block, purpose, inside.operation))

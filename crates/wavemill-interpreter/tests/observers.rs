@@ -853,3 +853,85 @@ fn findings_are_there_in_order_whatever_the_threads() {
         }
     }
 }
+
+/// When an observer ends the run outside of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moment {
+    WorkgroupStarts,
+    WaveStarts,
+    WaveEnds,
+    WorkgroupEnds,
+    Released,
+}
+
+/// Ends the run at a moment of workgroup 1, with a finding about its wave 1.
+#[derive(Debug)]
+struct EndsAt(Moment);
+
+struct Ends(Moment, Reporter);
+
+impl Ends {
+    fn at(&self, moment: Moment, workgroup: [u32; 3]) {
+        if self.0 == moment && workgroup == [1, 0, 0] {
+            self.1.end_run(Finding::new(WaveId { workgroup, wave: 1 }, START, "now"));
+        }
+    }
+}
+
+impl Observer for EndsAt {
+    fn interests(&self) -> Interests {
+        Interests { barriers: true, ..Interests::default() }
+    }
+
+    fn watches(&self, wave: WaveId) -> bool {
+        wave.workgroup == [1, 0, 0]
+    }
+
+    fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_> {
+        Box::new(Ends(self.0, reporter))
+    }
+}
+
+impl Watcher for Ends {
+    fn workgroup_started(&mut self, workgroup: &Workgroup) {
+        self.at(Moment::WorkgroupStarts, workgroup.id);
+    }
+
+    fn started(&mut self, wave: WaveId, _: &Registers) {
+        if wave.wave == 1 {
+            self.at(Moment::WaveStarts, wave.workgroup);
+        }
+    }
+
+    fn ended(&mut self, wave: WaveId) {
+        if wave.wave == 1 {
+            self.at(Moment::WaveEnds, wave.workgroup);
+        }
+    }
+
+    fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
+        self.at(Moment::WorkgroupEnds, workgroup);
+    }
+
+    fn released(&mut self, workgroup: [u32; 3]) {
+        self.at(Moment::Released, workgroup);
+    }
+}
+
+/// A finding outside of an instruction is a fault of its workgroup, whatever else the thread runs, and a wave that it meets at
+/// the start runs nothing.
+#[test]
+fn a_finding_between_instructions_ends_the_run_of_its_workgroup() {
+    use Moment::{Released, WaveEnds, WaveStarts, WorkgroupEnds, WorkgroupStarts};
+    let mov = inst(Op::Int(IntOp::Mov), Row(6), &[Operand::Const(7)], Attrs::default());
+    let source = program(&[mov], Terminator::Barrier(at(9)));
+    for (moment, ran) in
+        [(WorkgroupStarts, 0), (WaveStarts, 0), (WaveEnds, 7), (WorkgroupEnds, 7), (Released, 7)]
+    {
+        let (_, result) = run_program(&source, &setup(1), (3, 2), Some(&EndsAt(moment)));
+        let Err(RunError::Fault(fault)) = result else { panic!("{moment:?}: {result:?}") };
+        assert!(matches!(&fault.cause, FaultCause::Finding(f) if f.message == "now"), "{moment:?}");
+        assert_eq!(fault.workgroup, [1, 0, 0], "{moment:?}");
+        assert_eq!(fault.snapshot.rows[0][6][0], ran, "{moment:?}");
+    }
+}

@@ -471,7 +471,11 @@ impl Run<'_> {
                 let before = wave.retired;
                 let slice = SLICE.min(self.left.0.load(Relaxed).max(1) as u64);
                 let exit = match watched {
-                    Some(watch) => watch.executor.run(wave, around, slice, Some(&mut watch.events)),
+                    // The watcher may have ended the run when it heard that the wave starts.
+                    Some(watch) => match watch.events.end_of_run(wave.pc) {
+                        Some(end) => end,
+                        None => watch.executor.run(wave, around, slice, Some(&mut watch.events)),
+                    },
                     None => executor.run(wave, around, slice, None),
                 };
                 debug_assert!(wave.inside.is_none(), "an engine left a wave inside of a block");
@@ -502,6 +506,9 @@ impl Run<'_> {
                 }
                 if let Some(watch) = watch.as_deref_mut() {
                     watch.released(group);
+                    if let Some(fault) = group.found(watch) {
+                        return (Outcome::Fault(fault), cost);
+                    }
                 }
             }
             if ran && yields || cost >= length {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wavemill_ir::{FenceScope, Inst, LANES, MemoryScope, Row, Terminator, Uni};
 
-use super::{Reporter, Watcher};
+use super::{Finding, Reporter, Watcher};
 use crate::engine::WaveExit;
 use crate::fault::{Access, FaultCause};
 use crate::registers::Registers;
@@ -288,8 +288,13 @@ impl<'a> Events<'a> {
     /// The exit of a wave whose watcher has ended the run at an event of the instruction at `pc`.
     #[must_use]
     pub fn end_of_run(&self, pc: u64) -> Option<WaveExit> {
-        let finding = self.reporter.take_fatal()?;
+        let finding = self.take_end()?;
         Some(WaveExit::Fault { pc, cause: FaultCause::Finding(finding) })
+    }
+
+    /// Takes the finding with which the watcher has ended the run.
+    pub(crate) fn take_end(&self) -> Option<Finding> {
+        self.reporter.take_fatal()
     }
 }
 

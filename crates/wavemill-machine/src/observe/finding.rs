@@ -78,7 +78,7 @@ impl Reporter {
         self.findings.list().push(finding);
     }
 
-    /// Ends the run at the instruction that the watcher is just told of, with
+    /// Ends the run at the event that the watcher has just received, with
     /// [`FaultCause::Finding`](crate::FaultCause::Finding). The wave goes no further: registers are those that the watcher
     /// sees. If workgroups before it end in a fault, theirs is reported, as of all faults.
     pub fn end_run(&self, finding: Finding) {

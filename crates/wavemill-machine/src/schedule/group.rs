@@ -216,11 +216,20 @@ impl Group {
         {
             watch.events.watcher.workgroup_ended(self.id);
         }
-        // What a watcher has found outside of an instruction, when the wave began or ended.
-        match watch.and_then(|watch| watch.events.end_of_run(self.waves[n].pc)) {
-            Some(WaveExit::Fault { pc, cause }) => Err(fault_of(self, n, pc, cause)),
-            _ => Ok(settled),
+        // What the watcher found when the wave or the workgroup ended.
+        match watch.and_then(|watch| self.found(watch)) {
+            Some(fault) => Err(fault),
+            None => Ok(settled),
         }
+    }
+
+    /// The fault of a watcher that has ended the run outside of an instruction: of the wave that it names, or else of the
+    /// first one.
+    pub(super) fn found(&self, watch: &mut Watch<'_>) -> Option<Box<Fault>> {
+        let finding = watch.events.take_end()?;
+        let named = finding.wave.wave as usize;
+        let n = if finding.wave.workgroup == self.id && named < self.waves.len() { named } else { 0 };
+        Some(fault_of(self, n, self.waves[n].pc, FaultCause::Finding(finding)))
     }
 
     fn settle_exit(

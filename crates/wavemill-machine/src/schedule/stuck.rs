@@ -77,7 +77,12 @@ impl Run<'_> {
                     State::Waiting(_) => None,
                     State::Ready => {
                         let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
-                        match attempt.wave(&mut group.waves[n], self.around(&group.lds), events) {
+                        let end = events.as_ref().and_then(|events| events.end_of_run(group.waves[n].pc));
+                        let verdict = match end {
+                            Some(end) => Verdict::Exit(end),
+                            None => attempt.wave(&mut group.waves[n], self.around(&group.lds), events),
+                        };
+                        match verdict {
                             Verdict::Spins(spin) => Some(spin),
                             Verdict::Unclear => {
                                 found = Found::GoesOn(index);

@@ -21,7 +21,7 @@ use crate::stall::StallReport;
 use crate::unfinished::{StopCause, Unfinished, UnfinishedWave};
 use crate::{Error, Result};
 
-/// What the engine made of a launch.
+/// What the machine made of a launch.
 struct Ran {
     result: std::result::Result<RunStats, RunError>,
     traffic: Option<Traffic>,

@@ -385,6 +385,7 @@ impl<G> Policy<G> {
             self.queue.rotate_left(index);
         }
         let Some((standing, _)) = (if faults { self.queue.pop_front() } else { None }) else { return false };
+        self.slots.push(standing.slot);
         matches!(self.fault(standing.linear), Goes::Faulted)
     }
 }

@@ -129,6 +129,7 @@ fn a_grid_without_an_end_is_looked_at_when_no_thread_has_a_workgroup() {
     p.begin_look();
     assert!(p.looked(Found::Faults(0)));
     assert_eq!(p.faulted(), 1, "the one at the head of the queue has faulted");
+    assert_eq!(p.slots, [1], "its slot is free again");
 }
 
 #[test]
