@@ -6,11 +6,15 @@ impl Inst {
     /// Cells of its source; of no meaning for constants.
     #[must_use]
     pub fn source_dwords(&self, n: usize) -> u16 {
-        match self.op.signature().sources.get(n) {
+        self.op.signature().sources.get(n).map_or(0, |value| self.dwords_of(*value))
+    }
+
+    /// Cells of a source that is such a value.
+    pub(crate) fn dwords_of(&self, source: Value) -> u16 {
+        match source {
             // Without a base it is a whole address.
-            Some(Value::Address(Space::Global | Space::Flat)) if self.src[1].is_none() => 2,
-            Some(value) => value.dwords(),
-            None => 0,
+            Value::Address(Space::Global | Space::Flat) if self.src[1].is_none() => 2,
+            _ => source.dwords(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Block, Inst, Op, Operand, Row, Signature, Uni, Value};
+use crate::{Block, Effects, Inst, Op, Operand, Row, Signature, Uni, Value};
 
 /// Why a block was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,8 +29,8 @@ fn needs_rows(op: Op) -> bool {
 }
 
 /// Cells that a scalar may have as the source of a varying operation; what goes to memory goes there cell by cell.
-fn scalar_dwords(op: Op) -> u16 {
-    if op.signature().effects.writes_memory { 1 } else { 2 }
+fn scalar_dwords(effects: Effects) -> u16 {
+    if effects.writes_memory { 1 } else { 2 }
 }
 
 /// The first and the last cell of an operand must be there.
@@ -49,7 +49,7 @@ fn exists(operand: Operand, dwords: u16) -> Result<(), String> {
 
 fn check_result(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
     let operand = inst.dst[n];
-    exists(operand, inst.result_dwords(n))?;
+    exists(operand, value.dwords())?;
     match (operand, value.is_varying()) {
         (Operand::None, _) => Ok(()),
         (Operand::Const(_), _) => Err("a constant cannot be written".into()),
@@ -60,9 +60,9 @@ fn check_result(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
     }
 }
 
-fn check_source(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
+fn check_source(inst: &Inst, n: usize, value: Value, effects: Effects) -> Result<(), String> {
     let operand = inst.src[n];
-    let dwords = inst.source_dwords(n);
+    let dwords = inst.dwords_of(value);
     exists(operand, dwords)?;
     match operand {
         Operand::None => Ok(()),
@@ -73,7 +73,7 @@ fn check_source(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
         Operand::Uni(_) | Operand::Const(_) if value.is_varying() && needs_rows(inst.op) => {
             Err("the source must be a row".into())
         }
-        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && dwords > scalar_dwords(inst.op) => {
+        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && dwords > scalar_dwords(effects) => {
             Err(format!("source {n} has more dwords than a scalar, it must be a row"))
         }
         _ => Ok(()),
@@ -89,9 +89,9 @@ impl Inst {
 }
 
 fn check(inst: &Inst) -> Result<(), String> {
-    let Signature { sources, results, .. } = inst.op.signature();
+    let Signature { sources, results, effects, .. } = inst.op.signature();
     results.into_iter().enumerate().try_for_each(|(n, value)| check_result(inst, n, value))?;
-    sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value))
+    sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value, effects))
 }
 
 /// Checks every operation of the block.

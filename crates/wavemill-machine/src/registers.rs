@@ -172,26 +172,26 @@ impl Registers {
         if ptr.is_null() {
             handle_alloc_error(layout);
         }
-        let mut regs = Registers { ptr, counts };
-        regs.set_fixed();
-        regs
+        // SAFETY: inside the block and aligned.
+        unsafe { (ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
+        Registers { ptr, counts }
     }
 
     fn layout(counts: RegisterCounts) -> Layout {
         Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than a megabyte")
     }
 
-    fn set_fixed(&mut self) {
-        // SAFETY: inside the block and aligned.
-        unsafe { (self.ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
-    }
-
-    /// Makes all cells and rows zero again. Temporaries keep what they have: a block writes them before it
-    /// reads them.
+    /// Makes the cells and rows that hold registers zero again, and the mask of active lanes. What no register is in keeps
+    /// what it has: a block writes temporaries before it reads them.
     pub fn clear(&mut self) {
-        // SAFETY: the whole block is ours.
-        unsafe { self.ptr.write_bytes(0, self.counts.temp0() as usize) };
-        self.set_fixed();
+        let cells = uni_offset(Uni(self.counts.cells.min(Uni::ACTIVE.0))) as usize;
+        let rows = ROWS as usize..self.counts.temp0() as usize;
+        // SAFETY: the cells end in front of the first row, and the rows in front of the temporaries; the whole block is ours.
+        unsafe {
+            self.ptr.write_bytes(0, cells);
+            self.ptr.add(rows.start).write_bytes(0, rows.len());
+        }
+        self.set_uni64(Uni::ACTIVE, 0);
     }
 
     /// Register counts.
