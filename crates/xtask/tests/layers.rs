@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use wavemill_isa::{cayman, gcn};
+
 /// The product's crates with those that each may use. A crate that is missing here may not be used by any of them.
 const LAYERS: [(&str, &[&str]); 11] = [
     ("wavemill-isa", &[]),
@@ -148,14 +150,16 @@ fn the_checks_notice() {
     assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);
 }
 
-/// What only one instruction family has, or calls so.
-const OF_A_FAMILY: [&str; 27] = [
+/// What only one instruction family has, or calls so, besides its mnemonics and processors.
+const OF_A_FAMILY: [&str; 34] = [
+    "AMDHSA",
     "AccVGPR",
+    "Cayman",
     "DPP",
+    "DX10_CLAMP",
     "DppCtrl",
     "EXEC",
     "FLAT_SCRATCH",
-    "GCN",
     "GPR_ALLOC",
     "HW_ID",
     "HwReg",
@@ -166,28 +170,113 @@ const OF_A_FAMILY: [&str; 27] = [
     "SDWA",
     "SGPR",
     "SGPRs",
+    "SH_MEM_CONFIG",
     "TRAPSTS",
     "TTMP0",
     "VCC",
     "VGPR",
     "VGPRs",
+    "Vega",
     "XNACK_MASK",
     "accs",
+    "amdhsa",
+    "op_sel",
+    "op_sel_hi",
     "sgprs",
     "vcc",
     "vgpr",
     "vgprs",
 ];
 
+/// Whether a word begins like this, with a digit behind it: the processor `gfx90a`, the architecture `CDNA3`.
+fn is_numbered(word: &str, start: &str) -> bool {
+    word.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a word is the name of a processor or of an architecture.
+fn is_generation(word: &str) -> bool {
+    matches!(word, "GCN" | "CDNA" | "RDNA")
+        || ["gfx", "GFX", "GCN", "CDNA", "RDNA"].iter().any(|start| is_numbered(word, start))
+}
+
+/// Whether a word is a mnemonic, or the beginning of some: what begins as only mnemonics do, and each name in the tables.
+/// Operations of the IR have names like `buffer_load`, so what buffer instructions begin with is no sign of them.
+fn is_mnemonic(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let begins = ["v_", "s_", "ds_"].iter().any(|start| lower.starts_with(start));
+    let of_gcn = || gcn::Op::ALL.iter().flat_map(|op| op.row().mnemonics()).any(|&(_, name)| name == lower);
+    // Some of Cayman's, such as `NOP` and `ADD`, are words of everybody.
+    let of_cayman = || word.contains('_') && cayman::Op::from_name(word).is_some();
+    begins || (lower.contains('_') && of_gcn()) || of_cayman()
+}
+
+/// Whether a part of a remark in parentheses cites a manual, or goes on to cite it: `CDNA4 ISA 7.3`, `8.1.5`, `table 4`.
+fn is_citation(part: &str) -> bool {
+    let is_number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    match part.split(' ').collect::<Vec<_>>()[..] {
+        [section] => is_number(section),
+        ["table", table] => is_number(table),
+        ["tables", first, "and", last] => is_number(first) && is_number(last),
+        [manual, "ISA", section] => (manual == "Vega" || is_numbered(manual, "CDNA")) && is_number(section),
+        _ => false,
+    }
+}
+
+/// A line without what it has in parentheses, where that cites sections of manuals and nothing else.
+fn without_citations(line: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once('(') {
+        kept.push_str(before);
+        rest = match behind.split_once(')') {
+            Some((remark, after)) if remark.contains(" ISA ") && remark.split(", ").all(is_citation) => after,
+            _ => {
+                kept.push('(');
+                behind
+            }
+        };
+    }
+    kept + rest
+}
+
 /// The words of a text that say something of one instruction family.
-fn family_words(text: &str) -> Vec<&str> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.filter(|word| OF_A_FAMILY.contains(word)).collect()
+fn family_words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in text.lines().map(without_citations) {
+        let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = |word: &&str| OF_A_FAMILY.contains(word) || is_generation(word) || is_mnemonic(word);
+        found.extend(words.filter(named).map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn words_of_a_family_are_seen() {
+    for (text, expected) in [
+        ("reads M0, or (VCC) and mode", &["M0", "VCC"] as &[&str]),
+        ("the gfx950 sequence, as on GFX9; a gfx", &["gfx950", "GFX9"]),
+        (
+            "`v_perm_b32`, a v_fma_mix, V_MAD; s_waitcnt, S_BARRIER; ds_append",
+            &["v_perm_b32", "v_fma_mix", "V_MAD", "s_waitcnt", "S_BARRIER", "ds_append"],
+        ),
+        ("buffer_load_dword, but `buffer_load` of the IR", &["buffer_load_dword"]),
+        (
+            "BUFFER_STORE_BYTE, global_load_dword, flat_atomic_add, scratch_size",
+            &["BUFFER_STORE_BYTE", "global_load_dword", "flat_atomic_add"],
+        ),
+        ("Cayman's LDS_READ_RET", &["Cayman", "LDS_READ_RET"]),
+        ("as the manual has it (Vega ISA 12.5, 7.2.1, CDNA4 ISA 8.2.1.1, tables 48 and 49).", &[]),
+        ("(Vega ISA 12.5, S_BARRIER)", &["Vega", "S_BARRIER"]),
+        ("Vega ISA 12.5", &["Vega"]),
+        ("(of Vega ISA 12.5)", &["Vega"]),
+        ("(CDNA4) and CDNA", &["CDNA4", "CDNA"]),
+    ] {
+        assert_eq!(family_words(text), expected, "{text}");
+    }
 }
 
 #[test]
 fn the_ir_and_the_machine_know_no_instruction_family() {
-    assert_eq!(family_words("reads M0, or (VCC) and mode"), ["M0", "VCC"]);
     let mut files = 0;
     for name in ["wavemill-ir", "wavemill-machine", "wavemill-interpreter", "wavemill-reference-engine"] {
         let mut paths = Vec::new();
