@@ -1,22 +1,15 @@
 //! The map in ARCHITECTURE.md: who may use whom, and who may talk to the outside.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use toml::{Table, Value};
 use wavemill_isa::{cayman, gcn};
 
-/// The product's crates with those that each may use. A crate that is missing here may not be used by any of them.
+/// The layers with the crates that each may use, in the order of the map: those above first.
 const LAYERS: [(&str, &[&str]); 11] = [
-    ("wavemill-isa", &[]),
-    ("wavemill-ir", &[]),
-    ("wavemill-object", &["wavemill-isa"]),
-    ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
-    ("wavemill-float", &["wavemill-ir"]),
-    ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
-    ("wavemill-machine", &["wavemill-ir"]),
-    ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
-    ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
     (
         "wavemill",
         &[
@@ -30,8 +23,22 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "wavemill-reference-engine",
         ],
     ),
-    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
+    ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-machine", &["wavemill-ir"]),
+    ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
+    ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
+    ("wavemill-object", &["wavemill-isa"]),
+    ("wavemill-isa", &[]),
+    ("wavemill-float", &["wavemill-ir"]),
+    ("wavemill-ir", &[]),
 ];
+
+/// The crates beside the layers, which use no crate of this repository. No layer uses one that its line lacks.
+const BESIDE: [&str; 3] = ["wavemill-kernels", "wavemill-oracle", "wavemill-reference"];
+
+/// What may use every crate, and none uses.
+const CHORES: &str = "xtask";
 
 /// What libraries must not do: files, network, processes, environment, printing.
 const OUTSIDE: [&str; 7] =
@@ -41,32 +48,95 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates have a common folder").to_path_buf()
 }
 
-/// Crates of this repository that a manifest's `[dependencies]` and `[build-dependencies]` name.
-fn dependencies(manifest: &str) -> Vec<&str> {
-    let mut relevant = false;
-    let mut found = Vec::new();
-    for line in manifest.lines() {
-        if let Some(section) = line.strip_prefix('[') {
-            let section = section.trim_end_matches(']');
-            relevant = section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
-        } else if relevant && line.starts_with("wavemill") {
-            found.push(line.split(['.', ' ', '=']).next().unwrap_or(line));
-        }
-    }
-    found
+/// A file of the repository, by its path from the root.
+fn file(path: &str) -> String {
+    let path = crates().join("..").join(path);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn manifest(text: &str) -> Table {
+    text.parse().unwrap_or_else(|e| panic!("expected a manifest: {e}\n{text}"))
+}
+
+/// Packages that a manifest's `[dependencies]` and `[build-dependencies]` name, also those of targets. `workspace` has the
+/// dependencies that members inherit.
+fn dependencies(manifest: &Table, workspace: &Table) -> BTreeSet<String> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let tables =
+        [manifest].into_iter().chain(targets.into_iter().flat_map(Table::values).filter_map(Value::as_table));
+    let kinds = ["dependencies", "build-dependencies", "build_dependencies"];
+    let lists = tables.flat_map(|table| kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()));
+    let package = |(key, value): (&String, &Value)| {
+        let inherits = value.get("workspace").and_then(Value::as_bool) == Some(true);
+        let source = if inherits { workspace.get(key) } else { Some(value) };
+        source.and_then(|value| value.get("package")?.as_str()).unwrap_or(key).to_owned()
+    };
+    lists.flatten().map(package).collect()
 }
 
 #[test]
 fn dependencies_point_down() {
-    let layers: BTreeMap<_, _> = LAYERS.into_iter().collect();
-    for (name, allowed) in &layers {
-        let path = crates().join(name).join("Cargo.toml");
-        let manifest = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        for used in dependencies(&manifest) {
+    let root = manifest(&file("Cargo.toml"));
+    let workspace = root["workspace"]["dependencies"].as_table().expect("members inherit dependencies");
+    let ours: BTreeSet<String> = folders().into_iter().collect();
+    for (name, allowed) in LAYERS.into_iter().chain(BESIDE.map(|name| (name, &[] as &[&str]))) {
+        let manifest = manifest(&file(&format!("crates/{name}/Cargo.toml")));
+        for used in dependencies(&manifest, workspace).intersection(&ours) {
             assert!(
-                allowed.contains(&used),
+                allowed.contains(&used.as_str()),
                 "{name} uses {used}, which the map in ARCHITECTURE.md does not allow (allowed: {allowed:?})"
             );
+        }
+    }
+}
+
+/// Names of the folders in `crates`.
+fn folders() -> Vec<String> {
+    let entries = fs::read_dir(crates()).expect("crates have a common folder");
+    let entries = entries.map(|entry| entry.expect("the folder can be read"));
+    entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// A crate that no list has would be checked by nobody.
+#[test]
+fn every_crate_is_listed() {
+    let listed = LAYERS.into_iter().map(|(name, _)| name).chain(BESIDE).chain([CHORES]);
+    let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
+    assert_eq!(
+        folders().into_iter().collect::<BTreeSet<_>>(),
+        listed,
+        "the folders in crates/, and the lists here"
+    );
+    for name in listed {
+        let manifest = manifest(&file(&format!("crates/{name}/Cargo.toml")));
+        assert_eq!(manifest["package"]["name"].as_str(), Some(&*name), "a package is called like its folder");
+    }
+}
+
+/// The crates of the map's table, and the paragraph behind it.
+fn map(architecture: &str) -> (Vec<&str>, &str) {
+    let (_, section) = architecture.split_once("\n## Map\n").expect("ARCHITECTURE.md has a map");
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let (_, beside) = section.split_once("\nBeside them:").expect("the map says what is beside the layers");
+    (rows.map(|(name, _)| name).collect(), beside.split("\n\n").next().unwrap_or(beside))
+}
+
+#[test]
+fn the_map_has_the_layers_in_their_order() {
+    let architecture = file("ARCHITECTURE.md");
+    let (rows, beside) = map(&architecture);
+    assert_eq!(rows, LAYERS.map(|(name, _)| name), "the rows of the map, and LAYERS");
+    for name in BESIDE.into_iter().chain([CHORES]) {
+        assert!(beside.contains(&format!("`{name}` (")), "the map does not say what {name} is: {beside}");
+    }
+    for (at, (name, allowed)) in LAYERS.into_iter().enumerate() {
+        for used in allowed {
+            let below = LAYERS[at + 1..].iter().any(|(name, _)| name == used);
+            assert!(below || BESIDE.contains(used), "{name} may use {used}, which is not below it");
         }
     }
 }
@@ -142,10 +212,28 @@ fn libraries_do_no_input_or_output() {
 
 #[test]
 fn the_checks_notice() {
-    let manifest = "[dependencies]\nthiserror.workspace = true\nwavemill-isa.workspace = true\n\n\
-                    [dev-dependencies]\nwavemill-lift = { path = \"../wavemill-lift\" }\n\n\
-                    [build-dependencies]\nwavemill-ir = { path = \"../wavemill-ir\" }\n";
-    assert_eq!(dependencies(manifest), ["wavemill-isa", "wavemill-ir"]);
+    let workspace = manifest("lifter = { path = \"crates/wavemill-lift\", package = \"wavemill-lift\" }\n");
+    for (text, expected) in [
+        (
+            "[dependencies]\nthiserror.workspace = true\nwavemill-isa.workspace = true\n",
+            &["thiserror", "wavemill-isa"] as &[&str],
+        ),
+        ("[dev-dependencies]\nwavemill-lift = { path = \"../wavemill-lift\" }\n", &[]),
+        ("[build-dependencies]\n  wavemill-ir = \"0.1\"\n", &["wavemill-ir"]),
+        ("[dependencies.wavemill-ir]\npath = \"../wavemill-ir\"\n", &["wavemill-ir"]),
+        ("[dependencies]\n\"wavemill-ir\" = \"0.1\"\n", &["wavemill-ir"]),
+        ("dependencies = { wavemill-ir = \"0.1\" }\n", &["wavemill-ir"]),
+        ("[dependencies]\nir = { package = \"wavemill-ir\", path = \"../wavemill-ir\" }\n", &["wavemill-ir"]),
+        ("[dependencies]\nlifter.workspace = true\n", &["wavemill-lift"]),
+        ("[target.'cfg(unix)'.dependencies]\nwavemill-ir = \"0.1\"\n", &["wavemill-ir"]),
+        ("[target.'cfg(unix)'.build-dependencies.ir]\npackage = \"wavemill-ir\"\n", &["wavemill-ir"]),
+        ("[target.'cfg(unix)'.dev-dependencies]\nwavemill-ir = \"0.1\"\n", &[]),
+    ] {
+        let found = dependencies(&manifest(text), &workspace);
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
+    }
+    let text = "# A\n\n## Map\n\n| crate | is |\n|---|---|\n| `b` | x `c` |\n| `a` | |\n\nBeside them: `d`\n(e).\n\nF\n\n## G\n| `h` | |";
+    assert_eq!(map(text), (vec!["b", "a"], " `d`\n(e)."));
     let source = "//! println!(1)\nfn f() { println!(\"2\"); }\n    // std::fs\nuse std::fs;\n#[cfg(test)]\nuse std::env;\n";
     assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);
 }
