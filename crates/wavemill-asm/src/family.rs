@@ -231,11 +231,12 @@ impl InstructionSet {
         }
     }
 
-    /// The convention by which kernels of the processor are described.
-    pub(crate) fn abi(self) -> &'static dyn KernelAbi {
+    /// The convention by which kernels of the processor are described; `None` if no convention does.
+    pub(crate) fn abi(self) -> Option<&'static dyn KernelAbi> {
         match self.target().family() {
-            // Cayman has no contract of launches yet, and code objects none of its kernels.
-            wavemill_isa::Family::Gcn | wavemill_isa::Family::Cayman => &Amdhsa,
+            wavemill_isa::Family::Gcn => Some(&Amdhsa),
+            // There is no contract yet for launches of its kernels, and no code object has any.
+            wavemill_isa::Family::Cayman => None,
         }
     }
 }

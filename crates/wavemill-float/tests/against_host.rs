@@ -76,7 +76,7 @@ fn triples<F: Format>(seed: u64, mut case: impl FnMut([u64; 3])) {
             }
         }
     }
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..cases(500_000) {
         let (a, b) = (random.pattern::<F>(), random.pattern::<F>());
         let product = float_function(FloatOp::Mul, FloatType::F64).unwrap();
@@ -126,7 +126,7 @@ fn f16_arithmetic_matches_f64_rounded_once() {
 
 #[test]
 fn packed_types_do_the_scalar_operation_on_each_element() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for &op in FloatOp::ALL {
         for (packed, scalar, width) in
             [(FloatType::PkF16, FloatType::F16, 16), (FloatType::PkF32, FloatType::F32, 32)]
@@ -147,7 +147,7 @@ fn packed_types_do_the_scalar_operation_on_each_element() {
 
 #[test]
 fn no_operation_fails_or_lets_bits_escape_its_width_in_any_mode() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let types = [
         (FloatType::F16, 16),
         (FloatType::F32, 32),

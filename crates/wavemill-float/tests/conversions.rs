@@ -11,7 +11,7 @@ const ENV: FpEnv = FpEnv::DEFAULT;
 
 #[test]
 fn integers_become_floats_as_on_the_host() {
-    let mut random = Random(71);
+    let mut random = Random::new(71);
     let edges = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x00ff_ffff, 0x0100_0001, 0x0100_0003];
     for i in 0..cases(100_000) {
         let x = edges.get(i).copied().unwrap_or_else(|| random.next() >> random.below(32)) as u32;
@@ -46,7 +46,7 @@ fn integers_become_floats_as_on_the_host() {
 
 #[test]
 fn floats_become_integers_as_on_the_host() {
-    let mut random = Random(72);
+    let mut random = Random::new(72);
     for _ in 0..cases(100_000) {
         let a = if random.below(2) == 0 {
             random.pattern::<F32>()

@@ -77,7 +77,7 @@ fn pairs<F: Format>(seed: u64, sequence: fn(u64, u64) -> u64) {
             check(n, d);
         }
     }
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..cases(200_000) {
         let (n, d) = (random.pattern::<F>(), random.pattern::<F>());
         check(n, d);
@@ -115,7 +115,7 @@ fn f16_division_comes_out_correctly_rounded() {
 
 #[test]
 fn f32_division_comes_out_correctly_rounded_in_the_flushing_mode() {
-    let mut random = Random(65);
+    let mut random = Random::new(65);
     let edges = edges::<F32>();
     for i in 0..cases(200_000) {
         let (n, d) = match edges.get(i / edges.len()) {
@@ -150,7 +150,7 @@ fn f64_root_sequence(x: u64) -> u64 {
 
 #[test]
 fn f64_square_root_comes_out_correctly_rounded() {
-    let mut random = Random(64);
+    let mut random = Random::new(64);
     for _ in 0..cases(100_000) {
         let x = random.pattern::<F64>() & F64::MAGNITUDE;
         if !F64::is_nan(x) {

@@ -19,7 +19,7 @@ fn conversions_are_exact() {
             );
         }
     }
-    let mut random = Random(91);
+    let mut random = Random::new(91);
     for _ in 0..cases(60_000) {
         let x = random.pattern::<F32>();
         same(f16_from_f32(x as u32).into(), converted::<F32, F16>(x), "f16 from f32", &[x]);
@@ -44,7 +44,7 @@ fn arithmetic_is_exact() {
             }
         }
     }
-    let mut random = Random(92);
+    let mut random = Random::new(92);
     for _ in 0..cases(60_000) {
         let (a, b) = (random.pattern::<F16>(), random.pattern::<F16>());
         check([a, b, random.pattern::<F16>()]);

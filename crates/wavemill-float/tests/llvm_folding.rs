@@ -327,7 +327,7 @@ fn fold(module: String, count: usize) -> Result<Vec<Option<i64>>, Failed> {
 }
 
 fn check(row: &Row, seed: u64) -> Result<(), Failed> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut module = String::from("target triple = \"amdgcn-amd-amdhsa\"\n");
     let mut all = Vec::new();
     while all.len() < CASES {

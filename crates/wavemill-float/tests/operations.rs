@@ -40,7 +40,7 @@ fn comparisons_are_those_of_the_host() {
             check(a, b);
         }
     }
-    let mut random = Random(81);
+    let mut random = Random::new(81);
     for _ in 0..cases(50_000) {
         let a = random.pattern::<F64>();
         check(a, random.pattern::<F64>());
@@ -82,7 +82,7 @@ fn zeros_keep_their_sign_through_rounding() {
 
 /// `frexp` and `ldexp` undo each other on every finite number.
 fn taken_apart<F: Format>(ty: FloatType, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..cases(20_000) {
         let a = random.finite::<F>();
         let mant = float_op(FloatOp::FrexpMant, ty, [a, 0, 0], ENV).unwrap();

@@ -70,7 +70,7 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
 
 /// All operations on random sources in random modes.
 fn operations<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let f = format_of::<F>();
     for &op in FloatOp::ALL {
         let Some(kernel) = float_function(op, ty) else { continue };
@@ -117,7 +117,7 @@ fn f64_operations_are_exact_in_all_modes() {
 
 /// The steps of division, and the quotient that they are to arrive at.
 fn division<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let f = format_of::<F>();
     for _ in 0..cases(5_000) {
         let env = environment(&mut random);
@@ -143,7 +143,7 @@ fn the_steps_of_division_are_exact_in_all_modes() {
 }
 
 fn conversion<S: wavemill_float::Format, D: wavemill_float::Format>(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..cases(3_000) {
         let env = environment(&mut random);
         let mut a = random.pattern::<S>();
@@ -185,7 +185,7 @@ fn narrow_floats_survive_the_way_through_wider_ones() {
 
 #[test]
 fn mixed_operations_are_exact_in_all_modes() {
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     for _ in 0..cases(5_000) {
         let env = environment(&mut random);
         let keeps = random.below(2) == 0;
@@ -208,7 +208,7 @@ fn mixed_operations_are_exact_in_all_modes() {
 #[test]
 fn dot_products_are_exact_in_all_modes() {
     use wavemill_reference::{BF16, F16 as HALF};
-    let mut random = Random(32);
+    let mut random = Random::new(32);
     for _ in 0..cases(5_000) {
         let env = environment(&mut random);
         let mut pair = |bf16| {
@@ -232,7 +232,7 @@ fn dot_products_are_exact_in_all_modes() {
 fn roots<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     use std::cmp::Ordering;
     let (sqrt, rsq) = (float_function(FloatOp::Sqrt, ty).unwrap(), float_function(FloatOp::Rsq, ty).unwrap());
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let middle = |a: u64, b: u64| Rational::of::<F>(a).add(&Rational::of::<F>(b)).times_power(-1);
     let cmp = |a: &Rational, b: &Rational| (&a.0 * &b.1).cmp(&(&b.0 * &a.1));
     for _ in 0..cases(4_000) {

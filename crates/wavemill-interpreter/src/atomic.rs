@@ -476,14 +476,14 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
     })
 }
 
-/// Offset in LDS of the counter of `ds_append` and `ds_consume`.
+/// Offset in LDS of the counter of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).
 #[inline(always)]
 pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
     unsafe { u64::from(scalar32(ctx, op, 0) & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3 }
 }
 
-/// Refuses bytes that LDS has not, for the first active lane.
+/// Refuses bytes that LDS lacks, for the first active lane.
 unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u32) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -530,7 +530,7 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
     }
 }
 
-/// The handler of `ds_append` and `ds_consume`.
+/// The handler of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).
 pub(super) fn append_handler(is_append: bool) -> Handler {
     if is_append { append::<true> } else { append::<false> }
 }

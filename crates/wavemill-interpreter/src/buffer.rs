@@ -5,9 +5,7 @@
 //! the access faults.
 //!
 //! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of the access out of the
-//! range check. AMD's emulator counts both since it was compared with gfx950 (rocm-systems pull request 10928, for CDNA1
-//! to CDNA4), as LLVM (llvm-project pull request 169230) and rocMLIR (issue 678) say of the hardware. gfx906 does the
-//! same here: nothing is known against it.
+//! range check. Both count here. The evidence is in `wavemill-lift/tests/memory/buffer_range.rs`.
 
 use wavemill_ir::{BufferAddr, MemType, Width};
 
@@ -107,8 +105,8 @@ impl Resource {
     }
 
     /// Whether a component of `size` bytes lies in two elements of a swizzled buffer, which are not next to each other.
-    /// The manual rounds addresses of dwords down unless `SH_MEM_CONFIG.alignment_mode` is unaligned, as it is for kernels
-    /// of amdhsa; LLVM makes use of it (its feature `unaligned-access-mode`).
+    /// The manual rounds addresses of dwords down unless the chip allows unaligned accesses, as it does for compute
+    /// kernels; LLVM relies on that (its feature `unaligned-access-mode`).
     #[inline(always)]
     fn straddles(&self, offset: u64, size: u64) -> bool {
         self.swizzle.is_some() && offset % ELEMENT + size.min(ELEMENT) > ELEMENT

@@ -98,7 +98,7 @@ pub(super) struct Purpose<'a> {
     pub exceptions: Option<Uni>,
     /// Accesses that are faults although the chip says nothing.
     pub strict: Strict,
-    /// Probes tell of these; only for waves that are watched.
+    /// Probes report these; only for waves that are watched.
     pub interests: Option<&'a Interests>,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct Purpose<'a> {
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
     let mut c = Compiler::new(block, purpose);
     let empty = block.insts.is_empty() && block.guest.len() <= 1;
-    // Who comes to where there is no code does not enter a block: nothing is counted, and nobody is told.
+    // Who comes to where there is no code does not enter a block: nothing is counted, and nothing reported.
     if empty && block.terminator == Terminator::Fault(FaultKind::NoCode) {
         c.terminator(None);
         return Code { nowhere: true, ..c.finished() };

@@ -73,7 +73,7 @@ fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// Byte selection of `v_perm_b32`: `data` is `{src0, src1}`.
+/// Byte selection of [`IntOp::Perm`]: `data` is `{src0, src1}`.
 #[inline(always)]
 fn perm_byte(data: u64, selector: u8) -> u8 {
     match selector {
@@ -84,7 +84,7 @@ fn perm_byte(data: u64, selector: u8) -> u8 {
     }
 }
 
-/// `v_perm_b32`.
+/// [`IntOp::Perm`].
 #[inline(always)]
 fn perm(a: u32, b: u32, selectors: u32) -> u32 {
     let data = u64::from(a) << 32 | u64::from(b);
@@ -254,7 +254,7 @@ chunk_fns! {
     Dot8U4 |a, b, c| S::map3(a, b, c, dot::<8, 4, false>);
 }
 
-/// `v_bitop3_b32`: any function of three bits, by its truth table in the immediate.
+/// [`IntOp::BitOp3`]: any function of three bits, by its truth table in the immediate.
 struct BitOp3;
 
 impl ChunkFn for BitOp3 {
@@ -414,7 +414,7 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
     }
 }
 
-/// `v_cndmask_b32`: the third source is a mask.
+/// [`IntOp::Select`]: the third source is a mask.
 struct Select<const ROWS: bool>;
 
 impl<const ROWS: bool> Body for Select<ROWS> {
@@ -436,7 +436,7 @@ impl<const ROWS: bool> Body for Select<ROWS> {
     }
 }
 
-/// `v_mbcnt_lo_u32_b32` and `v_mbcnt_hi_u32_b32`.
+/// [`IntOp::MaskCountLo`] and [`IntOp::MaskCountHi`].
 struct MaskCount<const HIGH: bool>;
 
 impl<const HIGH: bool> Body for MaskCount<HIGH> {

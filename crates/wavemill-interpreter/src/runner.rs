@@ -320,28 +320,28 @@ mod tests {
         Runner::new(Tier::Portable, task)
     }
 
-    fn steps(interp: &mut Runner<'_>, wave: &mut Wave, n: u64) {
+    fn steps(runner: &mut Runner<'_>, wave: &mut Wave, n: u64) {
         let map = MemoryMap::default();
         let lds = Lds::new(0, 1);
         let around =
             Surroundings { map: &map, lds: &lds, scratch_size: 0, private: (0, 0), deterministic: true };
-        assert!(matches!(interp.run(wave, around, n, None), WaveExit::Preempted));
+        assert!(matches!(runner.run(wave, around, n, None), WaveExit::Preempted));
     }
 
     #[test]
     fn compiled_code_is_bounded() {
         let source = ring(100, false);
-        let mut interp = runner(&source, true);
-        interp.max_ops = 20;
+        let mut runner = runner(&source, true);
+        runner.max_ops = 20;
         let mut wave = Wave::new(COUNTS);
         for n in 1..=30 {
-            steps(&mut interp, &mut wave, 10);
+            steps(&mut runner, &mut wave, 10);
             assert_eq!(wave.regs.uni(Uni(0)), 10 * n);
-            assert!(interp.blocks.len() <= 20, "{} blocks", interp.blocks.len());
+            assert!(runner.blocks.len() <= 20, "{} blocks", runner.blocks.len());
         }
         // Nothing that was counted is lost.
         let mut entered = HashMap::new();
-        for c in interp.block_counts() {
+        for c in runner.block_counts() {
             *entered.entry(c.pc).or_insert(0) += c.entered;
         }
         assert_eq!(entered, (0..100).map(|pc| (pc, 3)).collect());
@@ -350,21 +350,21 @@ mod tests {
     #[test]
     fn a_new_generation_of_code_is_what_runs() {
         let source = ring(1, false);
-        let mut interp = runner(&source, false);
+        let mut runner = runner(&source, false);
         let mut wave = Wave::new(COUNTS);
-        steps(&mut interp, &mut wave, 5);
+        steps(&mut runner, &mut wave, 5);
         assert_eq!(wave.regs.uni(Uni(0)), 5);
         source.refresh();
-        steps(&mut interp, &mut wave, 5);
+        steps(&mut runner, &mut wave, 5);
         assert_eq!(wave.regs.uni(Uni(0)), 5 + 2 * 5);
     }
 
     #[test]
     fn a_wave_that_invalidates_code_goes_on_in_the_new_one() {
         let source = ring(1, true);
-        let mut interp = runner(&source, false);
+        let mut runner = runner(&source, false);
         let mut wave = Wave::new(COUNTS);
-        steps(&mut interp, &mut wave, 4);
+        steps(&mut runner, &mut wave, 4);
         assert_eq!(wave.regs.uni(Uni(0)), 1 + 2 + 3 + 4);
         assert_eq!(wave.retired, 4);
     }

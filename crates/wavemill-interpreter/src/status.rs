@@ -10,7 +10,7 @@ use wavemill_machine::engine::host_nanoseconds;
 use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 
 /// A wait orders the wave's earlier accesses before its later ones; compilers emit nothing else for acquire, release and
-/// sequential consistency. Guest accesses are relaxed, so the host must be told.
+/// sequential consistency. Guest accesses are relaxed, so the host needs a fence.
 ///
 /// Only an earlier store and a later load need the expensive fence. The rest is acquire and release, which costs nothing
 /// on hosts that keep loads and stores in order as x86 does, and a barrier instruction elsewhere.

@@ -269,7 +269,7 @@ fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
     })
 }
 
-/// `v_mqsad_u32_u8`: four sums onto four dwords.
+/// [`IntOp::MqsadU32U8`]: four sums onto four dwords.
 struct MqsadU32U8<const CLAMP: bool>;
 
 impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
@@ -310,7 +310,7 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
     }
 }
 
-/// Exchange of the two rows' selected dwords: `v_pk_mov_b32` after its selects were resolved.
+/// Exchange of the two rows' selected dwords: [`IntOp::PkMov`] after its selects are resolved.
 struct PkMov;
 
 impl Body for PkMov {

@@ -1,14 +1,13 @@
 //! Atomics on global memory, LDS and the flat space, and the LDS counters.
 
-use crate::common::{
-    INDEX, Random, Runner, Setup, best, fault_of, inst, registers_after, run_block, runners, s, v,
-};
+use crate::common::{INDEX, Runner, Setup, best, fault_of, inst, registers_after, run_block, runners, s, v};
 use wavemill_float as exact;
 use wavemill_ir::{
     AtomicOp, Attrs, CmpPred, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand, Row, Space,
     Terminator, Uni, Width,
 };
 use wavemill_machine::{Access, FaultCause, GuestMemory, LDS_APERTURE};
+use wavemill_oracle::SplitMix64;
 
 /// What an atomic leaves in memory, from the text of the IR.
 fn model(op: AtomicOp, wide: bool, old: u64, data: u64, second: u64) -> u64 {
@@ -79,12 +78,12 @@ enum Place {
     Lds,
 }
 
-fn value(random: &mut Random, op: AtomicOp) -> u64 {
+fn value(random: &mut SplitMix64, op: AtomicOp) -> u64 {
     match op {
         // Finite bf16 halves; sums of NaNs are looked at with the other float operations.
-        AtomicOp::PkAddBf16 => random.next() & 0xbfff_bfff,
+        AtomicOp::PkAddBf16 => random.next_u64() & 0xbfff_bfff,
         _ if random.below(3) > 0 => random.pick(&INTERESTING),
-        _ => random.next(),
+        _ => random.next_u64(),
     }
 }
 
@@ -95,7 +94,7 @@ fn every_operation_in_every_place() {
 
 fn every_operation(runner: Runner) {
     const WORDS: usize = 16;
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     for op in AtomicOp::ALL {
         for width in [Width::W32, Width::W64] {
             let wide = width == Width::W64;
@@ -109,9 +108,9 @@ fn every_operation(runner: Runner) {
                 let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
                 let memory = GuestMemory::default();
                 let buffer = memory.allocate("words", 1024, 256).unwrap();
-                let exec = random.next() | random.next();
+                let exec = random.next_u64() | random.next_u64();
                 let mut setup = Setup { lds_size: 1024, ..Setup::one_wave(exec) };
-                let slots: [usize; 64] = std::array::from_fn(|_| random.below(WORDS));
+                let slots: [usize; 64] = std::array::from_fn(|_| random.index(WORDS));
                 let base = match place {
                     Place::Global | Place::FlatToGlobal => buffer,
                     Place::FlatToLds => LDS_APERTURE,

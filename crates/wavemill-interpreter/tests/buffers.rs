@@ -1,10 +1,9 @@
 //! Accesses through buffer resources.
 
-use crate::common::{
-    Random, Runner, Setup, best, fault_of, inst, out_of_range, registers_after, runners, s, v,
-};
+use crate::common::{Runner, Setup, best, fault_of, inst, out_of_range, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, BufferAddr, Inst, MemType, Op, Operand, Row, Uni, Width};
 use wavemill_machine::{Access, FaultCause, FaultSpace, GuestMemory, Nearest};
+use wavemill_oracle::SplitMix64;
 
 /// The fields of a resource that matter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,9 +54,9 @@ impl Fields {
 const SIZE: usize = 64 * 1024;
 
 fn filled(memory: &GuestMemory) -> (u64, Vec<u8>) {
-    let mut random = Random(11);
+    let mut random = SplitMix64::new(11);
     let buffer = memory.allocate("buffer", SIZE as u64, 256).unwrap();
-    let bytes: Vec<u8> = (0..SIZE).map(|_| random.next() as u8).collect();
+    let bytes: Vec<u8> = (0..SIZE).map(|_| random.next_u64() as u8).collect();
     memory.write(buffer, &bytes).unwrap();
     (buffer, bytes)
 }
@@ -81,9 +80,9 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(random: &mut Random, base: u64) -> Trial {
+    fn new(random: &mut SplitMix64, base: u64) -> Trial {
         let fields = Fields {
-            base: base + 256 * random.below(4) as u64,
+            base: base + 256 * random.below(4),
             stride: random.pick(&[0, 0, 4, 16, 20]),
             records: random.pick(&[0, 1, 37, 64, 500, 0x3000]),
             swizzle: random.below(3) == 0,
@@ -105,7 +104,7 @@ impl Trial {
             }),
             imm: random.pick(&[0, 4, 12, 255]),
             soffset: random.pick(&[0, 64, 1000]),
-            exec: [!0, !0, random.next(), 1][random.below(4)],
+            exec: [!0, !0, random.next_u64(), 1][random.index(4)],
         }
     }
 
@@ -153,7 +152,7 @@ fn loads_follow_the_resource() {
 fn loads_follow_the_resource_on(runner: Runner) {
     let memory = GuestMemory::default();
     let (buffer, bytes) = filled(&memory);
-    let mut random = Random(12);
+    let mut random = SplitMix64::new(12);
     let types = [
         MemType::Dwords(1),
         MemType::Dwords(1),
@@ -202,7 +201,7 @@ fn stores_and_atomics_follow_the_resource() {
 fn stores_and_atomics_follow_the_resource_on(runner: Runner) {
     let memory = GuestMemory::default();
     let (buffer, mut bytes) = filled(&memory);
-    let mut random = Random(13);
+    let mut random = SplitMix64::new(13);
     for n in 0..2000 {
         let atomic = n % 3 == 0;
         let mut trial = Trial::new(&mut random, buffer);
@@ -219,7 +218,7 @@ fn stores_and_atomics_follow_the_resource_on(runner: Runner) {
             MemType::U16,
         ]);
         let mut setup = trial.setup();
-        let data: [[u32; 64]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
+        let data: [[u32; 64]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| random.next_u64() as u32));
         for (k, row) in data.iter().enumerate() {
             setup.rows.push((Row(8 + k as u16), *row));
         }

@@ -6,7 +6,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
-use crate::common::{Random, Runner, inst, registers_after, runners, s, v};
+use crate::common::{Runner, inst, registers_after, runners, s, v};
 use wavemill_float as exact;
 use wavemill_interpreter::Tier;
 use wavemill_ir::{
@@ -14,6 +14,7 @@ use wavemill_ir::{
     Uni,
 };
 use wavemill_machine::GuestMemory;
+use wavemill_oracle::SplitMix64;
 
 /// Values that matter for 16-, 32- and 64-bit floats and integers alike, NaNs with payloads of their own.
 const EDGES: &[u64] = &[
@@ -120,11 +121,11 @@ const EDGES: &[u64] = &[
 ];
 
 /// Lanes of a 64-bit source: mostly edge values, else anything, often with close exponents.
-fn lanes(random: &mut Random, kind: usize) -> [u64; 64] {
-    std::array::from_fn(|_| match (kind + random.below(4)) % 4 {
-        0 => random.next(),
-        1 => (random.next() & 0x800f_ffff_803f_ffff) | 0x3ff0_0000_3f80_0000,
-        _ => random.pick(EDGES) ^ ((random.next() & 1) * 0x8000_0000_0000_8000),
+fn lanes(random: &mut SplitMix64, kind: usize) -> [u64; 64] {
+    std::array::from_fn(|_| match (kind + random.index(4)) % 4 {
+        0 => random.next_u64(),
+        1 => (random.next_u64() & 0x800f_ffff_803f_ffff) | 0x3ff0_0000_3f80_0000,
+        _ => random.pick(EDGES) ^ ((random.next_u64() & 1) * 0x8000_0000_0000_8000),
     })
 }
 
@@ -136,11 +137,11 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn new(random: &mut Random) -> Inputs {
+    fn new(random: &mut SplitMix64) -> Inputs {
         Inputs {
             rows: std::array::from_fn(|i| lanes(random, i)),
             cells: std::array::from_fn(|_| random.pick(EDGES)),
-            exec: [!0, random.next() | random.next(), random.next(), 1 << 63][random.below(4)],
+            exec: [!0, random.next_u64() | random.next_u64(), random.next_u64(), 1 << 63][random.index(4)],
         }
     }
 
@@ -267,7 +268,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
     }
 }
 
-fn mods(random: &mut Random, ty: FloatType) -> [SrcMods; 3] {
+fn mods(random: &mut SplitMix64, ty: FloatType) -> [SrcMods; 3] {
     // Modifiers of packed types are tested apart.
     if sign(ty) == 0 || random.below(2) == 0 {
         return [SrcMods { hi_sel: sign(ty) == 0, ..SrcMods::default() }; 3];
@@ -305,7 +306,7 @@ const TYPES: [FloatType; 5] =
 
 #[test]
 fn operations() {
-    let mut random = Random(1);
+    let mut random = SplitMix64::new(1);
     let mut seen = 0;
     for round in 0..12 {
         for env in environments() {
@@ -320,7 +321,7 @@ fn operations() {
                     }
                     seen += 1;
                     let kinds: [usize; 3] =
-                        if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.below(3)) };
+                        if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.index(3)) };
                     let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, kinds[i]));
                     let mut m = straight(ty, mods(&mut random, ty));
                     // The last sources of these are integers or packed.
@@ -379,7 +380,7 @@ fn comparisons_and_classes() {
         CmpPred::Nlt,
         CmpPred::True,
     ];
-    let mut random = Random(2);
+    let mut random = SplitMix64::new(2);
     for round in 0..12 {
         for env in environments() {
             let mut inputs = Inputs::new(&mut random);
@@ -390,7 +391,7 @@ fn comparisons_and_classes() {
             for ty in [FloatType::F16, FloatType::F32, FloatType::F64] {
                 for pred in PREDS {
                     let kinds: [usize; 2] =
-                        if round % 3 == 0 { [0; 2] } else { std::array::from_fn(|_| random.below(3)) };
+                        if round % 3 == 0 { [0; 2] } else { std::array::from_fn(|_| random.index(3)) };
                     let s: [(Operand, [u64; 64]); 2] = std::array::from_fn(|i| inputs.source(i, kinds[i]));
                     let m = mods(&mut random, ty);
                     let attrs = Attrs { src: m, fp: env, ..Attrs::default() };
@@ -403,7 +404,7 @@ fn comparisons_and_classes() {
                         expected: Expected::Mask(mask),
                     });
                 }
-                let s: [(Operand, [u64; 64]); 2] = std::array::from_fn(|i| inputs.source(i, random.below(3)));
+                let s: [(Operand, [u64; 64]); 2] = std::array::from_fn(|i| inputs.source(i, random.index(3)));
                 let m = [mods(&mut random, ty)[0], SrcMods::default(), SrcMods::default()];
                 let mask = (0..64).fold(0, |bits, lane| {
                     let a = modified(s[0].1[lane], m[0], ty);
@@ -442,7 +443,7 @@ fn cvt_types(op: CvtOp) -> (Option<FloatType>, Option<FloatType>) {
 
 #[test]
 fn conversions() {
-    let mut random = Random(3);
+    let mut random = SplitMix64::new(3);
     for round in 0..16 {
         for env in environments() {
             let inputs = Inputs::new(&mut random);
@@ -451,7 +452,7 @@ fn conversions() {
                 let kernel = exact::convert_function(*op);
                 let (from, to) = cvt_types(*op);
                 let kinds: [usize; 3] =
-                    if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.below(3)) };
+                    if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.index(3)) };
                 let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, kinds[i]));
                 let sources = match op.name() {
                     "pk.u8.f32" => 3,
@@ -485,7 +486,7 @@ fn conversions() {
 
 #[test]
 fn division_helpers_and_mixed_fma() {
-    let mut random = Random(4);
+    let mut random = SplitMix64::new(4);
     for round in 0..60 {
         for env in environments() {
             let mut inputs = Inputs::new(&mut random);
@@ -502,7 +503,7 @@ fn division_helpers_and_mixed_fma() {
             let mut cases = Vec::new();
             for ty in [FloatType::F32, FloatType::F64] {
                 let kinds: [usize; 3] =
-                    if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.below(3)) };
+                    if round % 3 == 0 { [0; 3] } else { std::array::from_fn(|_| random.index(3)) };
                 let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, kinds[i]));
                 let m = mods(&mut random, ty);
                 let attrs = Attrs { src: m, fp: env, ..Attrs::default() };
@@ -555,7 +556,7 @@ fn division_helpers_and_mixed_fma() {
                 });
             }
             for ty in [FloatType::F32, FloatType::F16] {
-                let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, random.below(3)));
+                let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, random.index(3)));
                 let m: [SrcMods; 3] = std::array::from_fn(|_| SrcMods {
                     hi_sel: random.below(2) == 0,
                     neg: random.below(2) == 0,
@@ -599,14 +600,14 @@ fn division_helpers_and_mixed_fma() {
 /// Packed operands: halves in any arrangement, signs apart, also where results overwrite what is still to be read.
 #[test]
 fn packed_selects() {
-    let mut random = Random(5);
+    let mut random = SplitMix64::new(5);
     for _ in 0..200 {
         let inputs = Inputs::new(&mut random);
         let mut cases = Vec::new();
         for ty in [FloatType::PkF16, FloatType::PkF32] {
             let (width, one) =
                 if ty == FloatType::PkF16 { (16, FloatType::F16) } else { (32, FloatType::F32) };
-            let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, random.below(3)));
+            let s: [(Operand, [u64; 64]); 3] = std::array::from_fn(|i| inputs.source(i, random.index(3)));
             let m: [SrcMods; 3] = std::array::from_fn(|_| SrcMods {
                 hi_sel: random.below(2) == 0,
                 neg: random.below(2) == 0,

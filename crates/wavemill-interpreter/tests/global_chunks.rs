@@ -1,9 +1,10 @@
 //! Loads and stores of dwords of global memory in which only some groups of 16 lanes access consecutive ones, as tiles in
 //! two dimensions do, on every runner.
 
-use crate::common::{Random, Setup, inst, registers_after, runners, v};
+use crate::common::{Setup, inst, registers_after, runners, v};
 use wavemill_ir::{Attrs, LaneMask, MemType, Op, Operand, Row, Space, Uni};
 use wavemill_machine::GuestMemory;
+use wavemill_oracle::SplitMix64;
 
 /// Dwords of the buffer.
 const WORDS: usize = 1000;
@@ -11,8 +12,8 @@ const WORDS: usize = 1000;
 const BASE: Uni = Uni(10);
 
 /// Offsets of a chunk of 16 lanes in dwords.
-fn chunk(random: &mut Random, kind: usize) -> [u32; 16] {
-    let first = random.below(WORDS - 16) as u32;
+fn chunk(random: &mut SplitMix64, kind: usize) -> [u32; 16] {
+    let first = random.index(WORDS - 16) as u32;
     std::array::from_fn(|i| match kind {
         // Consecutive, more often than not at the very end of the buffer.
         0 => first + i as u32,
@@ -23,29 +24,29 @@ fn chunk(random: &mut Random, kind: usize) -> [u32; 16] {
         // Falling, and all the same: of stores the last lane wins.
         3 => first + 15 - i as u32,
         4 => first,
-        _ => random.below(WORDS) as u32,
+        _ => random.index(WORDS) as u32,
     })
 }
 
 #[test]
 fn chunks_of_lanes_move_as_lanes_do() {
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     let mut kinds = [0; 6];
     let memory = GuestMemory::default();
     let buffer = memory.allocate("words", 4 * WORDS as u64, 256).expect("memory");
     for round in 0..300 {
-        let exec = [!0, !0, random.next() | random.next(), 0xffff_0000_ffff_8000, 0][random.below(5)];
-        let imm = [0, 4, -8, 64][random.below(4)];
+        let exec = [!0, !0, random.next_u64() | random.next_u64(), 0xffff_0000_ffff_8000, 0][random.index(5)];
+        let imm = [0, 4, -8, 64][random.index(4)];
         let mut words = [0u32; 64];
         for c in 0..4 {
-            let kind = random.below(6);
+            let kind = random.index(6);
             kinds[kind] += 1;
             words[16 * c..][..16].copy_from_slice(&chunk(&mut random, kind));
         }
         // The immediate is part of the address, and the cell pair makes up for it.
         let offsets = words.map(|w| 4 * w);
-        let data: [u32; 64] = std::array::from_fn(|_| random.next() as u32);
-        let before: Vec<u32> = (0..WORDS).map(|_| random.next() as u32).collect();
+        let data: [u32; 64] = std::array::from_fn(|_| random.next_u64() as u32);
+        let before: Vec<u32> = (0..WORDS).map(|_| random.next_u64() as u32).collect();
         let mut setup = Setup::one_wave(exec);
         setup.rows.extend([(Row(1), offsets), (Row(2), data), (Row(3), [7; 64])]);
         let base = buffer.wrapping_sub(imm as u64);

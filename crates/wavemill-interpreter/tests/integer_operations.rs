@@ -3,12 +3,13 @@
 //! That handlers and references agree shows that they are consistent; whether they mean what the hardware does, the tests of
 //! `wavemill-lift` ask by expected values of their own.
 
-use crate::common::{Random, Setup, best, inst, registers_after, runners, s, v};
+use crate::common::{Setup, best, inst, registers_after, runners, s, v};
 use wavemill_float as exact;
 use wavemill_ir::{
     Attrs, CmpPred, IntOp, IntType, Op, Operand, Row, ScalarOp, SrcMods, SubDword, Uni, Value, Width,
 };
 use wavemill_machine::GuestMemory;
+use wavemill_oracle::SplitMix64;
 
 /// Numbers at edges: of 4, 8, 16, 24, 32 and 64 bits, of shift amounts and of fields.
 const EDGES: [u32; 24] = [
@@ -38,9 +39,9 @@ const EDGES: [u32; 24] = [
     0xffff_ffff,
 ];
 
-fn cell(random: &mut Random) -> u32 {
+fn cell(random: &mut SplitMix64) -> u32 {
     match random.below(4) {
-        0 => random.next() as u32,
+        0 => random.next_u64() as u32,
         // Two edges as halves.
         1 => random.pick(&EDGES) << 16 | random.pick(&EDGES) & 0xffff,
         _ => random.pick(&EDGES),
@@ -63,18 +64,18 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn new(random: &mut Random) -> Inputs {
+    fn new(random: &mut SplitMix64) -> Inputs {
         let mut cell = || cell(random);
         let mut rows = [[[0; 64]; 4]; 3];
         rows.as_flattened_mut().as_flattened_mut().fill_with(&mut cell);
         let cells = std::array::from_fn(|_| std::array::from_fn(|_| cell()));
         let exec = match random.below(4) {
             0 => u64::MAX,
-            1 => random.next(),
-            2 => random.next() & random.next(),
+            1 => random.next_u64(),
+            2 => random.next_u64() & random.next_u64(),
             _ => 1 << 63,
         };
-        Inputs { rows, cells, masks: [random.next(), random.next()], exec }
+        Inputs { rows, cells, masks: [random.next_u64(), random.next_u64()], exec }
     }
 
     fn setup(&self) -> Setup {
@@ -167,21 +168,21 @@ fn straight(value: Value) -> SrcMods {
 
 #[test]
 fn integers() {
-    let mut random = Random(15);
+    let mut random = SplitMix64::new(15);
     for round in 0..24 {
         let inputs = Inputs::new(&mut random);
         let mut cases = Vec::new();
         for op in IntOp::ALL {
             let signature = op.signature();
-            let forms: [usize; 3] = std::array::from_fn(|_| if round % 3 == 0 { 0 } else { random.below(3) });
-            let imm = random.next() as i32 & 0xff;
+            let forms: [usize; 3] = std::array::from_fn(|_| if round % 3 == 0 { 0 } else { random.index(3) });
+            let imm = random.next_u64() as i32 & 0xff;
             let mut sources = Vec::new();
             let mut lanes = [[0u128; 64]; 3];
             for (n, value) in signature.sources[..3].iter().enumerate() {
                 let (operand, values) = match value {
                     Value::None => continue,
                     Value::Mask => {
-                        let at = random.below(2);
+                        let at = random.index(2);
                         let bit = |lane: usize| u128::from(inputs.masks[at] >> lane & 1);
                         (s(12 + 2 * at as u16), std::array::from_fn(bit))
                     }
@@ -214,13 +215,13 @@ fn integers() {
 
 #[test]
 fn comparisons_of_integers() {
-    let mut random = Random(16);
+    let mut random = SplitMix64::new(16);
     let types = [IntType::I16, IntType::U16, IntType::I32, IntType::U32, IntType::I64, IntType::U64];
     for _ in 0..12 {
         let inputs = Inputs::new(&mut random);
         let mut cases = Vec::new();
         for (ty, pred) in types.into_iter().flat_map(|ty| CmpPred::INT.map(|pred| (ty, pred))) {
-            let [a, b] = [0, 1].map(|n| inputs.source(n, ty.dwords(), random.below(3)));
+            let [a, b] = [0, 1].map(|n| inputs.source(n, ty.dwords(), random.index(3)));
             let holds = |lane: usize| exact::int_compare(pred, ty, a.1[lane] as u64, b.1[lane] as u64);
             let mask = (0..64).fold(0, |all, lane| all | u64::from(holds(lane)) << lane);
             let sources = vec![a.0, b.0];
@@ -264,7 +265,7 @@ fn is_narrow(op: ScalarOp) -> bool {
 
 #[test]
 fn scalars() {
-    let mut random = Random(17);
+    let mut random = SplitMix64::new(17);
     let memory = GuestMemory::default();
     for _ in 0..60 {
         let mut setup = Setup::one_wave(!0);

@@ -1,18 +1,19 @@
 //! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every runner.
 
-use crate::common::{INDEX, Random, Setup, inst, out_of_range, registers_after, runners, s, v};
+use crate::common::{INDEX, Setup, inst, out_of_range, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
 use wavemill_machine::{GuestMemory, LDS_APERTURE, OutOfRange};
+use wavemill_oracle::SplitMix64;
 
 /// Bytes of LDS; no power of two.
 const SIZE: u32 = 3000;
 
 /// Addresses of a chunk of 16 lanes, for an access of `size` bytes.
-fn chunk(random: &mut Random, kind: usize, size: u32, imm: i32) -> [u32; 16] {
+fn chunk(random: &mut SplitMix64, kind: usize, size: u32, imm: i32) -> [u32; 16] {
     let step = [0, 4, 8, 16, 12, 20][kind % 6];
     let last = SIZE - size - 15 * step;
     // Chunks that end at the end of LDS matter: they must not read what is behind it into a result.
-    let first = if random.below(3) == 0 { last } else { random.below(last as usize + 1) as u32 };
+    let first = if random.below(3) == 0 { last } else { random.index(last as usize + 1) as u32 };
     std::array::from_fn(|i| {
         let rising = first + step * i as u32;
         let address = match kind {
@@ -20,7 +21,7 @@ fn chunk(random: &mut Random, kind: usize, size: u32, imm: i32) -> [u32; 16] {
             // One lane leaves the pattern.
             6 if i == 9 => first / 2,
             6 => first,
-            _ => random.below((SIZE - size) as usize + 1) as u32,
+            _ => random.index((SIZE - size) as usize + 1) as u32,
         };
         address.wrapping_sub_signed(imm)
     })
@@ -31,20 +32,20 @@ fn memory(op: Op, dst: Operand, src: [Operand; 3], imm: i32, mask: LaneMask) -> 
 }
 
 /// The content of LDS before: a lane's dword at 4 times its number, and so on for 12 rows.
-fn content(random: &mut Random) -> Vec<[u32; 64]> {
-    (0..12).map(|_| std::array::from_fn(|_| random.next() as u32)).collect()
+fn content(random: &mut SplitMix64) -> Vec<[u32; 64]> {
+    (0..12).map(|_| std::array::from_fn(|_| random.next_u64() as u32)).collect()
 }
 
 #[test]
 fn loads_and_stores_in_every_pattern() {
-    let mut random = Random(99);
+    let mut random = SplitMix64::new(99);
     let ramp: [u32; 64] = std::array::from_fn(|i| 4 * i as u32);
     let mut kinds = [0; 8];
     for round in 0..300 {
         let dwords = 1 + round % 4;
         let size = 4 * dwords as u32;
-        let imm = [0, 4, 252, -8][random.below(4)];
-        let exec = [!0, !0, random.next() | random.next(), 0x0001_0000_ffff_8000, 0][random.below(5)];
+        let imm = [0, 4, 252, -8][random.index(4)];
+        let exec = [!0, !0, random.next_u64() | random.next_u64(), 0x0001_0000_ffff_8000, 0][random.index(5)];
         let rows = content(&mut random);
         let mut bytes = vec![0u8; SIZE as usize];
         for (r, row) in rows.iter().enumerate() {
@@ -57,12 +58,12 @@ fn loads_and_stores_in_every_pattern() {
         }
         let mut addresses = [0u32; 64];
         for c in 0..4 {
-            let kind = random.below(8);
+            let kind = random.index(8);
             kinds[kind] += 1;
             addresses[16 * c..][..16].copy_from_slice(&chunk(&mut random, kind, size, imm));
         }
         let data: Vec<[u32; 64]> =
-            (0..dwords).map(|_| std::array::from_fn(|_| random.next() as u32)).collect();
+            (0..dwords).map(|_| std::array::from_fn(|_| random.next_u64() as u32)).collect();
 
         // v0: 4 times the lane, v1: addresses, v4..: data, v8..: results, v20..: content, v40..: LDS afterwards.
         let mut setup = Setup { lds_size: SIZE, ..Setup::one_wave(exec) };

@@ -78,7 +78,7 @@ pub struct SrcMods {
     pub sext: bool,
     /// The selected part. For packed operations: the half that feeds the low result, `Word0` or `Word1`.
     pub sel: SubDword,
-    /// For packed operations: whether the high result is fed by the high half (`op_sel_hi`).
+    /// For packed operations: whether the high result is fed by the high half.
     pub hi_sel: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct FpEnv {
 }
 
 impl FpEnv {
-    /// Round to nearest even, denormals kept, IEEE and DX10_CLAMP on: what compilers set for compute kernels.
+    /// Round to nearest even, denormals kept, `ieee` and `dx10_clamp` on: what compilers set for compute kernels.
     pub const DEFAULT: FpEnv = FpEnv {
         round: Round::NearestEven,
         denorm_in: true,

@@ -9,13 +9,13 @@ pub enum NumberFormat {
     Bf16,
     /// binary32.
     F32,
-    /// E4M3 with the special values of OCP (gfx950).
+    /// E4M3 with the special values of OCP.
     Fp8,
-    /// E5M2 with the special values of OCP (gfx950).
+    /// E5M2 with the special values of OCP.
     Bf8,
-    /// E4M3 without infinities and negative zero (gfx942).
+    /// E4M3 without infinities and negative zero.
     Fp8Fnuz,
-    /// E5M2 without infinities and negative zero (gfx942).
+    /// E5M2 without infinities and negative zero.
     Bf8Fnuz,
     /// E2M3.
     Fp6,

@@ -49,7 +49,7 @@ struct Header {
     fidelity: Option<Fidelity>,
 }
 
-/// Parses one row file. Every mistake is reported, not only the first.
+/// Parses one row file. Every error is reported, not only the first.
 pub fn parse(file: &str, text: &str) -> Result<Vec<SourceRow>, Vec<RowError>> {
     let mut header = Header::default();
     let mut rows = Vec::new();

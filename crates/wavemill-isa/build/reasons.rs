@@ -12,7 +12,7 @@ pub struct Reason {
     pub text: String,
 }
 
-/// Parses the file of reasons. Every mistake is reported, not only the first.
+/// Parses the file of reasons. Every error is reported, not only the first.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Reason>, Vec<RowError>> {
     let mut reasons: Vec<Reason> = Vec::new();
     let mut errors = Vec::new();

@@ -33,7 +33,7 @@ use crate::reasons::Reasoned;
 use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
-/// A mistake in a row file.
+/// An error in a row file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
     /// File name.
@@ -174,7 +174,7 @@ struct Header {
     fidelity: Option<Fidelity>,
 }
 
-/// Parses one row file. Every mistake is reported, not only the first.
+/// Parses one row file. Every error is reported, not only the first.
 pub fn parse(file: &str, text: &str) -> Result<Vec<SourceRow>, Vec<RowError>> {
     let mut header = Header::default();
     let mut rows = Vec::new();

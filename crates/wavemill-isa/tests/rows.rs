@@ -1,4 +1,4 @@
-//! The row files: mistakes are refused with a message that says where and what, and no two rows share an encoding.
+//! The row files: errors are refused with a message that says where and what, and no two rows share an encoding.
 
 // The build script's modules are compiled in again; this test uses parts of them.
 #![allow(dead_code, unreachable_pub)]
@@ -64,7 +64,7 @@ fn good_rows_are_accepted() {
 }
 
 #[test]
-fn structural_mistakes_are_refused() {
+fn structural_errors_are_refused() {
     insta::assert_snapshot!(listing(&[
         "1 all v_add_f32 f32 f32 f32".to_owned(),
         "%format vop9".to_owned(),
@@ -285,7 +285,7 @@ fn cayman_messages(text: &str) -> String {
 }
 
 #[test]
-fn mistakes_in_rows_of_cayman_are_refused() {
+fn errors_in_rows_of_cayman_are_refused() {
     let op2 = "%format op2\n%manual HD 6900 ISA 8.2\n%fidelity exact\n%columns src0 src1 src2 dst\n";
     assert_eq!(
         cayman_messages(&format!("{op2}0 ADD f32 f32 - f32 # a comment\n52 ADD_INT i32 i32 - i32\n")),

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::out_of_range::OutOfRange;
 
-/// A hold on a run from another thread: it can be stopped, and tells how far it is. One for each run.
+/// A hold on a run from another thread: it can stop the run, and says how far it is. One for each run.
 #[derive(Debug, Default)]
 pub struct RunControl {
     stop: AtomicBool,
@@ -20,7 +20,7 @@ impl RunControl {
         self.stop.store(true, Relaxed);
     }
 
-    /// Whether the run was told to stop.
+    /// Whether somebody asked the run to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)

@@ -24,7 +24,7 @@ const ROWS: u32 = 1344;
 /// Rows behind the IR temporaries that engines use for steps of their own: 32 for copies of the widest sources, and 12 for
 /// what the attributes of an operation ask for.
 pub const STEP_ROWS: u32 = 44;
-/// Rows that results for registers which the wave has not go to. Operations with such results are not compiled; this
+/// Rows that results for registers which the wave lacks go to. Operations with such results are not compiled; this
 /// keeps offsets inside the register file whatever happens.
 const DUMP_ROWS: u32 = 4;
 
@@ -178,7 +178,7 @@ impl Registers {
     }
 
     fn layout(counts: RegisterCounts) -> Layout {
-        Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than a megabyte")
+        Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than 34 megabytes")
     }
 
     /// Makes the cells and rows that hold registers zero again, and the mask of active lanes. What no register is in keeps

@@ -499,7 +499,7 @@ impl Run<'_> {
             if group.states.iter().all(|s| *s == State::Ended) {
                 return (Outcome::Done, cost);
             }
-            // Ended waves do not hold up a barrier (Vega ISA 12.5, S_BARRIER).
+            // Ended waves do not hold up a barrier (Vega ISA 12.5).
             if group.states.iter().all(|s| *s != State::Ready) {
                 for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
                     *s = State::Ready;

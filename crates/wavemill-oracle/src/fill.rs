@@ -23,6 +23,24 @@ impl SplitMix64 {
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
+
+    /// An index below `length`; 0 if `length` is 0.
+    pub fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
+    /// One of several.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.index(from.len())]
+    }
+
+    /// Whether the one case in so many has come.
+    pub fn one_in(&mut self, cases: u64) -> bool {
+        self.below(cases) == 0
+    }
 }
 
 /// A bit field of a word: `width` bits from bit `lo` up (bit 0 is the lowest bit of the first byte).

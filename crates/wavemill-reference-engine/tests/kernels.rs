@@ -10,8 +10,9 @@ use wavemill_lift::gcn::registers::{CELLS, FLAT_SCRATCH, VCC};
 use wavemill_lift::gcn::{Context, lift_block};
 use wavemill_machine::RegisterCounts;
 use wavemill_object::{CodeObject, Limits};
+use wavemill_oracle::SplitMix64;
 
-use crate::common::{Bench, Random};
+use crate::common::Bench;
 
 /// MODE of compute kernels: nearest even, denormals kept, DX10_CLAMP, IEEE.
 const MODE: u32 = 0x3f0;
@@ -52,12 +53,12 @@ fn blocks(bytes: &[u8], target: Target) -> Vec<Block> {
 
 /// A wave whose pairs of scalar registers lead to the buffer, or where they happen to.
 fn bench(block: Block, seed: u64) -> Bench {
-    let mut random = Random(!seed);
+    let mut random = SplitMix64::new(!seed);
     let mut bench = Bench::new(COUNTS, seed);
     bench.block = Arc::new(block);
     for first in (0..VCC.0).step_by(2) {
         if !random.one_in(8) {
-            let address = bench.buffer + 4 * random.below(256) as u64;
+            let address = bench.buffer + 4 * random.below(256);
             bench.cells[usize::from(first)] = address as u32;
             bench.cells[usize::from(first) + 1] = (address >> 32) as u32;
         }
@@ -69,7 +70,7 @@ fn bench(block: Block, seed: u64) -> Bench {
             0 => low.iter_mut().for_each(|lane| *lane = 4 * random.below(200) as u32),
             1 => {
                 for (low, high) in low.iter_mut().zip(high) {
-                    let address = bench.buffer + 8 * random.below(300) as u64;
+                    let address = bench.buffer + 8 * random.below(300);
                     (*low, *high) = (address as u32, (address >> 32) as u32);
                 }
             }

@@ -10,8 +10,9 @@ use wavemill_ir::{
     Value, Width, verify,
 };
 use wavemill_machine::{LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
+use wavemill_oracle::SplitMix64;
 
-use crate::common::{BUFFER, Bench, Random};
+use crate::common::{BUFFER, Bench, bits};
 
 /// Cells and rows that the wave has, with some that it lacks.
 const CELLS: u16 = 40;
@@ -67,10 +68,10 @@ const FORMATS: [NumberFormat; 10] = [
     NumberFormat::Fp4,
 ];
 
-fn pattern(random: &mut Random) -> LanePattern {
+fn pattern(random: &mut SplitMix64) -> LanePattern {
     let by = random.below(17) as i8 - 8;
     let group = random.pick(&[4, 8, 16, 32, 64]);
-    let small = |random: &mut Random| random.below(32) as u8;
+    let small = |random: &mut SplitMix64| random.below(32) as u8;
     match random.below(9) {
         0 => LanePattern::Quad([0; 4].map(|_| random.below(4) as u8)),
         1 => LanePattern::Shift { group, by },
@@ -84,7 +85,7 @@ fn pattern(random: &mut Random) -> LanePattern {
     }
 }
 
-fn float_type(random: &mut Random) -> FloatType {
+fn float_type(random: &mut SplitMix64) -> FloatType {
     random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64, FloatType::PkF16, FloatType::PkF32])
 }
 
@@ -112,7 +113,7 @@ fn types(op: FloatOp) -> &'static [FloatType] {
     }
 }
 
-fn operation(random: &mut Random) -> Op {
+fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
     let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3) };
     let ty = random.pick(&MEM_TYPES);
@@ -174,18 +175,18 @@ fn operation(random: &mut Random) -> Op {
 }
 
 /// A constant, or a cell, or another one that the wave lacks.
-fn uniform(random: &mut Random, dwords: u16) -> Operand {
+fn uniform(random: &mut SplitMix64, dwords: u16) -> Operand {
     match random.below(8) {
-        0 if dwords <= 2 => Operand::Const(if dwords == 2 { random.next() } else { random.bits().into() }),
+        0 if dwords <= 2 => Operand::Const(if dwords == 2 { random.next_u64() } else { bits(random).into() }),
         1 if dwords <= 2 => Operand::Uni(LACKING.plus(random.below(2) as u16)),
         2 => Operand::Uni(Uni::temp(2 * random.below(3) as u16)),
-        _ => Operand::Uni(Uni(random.below(usize::from(LACKING.0 - dwords)) as u16)),
+        _ => Operand::Uni(Uni(random.index(usize::from(LACKING.0 - dwords)) as u16)),
     }
 }
 
-fn row(random: &mut Random, dwords: u16, first: u16) -> Operand {
-    let within = |random: &mut Random, first: u16, count: u16| {
-        first + random.below(usize::from(count.saturating_sub(dwords).max(1))) as u16
+fn row(random: &mut SplitMix64, dwords: u16, first: u16) -> Operand {
+    let within = |random: &mut SplitMix64, first: u16, count: u16| {
+        first + random.index(usize::from(count.saturating_sub(dwords).max(1))) as u16
     };
     match random.below(12) {
         0 => Operand::Row(Row::second(within(random, 0, 6))),
@@ -194,7 +195,7 @@ fn row(random: &mut Random, dwords: u16, first: u16) -> Operand {
     }
 }
 
-fn source(random: &mut Random, op: Op, value: Value, dwords: u16) -> Operand {
+fn source(random: &mut SplitMix64, op: Op, value: Value, dwords: u16) -> Operand {
     match value {
         Value::None => Operand::None,
         Value::Mask | Value::Uniform(_)
@@ -235,7 +236,7 @@ fn is_indexed(op: Op) -> bool {
     matches!(op, Op::MoveRelSource(..) | Op::MoveRelDest(..) | Op::IndexedRead(_) | Op::IndexedWrite(_))
 }
 
-fn result(random: &mut Random, value: Value) -> Operand {
+fn result(random: &mut SplitMix64, value: Value) -> Operand {
     match value {
         Value::None => Operand::None,
         Value::Mask if random.one_in(8) => Operand::Uni(Uni::ACTIVE),
@@ -245,7 +246,7 @@ fn result(random: &mut Random, value: Value) -> Operand {
                 0 => Operand::Uni(Uni::temp(2 * random.below(3) as u16)),
                 1 if dwords <= 2 => Operand::Uni(LACKING),
                 _ => Operand::Uni(Uni(
-                    FREE_CELL + random.below(usize::from(LACKING.0 - FREE_CELL - dwords)) as u16
+                    FREE_CELL + random.index(usize::from(LACKING.0 - FREE_CELL - dwords)) as u16
                 )),
             }
         }
@@ -255,7 +256,7 @@ fn result(random: &mut Random, value: Value) -> Operand {
 }
 
 /// Attributes that make sense of an operation.
-fn attributes(random: &mut Random, op: Op) -> Attrs {
+fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
     let signature = op.signature();
     let mut attrs = Attrs { imm: random.pick(&[0, 0, 4, 8, -4, 1]), ..Attrs::default() };
     let env = FpEnv {
@@ -334,7 +335,7 @@ fn attributes(random: &mut Random, op: Op) -> Attrs {
 }
 
 /// An operation that is well formed.
-fn instruction(random: &mut Random, guest: u32) -> Inst {
+fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
     loop {
         let op = operation(random);
         let signature = op.signature();
@@ -370,7 +371,7 @@ fn instruction(random: &mut Random, guest: u32) -> Inst {
         match op {
             // A carry is 0 or 1.
             Op::Scalar(ScalarOp::AddCarryInOut | ScalarOp::SubBorrowInOut, _) => {
-                inst.src[2] = Operand::Const(random.next() & 1);
+                inst.src[2] = Operand::Const(random.next_u64() & 1);
             }
             Op::FormatCvt(cvt) => {
                 inst.src[2] = if random.one_in(2) { Operand::None } else { inst.src[2] };
@@ -397,7 +398,7 @@ fn instruction(random: &mut Random, guest: u32) -> Inst {
     }
 }
 
-fn terminator(random: &mut Random) -> Terminator {
+fn terminator(random: &mut SplitMix64) -> Terminator {
     let cond = random.pick(&[Cond::Zero(Uni(12), Width::W32), Cond::NonZero(Uni(12), Width::W64)]);
     random.pick(&[
         Terminator::Jump(0x5000),
@@ -413,7 +414,7 @@ fn terminator(random: &mut Random) -> Terminator {
 }
 
 fn bench(seed: u64) -> Bench {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
     let (start, guests) = (0x1000, 1 + random.below(6) as u32);
     let mut insts = Vec::new();
@@ -445,12 +446,12 @@ fn bench(seed: u64) -> Bench {
     set(&mut bench.cells, RESOURCE, (buffer + 256) | stride << 48 | swizzle << 32);
     let flags = random.pick(&[0, 1 << 23, 1 << 21, 3 << 21 | 1 << 23]);
     set(&mut bench.cells, RESOURCE.plus(2), random.pick(&[16, 200, 1000]) | flags << 32);
-    set(&mut bench.cells, SMALL, random.below(24) as u64);
+    set(&mut bench.cells, SMALL, random.below(24));
     for lane in 0..64 {
-        let within = |random: &mut Random| match random.below(60) {
-            0 => random.below(8192) as u64,
-            1 => 4 * random.below(300) as u64 + 1,
-            _ => 16 * random.below(BUFFER as usize / 16 - 4) as u64,
+        let within = |random: &mut SplitMix64| match random.below(60) {
+            0 => random.below(8192),
+            1 => 4 * random.below(300) + 1,
+            _ => 16 * random.below(BUFFER / 16 - 4),
         };
         let mut put = |row: Row, value: u64| {
             bench.rows[usize::from(row.0)][lane] = value as u32;
@@ -461,15 +462,15 @@ fn bench(seed: u64) -> Bench {
             ANYWHERE,
             match random.below(3) {
                 0 => buffer + within(&mut random),
-                1 => LDS_APERTURE + 8 * random.below(127) as u64,
-                _ => SCRATCH_APERTURE + 4 * random.below(12) as u64,
+                1 => LDS_APERTURE + 8 * random.below(127),
+                _ => SCRATCH_APERTURE + 4 * random.below(12),
             },
         );
         put(
             OFFSET,
             match random.below(12) {
-                0 => random.below(1100) as u64,
-                _ => 8 * random.below(6) as u64,
+                0 => random.below(1100),
+                _ => 8 * random.below(6),
             },
         );
     }

@@ -8,6 +8,7 @@ use wavemill_isa::Target;
 use wavemill_machine::{GuestMemory, MemoryObserver};
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
+use crate::abi;
 use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::code::Code;
 use crate::guest::DeviceInner;
@@ -23,10 +24,7 @@ pub struct Device(pub(crate) Arc<DeviceInner>);
 
 /// The instruction set of a processor. Code for a generic processor runs on its first member.
 fn instruction_set(id: &TargetId) -> Result<Target> {
-    InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::UnsupportedTarget {
-        target: id.to_string(),
-        supported: Target::GCN.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "),
-    })
+    InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::unsupported(id.to_string()))
 }
 
 /// Whether registers are protected by ECC on the device. Where the target leaves it open, they are on every chip since
@@ -99,6 +97,7 @@ impl DeviceBuilder {
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
     pub fn build(self) -> Result<Device> {
         let target = instruction_set(self.choice.target())?;
+        let abi = abi::of(target)?;
         let mut id = self.choice.target().clone();
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
@@ -110,6 +109,7 @@ impl DeviceBuilder {
         }
         Ok(Device(Arc::new(DeviceInner {
             target,
+            abi,
             id,
             product: self.choice.product().unwrap_or_else(|| Product::of(target)),
             memory,

@@ -1,5 +1,6 @@
 //! Errors.
 
+use wavemill_isa::Target;
 use wavemill_machine::MemoryError;
 use wavemill_object::TargetId;
 use wavemill_object::printable::Printable;
@@ -25,7 +26,9 @@ pub enum Error {
     #[error(transparent)]
     Find(Box<FindError>),
     /// The code is for a chip that Wavemill does not model.
-    #[error("the code is for {target}, which Wavemill does not run; it runs {supported}")]
+    #[error(
+        "the code is for {target}, which Wavemill does not run; it runs {supported}: compile the code for one of these"
+    )]
     UnsupportedTarget {
         /// The target of the code.
         target: String,
@@ -113,6 +116,12 @@ impl From<FindError> for Error {
 }
 
 impl Error {
+    /// That Wavemill does not run code for the target.
+    pub(crate) fn unsupported(target: impl Into<String>) -> Error {
+        let supported = Target::GCN.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
+        Error::UnsupportedTarget { target: target.into(), supported }
+    }
+
     /// The text with all that is known: of a fault the state of the wave and its registers, of a grid that did not finish
     /// more of its waves. Of other errors there is no more to say.
     #[must_use]

@@ -6,6 +6,7 @@ use wavemill_isa::Target;
 use wavemill_machine::GuestMemory;
 use wavemill_object::TargetId;
 
+use crate::abi::Abi;
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::product::Product;
@@ -13,6 +14,8 @@ use crate::product::Product;
 #[derive(Debug)]
 pub(crate) struct DeviceInner {
     pub target: Target,
+    /// How its kernels are launched.
+    pub abi: &'static dyn Abi,
     pub id: TargetId,
     pub product: &'static Product,
     pub memory: GuestMemory,

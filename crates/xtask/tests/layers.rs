@@ -1,20 +1,15 @@
 //! The map in ARCHITECTURE.md: who may use whom, and who may talk to the outside.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The product's crates with those that each may use. A crate that is missing here may not be used by any of them.
+use toml::{Table, Value};
+use wavemill_isa::{cayman, gcn};
+
+/// The layers with the crates that each may use, in the order of the map: those above first.
 const LAYERS: [(&str, &[&str]); 11] = [
-    ("wavemill-isa", &[]),
-    ("wavemill-ir", &[]),
-    ("wavemill-object", &["wavemill-isa"]),
-    ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
-    ("wavemill-float", &["wavemill-ir"]),
-    ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
-    ("wavemill-machine", &["wavemill-ir"]),
-    ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
-    ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
     (
         "wavemill",
         &[
@@ -28,8 +23,22 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "wavemill-reference-engine",
         ],
     ),
-    ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
+    ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-machine", &["wavemill-ir"]),
+    ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
+    ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
+    ("wavemill-object", &["wavemill-isa"]),
+    ("wavemill-isa", &[]),
+    ("wavemill-float", &["wavemill-ir"]),
+    ("wavemill-ir", &[]),
 ];
+
+/// The crates beside the layers, which use no crate of this repository. No layer uses one that its line lacks.
+const BESIDE: [&str; 3] = ["wavemill-kernels", "wavemill-oracle", "wavemill-reference"];
+
+/// What may use every crate, and none uses.
+const CHORES: &str = "xtask";
 
 /// What libraries must not do: files, network, processes, environment, printing.
 const OUTSIDE: [&str; 7] =
@@ -39,32 +48,95 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates have a common folder").to_path_buf()
 }
 
-/// Crates of this repository that a manifest's `[dependencies]` and `[build-dependencies]` name.
-fn dependencies(manifest: &str) -> Vec<&str> {
-    let mut relevant = false;
-    let mut found = Vec::new();
-    for line in manifest.lines() {
-        if let Some(section) = line.strip_prefix('[') {
-            let section = section.trim_end_matches(']');
-            relevant = section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
-        } else if relevant && line.starts_with("wavemill") {
-            found.push(line.split(['.', ' ', '=']).next().unwrap_or(line));
-        }
-    }
-    found
+/// A file of the repository, by its path from the root.
+fn file(path: &str) -> String {
+    let path = crates().join("..").join(path);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn manifest(text: &str) -> Table {
+    text.parse().unwrap_or_else(|e| panic!("expected a manifest: {e}\n{text}"))
+}
+
+/// Packages that a manifest's `[dependencies]` and `[build-dependencies]` name, also those of targets. `workspace` has the
+/// dependencies that members inherit.
+fn dependencies(manifest: &Table, workspace: &Table) -> BTreeSet<String> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let tables =
+        [manifest].into_iter().chain(targets.into_iter().flat_map(Table::values).filter_map(Value::as_table));
+    let kinds = ["dependencies", "build-dependencies", "build_dependencies"];
+    let lists = tables.flat_map(|table| kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()));
+    let package = |(key, value): (&String, &Value)| {
+        let inherits = value.get("workspace").and_then(Value::as_bool) == Some(true);
+        let source = if inherits { workspace.get(key) } else { Some(value) };
+        source.and_then(|value| value.get("package")?.as_str()).unwrap_or(key).to_owned()
+    };
+    lists.flatten().map(package).collect()
 }
 
 #[test]
 fn dependencies_point_down() {
-    let layers: BTreeMap<_, _> = LAYERS.into_iter().collect();
-    for (name, allowed) in &layers {
-        let path = crates().join(name).join("Cargo.toml");
-        let manifest = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        for used in dependencies(&manifest) {
+    let root = manifest(&file("Cargo.toml"));
+    let workspace = root["workspace"]["dependencies"].as_table().expect("members inherit dependencies");
+    let ours: BTreeSet<String> = folders().into_iter().collect();
+    for (name, allowed) in LAYERS.into_iter().chain(BESIDE.map(|name| (name, &[] as &[&str]))) {
+        let manifest = manifest(&file(&format!("crates/{name}/Cargo.toml")));
+        for used in dependencies(&manifest, workspace).intersection(&ours) {
             assert!(
-                allowed.contains(&used),
+                allowed.contains(&used.as_str()),
                 "{name} uses {used}, which the map in ARCHITECTURE.md does not allow (allowed: {allowed:?})"
             );
+        }
+    }
+}
+
+/// Names of the folders in `crates`.
+fn folders() -> Vec<String> {
+    let entries = fs::read_dir(crates()).expect("crates have a common folder");
+    let entries = entries.map(|entry| entry.expect("the folder can be read"));
+    entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// A crate that no list has would be checked by nobody.
+#[test]
+fn every_crate_is_listed() {
+    let listed = LAYERS.into_iter().map(|(name, _)| name).chain(BESIDE).chain([CHORES]);
+    let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
+    assert_eq!(
+        folders().into_iter().collect::<BTreeSet<_>>(),
+        listed,
+        "the folders in crates/, and the lists here"
+    );
+    for name in listed {
+        let manifest = manifest(&file(&format!("crates/{name}/Cargo.toml")));
+        assert_eq!(manifest["package"]["name"].as_str(), Some(&*name), "a package is called like its folder");
+    }
+}
+
+/// The crates of the map's table, and the paragraph behind it.
+fn map(architecture: &str) -> (Vec<&str>, &str) {
+    let (_, section) = architecture.split_once("\n## Map\n").expect("ARCHITECTURE.md has a map");
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let (_, beside) = section.split_once("\nBeside them:").expect("the map says what is beside the layers");
+    (rows.map(|(name, _)| name).collect(), beside.split("\n\n").next().unwrap_or(beside))
+}
+
+#[test]
+fn the_map_has_the_layers_in_their_order() {
+    let architecture = file("ARCHITECTURE.md");
+    let (rows, beside) = map(&architecture);
+    assert_eq!(rows, LAYERS.map(|(name, _)| name), "the rows of the map, and LAYERS");
+    for name in BESIDE.into_iter().chain([CHORES]) {
+        assert!(beside.contains(&format!("`{name}` (")), "the map does not say what {name} is: {beside}");
+    }
+    for (at, (name, allowed)) in LAYERS.into_iter().enumerate() {
+        for used in allowed {
+            let below = LAYERS[at + 1..].iter().any(|(name, _)| name == used);
+            assert!(below || BESIDE.contains(used), "{name} may use {used}, which is not below it");
         }
     }
 }
@@ -140,22 +212,42 @@ fn libraries_do_no_input_or_output() {
 
 #[test]
 fn the_checks_notice() {
-    let manifest = "[dependencies]\nthiserror.workspace = true\nwavemill-isa.workspace = true\n\n\
-                    [dev-dependencies]\nwavemill-lift = { path = \"../wavemill-lift\" }\n\n\
-                    [build-dependencies]\nwavemill-ir = { path = \"../wavemill-ir\" }\n";
-    assert_eq!(dependencies(manifest), ["wavemill-isa", "wavemill-ir"]);
+    let workspace = manifest("lifter = { path = \"crates/wavemill-lift\", package = \"wavemill-lift\" }\n");
+    for (text, expected) in [
+        (
+            "[dependencies]\nthiserror.workspace = true\nwavemill-isa.workspace = true\n",
+            &["thiserror", "wavemill-isa"] as &[&str],
+        ),
+        ("[dev-dependencies]\nwavemill-lift = { path = \"../wavemill-lift\" }\n", &[]),
+        ("[build-dependencies]\n  wavemill-ir = \"0.1\"\n", &["wavemill-ir"]),
+        ("[dependencies.wavemill-ir]\npath = \"../wavemill-ir\"\n", &["wavemill-ir"]),
+        ("[dependencies]\n\"wavemill-ir\" = \"0.1\"\n", &["wavemill-ir"]),
+        ("dependencies = { wavemill-ir = \"0.1\" }\n", &["wavemill-ir"]),
+        ("[dependencies]\nir = { package = \"wavemill-ir\", path = \"../wavemill-ir\" }\n", &["wavemill-ir"]),
+        ("[dependencies]\nlifter.workspace = true\n", &["wavemill-lift"]),
+        ("[target.'cfg(unix)'.dependencies]\nwavemill-ir = \"0.1\"\n", &["wavemill-ir"]),
+        ("[target.'cfg(unix)'.build-dependencies.ir]\npackage = \"wavemill-ir\"\n", &["wavemill-ir"]),
+        ("[target.'cfg(unix)'.dev-dependencies]\nwavemill-ir = \"0.1\"\n", &[]),
+    ] {
+        let found = dependencies(&manifest(text), &workspace);
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
+    }
+    let text = "# A\n\n## Map\n\n| crate | is |\n|---|---|\n| `b` | x `c` |\n| `a` | |\n\nBeside them: `d`\n(e).\n\nF\n\n## G\n| `h` | |";
+    assert_eq!(map(text), (vec!["b", "a"], " `d`\n(e)."));
     let source = "//! println!(1)\nfn f() { println!(\"2\"); }\n    // std::fs\nuse std::fs;\n#[cfg(test)]\nuse std::env;\n";
     assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);
 }
 
-/// What only one instruction family has, or calls so.
-const OF_A_FAMILY: [&str; 27] = [
+/// What only one instruction family has, or calls so, besides its mnemonics and processors.
+const OF_A_FAMILY: [&str; 34] = [
+    "AMDHSA",
     "AccVGPR",
+    "Cayman",
     "DPP",
+    "DX10_CLAMP",
     "DppCtrl",
     "EXEC",
     "FLAT_SCRATCH",
-    "GCN",
     "GPR_ALLOC",
     "HW_ID",
     "HwReg",
@@ -166,28 +258,113 @@ const OF_A_FAMILY: [&str; 27] = [
     "SDWA",
     "SGPR",
     "SGPRs",
+    "SH_MEM_CONFIG",
     "TRAPSTS",
     "TTMP0",
     "VCC",
     "VGPR",
     "VGPRs",
+    "Vega",
     "XNACK_MASK",
     "accs",
+    "amdhsa",
+    "op_sel",
+    "op_sel_hi",
     "sgprs",
     "vcc",
     "vgpr",
     "vgprs",
 ];
 
+/// Whether a word begins like this, with a digit behind it: the processor `gfx90a`, the architecture `CDNA3`.
+fn is_numbered(word: &str, start: &str) -> bool {
+    word.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a word is the name of a processor or of an architecture.
+fn is_generation(word: &str) -> bool {
+    matches!(word, "GCN" | "CDNA" | "RDNA")
+        || ["gfx", "GFX", "GCN", "CDNA", "RDNA"].iter().any(|start| is_numbered(word, start))
+}
+
+/// Whether a word is a mnemonic, or the beginning of some: what begins as only mnemonics do, and each name in the tables.
+/// Operations of the IR have names like `buffer_load`, so what buffer instructions begin with is no sign of them.
+fn is_mnemonic(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let begins = ["v_", "s_", "ds_"].iter().any(|start| lower.starts_with(start));
+    let of_gcn = || gcn::Op::ALL.iter().flat_map(|op| op.row().mnemonics()).any(|&(_, name)| name == lower);
+    // Some of Cayman's, such as `NOP` and `ADD`, are words of everybody.
+    let of_cayman = || word.contains('_') && cayman::Op::from_name(word).is_some();
+    begins || (lower.contains('_') && of_gcn()) || of_cayman()
+}
+
+/// Whether a part of a remark in parentheses cites a manual, or goes on to cite it: `CDNA4 ISA 7.3`, `8.1.5`, `table 4`.
+fn is_citation(part: &str) -> bool {
+    let is_number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    match part.split(' ').collect::<Vec<_>>()[..] {
+        [section] => is_number(section),
+        ["table", table] => is_number(table),
+        ["tables", first, "and", last] => is_number(first) && is_number(last),
+        [manual, "ISA", section] => (manual == "Vega" || is_numbered(manual, "CDNA")) && is_number(section),
+        _ => false,
+    }
+}
+
+/// A line without what it has in parentheses, where that cites sections of manuals and nothing else.
+fn without_citations(line: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once('(') {
+        kept.push_str(before);
+        rest = match behind.split_once(')') {
+            Some((remark, after)) if remark.contains(" ISA ") && remark.split(", ").all(is_citation) => after,
+            _ => {
+                kept.push('(');
+                behind
+            }
+        };
+    }
+    kept + rest
+}
+
 /// The words of a text that say something of one instruction family.
-fn family_words(text: &str) -> Vec<&str> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.filter(|word| OF_A_FAMILY.contains(word)).collect()
+fn family_words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in text.lines().map(without_citations) {
+        let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = |word: &&str| OF_A_FAMILY.contains(word) || is_generation(word) || is_mnemonic(word);
+        found.extend(words.filter(named).map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn words_of_a_family_are_seen() {
+    for (text, expected) in [
+        ("reads M0, or (VCC) and mode", &["M0", "VCC"] as &[&str]),
+        ("the gfx950 sequence, as on GFX9; a gfx", &["gfx950", "GFX9"]),
+        (
+            "`v_perm_b32`, a v_fma_mix, V_MAD; s_waitcnt, S_BARRIER; ds_append",
+            &["v_perm_b32", "v_fma_mix", "V_MAD", "s_waitcnt", "S_BARRIER", "ds_append"],
+        ),
+        ("buffer_load_dword, but `buffer_load` of the IR", &["buffer_load_dword"]),
+        (
+            "BUFFER_STORE_BYTE, global_load_dword, flat_atomic_add, scratch_size",
+            &["BUFFER_STORE_BYTE", "global_load_dword", "flat_atomic_add"],
+        ),
+        ("Cayman's LDS_READ_RET", &["Cayman", "LDS_READ_RET"]),
+        ("as the manual has it (Vega ISA 12.5, 7.2.1, CDNA4 ISA 8.2.1.1, tables 48 and 49).", &[]),
+        ("(Vega ISA 12.5, S_BARRIER)", &["Vega", "S_BARRIER"]),
+        ("Vega ISA 12.5", &["Vega"]),
+        ("(of Vega ISA 12.5)", &["Vega"]),
+        ("(CDNA4) and CDNA", &["CDNA4", "CDNA"]),
+    ] {
+        assert_eq!(family_words(text), expected, "{text}");
+    }
 }
 
 #[test]
 fn the_ir_and_the_machine_know_no_instruction_family() {
-    assert_eq!(family_words("reads M0, or (VCC) and mode"), ["M0", "VCC"]);
     let mut files = 0;
     for name in ["wavemill-ir", "wavemill-machine", "wavemill-interpreter", "wavemill-reference-engine"] {
         let mut paths = Vec::new();

@@ -10,6 +10,9 @@ use wavemill_object::{CodeObjectVersion, MetadataError, RelocationKind, TargetId
 
 pub(crate) use amdhsa::Amdhsa;
 
+/// All conventions. The directive of the first one names the target of sources that have none yet.
+pub(crate) const ALL: [&dyn KernelAbi; 1] = [&Amdhsa];
+
 /// The directives by which a source describes its target and its kernels.
 #[derive(Debug)]
 pub(crate) struct Directives {
@@ -34,6 +37,11 @@ impl Directives {
     pub(crate) fn names(&self) -> [&'static str; 6] {
         [self.target, self.version, self.kernel, self.end_kernel, self.metadata, self.end_metadata]
     }
+}
+
+/// Whether some convention has this directive.
+pub(crate) fn is_directive(name: &str) -> bool {
+    ALL.iter().any(|abi| abi.directives().names().contains(&name) || abi.setting(name).is_some())
 }
 
 /// The field of a descriptor that leads to the code of its kernel.

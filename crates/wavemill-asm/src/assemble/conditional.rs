@@ -41,7 +41,7 @@ impl Assembler<'_> {
                 self.expansion.conditionals.push(Conditional {
                     active: holds,
                     outside: !skipping,
-                    // No branch of a wrong condition is read: one mistake is told, and not what follows from it.
+                    // No branch of a wrong condition is read: one error is reported, and not what follows from it.
                     taken: holds || condition.is_err(),
                     last: false,
                     place: self.place(cursor.text(), span),

@@ -25,7 +25,7 @@ pub enum Event<'a> {
         unresolved: Option<Span>,
         /// The section that it goes into, by its index in [`Module::sections`](wavemill_object::write::Module::sections).
         section: usize,
-        /// Its place in the section, in bytes.
+        /// Its offset in the section, in bytes.
         offset: u64,
     },
     /// A label.
@@ -46,7 +46,7 @@ pub enum Event<'a> {
         /// The bytes between the quotes, with their escapes as they are written: LLVM prints them so.
         text: &'a [u8],
     },
-    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not told: those lines are, and the empty ones that LLVM sees behind `.macro`, `.include`, `.ifeqs` and `.ifnes`. [`Print`](Event::Print) has what `.print` says.
+    /// A directive, an assignment (`name = expression`), a line of metadata, or an empty line. Directives that only decide which lines are read, such as `.macro`, `.rept`, `.include` and `.if`, are not reported: those lines are, and the empty ones that LLVM sees behind `.macro`, `.include`, `.ifeqs` and `.ifnes`. [`Print`](Event::Print) has what `.print` says.
     Other {
         /// Its line, from 1.
         line: usize,
@@ -58,7 +58,7 @@ pub enum Event<'a> {
         blank: bool,
         /// The section that its bytes go into, by its index in [`Module::sections`](wavemill_object::write::Module::sections).
         section: usize,
-        /// Their places in the section; empty if it makes none there.
+        /// Their offsets in the section; empty if it makes none there.
         bytes: Range<u64>,
     },
 }

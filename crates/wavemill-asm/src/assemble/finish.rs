@@ -14,7 +14,7 @@ use super::messages::Messages;
 use super::sections::SectionGroup;
 use super::symbols::{Bound, Linear, Meaning};
 use super::{Assembled, Assembler, Pending, PendingKind, leb128};
-use crate::abi::{DescriptorProblem, KernelAbi};
+use crate::abi::{self, DescriptorProblem};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::family::Meaning as FieldMeaning;
 use crate::syntax::{Binary, Expression};
@@ -62,7 +62,7 @@ impl Assembler<'_> {
         let Some(id) = self.target.id.clone() else {
             // Instructions and kernels have said so already.
             if self.messages.reports.is_empty() {
-                self.report("", *no_target(self.target.set.abi(), 0..0));
+                self.report("", *no_target(0..0));
             }
             let Messages { reports, warnings, .. } = self.messages;
             let places = self.places;
@@ -108,14 +108,13 @@ impl Assembler<'_> {
         }
         // A kernel with other lines in it has been reported.
         if let Some(kernel) = self.kernels.open.take().filter(|kernel| !kernel.strayed) {
-            let end = self.target.set.abi().directives().end_kernel;
+            let end = kernel.abi.directives().end_kernel;
             let message = format!("expected `{end}`, found the end of the file");
             self.report_at(&kernel.place, *Diagnostic::new(kernel.place.span.clone(), message));
         }
-        if let Some((place, _)) = self.kernels.metadata.take() {
-            let end = self.target.set.abi().directives().end_metadata;
-            let message = format!("expected `{end}`, found the end of the file");
-            self.report_at(&place, *Diagnostic::new(0..0, message));
+        if let Some(metadata) = self.kernels.metadata.take() {
+            let message = format!("expected `{}`, found the end of the file", metadata.end());
+            self.report_at(&metadata.place, *Diagnostic::new(0..0, message));
         }
     }
 
@@ -260,7 +259,7 @@ impl Assembler<'_> {
     /// The bytes of a kernel descriptor.
     fn describe(&mut self, kernel: &Kernel, needs: &mut Vec<Need>) {
         let Some(id) = self.target.id.clone() else { return };
-        let abi = self.target.set.abi();
+        let abi = kernel.abi;
         let mut descriptor = match abi.describe(&id) {
             Ok(descriptor) => descriptor,
             Err(message) => {
@@ -416,7 +415,7 @@ impl Assembler<'_> {
             }
         }
         if let Some(note) = self.kernels.metadata_note.take()
-            && let Err(message) = self.target.set.abi().add_metadata(module, &note)
+            && let Err(message) = note.abi.add_metadata(module, &note.bytes)
         {
             self.report("", *Diagnostic::new(0..0, message));
         }
@@ -517,7 +516,8 @@ fn number(numbers: &[Option<SymbolId>], symbol: usize) -> Option<SymbolId> {
 }
 
 /// Nobody has said what the source is for.
-pub(super) fn no_target(abi: &dyn KernelAbi, span: Span) -> Fail {
+pub(super) fn no_target(span: Span) -> Fail {
+    let [abi, ..] = abi::ALL;
     let (directive, example) = (abi.directives().target, abi.example_target());
     Diagnostic::new(span, "no target has been named")
         .note(format!("name one with `{directive} \"{example}\"`, or on the command line"))

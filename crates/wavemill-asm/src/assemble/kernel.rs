@@ -4,6 +4,7 @@ use wavemill_object::TargetId;
 
 use super::symbols::Meaning;
 use super::{Assembler, Place, quote};
+use crate::abi::{self, KernelAbi};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, closest, expression, source_text};
@@ -11,6 +12,8 @@ use crate::syntax::{Cursor, Expression, closest, expression, source_text};
 /// A kernel descriptor, whose values may depend on symbols that come later.
 #[derive(Debug)]
 pub(super) struct Kernel {
+    /// What describes it.
+    pub(super) abi: &'static dyn KernelAbi,
     pub(super) name: String,
     pub(super) place: Place,
     /// The section that it goes into.
@@ -32,15 +35,48 @@ pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     Diagnostic::new(span, message).note(format!("they have those of {}", names.join(", ")))
 }
 
+/// A directive of an ABI, in a source for a processor that has none.
+fn no_abi(set: InstructionSet, name: &str, span: Span) -> Fail {
+    let message =
+        format!("expected a directive that {set} has, found `{name}`, which describes kernels by an ABI");
+    let names: Vec<&str> = InstructionSet::processors().collect();
+    Diagnostic::new(span, message).note(format!(
+        "no ABI describes kernels of {set}: leave the directive out, or assemble for one of {}",
+        names.join(", ")
+    ))
+}
+
+/// Metadata that is being read.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    abi: &'static dyn KernelAbi,
+    /// The directive that begins it.
+    pub(super) place: Place,
+    lines: String,
+}
+
+impl Metadata {
+    /// The directive that ends it.
+    pub(super) fn end(&self) -> &'static str {
+        self.abi.directives().end_metadata
+    }
+}
+
+/// The note that metadata stands for.
+#[derive(Debug)]
+pub(super) struct MetadataNote {
+    pub(super) abi: &'static dyn KernelAbi,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// The kernels of a source, and its metadata.
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
     pub(super) done: Vec<Kernel>,
     /// The one whose directives are being read.
     pub(super) open: Option<Kernel>,
-    /// The lines of metadata that are being read, and where they begin.
-    pub(super) metadata: Option<(Place, String)>,
-    pub(super) metadata_note: Option<Vec<u8>>,
+    pub(super) metadata: Option<Metadata>,
+    pub(super) metadata_note: Option<MetadataNote>,
     /// VGPRs and SGPRs that the symbols which count them have been raised to.
     pub(super) next_free: [u16; 2],
     /// Which of them the source has set: these are symbols of its own, too.
@@ -79,17 +115,55 @@ impl Assembler<'_> {
         }
     }
 
-    /// Directives about the target and its kernels; false for others.
+    /// Directives about the source, its target and its kernels; false for others.
     pub(super) fn target_directive(
         &mut self,
         name: &str,
         start: usize,
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
-        let abi = self.target.set.abi();
+        match name {
+            // What compilers say of themselves, and of sources for debuggers.
+            ".ident" => {
+                let mut text = self.text(cursor)?;
+                self.end(cursor)?;
+                text.push(0);
+                if !std::mem::replace(&mut self.identified, true) {
+                    // A string of nothing comes first.
+                    text.insert(0, 0);
+                }
+                let before = self.sections.current;
+                self.sections.current = self.sections.string_section(".comment");
+                let result = self.sections.append(&text);
+                self.sections.current = before;
+                result.map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
+            }
+            ".file" => self.file(cursor)?,
+            ".loc" => self.location(cursor)?,
+            _ => {
+                return match self.target.set.abi() {
+                    Some(abi) => self.abi_directive(abi, name, start, cursor),
+                    None if abi::is_directive(name) => {
+                        Err(no_abi(self.target.set, name, start..start + name.len()))
+                    }
+                    None => Ok(false),
+                };
+            }
+        }
+        Ok(true)
+    }
+
+    /// Directives by which an ABI describes the target and its kernels; false for others.
+    fn abi_directive(
+        &mut self,
+        abi: &'static dyn KernelAbi,
+        name: &str,
+        start: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<bool, Fail> {
         let known = abi.directives();
         match name {
-            _ if name == known.target => self.name_target(cursor)?,
+            _ if name == known.target => self.name_target(abi, cursor)?,
             _ if name == known.version => {
                 let at = cursor.at();
                 let number = self.absolute(cursor)?;
@@ -107,6 +181,7 @@ impl Assembler<'_> {
                 let name = name.and_then(|name| self.end(cursor).map(|()| name));
                 // The lines behind a wrong one are those of a kernel all the same.
                 self.kernels.open = Some(Kernel {
+                    abi,
                     name: name.as_deref().unwrap_or_default().to_owned(),
                     place,
                     section: self.sections.current,
@@ -133,29 +208,13 @@ impl Assembler<'_> {
                         "this is the second metadata of the file",
                     ));
                 }
-                self.kernels.metadata = Some((self.place("", 0..0), String::new()));
+                let place = self.place("", 0..0);
+                self.kernels.metadata = Some(Metadata { abi, place, lines: String::new() });
             }
             _ if name == known.end_metadata => {
                 let message = format!("there is no `{}` that this would end", known.metadata);
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
-            // What compilers say of themselves, and of sources for debuggers.
-            ".ident" => {
-                let mut text = self.text(cursor)?;
-                self.end(cursor)?;
-                text.push(0);
-                if !std::mem::replace(&mut self.identified, true) {
-                    // A string of nothing comes first.
-                    text.insert(0, 0);
-                }
-                let before = self.sections.current;
-                self.sections.current = self.sections.string_section(".comment");
-                let result = self.sections.append(&text);
-                self.sections.current = before;
-                result.map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
-            }
-            ".file" => self.file(cursor)?,
-            ".loc" => self.location(cursor)?,
             _ if abi.setting(name).is_some() => {
                 let (first, last) = (known.kernel, known.end_kernel);
                 let message = format!("`{name}` stands between `{first} NAME` and `{last}`");
@@ -166,13 +225,13 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    fn name_target(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
+    fn name_target(&mut self, abi: &dyn KernelAbi, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
         let text = String::from_utf8_lossy(&self.text(cursor)?).into_owned();
         self.end(cursor)?;
         let span = start..cursor.end();
         let Some(id) = TargetId::parse(&text) else {
-            let example = self.target.set.abi().example_target();
+            let example = abi.example_target();
             let message = format!("`{text}` is no target; expected one such as `{example}`");
             return Err(Diagnostic::new(span, message));
         };
@@ -201,7 +260,7 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<(), Fail> {
         let span = start..start + name.len();
-        let abi = self.target.set.abi();
+        let Some(abi) = self.kernels.open.as_ref().map(|kernel| kernel.abi) else { return Ok(()) };
         let known = abi.directives();
         if name == known.end_kernel {
             self.end(cursor)?;
@@ -253,16 +312,15 @@ impl Assembler<'_> {
 
     /// The source has tried to write this directive of the kernel.
     fn tries(&mut self, name: &str) {
-        let setting = self.target.set.abi().setting(name);
-        if let (Some(kernel), Some(setting)) = (&mut self.kernels.open, setting) {
-            kernel.tried.push(setting);
+        if let Some(kernel) = &mut self.kernels.open {
+            kernel.tried.extend(kernel.abi.setting(name));
         }
     }
 
     /// A line within the block of a kernel that is none of its directives. Perhaps the block has no end: the first such line is
     /// reported.
     pub(super) fn stray(&mut self, word: &str, span: Span) -> Result<(), Fail> {
-        let abi = self.target.set.abi();
+        let Some(abi) = self.kernels.open.as_ref().map(|kernel| kernel.abi) else { return Ok(()) };
         if let Some(name) = abi.setting(&format!(".{word}")) {
             self.tries(name);
             let fail = Diagnostic::new(span.clone(), format!("expected `{name}`, found `{word}`"));
@@ -282,7 +340,7 @@ impl Assembler<'_> {
     /// Something needs a target, and none has been named, which is told once.
     pub(super) fn without_target(&mut self, span: Span) -> Result<(), Fail> {
         match std::mem::replace(&mut self.target.missing_reported, true) {
-            false => Err(super::finish::no_target(self.target.set.abi(), span)),
+            false => Err(super::finish::no_target(span)),
             true => Ok(()),
         }
     }
@@ -294,17 +352,16 @@ impl Assembler<'_> {
             let message = format!("expected metadata in UTF-8, found the byte {byte:#04x}");
             return self.report(text, *Diagnostic::new(at..at + 3, message));
         }
-        let abi = self.target.set.abi();
-        if text.trim() != abi.directives().end_metadata {
-            if let Some((_, lines)) = &mut self.kernels.metadata {
-                lines.push_str(text);
-                lines.push('\n');
-            }
+        let Some(mut metadata) = self.kernels.metadata.take() else { return };
+        if text.trim() != metadata.end() {
+            metadata.lines.push_str(text);
+            metadata.lines.push('\n');
+            self.kernels.metadata = Some(metadata);
             return;
         }
-        let Some((first, lines)) = self.kernels.metadata.take() else { return };
+        let Metadata { abi, place: first, lines } = metadata;
         match abi.assemble_metadata(&lines) {
-            Ok(note) => self.kernels.metadata_note = Some(note),
+            Ok(bytes) => self.kernels.metadata_note = Some(MetadataNote { abi, bytes }),
             Err(error) => {
                 let line = lines.lines().nth(error.line.saturating_sub(1)).unwrap_or_default().to_owned();
                 // Columns count characters.

@@ -305,7 +305,8 @@ impl Assembler<'_> {
         if let ".word" | ".hword" | ".half" = name {
             return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
         }
-        let own = self.target.set.abi().directives().names();
+        let own = self.target.set.abi().map(|abi| abi.directives().names());
+        let own = own.into_iter().flatten();
         let names: Vec<&'static str> = directives::DIRECTIVES.iter().copied().chain(own).collect();
         Err(match closest(name, &names).first() {
             Some(&similar) => fail.replace_with(similar),

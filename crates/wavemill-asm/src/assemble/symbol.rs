@@ -203,7 +203,7 @@ impl Assembler<'_> {
     /// Whether a workgroup can have so much local memory: on every target that the code is for.
     fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
         if self.target.id.is_none() {
-            return Err(super::finish::no_target(self.target.set.abi(), span.clone()));
+            return Err(super::finish::no_target(span.clone()));
         }
         let set = self.target.set;
         let most = set.family().local_memory(set);

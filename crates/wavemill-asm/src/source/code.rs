@@ -92,7 +92,7 @@ impl Writer<'_> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for (at, symbol) in symbols {
             let Some(symbol) = module.symbols.get(symbol.0) else { continue };
-            let plain = self.set.abi().kernel_of(&symbol.name).unwrap_or(&symbol.name);
+            let plain = self.abi.kernel_of(&symbol.name).unwrap_or(&symbol.name);
             let named = matches!(symbol.kind, SymbolType::Function | SymbolType::Object);
             if named && wavemill_object::is_called(plain, only) {
                 let next = symbols.partition_point(|(other, _)| other <= at);

@@ -144,7 +144,7 @@ impl Writer<'_> {
                 // LLVM gives the symbol of the descriptor what has been said of that of the code before.
                 self.attributes_once(descriptor.code)?;
                 self.attributes_of_descriptor(descriptor.symbol, descriptor.code)?;
-                let known = self.set.abi().directives();
+                let known = self.abi.directives();
                 self.statement(format_args!("{} {name}", known.kernel))?;
                 for setting in settings {
                     self.statement(format_args!("\t{setting}"))?;

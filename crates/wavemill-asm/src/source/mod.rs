@@ -18,6 +18,7 @@ use wavemill_object::printable::Printable;
 use wavemill_object::write::{Contents, Module, Section, SectionFlags, SectionId, SectionType, SymbolId};
 use wavemill_object::{TargetId, Unlinked};
 
+use crate::abi::KernelAbi;
 use crate::family::InstructionParser;
 use crate::instruction_set::InstructionSet;
 use descriptor::Descriptors;
@@ -39,7 +40,7 @@ pub struct SourceOptions<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// There are no rows for the processor.
+    /// There are no rows for the processor, or no ABI describes its kernels.
     Target(TargetId),
     /// The text cannot be written.
     Write(fmt::Error),
@@ -48,7 +49,11 @@ pub enum SourceError {
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SourceError::Target(id) => write!(f, "the tables have no instructions of {id}"),
+            SourceError::Target(id) => {
+                let names: Vec<&str> = InstructionSet::processors().collect();
+                write!(f, "expected code for one of {}, found code for {id}; ", names.join(", "))?;
+                f.write_str("take code for one of these, or read it by `llvm-objdump`")
+            }
             SourceError::Write(_) => f.write_str("the text cannot be written"),
         }
     }
@@ -103,7 +108,9 @@ pub fn write_source(
     options: &SourceOptions<'_>,
 ) -> Result<Written, SourceError> {
     let id = &unlinked.module.target;
-    let set = InstructionSet::of(id).ok_or_else(|| SourceError::Target(id.clone()))?;
+    let set = InstructionSet::of(id);
+    let (set, abi) =
+        set.and_then(|set| Some((set, set.abi()?))).ok_or_else(|| SourceError::Target(id.clone()))?;
     let names = Names::new(unlinked);
     let bounds = Bounds::new(unlinked);
     let mut writer = Writer {
@@ -112,7 +119,8 @@ pub fn write_source(
         unlinked,
         module: &unlinked.module,
         set,
-        descriptors: Descriptors::find(unlinked, set.abi(), &names, &bounds),
+        abi,
+        descriptors: Descriptors::find(unlinked, abi, &names, &bounds),
         bounds,
         names,
         parser: set.family().parser(set),
@@ -134,6 +142,7 @@ struct Writer<'a> {
     unlinked: &'a Unlinked,
     module: &'a Module,
     set: InstructionSet,
+    abi: &'static dyn KernelAbi,
     descriptors: Descriptors,
     bounds: Bounds,
     names: Names,
@@ -193,7 +202,7 @@ impl Writer<'_> {
             let (name, size) = (&left_out.name, left_out.size);
             self.remark(format_args!("left out: section {name} ({size} bytes), which is not loaded"))?;
         }
-        let abi = self.set.abi();
+        let abi = self.abi;
         let known = abi.directives();
         self.statement(format_args!("{} \"{}\"", known.target, abi.target_text(id)))?;
         let number = match abi.version_number(version) {
@@ -218,7 +227,7 @@ impl Writer<'_> {
         let size = bytes.get(4..8)?.first_chunk::<4>()?;
         let contents = bytes.get(20..)?.get(..u32::from_le_bytes(*size) as usize)?;
         let mut made = Module::new(self.module.target.clone(), self.module.version);
-        let abi = self.set.abi();
+        let abi = self.abi;
         abi.add_metadata(&mut made, contents).ok()?;
         if made.sections.first().map(|made| (&made.contents, &made.name))
             != Some((&section.contents, &section.name))
@@ -236,7 +245,7 @@ impl Writer<'_> {
         }
         match self.metadata(id) {
             Some(Ok(text)) => {
-                let known = self.set.abi().directives();
+                let known = self.abi.directives();
                 let (first, last) = (known.metadata, known.end_metadata);
                 writeln!(self.out, "\n\t{first}\n{}\n\t{last}", text.trim_end())?;
                 return Ok(());

@@ -124,7 +124,7 @@ impl Writer<'_> {
                 return ranges.map(|(&start, &end)| Piece { start, end, kind: Kind::NoBits }).collect();
             }
         };
-        let (size, legacy_size) = (self.set.abi().descriptor_size(), self.set.abi().legacy_kernel().size);
+        let (size, legacy_size) = (self.abi.descriptor_size(), self.abi.legacy_kernel().size);
         let is_descriptor = |at: u64| self.descriptors.at(id, at).is_some();
         let ends: Vec<u64> = cuts.iter().filter(|at| is_descriptor(**at)).map(|at| at + size).collect();
         cuts.extend(ends);

@@ -101,7 +101,7 @@ impl Writer<'_> {
         self.attributes_once(id)?;
         self.kind(&name, symbol.kind)?;
         if self.unlinked.legacy_kernels.contains(&id) {
-            self.remark(format_args!("{}", self.set.abi().legacy_kernel().remark))?;
+            self.remark(format_args!("{}", self.abi.legacy_kernel().remark))?;
         }
         self.out.write_str(&name)?;
         self.out.write_str(":")?;

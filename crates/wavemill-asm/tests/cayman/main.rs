@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     suite.test("fields stand by name", fields_stand_by_name);
     suite.test("sources have labels and groups", sources_have_labels_and_groups);
     suite.test("mistakes are reported where they are", mistakes);
+    suite.test("directives of an ABI are refused", directives_of_an_abi_are_refused);
     suite.run()
 }
 
@@ -201,6 +202,43 @@ clause: MOV T0.X, T1.X
 
 fn options() -> Result<Options<'static>, Failed> {
     Ok(Options { target: Some("cayman".parse()?), ..Options::default() })
+}
+
+/// No ABI describes kernels of Cayman: descriptors and metadata of another one would be wrong.
+fn directives_of_an_abi_are_refused() -> Result<(), Failed> {
+    for (line, directive) in [
+        (".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"", ".amdgcn_target"),
+        (".amdhsa_code_object_version 5", ".amdhsa_code_object_version"),
+        (".amdhsa_kernel k", ".amdhsa_kernel"),
+        (".amdhsa_next_free_vgpr 4", ".amdhsa_next_free_vgpr"),
+        (".end_amdhsa_kernel", ".end_amdhsa_kernel"),
+        (".amdgpu_metadata", ".amdgpu_metadata"),
+        (".end_amdgpu_metadata", ".end_amdgpu_metadata"),
+    ] {
+        let source = format!("MOV T0.X, T1.X\n{line}\nMOV T0.X, T1.X\n");
+        let reports = assemble(&source, &options()?).expect_err(line);
+        assert_eq!(reports.len(), 1, "{line}: {reports:?}");
+        let (report, diagnostic) = (&reports[0], &reports[0].diagnostic);
+        assert_eq!((report.line, diagnostic.span.clone()), (2, 0..directive.len()), "{line}");
+        assert_eq!(
+            diagnostic.message,
+            format!(
+                "expected a directive that cayman has, found `{directive}`, which describes kernels by an ABI"
+            )
+        );
+        assert_eq!(
+            diagnostic.notes,
+            [
+                "no ABI describes kernels of cayman: leave the directive out, or assemble for one of gfx900, gfx906, \
+              gfx908, gfx90a, gfx942, gfx950, gfx9-generic, gfx9-4-generic"
+            ]
+        );
+    }
+    // Others are none of an ABI, and are not suggested.
+    let reports = assemble(".amdhsa_kernal k\n", &options()?).expect_err("no directive");
+    assert_eq!(reports[0].diagnostic.message, "there is no directive `.amdhsa_kernal`");
+    assert!(assemble("MOV T0.X, T1.X\n.long 1\n.ident \"x\"\n", &options()?).is_ok());
+    Ok(())
 }
 
 fn mistakes() -> Result<(), Failed> {

@@ -4,21 +4,22 @@
 use num_bigint::{BigInt, Sign};
 use wavemill_float::Format;
 use wavemill_ir::{FpEnv, Round};
+use wavemill_oracle::SplitMix64;
 
-/// splitmix64.
-pub(crate) struct Random(pub(crate) u64);
+/// Reproducible random patterns.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(SplitMix64::new(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.below(n)
     }
 
     /// A pattern of the format: mostly uniform bits, often edge values, few-bit significands or equal exponents.

@@ -81,7 +81,7 @@ pub(super) unsafe fn value(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// `v_div_scale`: result and mask.
+/// [`FloatOp::DivScale`](wavemill_ir::FloatOp::DivScale): result and mask.
 pub(super) unsafe fn div_scale(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -101,7 +101,7 @@ pub(super) unsafe fn div_scale(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// `v_div_fmas`: the mask of lanes to scale is the fourth source.
+/// [`FloatOp::DivFmas`](wavemill_ir::FloatOp::DivFmas): the mask of lanes to scale is the fourth source.
 pub(super) unsafe fn div_fmas(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -119,7 +119,7 @@ pub(super) unsafe fn div_fmas(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The sources of `v_fma_mix` in a lane, as their modifiers say.
+/// The sources of [`FloatOp::FmaMix`](wavemill_ir::FloatOp::FmaMix) in a lane, as their modifiers say.
 pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
     let mut s = [MixSource::F32(0); 3];
     for (i, m) in info.attrs.src.iter().enumerate() {
@@ -137,7 +137,7 @@ pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
     s
 }
 
-/// `v_fma_mix`: each source is an f32 or one half of a cell, as its modifiers say.
+/// [`FloatOp::FmaMix`](wavemill_ir::FloatOp::FmaMix): each source is an f32 or one half of a cell, as its modifiers say.
 pub(super) unsafe fn mix(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {

@@ -440,7 +440,7 @@ pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
 }
 
 fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
-    // V_MAD flushes in every mode.
+    // `FloatOp::Mad` flushes in every mode.
     let env = if op == FloatOp::Mad { FpEnv { denorm_in: false, denorm_out: false, ..env } } else { env };
     macro_rules! choose {
         (frequent $($hot:ident)*, both $($both:ident)*, keeping $($keeping:ident)*) => {

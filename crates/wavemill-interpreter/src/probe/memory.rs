@@ -55,8 +55,8 @@ fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, siz
     }
 }
 
-/// Tells of the access whose pieces have been collected, for each lane one of `size` bytes.
-unsafe fn tell(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, active: u64) -> *mut HostOp {
+/// Reports the access whose pieces have been collected, for each lane one of `size` bytes.
+unsafe fn report(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, active: u64) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (site, events) = parts(ctx, op);
@@ -116,7 +116,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
             space::LDS => MemoryKind::Lds,
             _ => MemoryKind::Scratch,
         };
-        tell(ctx, op, kind, size, active)
+        report(ctx, op, kind, size, active)
     }
 }
 
@@ -133,7 +133,7 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
             };
             add(&mut events.pieces, lane, bytes, place);
         });
-        tell(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
+        report(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
     }
 }
 
@@ -143,7 +143,7 @@ unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (size, events) = begin(ctx, op);
         add(&mut events.pieces, 0, size, Place::Global(smem::address(ctx, op)));
-        tell(ctx, op, MemoryKind::Scalar, size, 1)
+        report(ctx, op, MemoryKind::Scalar, size, 1)
     }
 }
 
@@ -156,11 +156,11 @@ unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if within > 0 {
             add(&mut events.pieces, 0, 4 * within as u32, Place::Global(address));
         }
-        tell(ctx, op, MemoryKind::Scalar, size, 1)
+        report(ctx, op, MemoryKind::Scalar, size, 1)
     }
 }
 
-/// In front of `ds_append` and `ds_consume`: one access for the wave, in the place of its first active lane.
+/// In front of [`Op::LdsAppend`]: one access for the wave, which its first active lane makes.
 unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -171,7 +171,7 @@ unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if active != 0 && fits {
             add(&mut events.pieces, active.trailing_zeros() as usize, size, Place::Lds(at as u32));
         }
-        tell(ctx, op, MemoryKind::Lds, size, active)
+        report(ctx, op, MemoryKind::Lds, size, active)
     }
 }
 
@@ -184,7 +184,7 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         if bytes > 0 && at + bytes <= (*ctx).lds_allocated {
             add(&mut events.pieces, 0, bytes, Place::Lds(at));
         }
-        tell(ctx, op, MemoryKind::Lds, bytes, 1)
+        report(ctx, op, MemoryKind::Lds, bytes, 1)
     }
 }
 

@@ -132,7 +132,7 @@ ops! {
         MaskCountLo = "mbcnt.lo" (B32, B32) -> (B32);
         /// `popcount(src0 & lanes below this one, 32..63) + src1`.
         MaskCountHi = "mbcnt.hi" (B32, B32) -> (B32);
-        /// `src2` mask bit set ? `src1` : `src0` (the order of `v_cndmask_b32`).
+        /// `src2` mask bit set ? `src1` : `src0`.
         Select = "cndmask" (F32, F32, MASK) -> (B32);
         /// Low 32 bits of `{src0, src1} >> src2[4:0]`.
         AlignBit = "alignbit" (B32, B32, B32) -> (B32);
@@ -164,7 +164,7 @@ ops! {
         AsrPkI8 = "ashr_pk.i8" (B32, B32, B32) -> (B32);
         /// The same saturated to u8.
         AsrPkU8 = "ashr_pk.u8" (B32, B32, B32) -> (B32);
-        /// Next value of the gfx950 pseudo-random sequence.
+        /// Next value of a pseudo-random sequence: `src0 << 1`, exclusive or 0xc5 if bit 31 of `src0` is set.
         Prng = "prng" (B32) -> (B32);
         /// `src0 + src1`.
         Add16 = "add16" (B32, B32) -> (B32) saturates;

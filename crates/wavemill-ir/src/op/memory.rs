@@ -157,7 +157,7 @@ impl BufferAddr {
 /// How far a fence reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FenceScope {
-    /// The wave waits for its own memory operations (`s_waitcnt`).
+    /// The wave waits for its own memory operations.
     Wave,
     /// Caches of the agent are written back or invalidated.
     Agent,

@@ -230,8 +230,8 @@ operations! {
     /// 16, 32, 64), 119 whether the lane number is added; then 114:111 are bits 17:14 of the stride. The address is base plus uniform offset
     /// plus `index * stride + offset`; swizzled, plus `((index / n) * stride + offset / 4 * 4) * n + index % n * 4 + offset % 4`. A
     /// dword or half that lies in two elements of 4 bytes of a swizzled buffer is accessed byte by byte. A resource that adds
-    /// the lane number and has its base in private memory reaches that of the wave only. What all lanes read at one place is read
-    /// once, and lanes next to each other that store at one place are as in [`Op::Store`].
+    /// the lane number and has its base in private memory reaches that of the wave only. What all lanes read at one address is
+    /// read once, and lanes next to each other that store at one address are as in [`Op::Store`].
     BufferLoad(ty: MemType, addr: BufferAddr) =
         line("buffer_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(ty.dwords())], Effects::LOAD)
             .updates_if(ty.keeps_half());
@@ -266,7 +266,7 @@ operations! {
     Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
     /// `dst` = what the machine says of itself and of the wave.
     ReadStatus(status: Status) = line("read_status", &[], &[U64], status.effects());
-    /// A message that a functional model ignores (`s_sendmsg`).
+    /// A message that a functional model ignores.
     Message = line("message", &[], &[], Effects::ORDER);
     /// Uniform move from a cell by index: `dst = cells[src0 + src1]`, width beside it. A pair may start at any cell. What is not
     /// in the range as a whole, or what the wave lacks, is the first cell of all, or the first two.
@@ -284,7 +284,7 @@ operations! {
 }
 
 impl Op {
-    /// Whether the operation works on both halves of its cells, so that source selects name halves (`op_sel`).
+    /// Whether the operation works on both halves of its cells, so that source selects name halves.
     #[must_use]
     pub fn is_packed(self) -> bool {
         let [value, ..] = self.signature().results;

@@ -19,11 +19,11 @@ use core::fmt;
 /// What is wrong with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandFault {
-    /// The place takes no operand of this kind: a constant where a register must be, a register of the wrong file.
+    /// The operand cannot be of this kind: a constant where a register must be, a register of the wrong file.
     Kind,
-    /// The place takes another number of registers.
+    /// The operand has another number of registers.
     Width {
-        /// Registers that the place takes.
+        /// Registers that the operand has.
         expected: u8,
         /// Registers given.
         found: u8,

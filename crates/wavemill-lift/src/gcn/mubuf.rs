@@ -1,4 +1,7 @@
 //! MUBUF instructions (Vega ISA 12.15, addresses in 8.1).
+//!
+//! The manual rounds addresses of dwords down unless `SH_MEM_CONFIG.alignment_mode` is unaligned. It is unaligned for kernels
+//! of amdhsa, so addresses are not rounded.
 
 use wavemill_ir::{Attrs, BufferAddr, FenceScope, IntOp, MemType, Op as IrOp, Operand, Space};
 use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role, Type};

@@ -3,6 +3,7 @@
 //!
 //! Sources: rocm-systems pull requests 10928 (range check, compared with gfx950, for CDNA1 to CDNA4), 11240 (scalar offset and
 //! swizzle) and 8784 (no records); llvm-project pull request 169230 and rocMLIR issue 678 (scalar offset).
+//! Of gfx906 nothing else is known, so it does the same.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;

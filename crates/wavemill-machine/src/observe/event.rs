@@ -1,4 +1,4 @@
-//! What watchers are told.
+//! The events that watchers get.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct WaveId {
 }
 
 impl WaveId {
-    /// The place in the order in which workgroups start.
+    /// The position in the order in which workgroups start.
     pub(crate) fn order(self) -> [u32; 4] {
         let [x, y, z] = self.workgroup;
         [z, y, x, self.wave]

@@ -1,8 +1,8 @@
-//! Watching waves: who wants to know what, and what they are told.
+//! Watching waves: observers, what they ask for, and the events that they get.
 //!
 //! An [`Observer`] says once for a run what it wants to know ([`Interests`]), and of each wave whether it is watched.
 //! Blocks of watched waves are compiled with probes for what was asked, and nothing else; those of other waves are the
-//! same as if nobody watched. A watched wave runs the same blocks and is preempted at the same places, so that results,
+//! same as if nobody watched. A watched wave runs the same blocks and is preempted at the same instructions, so that results,
 //! counts and faults are those of an unwatched run.
 
 mod event;
@@ -25,7 +25,7 @@ pub(crate) use steps::SingleSteps;
 
 use crate::registers::Registers;
 
-/// What an observer wants to be told. By default nothing but beginnings and ends of the waves that it watches.
+/// The events that an observer asks for. By default none but the starts and ends of the waves that it watches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Interests {
     /// Every guest instruction, before it runs ([`Watcher::instruction`]).
@@ -79,7 +79,7 @@ impl Interests {
 
 /// Somebody who watches the waves of a run.
 pub trait Observer: Sync + fmt::Debug {
-    /// What it wants to be told; asked once for a run.
+    /// The events that it asks for. A run calls this once.
     fn interests(&self) -> Interests;
 
     /// Whether a wave is watched; asked once for each wave, when its workgroup starts. Other waves run as if nobody
@@ -101,14 +101,14 @@ pub trait Observer: Sync + fmt::Debug {
 /// [`Watcher::instruction`], then for each of its operations [`Watcher::memory`] or [`Watcher::fence`], then
 /// [`Watcher::barrier`], and [`Watcher::changed`]; the next instruction of the thread may be another wave's.
 pub trait Watcher {
-    /// A workgroup is about to run its first instruction. Told of every workgroup that has a watched wave, before
+    /// A workgroup is about to run its first instruction. Called for every workgroup that has a watched wave, before
     /// [`Watcher::started`].
     fn workgroup_started(&mut self, workgroup: &Workgroup) {
         let _ = workgroup;
     }
 
-    /// All waves of a workgroup have ended: nobody reads its LDS any more. Told of every workgroup that has a watched wave
-    /// among them, behind [`Watcher::ended`]; not of those in which a wave faults, or that are stopped.
+    /// All waves of a workgroup have ended: nobody reads its LDS any more. Called for every workgroup that has a watched
+    /// wave among them, behind [`Watcher::ended`]. Not called for those in which a wave faults, or that are stopped.
     fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
         let _ = workgroup;
     }
@@ -138,8 +138,8 @@ pub trait Watcher {
         let _ = barrier;
     }
 
-    /// All waves of a workgroup that have not ended have come to a barrier, and go on. Told of every workgroup that has a
-    /// watched wave among them.
+    /// All waves of a workgroup that have not ended have come to a barrier, and go on. Called for every workgroup that
+    /// has a watched wave among them.
     fn released(&mut self, workgroup: [u32; 3]) {
         let _ = workgroup;
     }
@@ -149,7 +149,7 @@ pub trait Watcher {
         let _ = (instruction, changes);
     }
 
-    /// A wave has ended; not told of waves that fault or are stopped.
+    /// A wave has ended. Not called for waves that fault or are stopped.
     fn ended(&mut self, wave: WaveId) {
         let _ = wave;
     }

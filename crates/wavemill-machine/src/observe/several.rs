@@ -9,12 +9,12 @@ use super::{
 };
 use crate::registers::Registers;
 
-/// Observers that watch the same run. Each is asked and told as if it were alone: of what it asked for, and of the waves
+/// Observers that watch the same run. Each gets the events that it would get alone: those that it asked for, of the waves
 /// that it watches.
 #[derive(Debug)]
 pub struct Several<'a> {
     observers: Vec<&'a dyn Observer>,
-    /// What each of them wants to be told.
+    /// What each of them asks for.
     interests: Vec<Interests>,
     /// Of the waves that run and that anybody watches, which observers do. A workgroup may go on on any thread.
     watched: Mutex<BTreeMap<WaveId, Arc<[bool]>>>,
@@ -23,7 +23,7 @@ pub struct Several<'a> {
 }
 
 impl<'a> Several<'a> {
-    /// Observers of one run, which are asked what they want to be told.
+    /// Observers of one run. Each is asked for its interests.
     #[must_use]
     pub fn new(observers: Vec<&'a dyn Observer>) -> Self {
         let interests = observers.iter().map(|observer| observer.interests()).collect();
@@ -99,8 +99,8 @@ impl<'a> Parts<'a> {
         wants: impl Fn(&Interests) -> bool,
     ) -> impl Iterator<Item = &mut (dyn Watcher + 'a)> {
         self.of(wave).filter_map(move |part| {
-            let told = wants(part.interests) && part.interests.covers(pc);
-            told.then_some(&mut *part.watcher)
+            let asked = wants(part.interests) && part.interests.covers(pc);
+            asked.then_some(&mut *part.watcher)
         })
     }
 }

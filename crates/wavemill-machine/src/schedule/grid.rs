@@ -24,7 +24,7 @@ pub trait WaveInit: Sync {
         Vec::new()
     }
     /// Guest address and bytes of the private memory of the wave in that slot. What an earlier wave left there is wiped
-    /// before the next one starts; memory that is not told of stays as it is. Slots lie in ascending order, with nothing
+    /// before the next one starts; other memory stays as it is. Slots lie in ascending order, with nothing
     /// else between the first and the last one.
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
         let _ = slot;

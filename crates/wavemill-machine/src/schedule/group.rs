@@ -30,7 +30,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Watched {
     No,
-    /// Yes, and has not been told that it starts.
+    /// Yes, and its start is not reported yet.
     New,
     Yes,
 }
@@ -41,7 +41,7 @@ pub(super) struct Group {
     pub states: Vec<State>,
     /// Whether somebody watches each wave.
     pub watched: Vec<Watched>,
-    /// Whether a watcher has been told that it starts.
+    /// Whether a watcher knows that it starts.
     pub announced: bool,
     pub lds: Lds,
     /// Bytes of private memory of each lane.
@@ -174,7 +174,7 @@ impl Group {
         self.ended.waves += self.waves.len() as u64;
     }
 
-    /// Its place in the order in which workgroups are reported.
+    /// Its position in the order in which workgroups are reported.
     pub(super) fn order(&self) -> [u32; 3] {
         let [x, y, z] = self.id;
         [z, y, x]
@@ -262,7 +262,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Tells that a workgroup goes on behind a barrier, if a wave that does is watched.
+    /// Reports that a workgroup goes on behind a barrier, if a wave that does is watched.
     pub(super) fn released(&mut self, group: &Group) {
         let mut waves = group.watched.iter().zip(&group.states);
         let watched = waves.any(|(watched, state)| *watched != Watched::No && *state != State::Ended);

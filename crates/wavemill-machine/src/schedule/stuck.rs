@@ -35,7 +35,7 @@ impl Run<'_> {
                     let budget = EXPLAINING.min(left);
                     let mut attempt =
                         Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, None);
-                    // The run is over; nobody is told.
+                    // The run is over: no watcher gets an event.
                     if let Verdict::Spins(spin) =
                         attempt.wave(&mut group.waves[n], self.around(&group.lds), None)
                     {

@@ -6,47 +6,17 @@ use wavemill_interpreter::Interpreter;
 use wavemill_ir::{Block, BlockBuilder, FaultKind, LANES, Row, Terminator, Uni};
 use wavemill_machine::engine::{Engine, Lds, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{BlockSource, GuestMemory, OutOfRange, RegisterCounts, Strict};
+use wavemill_oracle::SplitMix64;
 use wavemill_reference_engine::{ReferenceEngine, ReferenceExecutor};
 
-/// Reproducible random numbers (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// The next one.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// One below `n`.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// One of them.
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    /// Whether the one case in so many has come.
-    pub(crate) fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    /// Bits as programs have them: small numbers, floats of all classes, anything.
-    pub(crate) fn bits(&mut self) -> u32 {
-        match self.below(6) {
-            0 => self.below(80) as u32,
-            1 => (self.below(2000) as f32 / 64.0 - 9.0).to_bits(),
-            2 => {
-                self.pick(&[0, 0x8000_0000, 0x7f80_0000, 0xff80_0001, 0x7fc1_2345, 0x0000_0100, 0x3c00_fc00])
-            }
-            3 => !(self.below(300) as u32),
-            _ => self.next() as u32,
-        }
+/// Bits as programs have them: small numbers, floats of all classes, anything.
+pub(crate) fn bits(random: &mut SplitMix64) -> u32 {
+    match random.below(6) {
+        0 => random.below(80) as u32,
+        1 => (random.below(2000) as f32 / 64.0 - 9.0).to_bits(),
+        2 => random.pick(&[0, 0x8000_0000, 0x7f80_0000, 0xff80_0001, 0x7fc1_2345, 0x0000_0100, 0x3c00_fc00]),
+        3 => !(random.below(300) as u32),
+        _ => random.next_u64() as u32,
     }
 }
 
@@ -151,19 +121,19 @@ pub(crate) enum Who {
 impl Bench {
     /// A wave of a family with these registers, in a state that depends on the seed. `block` gets the address of the buffer.
     pub(crate) fn new(counts: RegisterCounts, seed: u64) -> Bench {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let memory = GuestMemory::default();
         let buffer = memory.allocate("buffer", BUFFER, 256).unwrap();
         let private = memory.allocate_internal("private", 256 * u64::from(SCRATCH / 4), 256).unwrap();
-        let cells = (0..counts.cells).map(|_| random.bits()).collect();
-        let rows = counts.all_rows().map(|_| std::array::from_fn(|_| random.bits())).collect();
-        let active = random.next();
+        let cells = (0..counts.cells).map(|_| bits(&mut random)).collect();
+        let rows = counts.all_rows().map(|_| std::array::from_fn(|_| bits(&mut random))).collect();
+        let active = random.next_u64();
         Bench {
             counts,
             block: Arc::new(BlockBuilder::new(0x1000).finish(0x1000, Terminator::End)),
             strict: Strict::default(),
             exceptions: None,
-            context: random.next() as u32,
+            context: random.next_u64() as u32,
             cells,
             active: random.pick(&[!0, !0, active, 0, 1 << 63, 0xffff]),
             rows,

@@ -11,20 +11,23 @@ use std::fmt::Debug;
 use wavemill_isa::{Family, Target};
 use wavemill_machine::{RegisterCounts, WaveInit};
 
-use crate::Result;
 use crate::argument::Arg;
 use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
+use crate::{Error, Result};
 
 pub use amdhsa::MisreadOffset;
 
 /// The ABI of the kernels of a target.
-pub(crate) fn of(target: Target) -> &'static dyn Abi {
+///
+/// # Errors
+/// [`Error::UnsupportedTarget`] if there is none: nobody says how its kernels are launched.
+pub(crate) fn of(target: Target) -> Result<&'static dyn Abi> {
     match target.family() {
-        // No device of Cayman can be made yet: its kernels have no contract, and `InstructionSet::of` refuses the target.
-        Family::Gcn | Family::Cayman => &amdhsa::Amdhsa,
+        Family::Gcn => Ok(&amdhsa::Amdhsa),
+        Family::Cayman => Err(Error::unsupported(target.name())),
     }
 }
 
@@ -157,7 +160,7 @@ impl Plan {
 impl Kernel {
     /// The convention by which it is launched.
     pub(crate) fn abi(&self) -> &'static dyn Abi {
-        of(self.module.device.target)
+        self.module.device.abi
     }
 
     /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
@@ -182,5 +185,24 @@ impl Kernel {
     #[must_use]
     pub fn kernarg_size(&self) -> u32 {
         self.abi().needs(self).arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_isa::Target;
+
+    /// Kernels of a target without an ABI are refused: they are not launched as those of another one.
+    #[test]
+    fn a_target_without_an_abi_is_refused() {
+        let error = super::of(Target::Cayman).expect_err("nobody says how its kernels are launched");
+        assert_eq!(
+            error.to_string(),
+            "the code is for cayman, which Wavemill does not run; \
+             it runs gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950: compile the code for one of these"
+        );
+        for target in Target::GCN {
+            assert!(super::of(target).is_ok(), "{}", target.name());
+        }
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Tells the tracer of each instruction of the waves that it watches.
+    /// Reports each instruction of the waves that the tracer watches to it.
     #[must_use]
     pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
         self.tracer = Some(tracer);

@@ -13,12 +13,12 @@ use wavemill_machine::{
 
 use crate::guest::DeviceInner;
 
-/// Something that is told of every instruction that the waves it watches have run.
+/// Receives every instruction that the waves it watches have run.
 pub trait Tracer: Sync + fmt::Debug {
     /// Whether a wave is watched: workgroup coordinates, and number in the workgroup. Other waves run as if nobody watched.
     fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool;
 
-    /// Guest addresses of the instructions that it wants to be told of; `None`: all.
+    /// Guest addresses of the instructions that it asks for; `None`: all.
     fn addresses(&self) -> Option<Vec<Range<u64>>> {
         None
     }
@@ -65,7 +65,7 @@ pub struct TraceAccess {
     pub pieces: Vec<Piece>,
 }
 
-/// Adds names and texts to what the engine tells.
+/// Adds names and texts to the events of the engine.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub tracer: &'a dyn Tracer,
