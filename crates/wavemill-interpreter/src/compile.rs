@@ -40,8 +40,9 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
-    /// The operations that count, with the numbers of the guest instructions behind them.
-    counters: Vec<(u32, usize)>,
+    /// Numbers of guest instructions with the operations in front of them that count; `None` where the block is compiled from
+    /// behind that on.
+    counters: Vec<(u32, Option<usize>)>,
     /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
 }
@@ -50,8 +51,9 @@ impl Code {
     /// How often the block was entered, if it was compiled to count that, and the active lanes from guest instructions on,
     /// summed up over all entries.
     pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
-        let entered = self.counters.first().map_or(0, |(_, at)| self.ops[*at].k[0]);
-        (entered, self.counters.iter().map(|(guest, at)| (*guest, self.ops[*at].k[1])).collect())
+        let counted = |at: Option<usize>| at.map_or((0, 0), |at| (self.ops[at].k[0], self.ops[at].k[1]));
+        let entered = self.counters.first().map_or(0, |(_, at)| counted(*at).0);
+        (entered, self.counters.iter().map(|(guest, at)| (*guest, counted(*at).1)).collect())
     }
 }
 
@@ -79,7 +81,7 @@ struct Compiler<'a> {
     sites: Vec<Box<Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
-    counters: Vec<(u32, usize)>,
+    counters: Vec<(u32, Option<usize>)>,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -103,7 +105,7 @@ pub(super) struct Purpose<'a> {
 }
 
 /// Compiles a block from the operation with that number on; 0 is the whole block. What the operations before it did is not
-/// done again, nor reported.
+/// done again, nor reported or counted.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
     let mut c = Compiler::new(block, purpose);
     let empty = block.insts.is_empty() && block.guest.len() <= 1;
@@ -125,19 +127,19 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         // How many of its operations have run.
         let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
         rest = behind;
+        c.pc = block.position(n);
+        // Who begins a guest instruction counts and announces it.
+        let begun = n < first || done > 0;
+        if purpose.counting && !lanes_known {
+            c.count(n, begun);
+        }
+        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
         if n < first {
             continue;
         }
-        c.pc = block.position(n);
-        if purpose.counting && !lanes_known {
-            c.counters.push((n as u32, c.ops.len()));
-            let op = c.host(control::count);
-            c.ops.push(op);
-        }
-        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
         let end = is_last.then_some(block.terminator);
         let site = c.site(guest, end);
-        if done == 0 {
+        if !begun {
             c.probe_before(site);
         }
         if !c.counts.nullifies(guest) {
@@ -217,6 +219,15 @@ impl<'a> Compiler<'a> {
             patterns: self.patterns,
             counters: self.counters,
             nowhere: false,
+        }
+    }
+
+    /// Counts the active lanes in front of a guest instruction, unless another engine has begun it.
+    fn count(&mut self, guest: usize, begun: bool) {
+        self.counters.push((guest as u32, (!begun).then_some(self.ops.len())));
+        if !begun {
+            let op = self.host(control::count);
+            self.ops.push(op);
         }
     }
 

@@ -66,11 +66,8 @@ impl<'a> Runner<'a> {
 
     /// Forgets all compiled code. No pointer to an operation may be used afterwards.
     fn drop_blocks(&mut self) {
-        for (key, code) in self.blocks.drain() {
-            if self.purpose.counting {
-                let counted = block_count(key, &code);
-                self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
-            }
+        for (key, code) in std::mem::take(&mut self.blocks) {
+            self.keep_counts(key, &code);
         }
         self.last = None;
         self.ops = 0;
@@ -111,8 +108,15 @@ impl<'a> Runner<'a> {
 
     /// What is left of a block, compiled for this one time: a wave is seldom left at the same operation twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
-        let purpose = Purpose { counting: false, ..self.purpose };
-        Box::new(compile(&inside.block, purpose, inside.operation))
+        Box::new(compile(&inside.block, self.purpose, inside.operation))
+    }
+
+    /// Keeps what code has counted that goes.
+    fn keep_counts(&mut self, key: (u64, u32), code: &Code) {
+        if self.purpose.counting {
+            let counted = block_count(key, code);
+            self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
+        }
     }
 }
 
@@ -153,9 +157,10 @@ impl Executor for Runner<'_> {
         // The last branch that needed a block, and where it led.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         // Compiled code that no other wave will come to; it must outlive the loop.
-        let mut rest = wave.inside.take().map(|inside| self.rest(&inside));
+        let mut rest =
+            wave.inside.take().map(|inside| ((wave.pc, wave.context & self.context_key), self.rest(&inside)));
         let mut op = match &mut rest {
-            Some(code) => code.ops.as_mut_ptr(),
+            Some((_, code)) => code.ops.as_mut_ptr(),
             None => self.entry(wave.pc, wave.context),
         };
         let exit = loop {
@@ -237,6 +242,9 @@ impl Executor for Runner<'_> {
                 }
             }
         };
+        if let Some((key, code)) = rest {
+            self.keep_counts(key, &code);
+        }
         if let WaveExit::Fault { pc, .. } = exit {
             wave.pc = pc;
         }

@@ -46,6 +46,11 @@ struct Meter {
 }
 
 impl Meter {
+    /// Whether no operation may run.
+    fn is_empty(&self) -> bool {
+        self.operations == 0
+    }
+
     /// Takes one operation, if there is one.
     fn take(&mut self) -> bool {
         let left = self.operations.checked_sub(1);
@@ -146,16 +151,15 @@ impl<'a> ReferenceExecutor<'a> {
         let mut pc = wave.pc;
         // The exit, or what the wave cannot run, or nothing: the operations have run.
         let (exit, cannot) = loop {
-            let from_outside = inside.is_some();
             let (code, first) = match inside.take() {
                 Some(Inside { block, operation }) => {
-                    (Arc::new(Code::new(block, (pc, state.context), self.counts)), operation)
+                    (Arc::new(self.blocks.outside(block, pc, state.context)), operation)
                 }
-                None if meter.operations == 0 => break (None, None),
+                None if meter.is_empty() => break (None, None),
                 None => (self.blocks.at(pc, state.context), 0),
             };
             let start = pc;
-            match self.block(&mut state, &code, first, from_outside, &mut pc, &mut meter) {
+            match self.block(&mut state, &code, first, &mut pc, &mut meter) {
                 Then::Stands(operation) => {
                     pc = start;
                     inside = Some(Inside { block: code.block.clone(), operation });
@@ -200,22 +204,25 @@ impl<'a> ReferenceExecutor<'a> {
         state: &mut State<'_>,
         code: &Code,
         first: usize,
-        from_outside: bool,
         pc: &mut u64,
         meter: &mut Meter,
     ) -> Then {
         let block = &*code.block;
         for (number, guest) in code.guests.iter().enumerate() {
             let operations = guest.operations.clone();
-            if operations.end <= first && first > 0 {
+            // A guest instruction without operations is run with the operation before it, but the last one with the end.
+            let is_end = operations.is_empty() && number + 1 == code.guests.len();
+            if operations.end <= first && first > 0 && !is_end {
                 // Another engine has run it; it may be the last one, whose results the end of the block reads.
                 state.lost = lost_before(block, operations, first, state.regs.counts());
                 continue;
             }
             if operations.start >= first {
-                if !from_outside {
-                    self.blocks.count(code, number, state.regs.uni64(Uni::ACTIVE));
+                let runs = is_end || !(operations.is_empty() || guest.nullified || guest.unsupported);
+                if runs && meter.is_empty() {
+                    return Then::Stands(operations.start);
                 }
+                self.blocks.count(code, number, state.regs.uni64(Uni::ACTIVE));
                 state.lost = None;
             } else {
                 state.lost = lost_before(block, operations.clone(), first, state.regs.counts());

@@ -1,5 +1,6 @@
 //! The reference engine beside the interpreter, and waves that it hands over.
 
 mod common;
+mod handed_over;
 mod kernels;
 mod programs;
