@@ -128,7 +128,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
         rest = behind;
         c.pc = block.position(n);
-        // Who begins a guest instruction counts and announces it.
+        // Who begins a guest instruction counts it and announces it.
         let begun = n < first || done > 0;
         if purpose.counting && !lanes_known {
             c.count(n, begun);
@@ -138,10 +138,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
             continue;
         }
         let end = is_last.then_some(block.terminator);
-        let site = c.site(guest, end);
-        if !begun {
-            c.probe_before(site);
-        }
+        let site = c.site(guest, end, begun);
+        // Of one that has begun elsewhere, the changes from here on are reported.
+        c.probe_before(site);
         if !c.counts.nullifies(guest) {
             c.dropped_result = None;
             let mark = c.ops.len();

@@ -157,8 +157,10 @@ impl Executor for Runner<'_> {
         // The last branch that needed a block, and where it led.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         // Compiled code that no other wave will come to; it must outlive the loop.
-        let mut rest =
-            wave.inside.take().map(|inside| ((wave.pc, wave.context & self.context_key), self.rest(&inside)));
+        let mut rest = wave.inside.take().map(|inside| {
+            debug_assert_eq!(inside.block.start, wave.pc, "the block begins where the wave stands");
+            ((wave.pc, wave.context & self.context_key), self.rest(&inside))
+        });
         let mut op = match &mut rest {
             Some((_, code)) => code.ops.as_mut_ptr(),
             None => self.entry(wave.pc, wave.context),

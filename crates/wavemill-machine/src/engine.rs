@@ -59,7 +59,8 @@ impl fmt::Debug for Task<'_> {
 /// What one host thread runs waves with.
 pub trait Executor {
     /// Runs a wave until it stops or has started `budget` guest instructions; at least one, and no less than to the end of
-    /// the block. `events` is where events of a wave go whose executor is made for watched waves.
+    /// the block. `events` is where events of a wave go whose executor is made for watched waves. The changes of a guest
+    /// instruction that another engine has begun are those since it was [handed over](Inside).
     ///
     /// # Panics
     /// If the registers of the wave are not those of the task, or if `events` is missing in an executor for watched waves.

@@ -153,6 +153,7 @@ impl<'a> ReferenceExecutor<'a> {
         let (exit, cannot) = loop {
             let (code, first) = match inside.take() {
                 Some(Inside { block, operation }) => {
+                    debug_assert_eq!(block.start, pc, "the block begins where the wave stands");
                     (Arc::new(self.blocks.outside(block, pc, state.context)), operation)
                 }
                 None if meter.is_empty() => break (None, None),

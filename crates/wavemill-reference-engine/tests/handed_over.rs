@@ -1,13 +1,13 @@
-//! Whole runs in which every wave is handed over from one engine to another: what is counted.
+//! Whole runs in which every wave is handed over from one engine to another: what is reported of it, and what is counted.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wavemill_interpreter::Interpreter;
-use wavemill_ir::{Block, BlockBuilder, Cond, Operand, ScalarOp, Terminator, Uni, Width};
+use wavemill_ir::{Block, BlockBuilder, Cond, LaneMask, Operand, Row, ScalarOp, Terminator, Uni, Width};
 use wavemill_machine::engine::{Engine, Events, Executor, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{
-    BlockCount, BlockSource, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunOptions, WaveInit,
-    run,
+    BlockCount, BlockSource, Changes, Grid, GuestMemory, Instruction, Interests, Observer, OutOfRange,
+    RegisterCounts, Registers, Reporter, RunOptions, Watcher, WaveInit, run, run_with,
 };
 use wavemill_reference_engine::ReferenceExecutor;
 
@@ -126,6 +126,77 @@ fn grid<'a>(source: &'a Source, memory: &'a wavemill_machine::MemoryMap) -> Grid
 
 fn set(b: &mut BlockBuilder, cell: Uni, value: u64) {
     b.scalar(ScalarOp::Mov, Width::W32, cell, &[Operand::Const(value)]);
+}
+
+/// What is reported of changes: the address, and what changed to what.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<(u64, Vec<(Uni, u32, u32)>, usize)>>);
+
+impl Observer for Heard {
+    fn interests(&self) -> Interests {
+        Interests { registers: true, ..Interests::default() }
+    }
+
+    fn watcher(&self, _: Reporter) -> Box<dyn Watcher + '_> {
+        Box::new(Hears(self))
+    }
+}
+
+struct Hears<'a>(&'a Heard);
+
+impl Watcher for Hears<'_> {
+    fn changed(&mut self, instruction: &Instruction<'_>, changes: &Changes<'_>) {
+        let cells = changes.cells.iter().map(|change| (change.cell, change.before, change.after)).collect();
+        self.0.0.lock().unwrap().push((instruction.pc, cells, changes.rows.len()));
+    }
+}
+
+/// Of the instruction that a wave is handed over in the midst of, what its rest changes is reported, and nothing else: not what
+/// differs from another wave.
+#[test]
+fn changes_are_those_since_the_wave_was_handed_over() {
+    let mut b = BlockBuilder::new(0x1000);
+    b.begin_guest(0x1000);
+    set(&mut b, Uni(4), 1);
+    b.begin_guest(0x1004);
+    set(&mut b, Uni(5), 2);
+    set(&mut b, Uni(6), 3);
+    b.push(
+        wavemill_ir::Op::Int(wavemill_ir::IntOp::Mov),
+        [Row(1).into(), Operand::None],
+        [Operand::Const(9), Operand::None, Operand::None, Operand::None],
+        wavemill_ir::Attrs::default(),
+    )
+    .mask = LaneMask::All;
+    b.begin_guest(0x1008);
+    set(&mut b, Uni(7), 4);
+    b.begin_guest(0x100c);
+    let source = Source(Arc::new(b.finish(0x1010, Terminator::End)));
+    let memory = GuestMemory::default().snapshot();
+    // The cells that each instruction sets, with the number of the operation that does; and how many rows.
+    let instructions: [(u64, &[(usize, Uni, u32)], &[usize]); 4] = [
+        (0x1000, &[(0, Uni(4), 1)], &[]),
+        (0x1004, &[(1, Uni(5), 2), (2, Uni(6), 3)], &[3]),
+        (0x1008, &[(4, Uni(7), 4)], &[]),
+        (0x100c, &[], &[]),
+    ];
+    for first in 0..=5 {
+        let heard = Heard::default();
+        let engine = HandsOver(first as u64, Second::Interpreter);
+        run_with(&grid(&source, &memory), &engine, &RunOptions::default(), Some(&heard), None).unwrap();
+        let mut expected = Vec::new();
+        for (pc, cells, rows) in instructions {
+            let last = cells.iter().map(|(n, ..)| *n).chain(rows.iter().copied()).max();
+            // The other executor watches nobody.
+            if last.is_some_and(|last| last < first) {
+                continue;
+            }
+            let cells = cells.iter().filter(|(n, ..)| *n >= first).map(|(_, cell, to)| (*cell, 0, *to));
+            expected.push((pc, cells.collect::<Vec<_>>(), rows.iter().filter(|n| **n >= first).count()));
+        }
+        let expected = [expected.clone(), expected].concat();
+        assert_eq!(*heard.0.lock().unwrap(), expected, "handed over in front of operation {first}");
+    }
 }
 
 /// Whoever begins an instruction counts it.
