@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use wavemill_ir::Uni;
 use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::registers::uni_offset;
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange};
@@ -47,7 +48,8 @@ impl fmt::Debug for Runner<'_> {
 impl<'a> Runner<'a> {
     pub(crate) fn new(tier: Tier, task: Task<'a>) -> Self {
         let Task { counts, source, counting, strict, interests } = task;
-        let purpose = Purpose { tier, counts, counting, exceptions: source.exceptions(), strict, interests };
+        let exceptions = source.exceptions().filter(|cell| cell.0 < Uni::COUNT);
+        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests };
         Runner {
             purpose,
             source,
@@ -147,7 +149,7 @@ impl Executor for Runner<'_> {
             refused: Vec::new(),
             out_of_range: OutOfRange::default(),
             unordered_store: true,
-            private_base: uni_offset(self.purpose.counts.private_base),
+            private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
@@ -283,7 +285,7 @@ fn refused(ctx: &Ctx) -> Vec<FaultLane> {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use wavemill_ir::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+    use wavemill_ir::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Width};
 
     use std::sync::Arc;
 

@@ -6,11 +6,15 @@ impl Inst {
     /// Cells of its source; of no meaning for constants.
     #[must_use]
     pub fn source_dwords(&self, n: usize) -> u16 {
-        match self.op.signature().sources.get(n) {
+        self.op.signature().sources.get(n).map_or(0, |value| self.dwords_of(*value))
+    }
+
+    /// Cells of a source of that kind.
+    pub(crate) fn dwords_of(&self, source: Value) -> u16 {
+        match source {
             // Without a base it is a whole address.
-            Some(Value::Address(Space::Global | Space::Flat)) if self.src[1].is_none() => 2,
-            Some(value) => value.dwords(),
-            None => 0,
+            Value::Address(Space::Global | Space::Flat) if self.src[1].is_none() => 2,
+            value => value.dwords(),
         }
     }
 
@@ -20,12 +24,11 @@ impl Inst {
         self.op.signature().results.get(n).map_or(0, |value| value.dwords())
     }
 
-    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); what is for the wave as a
-    /// whole behind them, as a mask is, does not count.
+    /// How many of the leading sources of the operation are lane values (rows, or scalars broadcast to all lanes); what is for
+    /// the wave as a whole behind them, as a mask is, does not count.
     #[must_use]
     pub fn varying_sources(&self) -> usize {
-        let sources = self.op.signature().sources.into_iter().zip(&self.src);
-        sources.take_while(|(value, operand)| value.is_varying() && !operand.is_none()).count()
+        self.op.signature().sources.into_iter().take_while(|value| value.is_varying()).count()
     }
 
     /// The registers that it reads, a cell or row each: sources, what it keeps of its results, the lanes that are active.

@@ -75,6 +75,9 @@ impl State<'_> {
     /// The end of a block.
     fn end(&mut self, block: &Block, pc: &mut u64) -> Then {
         let at = block.terminator_pc();
+        if block.terminator.problem().is_some() {
+            return Then::Cannot(at, FaultKind::Unsupported);
+        }
         let goes = |to: u64| Then::Goes { to, branch: (to != block.next).then_some(at) };
         match block.terminator {
             Terminator::Jump(to) => goes(to),

@@ -3,4 +3,5 @@
 mod common;
 mod handed_over;
 mod kernels;
+mod malformed;
 mod programs;

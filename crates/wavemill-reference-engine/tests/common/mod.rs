@@ -120,7 +120,7 @@ impl After {
     }
 }
 
-struct Source<'a>(&'a Bench);
+pub(crate) struct Source<'a>(pub(crate) &'a Bench);
 
 impl BlockSource for Source<'_> {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
@@ -183,7 +183,7 @@ impl Bench {
             wave.regs.set_uni(Uni(n), *value);
         }
         wave.regs.set_uni64(Uni::ACTIVE, self.active);
-        wave.regs.set_uni64(self.counts.private_base, self.private);
+        wave.regs.set_uni64(self.counts.private_base.first(), self.private);
         for (row, lanes) in self.all_rows().into_iter().zip(&self.rows) {
             wave.regs.set_row(row, lanes);
         }
