@@ -23,6 +23,9 @@ pub trait Engine: Sync + fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// Makes what one host thread runs waves with.
+    ///
+    /// # Panics
+    /// An engine may refuse a task for watched waves if it wants another one [for close looks](Engine::for_close_looks).
     fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a>;
 
     /// The engine that it wants for waves that are watched, and for those that run instruction by instruction; `None` if it

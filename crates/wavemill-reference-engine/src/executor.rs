@@ -106,10 +106,14 @@ impl State<'_> {
 }
 
 impl<'a> ReferenceExecutor<'a> {
-    /// What one host thread runs the waves of a task with. Events of watched waves are not reported.
+    /// What one host thread runs the waves of a task with.
+    ///
+    /// # Panics
+    /// If the task is one for watched waves: nothing would be reported of them.
     #[must_use]
     pub fn new(task: Task<'a>) -> ReferenceExecutor<'a> {
-        let Task { counts, source, counting, strict, .. } = task;
+        let Task { counts, source, counting, strict, interests } = task;
+        assert!(interests.is_none(), "the reference engine has another one for watched waves");
         ReferenceExecutor {
             blocks: Blocks::new(source, counts, counting),
             counts,

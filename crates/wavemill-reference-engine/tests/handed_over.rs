@@ -1,5 +1,6 @@
 //! Whole runs in which every wave is handed over from one engine to another: what is reported of it, and what is counted.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use wavemill_interpreter::Interpreter;
@@ -7,9 +8,9 @@ use wavemill_ir::{Block, BlockBuilder, Cond, LaneMask, Operand, Row, ScalarOp, T
 use wavemill_machine::engine::{Engine, Events, Executor, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{
     BlockCount, BlockSource, Changes, Grid, GuestMemory, Instruction, Interests, Observer, OutOfRange,
-    RegisterCounts, Registers, Reporter, RunOptions, Watcher, WaveInit, run, run_with,
+    RegisterCounts, Registers, Reporter, RunOptions, Strict, Watcher, WaveInit, run, run_with,
 };
-use wavemill_reference_engine::ReferenceExecutor;
+use wavemill_reference_engine::{ReferenceEngine, ReferenceExecutor};
 
 const COUNTS: RegisterCounts = RegisterCounts::of_rows([4, 0]);
 /// A cell that differs from wave to wave.
@@ -197,6 +198,27 @@ fn changes_are_those_since_the_wave_was_handed_over() {
         let expected = [expected.clone(), expected].concat();
         assert_eq!(*heard.0.lock().unwrap(), expected, "handed over in front of operation {first}");
     }
+}
+
+/// The reference engine has no probes: it leaves watched waves to another engine, and does not run them in silence.
+#[test]
+fn watched_waves_are_never_run_in_silence() {
+    let mut b = BlockBuilder::new(0x1000);
+    b.begin_guest(0x1000);
+    set(&mut b, Uni(4), 1);
+    let source = Source(Arc::new(b.finish(0x1004, Terminator::End)));
+    let memory = GuestMemory::default().snapshot();
+    let engine = ReferenceEngine::with_close_looks(Box::new(Interpreter::new()));
+    for single_steps in [false, true] {
+        let heard = Heard::default();
+        let options = RunOptions { single_steps, ..RunOptions::default() };
+        run_with(&grid(&source, &memory), &engine, &options, Some(&heard), None).unwrap();
+        assert_eq!(*heard.0.lock().unwrap(), vec![(0x1000, vec![(Uni(4), 0, 1)], 0); 2]);
+    }
+    let (interests, strict) = (Heard::default().interests(), Strict::default());
+    let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: Some(&interests) };
+    let refused = std::panic::catch_unwind(AssertUnwindSafe(|| drop(engine.executor(task))));
+    assert!(refused.is_err());
 }
 
 /// Whoever begins an instruction counts it.

@@ -233,7 +233,8 @@ impl Bench {
         let exit = match who {
             Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
             Who::Reference => {
-                let mut executor = ReferenceEngine::new().executor(task);
+                let close_looks = Box::new(Interpreter::new());
+                let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
                 let exit = executor.run(&mut wave, around, BUDGET, None);
                 out_of_range += executor.out_of_range();
                 exit
