@@ -12,8 +12,8 @@ use wavemill_lift::gcn::registers::{self, RegisterNames};
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction, reads_exceptions};
 use wavemill_machine::engine::Engine;
 use wavemill_machine::{
-    AddressMode, BlockSource, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer, RegisterCounts,
-    Registers, RunControl, RunError, RunOptions, Several, Strict, WaveInit, run_with,
+    AddressMode, BlockSource, CellPair, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer,
+    RegisterCounts, Registers, RunControl, RunError, RunOptions, Several, Strict, WaveInit, run_with,
 };
 use wavemill_reference_engine::ReferenceEngine;
 
@@ -277,7 +277,7 @@ impl Machine {
             registers: RegisterCounts {
                 cells: registers::CELLS,
                 absent: (registers::FLAT_SCRATCH, registers::FLAT_SCRATCH),
-                private_base: registers::FLAT_SCRATCH,
+                private_base: CellPair::new(registers::FLAT_SCRATCH),
                 rows: [VGPRS.into(), if self.target.has_accvgprs() { ACCS.into() } else { 0 }],
             },
             lds_size: LDS,

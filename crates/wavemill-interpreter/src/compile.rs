@@ -40,8 +40,9 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
-    /// The operations that count, with the numbers of the guest instructions behind them.
-    counters: Vec<(u32, usize)>,
+    /// Numbers of guest instructions with the operations in front of them that count; `None` where the block is compiled from
+    /// behind that on.
+    counters: Vec<(u32, Option<usize>)>,
     /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
 }
@@ -50,8 +51,9 @@ impl Code {
     /// How often the block was entered, if it was compiled to count that, and the active lanes from guest instructions on,
     /// summed up over all entries.
     pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
-        let entered = self.counters.first().map_or(0, |(_, at)| self.ops[*at].k[0]);
-        (entered, self.counters.iter().map(|(guest, at)| (*guest, self.ops[*at].k[1])).collect())
+        let counted = |at: Option<usize>| at.map_or((0, 0), |at| (self.ops[at].k[0], self.ops[at].k[1]));
+        let entered = self.counters.first().map_or(0, |(_, at)| counted(*at).0);
+        (entered, self.counters.iter().map(|(guest, at)| (*guest, counted(*at).1)).collect())
     }
 }
 
@@ -79,7 +81,7 @@ struct Compiler<'a> {
     sites: Vec<Box<Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
-    counters: Vec<(u32, usize)>,
+    counters: Vec<(u32, Option<usize>)>,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -103,7 +105,10 @@ pub(super) struct Purpose<'a> {
 }
 
 /// Compiles a block from the operation with that number on; 0 is the whole block. What the operations before it did is not
-/// done again, nor reported.
+/// done again, nor reported or counted.
+///
+/// Handlers look at operands unchecked, and blocks come from anywhere: what would lead out of the register file is unsupported.
+/// The rest of [`wavemill_ir::verify`] costs a quarter of what compiling does, so that it is not looked at here.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
     let mut c = Compiler::new(block, purpose);
     let empty = block.insts.is_empty() && block.guest.len() <= 1;
@@ -125,21 +130,20 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         // How many of its operations have run.
         let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
         rest = behind;
+        c.pc = block.position(n);
+        // Who begins a guest instruction counts it and announces it.
+        let begun = n < first || done > 0;
+        if purpose.counting && !lanes_known {
+            c.count(n, begun);
+        }
+        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
         if n < first {
             continue;
         }
-        c.pc = block.position(n);
-        if purpose.counting && !lanes_known {
-            c.counters.push((n as u32, c.ops.len()));
-            let op = c.host(control::count);
-            c.ops.push(op);
-        }
-        lanes_known = purpose.counting && !guest.iter().any(changes_active_lanes);
         let end = is_last.then_some(block.terminator);
-        let site = c.site(guest, end);
-        if done == 0 {
-            c.probe_before(site);
-        }
+        let site = c.site(guest, end, begun);
+        // Of one that has begun elsewhere, the changes from here on are reported.
+        c.probe_before(site);
         if !c.counts.nullifies(guest) {
             c.dropped_result = None;
             let mark = c.ops.len();
@@ -153,14 +157,12 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
                 });
             if failed {
                 // The registers at the fault are those before the guest instruction, however many operations it is.
-                c.ops.truncate(mark);
-                let mut op = c.host(control::unsupported);
-                op.imm = n as i32 + 1;
-                c.ops.push(op);
+                c.refuse(mark, n);
                 return c.finished();
             }
         }
         match is_last {
+            true if block.terminator.problem().is_some() => c.refuse(c.ops.len(), n),
             true => c.terminator(site),
             false => c.probe_after(site, None),
         }
@@ -171,6 +173,27 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
 /// Whether an operation may change which lanes are active.
 fn changes_active_lanes(inst: &Inst) -> bool {
     inst.writes().any(|cell| cell == Uni::ACTIVE.into() || cell == Uni::ACTIVE.plus(1).into())
+}
+
+/// Whether the operation stays inside of the register file. Behind the first cell or row of an operand there is room for the
+/// widest one: there are the rows of the interpreter.
+fn stays_inside(inst: &Inst) -> bool {
+    let exists = |operand: &Operand| match operand {
+        Operand::Uni(cell) => cell.0 < Uni::COUNT,
+        Operand::Row(row) => row.0 < Row::COUNT,
+        Operand::None | Operand::Const(_) => true,
+    };
+    let rows = |operand: Operand, n: u8| match operand {
+        Operand::Row(row) => row.0.saturating_add(n.into()) <= Row::COUNT,
+        _ => false,
+    };
+    let has_rows = match inst.op {
+        Op::IndexedRead(n) => rows(inst.dst[0], n),
+        Op::IndexedWrite(n) => rows(inst.src[0], n),
+        Op::Transpose(_) => rows(inst.src[0], 1),
+        _ => true,
+    };
+    has_rows && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
 }
 
 /// What each operation of a block compiles to.
@@ -217,6 +240,23 @@ impl<'a> Compiler<'a> {
             patterns: self.patterns,
             counters: self.counters,
             nowhere: false,
+        }
+    }
+
+    /// A fault in place of what guest instruction `n` was compiled to from operation `mark` on.
+    fn refuse(&mut self, mark: usize, n: usize) {
+        self.ops.truncate(mark);
+        let mut op = self.host(control::unsupported);
+        op.imm = n as i32 + 1;
+        self.ops.push(op);
+    }
+
+    /// Counts the active lanes in front of a guest instruction, unless another engine has begun it.
+    fn count(&mut self, guest: usize, begun: bool) {
+        self.counters.push((guest as u32, (!begun).then_some(self.ops.len())));
+        if !begun {
+            let op = self.host(control::count);
+            self.ops.push(op);
         }
     }
 
@@ -283,6 +323,9 @@ impl<'a> Compiler<'a> {
 
     /// One operation and what must be done before it; `index` is its number in the guest instruction.
     fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
+        if !stays_inside(inst) {
+            return Err(Unsupported);
+        }
         if self.waits_for_address(inst) {
             self.check(inst)?;
         }
@@ -322,6 +365,9 @@ impl<'a> Compiler<'a> {
     /// The check of a strict run in front of an operation, if there is one.
     fn check(&mut self, inst: &Inst) -> Result<(), Unsupported> {
         let Some((run, checked)) = strict::handler(inst.op, self.strict) else { return Ok(()) };
+        if !stays_inside(inst) {
+            return Err(Unsupported);
+        }
         self.step_rows = 0;
         let mut inst = *inst;
         inst.src[3] = Operand::None;
@@ -443,7 +489,7 @@ impl<'a> Compiler<'a> {
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
                 let mut h = self.prepared(inst, [Source::bits(ty.dwords()); 3])?;
-                let rows = self.shape(&h, 2) == Shape::Rows;
+                let rows = self.shape(&h, 2)? == Shape::Rows;
                 let (run, imm) = compare::cmp_handler(pred, ty, tier, rows);
                 h.run = run;
                 h.imm = imm;
@@ -482,14 +528,17 @@ impl<'a> Compiler<'a> {
         self.patterns.last().map_or(std::ptr::null(), |lanes| &raw const **lanes)
     }
 
-    /// Which of the first `n` sources are rows.
-    fn shape(&self, op: &HostOp, n: usize) -> Shape {
-        let mut scalars = (0..n).filter(|i| op.src[*i] & (FLAGS & !ABSENT) != 0);
-        match (scalars.next(), scalars.next()) {
+    /// Which of the first `n` sources are rows; all of them must be there.
+    fn shape(&self, op: &HostOp, n: usize) -> Result<Shape, Unsupported> {
+        if op.src[..n].contains(&ABSENT) {
+            return Err(Unsupported);
+        }
+        let mut scalars = (0..n).filter(|i| op.src[*i] & FLAGS != 0);
+        Ok(match (scalars.next(), scalars.next()) {
             (None, _) => Shape::Rows,
             (Some(at), None) => Shape::Scalar(at),
             _ => Shape::Mixed,
-        }
+        })
     }
 
     /// Keeps what a float operation points to.

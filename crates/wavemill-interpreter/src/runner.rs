@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use wavemill_ir::Uni;
 use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::registers::uni_offset;
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange};
@@ -47,7 +48,8 @@ impl fmt::Debug for Runner<'_> {
 impl<'a> Runner<'a> {
     pub(crate) fn new(tier: Tier, task: Task<'a>) -> Self {
         let Task { counts, source, counting, strict, interests } = task;
-        let purpose = Purpose { tier, counts, counting, exceptions: source.exceptions(), strict, interests };
+        let exceptions = source.exceptions().filter(|cell| cell.0 < Uni::COUNT);
+        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests };
         Runner {
             purpose,
             source,
@@ -66,11 +68,8 @@ impl<'a> Runner<'a> {
 
     /// Forgets all compiled code. No pointer to an operation may be used afterwards.
     fn drop_blocks(&mut self) {
-        for (key, code) in self.blocks.drain() {
-            if self.purpose.counting {
-                let counted = block_count(key, &code);
-                self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
-            }
+        for (key, code) in std::mem::take(&mut self.blocks) {
+            self.keep_counts(key, &code);
         }
         self.last = None;
         self.ops = 0;
@@ -111,8 +110,15 @@ impl<'a> Runner<'a> {
 
     /// What is left of a block, compiled for this one time: a wave is seldom left at the same operation twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
-        let purpose = Purpose { counting: false, ..self.purpose };
-        Box::new(compile(&inside.block, purpose, inside.operation))
+        Box::new(compile(&inside.block, self.purpose, inside.operation))
+    }
+
+    /// Keeps what code has counted that goes.
+    fn keep_counts(&mut self, key: (u64, u32), code: &Code) {
+        if self.purpose.counting {
+            let counted = block_count(key, code);
+            self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
+        }
     }
 }
 
@@ -143,7 +149,7 @@ impl Executor for Runner<'_> {
             refused: Vec::new(),
             out_of_range: OutOfRange::default(),
             unordered_store: true,
-            private_base: uni_offset(self.purpose.counts.private_base),
+            private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
@@ -153,9 +159,12 @@ impl Executor for Runner<'_> {
         // The last branch that needed a block, and where it led.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         // Compiled code that no other wave will come to; it must outlive the loop.
-        let mut rest = wave.inside.take().map(|inside| self.rest(&inside));
+        let mut rest = wave.inside.take().map(|inside| {
+            debug_assert_eq!(inside.block.start, wave.pc, "the block begins where the wave stands");
+            ((wave.pc, wave.context & self.context_key), self.rest(&inside))
+        });
         let mut op = match &mut rest {
-            Some(code) => code.ops.as_mut_ptr(),
+            Some((_, code)) => code.ops.as_mut_ptr(),
             None => self.entry(wave.pc, wave.context),
         };
         let exit = loop {
@@ -237,6 +246,9 @@ impl Executor for Runner<'_> {
                 }
             }
         };
+        if let Some((key, code)) = rest {
+            self.keep_counts(key, &code);
+        }
         if let WaveExit::Fault { pc, .. } = exit {
             wave.pc = pc;
         }
@@ -273,7 +285,7 @@ fn refused(ctx: &Ctx) -> Vec<FaultLane> {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use wavemill_ir::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Uni, Width};
+    use wavemill_ir::{Block, BlockBuilder, Operand, ScalarOp, Terminator, Width};
 
     use std::sync::Arc;
 

@@ -9,12 +9,12 @@ impl Inst {
         self.op.signature().sources.get(n).map_or(0, |value| self.dwords_of(*value))
     }
 
-    /// Cells of a source that is such a value.
+    /// Cells of a source of that kind.
     pub(crate) fn dwords_of(&self, source: Value) -> u16 {
         match source {
             // Without a base it is a whole address.
             Value::Address(Space::Global | Space::Flat) if self.src[1].is_none() => 2,
-            _ => source.dwords(),
+            value => value.dwords(),
         }
     }
 
@@ -24,12 +24,11 @@ impl Inst {
         self.op.signature().results.get(n).map_or(0, |value| value.dwords())
     }
 
-    /// How many of the leading sources are lane values (rows, or scalars broadcast to all lanes); what is for the wave as a
-    /// whole behind them, as a mask is, does not count.
+    /// How many of the leading sources of the operation are lane values (rows, or scalars broadcast to all lanes); what is for
+    /// the wave as a whole behind them, as a mask is, does not count.
     #[must_use]
     pub fn varying_sources(&self) -> usize {
-        let sources = self.op.signature().sources.into_iter().zip(&self.src);
-        sources.take_while(|(value, operand)| value.is_varying() && !operand.is_none()).count()
+        self.op.signature().sources.into_iter().take_while(|value| value.is_varying()).count()
     }
 
     /// The registers that it reads, a cell or row each: sources, what it keeps of its results, the lanes that are active.

@@ -109,7 +109,8 @@ impl LanePattern {
                 ((reversed >> keep.count_ones() | low & keep) & 0x1f | half).into()
             }
         };
-        Some(from as u8)
+        // Of groups that are larger than the wave, some lanes are not there.
+        (0..LANES as i16).contains(&from).then_some(from as u8)
     }
 
     /// The lanes that feed lanes 0 to 63.

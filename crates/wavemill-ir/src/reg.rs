@@ -28,10 +28,10 @@ impl Uni {
         Uni(Uni::TEMP0.0 + n)
     }
 
-    /// The cell `n` places after this one.
+    /// The cell `n` places after this one; the last number of all in place of higher ones, which are no cells either.
     #[must_use]
     pub const fn plus(self, n: u16) -> Uni {
-        Uni(self.0 + n)
+        Uni(self.0.saturating_add(n))
     }
 }
 
@@ -84,10 +84,10 @@ impl Row {
         if self.0 < Row::TEMP0.0 { Some(((self.0 / Row::BANK) as usize, self.0 % Row::BANK)) } else { None }
     }
 
-    /// The row `n` places after this one.
+    /// The row `n` places after this one; the last number of all in place of higher ones, which are no rows either.
     #[must_use]
     pub const fn plus(self, n: u16) -> Row {
-        Row(self.0 + n)
+        Row(self.0.saturating_add(n))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use crate::{Block, Effects, Inst, Op, Operand, Row, Signature, Uni, Value};
+use crate::{Block, Effects, Inst, MemType, Op, Operand, Row, Signature, Terminator, Uni, Value};
 
 /// Why a block was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
-    /// Index of the offending operation.
+    /// Index of the offending operation; the number of operations stands for the end of the block.
     pub index: usize,
-    /// Text of the operation.
+    /// Text of the operation, or of the end.
     pub inst: String,
     /// What is wrong with it.
     pub problem: String,
@@ -47,10 +47,39 @@ fn exists(operand: Operand, dwords: u16) -> Result<(), String> {
     }
 }
 
-fn check_result(inst: &Inst, n: usize, value: Value) -> Result<(), String> {
+/// Whether an operation does without the source.
+fn is_optional(op: Op, n: usize, value: Value) -> bool {
+    let is_none = match op {
+        Op::ScalarLoad(_) | Op::ScalarBufferLoad(_) | Op::ScalarStore(_) => n == 1,
+        Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..) => n == 2,
+        Op::FormatCvt(_) => n >= 2,
+        _ => matches!(value, Value::Address(_) | Value::Base(_)),
+    };
+    is_none || value.dwords() == 0
+}
+
+impl Op {
+    /// Whether there is such an operation: the parameters beside its name mean something.
+    #[must_use]
+    pub const fn is_defined(self) -> bool {
+        match self {
+            Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => matches!(n, 1 | 2 | 4 | 8 | 16),
+            Op::ScalarStore(n) => matches!(n, 1 | 2 | 4),
+            Op::Load(_, MemType::Dwords(n))
+            | Op::Store(_, MemType::Dwords(n))
+            | Op::BufferLoad(MemType::Dwords(n), _)
+            | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
+            Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
+            _ => true,
+        }
+    }
+}
+
+fn check_result(inst: &Inst, n: usize, value: Value, atomic: bool) -> Result<(), String> {
     let operand = inst.dst[n];
     exists(operand, value.dwords())?;
     match (operand, value.is_varying()) {
+        (Operand::None, true) if !atomic => Err(format!("result {n} is missing")),
         (Operand::None, _) => Ok(()),
         (Operand::Const(_), _) => Err("a constant cannot be written".into()),
         _ if value == Value::None => Err(format!("the operation has no result {n}")),
@@ -65,7 +94,8 @@ fn check_source(inst: &Inst, n: usize, value: Value, effects: Effects) -> Result
     let dwords = inst.dwords_of(value);
     exists(operand, dwords)?;
     match operand {
-        Operand::None => Ok(()),
+        Operand::None if is_optional(inst.op, n, value) => Ok(()),
+        Operand::None => Err(format!("source {n} is missing")),
         _ if value == Value::None => Err(format!("the operation has no source {n}")),
         Operand::Row(r) if !value.is_varying() => {
             Err(format!("source {n} is uniform, it cannot be row {r:?}"))
@@ -80,6 +110,22 @@ fn check_source(inst: &Inst, n: usize, value: Value, effects: Effects) -> Result
     }
 }
 
+/// What the end of a block looks at must be there.
+fn check_end(terminator: Terminator) -> Result<(), String> {
+    match terminator {
+        Terminator::Branch { cond, .. } => {
+            let (cell, width) = cond.cell();
+            exists(cell.into(), width.dwords())
+        }
+        Terminator::Indirect(cell) => exists(cell.into(), 2),
+        Terminator::SetContext { value: Operand::Row(_) | Operand::None, .. } => {
+            Err("the context must be uniform".into())
+        }
+        Terminator::SetContext { value, .. } => exists(value, 1),
+        _ => Ok(()),
+    }
+}
+
 impl Inst {
     /// What is wrong with its operands; `None` if engines can rely on them.
     #[must_use]
@@ -88,9 +134,21 @@ impl Inst {
     }
 }
 
+impl Terminator {
+    /// What is wrong with what it looks at; `None` if engines can rely on it.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        check_end(*self).err()
+    }
+}
+
 fn check(inst: &Inst) -> Result<(), String> {
     let Signature { sources, results, effects, .. } = inst.op.signature();
-    results.into_iter().enumerate().try_for_each(|(n, value)| check_result(inst, n, value))?;
+    if !inst.op.is_defined() {
+        return Err("there is no such operation".to_owned());
+    }
+    let mut results = results.into_iter().enumerate();
+    results.try_for_each(|(n, value)| check_result(inst, n, value, effects.atomic))?;
     sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value, effects))
 }
 
@@ -98,7 +156,8 @@ fn check(inst: &Inst) -> Result<(), String> {
 ///
 /// # Errors
 /// The first operation that breaks a rule: an operand that does not exist, a row in a uniform operation, a scalar where
-/// it is too narrow, a result of the wrong kind, guest instructions out of order.
+/// it is too narrow, an operand that is missing, a result of the wrong kind, guest instructions out of order. Or that the end of
+/// the block does so.
 pub fn verify(block: &Block) -> Result<(), VerifyError> {
     let mut last = 0;
     for (index, inst) in block.insts.iter().enumerate() {
@@ -109,13 +168,19 @@ pub fn verify(block: &Block) -> Result<(), VerifyError> {
             return Err(VerifyError { index, inst: inst.to_string(), problem });
         }
     }
-    Ok(())
+    match block.terminator.problem() {
+        None => Ok(()),
+        Some(problem) => {
+            let (index, inst) = (block.insts.len(), format!("{:?}", block.terminator));
+            Err(VerifyError { index, inst, problem })
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Attrs, BufferAddr, FormatCvt, IntOp, LaneMask, MemType, NumberFormat, Space, Terminator};
+    use crate::{Attrs, BufferAddr, CellRange, FormatCvt, IntOp, LaneMask, NumberFormat, Space, Width};
 
     /// What is wrong with an operation of these sources, whose result is v0 where it has one.
     fn problem(op: Op, src: [Operand; 4]) -> Option<String> {
@@ -156,6 +221,40 @@ mod tests {
                     wrong.map(|n: u32| format!("source {n} has more dwords than a scalar, it must be a row"));
                 assert_eq!(problem(op, src), wanted, "{op:?} {src:?}");
             }
+        }
+    }
+
+    #[test]
+    fn operands_and_operations_that_are_not_there() {
+        let [row, cell, none] = [Row(8).into(), Operand::Uni(Uni(4)), Operand::None];
+        let (mov, load) = (Op::Int(IntOp::Mov), |n| Op::Load(Space::Global, MemType::Dwords(n)));
+        let range = |end| CellRange { first: Uni(0), end: Uni(end) };
+        let index = |end| Op::MoveRelSource(Width::W32, range(end));
+        let nothing = "there is no such operation";
+        for (op, dst, src, wrong) in [
+            (mov, row, [row, none, none, none], None),
+            (mov, none, [row, none, none, none], Some("result 0 is missing")),
+            (mov, row, [none; 4], Some("source 0 is missing")),
+            (mov, Row(Row::COUNT).into(), [row, none, none, none], Some("row 1040 does not exist")),
+            (mov, row, [Uni(u16::MAX).into(), none, none, none], Some("uniform cell 65535 does not exist")),
+            (load(3), row, [row, none, none, none], None),
+            (load(5), row, [row, none, none, none], Some(nothing)),
+            (Op::ScalarLoad(16), cell, [cell, none, none, none], None),
+            (Op::ScalarLoad(3), cell, [cell, none, none, none], Some(nothing)),
+            (index(Uni::COUNT), cell, [cell, cell, none, none], None),
+            (index(Uni::COUNT + 1), cell, [cell, cell, none, none], Some(nothing)),
+            (index(Uni::COUNT), cell, [cell, none, none, none], Some("source 1 is missing")),
+        ] {
+            let (attrs, mask) = (Attrs::default(), LaneMask::Active);
+            let inst = Inst { op, dst: [dst, none], src, attrs, mask, guest: 0 };
+            assert_eq!(inst.problem().as_deref(), wrong, "{inst}");
+        }
+        for (end, wrong) in [
+            (Terminator::Indirect(Uni(Uni::COUNT - 2)), None),
+            (Terminator::Indirect(Uni(Uni::COUNT - 1)), Some("uniform cell 290 does not exist")),
+            (Terminator::SetContext { value: row, next: 0 }, Some("the context must be uniform")),
+        ] {
+            assert_eq!(end.problem().as_deref(), wrong, "{end:?}");
         }
     }
 }

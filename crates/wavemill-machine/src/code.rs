@@ -8,7 +8,9 @@ use wavemill_ir::{Block, Uni};
 pub trait BlockSource: Sync {
     /// The block that starts at the guest address `pc`, lifted under a context of which only the bits of
     /// [`BlockSource::context_key`] matter. `pc` may be the address of any instruction: waves are preempted and stepped
-    /// inside of blocks. An address without code yields a block that ends in a fault.
+    /// inside of blocks. An address without code yields a block that ends in a fault. Blocks are well formed
+    /// ([`wavemill_ir::verify`]). Of one that is not, an engine may refuse instructions as unsupported; whatever else it makes of
+    /// them stays inside of the registers of the wave and the memory that it may touch.
     fn block(&self, pc: u64, context: u32) -> Arc<Block>;
 
     /// The bits of a wave's context that blocks depend on: the same for a whole run.
@@ -25,7 +27,7 @@ pub trait BlockSource: Sync {
     /// The cell that collects the floating-point exceptions that operations raise, as bits of
     /// `wavemill_float::Exceptions`: of float operations, comparisons and conversions, not of tests of classes, conversions to
     /// and from small formats and atomics. Collecting them costs a multiple of the float operations; where nobody looks at them
-    /// they are not collected.
+    /// they are not collected. Nor are they in a cell that does not exist.
     fn exceptions(&self) -> Option<Uni> {
         None
     }

@@ -23,6 +23,9 @@ pub trait Engine: Sync + fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// Makes what one host thread runs waves with.
+    ///
+    /// # Panics
+    /// An engine may refuse a task for watched waves if it wants another one [for close looks](Engine::for_close_looks).
     fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a>;
 
     /// The engine that it wants for waves that are watched, and for those that run instruction by instruction; `None` if it
@@ -59,7 +62,8 @@ impl fmt::Debug for Task<'_> {
 /// What one host thread runs waves with.
 pub trait Executor {
     /// Runs a wave until it stops or has started `budget` guest instructions; at least one, and no less than to the end of
-    /// the block. `events` is where events of a wave go whose executor is made for watched waves.
+    /// the block. `events` is where events of a wave go whose executor is made for watched waves. The changes of a guest
+    /// instruction that another engine has begun are those since it was [handed over](Inside).
     ///
     /// # Panics
     /// If the registers of the wave are not those of the task, or if `events` is missing in an executor for watched waves.

@@ -37,7 +37,7 @@ pub use observe::{
     MemoryKind, Observer, Piece, Place, Reporter, RowChange, Several, Watcher, WaveId, Workgroup,
 };
 pub use out_of_range::OutOfRange;
-pub use registers::{RegisterCounts, Registers};
+pub use registers::{CellPair, RegisterCounts, Registers};
 pub use schedule::{
     Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,
 };

@@ -13,9 +13,10 @@ mod neighbours;
 mod observer;
 mod quarantine;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use crate::raw;
 use host_block::HostBlock;
@@ -131,6 +132,17 @@ pub struct GuestMemory {
     map: RwLock<Arc<MemoryMap>>,
     /// Where the sandbox goes on.
     next: Mutex<Next>,
+    /// First addresses of allocations that an observer hears of at this moment, as they are about to be freed.
+    leaving: Mutex<BTreeSet<u64>>,
+}
+
+/// An allocation that is about to be freed.
+struct Leaving<'a>(&'a GuestMemory, u64);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leaving().remove(&self.1);
+    }
 }
 
 /// Where the sandbox goes on.
@@ -158,13 +170,18 @@ impl GuestMemory {
             quarantine: Arc::default(),
             map: RwLock::default(),
             next: Mutex::new(Next { users: SANDBOX_BASE, internal: INTERNAL_BASE }),
+            leaving: Mutex::default(),
         }
     }
 
     /// Lets somebody hear of what the host does with the memory from here on, in place of whoever did before.
     pub fn set_observer(&self, observer: Arc<dyn MemoryObserver>) {
-        let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
-        Arc::make_mut(&mut map).observer = Some(observer);
+        let before = {
+            let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
+            Arc::make_mut(&mut map).observer.replace(observer)
+        };
+        // It may look at memory for the last time.
+        drop(before);
     }
 
     /// Who hears of it. Nobody is called while the map is locked: an observer may look at memory.
@@ -173,10 +190,9 @@ impl GuestMemory {
     }
 
     /// Reports a new allocation.
-    fn report(&self, name: &str, address: u64, size: u64, imported: bool) {
+    fn report(&self, allocated: &Allocated<'_>) {
         if let Some(observer) = self.observer() {
-            let internal = self.snapshot().find(address).is_some_and(|a| a.internal);
-            observer.allocated(&Allocated { name, address, size, imported, internal });
+            observer.allocated(allocated);
         }
     }
 
@@ -198,9 +214,7 @@ impl GuestMemory {
     /// # Errors
     /// [`MemoryError::OutOfMemory`] if the host has not that much.
     pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
-        let address = self.allocate_for(false, name, size, align)?;
-        self.report(name, address, size, false);
-        Ok(address)
+        self.allocate_for(false, name, size, align)
     }
 
     /// As [`GuestMemory::allocate`], for memory that users of the device do not know of and that kernels do not compute
@@ -209,21 +223,18 @@ impl GuestMemory {
     /// # Errors
     /// As [`GuestMemory::allocate`].
     pub fn allocate_internal(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
-        let address = self.allocate_for(true, name, size, align)?;
-        self.set_internal(address);
-        self.report(name, address, size, false);
-        Ok(address)
+        self.allocate_for(true, name, size, align)
     }
 
     fn allocate_for(&self, internal: bool, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
         let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
         let align = align.max(256).checked_next_power_of_two().ok_or_else(fail)?;
         let host_size = usize::try_from(size).map_err(|_| fail())?;
-        match self.mode {
+        let address = match self.mode {
             AddressMode::Sandbox => {
                 // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
                 let block = host_size.checked_add(8).and_then(HostBlock::new).ok_or_else(fail)?;
-                self.add_to_sandbox(internal, name, size, (align, 0), block)
+                self.add_to_sandbox(internal, name, size, (align, 0), block)?
             }
             AddressMode::Identity => {
                 // The gap behind it is real memory, which is never touched.
@@ -234,9 +245,11 @@ impl GuestMemory {
                     block = HostBlock::in_own_pages(host_size, align);
                 }
                 let block = block.ok_or_else(fail)?;
-                self.add_in_place(name, size, block)
+                self.add_in_place(internal, name, size, block)?
             }
-        }
+        };
+        self.report(&Allocated { name, address, size, imported: false, internal });
+        Ok(address)
     }
 
     /// Lets the guest use memory of the host, without a copy, and returns its guest address: in identity mode `memory`
@@ -255,9 +268,9 @@ impl GuestMemory {
             AddressMode::Sandbox => {
                 self.add_to_sandbox(false, name, size, (256, memory.addr() as u64 % 256), block)
             }
-            AddressMode::Identity => self.add_in_place(name, size, block),
+            AddressMode::Identity => self.add_in_place(false, name, size, block),
         }?;
-        self.report(name, address, size, true);
+        self.report(&Allocated { name, address, size, imported: true, internal: false });
         Ok(address)
     }
 
@@ -284,21 +297,34 @@ impl GuestMemory {
         let apart = (end + SPACING / 2).next_multiple_of(SPACING);
         *next = if internal || last - end < DENSE { end.next_multiple_of(4096) } else { apart };
         // Still under the lock, so that nobody else gets the same addresses.
-        self.add(name, start, size, block)?;
+        self.add(internal, name, start, size, block)?;
         Ok(start)
     }
 
     /// Adds an allocation at the address that the host has for it.
-    fn add_in_place(&self, name: &str, size: u64, block: HostBlock) -> Result<u64, MemoryError> {
+    fn add_in_place(
+        &self,
+        internal: bool,
+        name: &str,
+        size: u64,
+        block: HostBlock,
+    ) -> Result<u64, MemoryError> {
         let start = block.ptr().expose_provenance() as u64;
         if start.checked_add(size).is_none_or(|end| end >= LDS_APERTURE) {
             return Err(MemoryError::OutOfMemory { name: name.to_owned(), size });
         }
-        self.add(name, start, size, block)?;
+        self.add(internal, name, start, size, block)?;
         Ok(start)
     }
 
-    fn add(&self, name: &str, start: u64, size: u64, block: HostBlock) -> Result<(), MemoryError> {
+    fn add(
+        &self,
+        internal: bool,
+        name: &str,
+        start: u64,
+        size: u64,
+        block: HostBlock,
+    ) -> Result<(), MemoryError> {
         let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
         let index = map.live.partition_point(|a| a.start <= start);
         let below =
@@ -318,7 +344,7 @@ impl GuestMemory {
         }
         let block = Arc::new(block);
         let allocation =
-            Allocation { name: name.into(), start, size, read_only: Arc::default(), internal: false, block };
+            Allocation { name: name.into(), start, size, read_only: Arc::default(), internal, block };
         map.live.insert(index, allocation);
         Ok(())
     }
@@ -328,11 +354,22 @@ impl GuestMemory {
     /// # Errors
     /// [`MemoryError::NotMapped`] if no allocation starts there.
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
-        self.remove(address)?;
-        if let Some(observer) = self.observer() {
-            observer.freed(address);
+        let Some(observer) = self.observer() else { return self.remove(address) };
+        {
+            let mut leaving = self.leaving();
+            let map = self.snapshot();
+            if map.live.binary_search_by_key(&address, |a| a.start).is_err() || !leaving.insert(address) {
+                return Err(MemoryError::NotMapped { address, size: 1, nearest: map.nearest(address) });
+            }
         }
-        Ok(())
+        let _leaving = Leaving(self, address);
+        // As long as it is there, nobody gets its addresses.
+        observer.freed(address);
+        self.remove(address)
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.leaving.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     fn remove(&self, address: u64) -> Result<(), MemoryError> {
@@ -756,5 +793,90 @@ mod tests {
             format!("free {c:#x}"),
         ];
         assert_eq!(*heard.0.lock().unwrap(), expected);
+    }
+
+    /// Who looks at memory when it hears that some is freed, and when it is dropped.
+    #[derive(Debug, Default)]
+    struct Looks {
+        memory: std::sync::OnceLock<std::sync::Weak<GuestMemory>>,
+        /// Whether what is freed is there, can be freed again and can be imported again; whether memory can be looked at.
+        seen: Arc<Mutex<Vec<[bool; 3]>>>,
+        dropped: Arc<Mutex<Vec<bool>>>,
+    }
+
+    impl Looks {
+        /// `None` when it is being dropped itself.
+        fn memory(&self) -> Option<Arc<GuestMemory>> {
+            self.memory.get()?.upgrade()
+        }
+    }
+
+    impl MemoryObserver for Looks {
+        fn freed(&self, address: u64) {
+            let memory = self.memory().unwrap();
+            let is_there = memory.snapshot().find(address).is_some();
+            let ptr = std::ptr::with_exposed_provenance_mut(address as usize);
+            // SAFETY: the test has the memory, until all of its allocations have been freed.
+            let imported = unsafe { memory.import("again", ptr, 8) };
+            self.seen.lock().unwrap().push([is_there, memory.free(address).is_ok(), imported.is_ok()]);
+        }
+    }
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            if let Some(memory) = self.memory() {
+                self.dropped.lock().unwrap().push(memory.map.try_read().is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn an_observer_hears_of_freed_memory_before_anybody_gets_its_addresses() {
+        let mut host = [0u64; 2];
+        let memory = Arc::new(GuestMemory::new(AddressMode::Identity));
+        let looks = Looks::default();
+        looks.memory.set(Arc::downgrade(&memory)).unwrap();
+        let seen = looks.seen.clone();
+        memory.set_observer(Arc::new(looks));
+        let ptr = host.as_mut_ptr().cast::<u8>();
+        for _ in 0..2 {
+            // SAFETY: the memory outlives the allocation and its views.
+            let a = unsafe { memory.import("a", ptr, 16) }.unwrap();
+            memory.free(a).unwrap();
+            assert!(memory.free(a).is_err() && memory.snapshot().find(a).is_none());
+        }
+        assert_eq!(*seen.lock().unwrap(), [[true, false, false]; 2]);
+    }
+
+    #[test]
+    fn an_observer_that_another_one_replaces_may_look_at_memory() {
+        let memory = Arc::new(GuestMemory::default());
+        let looks = Looks::default();
+        looks.memory.set(Arc::downgrade(&memory)).unwrap();
+        let dropped = looks.dropped.clone();
+        memory.set_observer(Arc::new(looks));
+        memory.set_observer(Arc::new(Heard::default()));
+        assert_eq!(*dropped.lock().unwrap(), [true]);
+    }
+
+    #[test]
+    fn internal_memory_is_never_seen_as_anything_else() {
+        let memory = GuestMemory::default();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|s| {
+            let looks = s.spawn(|| {
+                let mut all = true;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    all &= memory.snapshot().live.iter().all(|a| a.internal);
+                }
+                all
+            });
+            for _ in 0..if cfg!(miri) { 20 } else { 5000 } {
+                let a = memory.allocate_internal("queue", 8, 8).unwrap();
+                memory.free(a).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(looks.join().unwrap());
+        });
     }
 }

@@ -28,6 +28,28 @@ pub const STEP_ROWS: u32 = 44;
 /// keeps offsets inside the register file whatever happens.
 const DUMP_ROWS: u32 = 4;
 
+/// Two cells next to each other that instruction families can have. Engines look at them unchecked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct CellPair(Uni);
+
+impl CellPair {
+    /// The pair that begins at an even cell.
+    ///
+    /// # Panics
+    /// If families have no such cells: they end in front of [`Uni::ACTIVE`].
+    #[must_use]
+    pub const fn new(first: Uni) -> CellPair {
+        assert!(first.0 % 2 == 0 && first.0 < Uni::ACTIVE.0, "families have no such pair of cells");
+        CellPair(first)
+    }
+
+    /// Its first cell.
+    #[must_use]
+    pub const fn first(self) -> Uni {
+        self.0
+    }
+}
+
 /// Which registers a wave has; decides where its rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RegisterCounts {
@@ -37,7 +59,7 @@ pub struct RegisterCounts {
     /// the last one. They read as cell 0, and what is written there is lost.
     pub absent: (Uni, Uni),
     /// The pair of cells that holds the address of the wave's private memory.
-    pub private_base: Uni,
+    pub private_base: CellPair,
     /// Rows that the wave was allocated of each bank. One that it lacks reads as the first one of all, and what is written
     /// there is lost.
     pub rows: [u16; Row::BANKS],
@@ -50,7 +72,7 @@ impl RegisterCounts {
         RegisterCounts {
             cells: Uni::ACTIVE.0,
             absent: (Uni::ACTIVE, Uni::ACTIVE),
-            private_base: Uni(Uni::ACTIVE.0 - 2),
+            private_base: CellPair::new(Uni(Uni::ACTIVE.0 - 2)),
             rows,
         }
     }
@@ -318,6 +340,15 @@ mod tests {
         }
         for (i, row) in rows.iter().enumerate() {
             assert_eq!(regs.row(*row), [i as u32; LANES]);
+        }
+    }
+
+    /// Engines read the pair with the address of private memory unchecked.
+    #[test]
+    fn a_pair_of_cells_is_one_of_a_family() {
+        assert_eq!(CellPair::new(Uni(Uni::ACTIVE.0 - 2)).first(), Uni(Uni::ACTIVE.0 - 2));
+        for first in [33, Uni::ACTIVE.0 - 1, Uni::ACTIVE.0, Uni::COUNT, u16::MAX] {
+            assert!(std::panic::catch_unwind(|| CellPair::new(Uni(first))).is_err(), "{first}");
         }
     }
 

@@ -33,7 +33,11 @@ pub struct Wave {
 }
 
 /// The operation of a block in front of which a wave stands. All registers, those of the IR's temporaries too, are those of
-/// running the operations before it one after the other, and the guest instructions of the block are not counted yet.
+/// running the operations before it one after the other, and the guest instructions of the block are not retired yet.
+///
+/// Who begins a guest instruction counts its active lanes ([`Task::counting`](crate::engine::Task::counting)) and announces it to
+/// watchers; who goes on with it does neither. One without operations belongs to the operation in front of it, and the last one
+/// of the block to the end of the block.
 #[derive(Clone, Debug)]
 pub struct Inside {
     /// The block, which begins at the wave's [`Wave::pc`] under its [`Wave::context`].

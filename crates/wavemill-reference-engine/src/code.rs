@@ -117,9 +117,20 @@ impl<'a> Blocks<'a> {
         self.follow_source();
     }
 
+    fn key(&self, pc: u64, context: u32) -> (u64, u32) {
+        (pc, context & self.context_key)
+    }
+
+    /// A block that another engine has begun to run.
+    pub(crate) fn outside(&mut self, block: Arc<Block>, pc: u64, context: u32) -> Code {
+        let code = Code::new(block, self.key(pc, context), self.counts);
+        self.begin_count(&code);
+        code
+    }
+
     /// The block at an address under a context.
     pub(crate) fn at(&mut self, pc: u64, context: u32) -> Arc<Code> {
-        let key = (pc, context & self.context_key);
+        let key = self.key(pc, context);
         if let Some(code) = self.known.get(&key) {
             return code.clone();
         }
@@ -131,10 +142,16 @@ impl<'a> Blocks<'a> {
         self.made += 1;
         let code = Arc::new(Code::new(block, key, self.counts));
         self.known.insert(key, code.clone());
+        self.begin_count(&code);
+        code
+    }
+
+    /// Knows where in the block active lanes are counted, though no wave may come there.
+    fn begin_count(&mut self, code: &Code) {
         if let Some(counted) = &mut self.counted
             && !code.is_nothing()
         {
-            let count = counted.entry(key).or_default();
+            let count = counted.entry(code.key).or_default();
             for (number, guest) in (0..).zip(&code.guests) {
                 if guest.counted && !count.lanes.iter().any(|(n, _)| *n == number) {
                     count.lanes.push((number, 0));
@@ -145,7 +162,6 @@ impl<'a> Blocks<'a> {
             }
             count.lanes.sort_unstable();
         }
-        code
     }
 
     /// Counts the active lanes in front of a guest instruction, and entries in front of the first one.

@@ -46,6 +46,11 @@ struct Meter {
 }
 
 impl Meter {
+    /// Whether no operation may run.
+    fn is_empty(&self) -> bool {
+        self.operations == 0
+    }
+
     /// Takes one operation, if there is one.
     fn take(&mut self) -> bool {
         let left = self.operations.checked_sub(1);
@@ -70,6 +75,9 @@ impl State<'_> {
     /// The end of a block.
     fn end(&mut self, block: &Block, pc: &mut u64) -> Then {
         let at = block.terminator_pc();
+        if block.terminator.problem().is_some() {
+            return Then::Cannot(at, FaultKind::Unsupported);
+        }
         let goes = |to: u64| Then::Goes { to, branch: (to != block.next).then_some(at) };
         match block.terminator {
             Terminator::Jump(to) => goes(to),
@@ -98,10 +106,14 @@ impl State<'_> {
 }
 
 impl<'a> ReferenceExecutor<'a> {
-    /// What one host thread runs the waves of a task with. Events of watched waves are not reported.
+    /// What one host thread runs the waves of a task with.
+    ///
+    /// # Panics
+    /// If the task is one for watched waves: nothing would be reported of them.
     #[must_use]
     pub fn new(task: Task<'a>) -> ReferenceExecutor<'a> {
-        let Task { counts, source, counting, strict, .. } = task;
+        let Task { counts, source, counting, strict, interests } = task;
+        assert!(interests.is_none(), "the reference engine has another one for watched waves");
         ReferenceExecutor {
             blocks: Blocks::new(source, counts, counting),
             counts,
@@ -146,16 +158,16 @@ impl<'a> ReferenceExecutor<'a> {
         let mut pc = wave.pc;
         // The exit, or what the wave cannot run, or nothing: the operations have run.
         let (exit, cannot) = loop {
-            let from_outside = inside.is_some();
             let (code, first) = match inside.take() {
                 Some(Inside { block, operation }) => {
-                    (Arc::new(Code::new(block, (pc, state.context), self.counts)), operation)
+                    debug_assert_eq!(block.start, pc, "the block begins where the wave stands");
+                    (Arc::new(self.blocks.outside(block, pc, state.context)), operation)
                 }
-                None if meter.operations == 0 => break (None, None),
+                None if meter.is_empty() => break (None, None),
                 None => (self.blocks.at(pc, state.context), 0),
             };
             let start = pc;
-            match self.block(&mut state, &code, first, from_outside, &mut pc, &mut meter) {
+            match self.block(&mut state, &code, first, &mut pc, &mut meter) {
                 Then::Stands(operation) => {
                     pc = start;
                     inside = Some(Inside { block: code.block.clone(), operation });
@@ -200,22 +212,25 @@ impl<'a> ReferenceExecutor<'a> {
         state: &mut State<'_>,
         code: &Code,
         first: usize,
-        from_outside: bool,
         pc: &mut u64,
         meter: &mut Meter,
     ) -> Then {
         let block = &*code.block;
         for (number, guest) in code.guests.iter().enumerate() {
             let operations = guest.operations.clone();
-            if operations.end <= first && first > 0 {
+            // A guest instruction without operations is run with the operation before it, but the last one with the end.
+            let is_end = operations.is_empty() && number + 1 == code.guests.len();
+            if operations.end <= first && first > 0 && !is_end {
                 // Another engine has run it; it may be the last one, whose results the end of the block reads.
                 state.lost = lost_before(block, operations, first, state.regs.counts());
                 continue;
             }
             if operations.start >= first {
-                if !from_outside {
-                    self.blocks.count(code, number, state.regs.uni64(Uni::ACTIVE));
+                let runs = is_end || !(operations.is_empty() || guest.nullified || guest.unsupported);
+                if runs && meter.is_empty() {
+                    return Then::Stands(operations.start);
                 }
+                self.blocks.count(code, number, state.regs.uni64(Uni::ACTIVE));
                 state.lost = None;
             } else {
                 state.lost = lost_before(block, operations.clone(), first, state.regs.counts());

@@ -27,23 +27,17 @@ use wavemill_machine::engine::{Engine, Executor, Task};
 
 pub use executor::ReferenceExecutor;
 
-/// The reference engine.
-#[derive(Debug, Default)]
+/// The reference engine, with another one for close looks: it has no probes itself.
+#[derive(Debug)]
 pub struct ReferenceEngine {
-    close_looks: Option<Box<dyn Engine + Send>>,
+    close_looks: Box<dyn Engine + Send>,
 }
 
 impl ReferenceEngine {
-    /// The engine for waves that nobody watches. What is reported of watched waves is nothing.
-    #[must_use]
-    pub fn new() -> ReferenceEngine {
-        ReferenceEngine::default()
-    }
-
     /// The engine, with another one for waves that are watched and for those that run instruction by instruction.
     #[must_use]
     pub fn with_close_looks(engine: Box<dyn Engine + Send>) -> ReferenceEngine {
-        ReferenceEngine { close_looks: Some(engine) }
+        ReferenceEngine { close_looks: engine }
     }
 }
 
@@ -57,6 +51,6 @@ impl Engine for ReferenceEngine {
     }
 
     fn for_close_looks(&self) -> Option<&dyn Engine> {
-        self.close_looks.as_deref().map(|engine| engine as &dyn Engine)
+        Some(&*self.close_looks)
     }
 }

@@ -110,7 +110,7 @@ impl<'w> State<'w> {
         match space {
             Space::Lds => Ok(self.in_lds(address, size)),
             Space::Scratch => {
-                let base = self.regs.uni64(self.regs.counts().private_base);
+                let base = self.regs.uni64(self.regs.counts().private_base.first());
                 Place::private(self.around, base, lane, (address, size), access)
                     .ok_or((address, FaultSpace::Scratch))
             }

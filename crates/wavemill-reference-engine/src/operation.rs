@@ -6,8 +6,11 @@ use wavemill_machine::{FaultCause, RegisterCounts};
 use crate::state::State;
 use crate::{float, format_cvt, indexed, scalar};
 
-/// Whether no engine has the operation. The guest instruction that it belongs to faults then, and has no effect.
+/// Whether no engine has the operation, or it is not well formed. The guest instruction that it belongs to faults then, and has no effect.
 pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
+    if inst.problem().is_some() {
+        return true;
+    }
     let signature = inst.op.signature();
     // Only a dword can go to a part of one, and only some operations saturate.
     let no_part = inst.attrs.dst_sel != SubDword::Dword && inst.result_dwords(0) != 1;

@@ -8,7 +8,7 @@ use wavemill_isa::Target;
 use wavemill_kernels::{OBJECTS, fixture};
 use wavemill_lift::gcn::registers::{CELLS, FLAT_SCRATCH, VCC};
 use wavemill_lift::gcn::{Context, lift_block};
-use wavemill_machine::RegisterCounts;
+use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_object::{CodeObject, Limits};
 use wavemill_oracle::SplitMix64;
 
@@ -19,7 +19,7 @@ const MODE: u32 = 0x3f0;
 const COUNTS: RegisterCounts = RegisterCounts {
     cells: CELLS,
     absent: (Uni(100), FLAT_SCRATCH),
-    private_base: FLAT_SCRATCH,
+    private_base: CellPair::new(FLAT_SCRATCH),
     rows: [128, 64],
 };
 

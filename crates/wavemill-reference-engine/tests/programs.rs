@@ -9,7 +9,7 @@ use wavemill_ir::{
     NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space, SrcMods, Status, SubDword, Terminator, Uni,
     Value, Width, verify,
 };
-use wavemill_machine::{LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
+use wavemill_machine::{CellPair, LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
 use wavemill_oracle::SplitMix64;
 
 use crate::common::{BUFFER, Bench, bits};
@@ -18,8 +18,12 @@ use crate::common::{BUFFER, Bench, bits};
 const CELLS: u16 = 40;
 const LACKING: Uni = Uni(36);
 const ROWS: u16 = 24;
-const COUNTS: RegisterCounts =
-    RegisterCounts { cells: CELLS, absent: (LACKING, Uni(38)), private_base: Uni(38), rows: [ROWS, 6] };
+const COUNTS: RegisterCounts = RegisterCounts {
+    cells: CELLS,
+    absent: (LACKING, Uni(38)),
+    private_base: CellPair::new(Uni(38)),
+    rows: [ROWS, 6],
+};
 /// The pair of cells with the address of the buffer; behind it four with a resource for it.
 const BASE: Uni = Uni(0);
 const RESOURCE: Uni = Uni(4);

@@ -1,5 +1,7 @@
 //! The reference engine beside the interpreter, and waves that it hands over.
 
 mod common;
+mod handed_over;
 mod kernels;
+mod malformed;
 mod programs;

@@ -1,7 +1,7 @@
 //! The registers of a wave by the names that instructions have for them.
 
 use wavemill_ir::LANES;
-use wavemill_machine::{RegisterCounts, WaveSnapshot};
+use wavemill_machine::{CellPair, RegisterCounts, WaveSnapshot};
 
 pub use wavemill_lift::gcn::registers::*;
 
@@ -13,7 +13,7 @@ pub fn counts(sgprs: u16, vgprs: u16, accs: u16) -> RegisterCounts {
     RegisterCounts {
         cells: CELLS,
         absent: (allocated, FLAT_SCRATCH),
-        private_base: FLAT_SCRATCH,
+        private_base: CellPair::new(FLAT_SCRATCH),
         rows: [vgprs, accs],
     }
 }

@@ -7,9 +7,17 @@ use crate::hostop::{Handler, HostOp, Own};
 use crate::probe::{self, Site};
 
 impl Compiler<'_> {
-    /// What probes at the guest instruction point to; `None` if nobody wants to know of it.
-    pub(super) fn site(&mut self, guest: &[Inst], end: Option<Terminator>) -> Option<*const Site> {
-        let site = Site::new(self.pc, guest, end, self.interests?, self.counts)?;
+    /// What probes at the guest instruction point to; `None` if nobody wants to know of it. Another engine may have `begun` it.
+    pub(super) fn site(
+        &mut self,
+        guest: &[Inst],
+        end: Option<Terminator>,
+        begun: bool,
+    ) -> Option<*const Site> {
+        let mut site = Site::new(self.pc, guest, end, self.interests?, self.counts)?;
+        if begun {
+            site.goes_on();
+        }
         self.sites.push(Box::new(site));
         self.sites.last().map(|site| &raw const **site)
     }

@@ -23,7 +23,7 @@ impl Compiler<'_> {
         } else {
             self.prepared(inst, float::sources(inst.op))?
         };
-        let shape = self.shape(&h, inst.varying_sources());
+        let shape = self.shape(&h, inst.varying_sources())?;
         h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
         self.finish(inst, h, inst.result_dwords(0))
     }
@@ -47,7 +47,7 @@ impl Compiler<'_> {
             Operands::Halves => self.prepared_packed(inst)?,
             Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
         };
-        let shape = self.shape(&h, inst.varying_sources());
+        let shape = self.shape(&h, inst.varying_sources())?;
         h.imm = plan.imm;
         h.run = match plan.run_mods {
             Some(run) if modified && inside => {

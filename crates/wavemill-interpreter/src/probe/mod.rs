@@ -58,6 +58,11 @@ impl Site {
         })
     }
 
+    /// The instruction has begun elsewhere: it is not announced again.
+    pub(super) fn goes_on(&mut self) {
+        self.announces = false;
+    }
+
     /// Whether there is something to do before the instruction.
     pub(super) fn wants_before(&self) -> bool {
         self.keeps || self.announces

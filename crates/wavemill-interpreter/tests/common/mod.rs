@@ -79,7 +79,7 @@ impl Runner {
     pub(crate) fn engine(self) -> Box<dyn Engine> {
         match self {
             Runner::Interpreter(tier) => Box::new(Interpreter::on(tier)),
-            Runner::Reference => Box::new(ReferenceEngine::new()),
+            Runner::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(Interpreter::new()))),
         }
     }
 }

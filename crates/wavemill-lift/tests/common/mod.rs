@@ -148,7 +148,7 @@ impl RegisterCounts {
         wavemill_machine::RegisterCounts {
             cells: registers::CELLS,
             absent: (Uni(self.sgprs.min(registers::FLAT_SCRATCH.0)), registers::FLAT_SCRATCH),
-            private_base: registers::FLAT_SCRATCH,
+            private_base: wavemill_machine::CellPair::new(registers::FLAT_SCRATCH),
             rows: [self.vgprs, self.accs],
         }
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// Somebody who hears of what the host does with guest memory, launches apart: a checker that follows which bytes have a
-/// value, or which belong together. Methods are called on the thread that does it, behind it, by several threads at once.
+/// value, or which belong together. Methods are called on the thread that does it, by several threads at once: behind it, but
+/// [`MemoryObserver::freed`] before it.
 ///
 /// What happens to [imported](super::GuestMemory::import) memory behind the back of [`GuestMemory`](super::GuestMemory) is
 /// not reported.
@@ -13,7 +14,8 @@ pub trait MemoryObserver: fmt::Debug + Send + Sync {
         let _ = allocation;
     }
 
-    /// The allocation that starts at a guest address has been freed.
+    /// The allocation that starts at a guest address is about to be freed. It is still there, so that nothing else can be
+    /// [`allocated`](MemoryObserver::allocated) at its addresses before.
     fn freed(&self, address: u64) {
         let _ = address;
     }

@@ -144,7 +144,8 @@ pub trait Watcher {
         let _ = workgroup;
     }
 
-    /// A wave has run an instruction that did not fault; `registers` are those behind it.
+    /// A wave has run an instruction that did not fault; `registers` are those behind it. Of an instruction that one engine began
+    /// and another one ended, the changes are those of the second engine.
     fn changed(&mut self, instruction: &Instruction<'_>, changes: &Changes<'_>) {
         let _ = (instruction, changes);
     }

@@ -90,7 +90,7 @@ impl After {
     }
 }
 
-struct Source<'a>(&'a Bench);
+pub(crate) struct Source<'a>(pub(crate) &'a Bench);
 
 impl BlockSource for Source<'_> {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
@@ -153,7 +153,7 @@ impl Bench {
             wave.regs.set_uni(Uni(n), *value);
         }
         wave.regs.set_uni64(Uni::ACTIVE, self.active);
-        wave.regs.set_uni64(self.counts.private_base, self.private);
+        wave.regs.set_uni64(self.counts.private_base.first(), self.private);
         for (row, lanes) in self.all_rows().into_iter().zip(&self.rows) {
             wave.regs.set_row(row, lanes);
         }
@@ -203,7 +203,8 @@ impl Bench {
         let exit = match who {
             Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
             Who::Reference => {
-                let mut executor = ReferenceEngine::new().executor(task);
+                let close_looks = Box::new(Interpreter::new());
+                let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
                 let exit = executor.run(&mut wave, around, BUDGET, None);
                 out_of_range += executor.out_of_range();
                 exit
