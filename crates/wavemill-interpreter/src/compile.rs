@@ -381,7 +381,8 @@ impl<'a> Compiler<'a> {
     /// The operation with copies in place of sources of several registers which the wave has only in part.
     fn with_existing_sources(&mut self, inst: &Inst) -> Result<Inst, Unsupported> {
         let mut inst = *inst;
-        if !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
+        // What a read by index finds in place of rows that the wave lacks, shows when it runs.
+        if matches!(inst.op, Op::IndexedRead(_)) || !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
             return Ok(inst);
         }
         for i in 0..inst.src.len() {
