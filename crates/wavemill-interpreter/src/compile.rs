@@ -108,7 +108,7 @@ pub(super) struct Purpose<'a> {
 /// done again, nor reported or counted.
 ///
 /// Handlers look at operands unchecked, and blocks come from anywhere: what would lead out of the register file is unsupported.
-/// The rest of [`wavemill_ir::verify`] costs a quarter of what compiling does, so that it is not looked at here.
+/// The rest of [`wavemill_ir::verify`] costs a third of what compiling does, so that it is not looked at here.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
     let mut c = Compiler::new(block, purpose);
     let empty = block.insts.is_empty() && block.guest.len() <= 1;
