@@ -79,7 +79,7 @@ pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> Sca
             nonzero(difference.abs())
         }
         ScalarOp::Abs => nonzero(signed(a).abs()),
-        ScalarOp::ShlAdd => with((a << imm) + b, outside((a << imm) + b)),
+        ScalarOp::ShlAdd => with((a << (imm & 31)) + b, outside((a << (imm & 31)) + b)),
         ScalarOp::PackLL => plain(half(b, false) << 16 | half(a, false)),
         ScalarOp::PackLH => plain(half(b, true) << 16 | half(a, false)),
         ScalarOp::PackHH => plain(half(b, true) << 16 | half(a, true)),

@@ -94,12 +94,18 @@ scalar_fns! {
         let (r, carry) = a.overflowing_add(b);
         (r, if N == 32 { r >> 32 != 0 } else { carry })
     };
-    AddOverflow |N, a, b, c, i| {
+    AddOverflow |N, a, b, c, i| if N == 64 {
+        let (r, over) = (a as i64).overflowing_add(b as i64);
+        (r as u64, over)
+    } else {
         let (r, over) = (a as u32 as i32).overflowing_add(b as u32 as i32);
         (u64::from(r as u32), over)
     };
     SubBorrowOut |N, a, b, c, i| (a.wrapping_sub(b), a < b);
-    SubOverflow |N, a, b, c, i| {
+    SubOverflow |N, a, b, c, i| if N == 64 {
+        let (r, over) = (a as i64).overflowing_sub(b as i64);
+        (r as u64, over)
+    } else {
         let (r, over) = (a as u32 as i32).overflowing_sub(b as u32 as i32);
         (u64::from(r as u32), over)
     };
@@ -125,8 +131,17 @@ scalar_fns! {
         (ones(a & k) << (b & k), false)
     };
     Mul |N, a, b, c, i| (a.wrapping_mul(b), false);
-    MulHiU |N, a, b, c, i| ((a * b) >> 32, false);
-    MulHiI |N, a, b, c, i| (((sext::<32>(a) * sext::<32>(b)) >> 32) as u64, false);
+    MulHiU |N, a, b, c, i| {
+        (if N == 64 { ((u128::from(a) * u128::from(b)) >> 64) as u64 } else { (a * b) >> 32 }, false)
+    };
+    MulHiI |N, a, b, c, i| {
+        let high = if N == 64 {
+            ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as i64
+        } else {
+            (sext::<32>(a) * sext::<32>(b)) >> 32
+        };
+        (high as u64, false)
+    };
     BfeU (WIDE = AMOUNT) |N, a, b, c, i| nz::<N>(a >> (b & u64::from(N - 1)) & ones(b >> 16 & 0x7f));
     BfeI (WIDE = AMOUNT) |N, a, b, c, i| {
         let width = b >> 16 & 0x7f;
@@ -137,9 +152,15 @@ scalar_fns! {
             _ => field as u64,
         })
     };
-    AbsDiff |N, a, b, c, i| nz::<32>(u64::from((a as u32 as i32).wrapping_sub(b as u32 as i32).wrapping_abs() as u32));
-    Abs |N, a, b, c, i| nz::<32>(u64::from((a as u32 as i32).wrapping_abs() as u32));
-    ShlAdd |N, a, b, c, i| { let r = (a << (i & 31)) + b; (r, r >> 32 != 0) };
+    AbsDiff |N, a, b, c, i| nz::<N>(sext::<N>(a.wrapping_sub(b)).wrapping_abs() as u64);
+    Abs |N, a, b, c, i| nz::<N>(sext::<N>(a).wrapping_abs() as u64);
+    ShlAdd |N, a, b, c, i| if N == 64 {
+        let r = (u128::from(a) << (i & 31)) + u128::from(b);
+        (r as u64, r >> 64 != 0)
+    } else {
+        let r = (a << (i & 31)) + b;
+        (r, r >> 32 != 0)
+    };
     PackLL |N, a, b, c, i| (b << 16 & 0xffff_0000 | a & 0xffff, false);
     PackLH |N, a, b, c, i| (b & 0xffff_0000 | a & 0xffff, false);
     PackHH |N, a, b, c, i| (b & 0xffff_0000 | a >> 16 & 0xffff, false);
@@ -165,8 +186,8 @@ scalar_fns! {
         let run = (s ^ (s >> 63)).leading_zeros();
         (count_or_minus_one(run.wrapping_sub(64 - N), run == 64), false)
     };
-    Sext8 |N, a, b, c, i| (u64::from(a as u8 as i8 as i32 as u32), false);
-    Sext16 |N, a, b, c, i| (u64::from(a as u16 as i16 as i32 as u32), false);
+    Sext8 |N, a, b, c, i| (i64::from(a as u8 as i8) as u64, false);
+    Sext16 |N, a, b, c, i| (i64::from(a as u16 as i16) as u64, false);
     BitClear (WIDE = [false, true]) |N, a, b, c, i| (b & !(1 << (a & u64::from(N - 1))), false);
     BitSet (WIDE = [false, true]) |N, a, b, c, i| (b | 1 << (a & u64::from(N - 1)), false);
     BitReplicate (WIDE = [false, false], WIDE_RESULT = true) |N, a, b, c, i| {

@@ -4,7 +4,7 @@ use wavemill_ir::{DstUnused, FloatType, SubDword};
 
 use super::Tier;
 use super::body::{Body, ChunkFn, Elementwise, Splat, chunks, handler, lane_mask, shape, store_chunk};
-use super::hostop::{Ctx, FLAGS, Handler, HostOp, NO_LANE, UNIFORM};
+use super::hostop::{Ctx, Handler, HostOp, NO_LANE};
 use super::simd::{CHUNKS, Simd};
 use wavemill_ir::LANES;
 use wavemill_machine::registers::STEP_MASK;
@@ -174,22 +174,16 @@ pub(super) fn float_mods(ty: FloatType, tier: Tier) -> Handler {
     }
 }
 
-/// Permutes a row by the lanes beside it and leaves the mask of the lanes that the operation behind it writes: of those in
+/// Permutes a row of the wave by the lanes beside it and leaves the mask of the lanes that the operation behind it writes: of those in
 /// `k[0]`, the ones that an active lane feeds, and with the immediate 1 the others too, which get 0.
 unsafe fn permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers; lanes live as long as the code that points to them.
+    // SAFETY: the contract of handlers: the source is a row; lanes live as long as the code that points to them.
     unsafe {
         let lanes = &*(*op).own.lanes;
         let zero_fill = (*op).imm != 0;
         let active = lane_mask(ctx, op);
-        let o = (*op).src[0];
         let base = (*ctx).base;
-        let mut src = [0u32; LANES];
-        if o & FLAGS == 0 {
-            src = (base.add(o as usize) as *const [u32; LANES]).read();
-        } else if o & UNIFORM != 0 {
-            src = [(base.add((o & !FLAGS) as usize) as *const u32).read(); LANES];
-        }
+        let src = (base.add((*op).src[0] as usize) as *const [u32; LANES]).read();
         let mut result = [0u32; LANES];
         let mut fed = 0u64;
         for (n, lane) in lanes.iter().enumerate() {

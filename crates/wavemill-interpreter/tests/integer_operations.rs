@@ -232,37 +232,6 @@ fn comparisons_of_integers() {
     }
 }
 
-/// Operations that instructions have with 32 bits only.
-fn is_narrow(op: ScalarOp) -> bool {
-    use ScalarOp::*;
-    matches!(
-        op,
-        AddCarryOut
-            | AddOverflow
-            | SubBorrowOut
-            | SubOverflow
-            | AddCarryInOut
-            | SubBorrowInOut
-            | MinI
-            | MinU
-            | MaxI
-            | MaxU
-            | MaxEqI
-            | MaxEqU
-            | Mul
-            | MulHiU
-            | MulHiI
-            | AbsDiff
-            | Abs
-            | ShlAdd
-            | PackLL
-            | PackLH
-            | PackHH
-            | Sext8
-            | Sext16
-    )
-}
-
 #[test]
 fn scalars() {
     let mut random = SplitMix64::new(17);
@@ -274,9 +243,6 @@ fn scalars() {
         let (mut insts, mut expected) = (Vec::new(), Vec::new());
         for op in ScalarOp::ALL {
             for width in [Width::W32, Width::W64] {
-                if width == Width::W64 && is_narrow(*op) {
-                    continue;
-                }
                 let signature = op.signature(Value::uniform(width));
                 let mut values = [0; 3];
                 let mut sources = Vec::new();

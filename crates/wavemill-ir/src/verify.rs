@@ -147,6 +147,14 @@ fn check(inst: &Inst) -> Result<(), String> {
     if !inst.op.is_defined() {
         return Err("there is no such operation".to_owned());
     }
+    if let Some(lanes) = inst.attrs.lanes
+        && !matches!(inst.src[..3].get(usize::from(lanes.source)), Some(Operand::Row(_)))
+    {
+        return Err(format!(
+            "lanes of source {} are permuted, it must be a row of the first three",
+            lanes.source
+        ));
+    }
     let mut results = results.into_iter().enumerate();
     results.try_for_each(|(n, value)| check_result(inst, n, value, effects.atomic))?;
     sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value, effects))

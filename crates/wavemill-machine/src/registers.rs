@@ -39,7 +39,7 @@ impl CellPair {
     /// If families have no such cells: they end in front of [`Uni::ACTIVE`].
     #[must_use]
     pub const fn new(first: Uni) -> CellPair {
-        assert!(first.0 % 2 == 0 && first.0 < Uni::ACTIVE.0, "families have no such pair of cells");
+        assert!(first.0.is_multiple_of(2) && first.0 < Uni::ACTIVE.0, "families have no such pair of cells");
         CellPair(first)
     }
 

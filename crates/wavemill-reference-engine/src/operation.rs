@@ -14,13 +14,11 @@ pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
     let signature = inst.op.signature();
     // Only a dword can go to a part of one, and only some operations saturate.
     let no_part = inst.attrs.dst_sel != SubDword::Dword && inst.result_dwords(0) != 1;
-    let no_source = inst.attrs.lanes.is_some_and(|lanes| lanes.source > 2);
     match inst.op {
-        Op::Int(_) => no_part || no_source || inst.attrs.clamp && !signature.saturates,
-        Op::Float(op, ty) => no_part || no_source || !float::is_known(op, ty),
-        Op::Cvt(_) => no_part || no_source,
-        Op::IntCmp(..) | Op::FloatCmp(..) | Op::FloatClass(_) => no_source,
-        Op::FormatCvt(cvt) => no_source || !format_cvt::is_known(cvt),
+        Op::Int(_) => no_part || inst.attrs.clamp && !signature.saturates,
+        Op::Float(op, ty) => no_part || !float::is_known(op, ty),
+        Op::Cvt(_) => no_part,
+        Op::FormatCvt(cvt) => !format_cvt::is_known(cvt),
         Op::ScalarCmp(pred, ty) => !scalar::is_known(pred, ty),
         Op::Transpose(bits) => !matches!(bits, 4 | 6 | 8 | 16),
         Op::Atomic(_, Space::Scratch, _) => true,

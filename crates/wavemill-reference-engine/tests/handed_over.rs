@@ -129,9 +129,15 @@ fn set(b: &mut BlockBuilder, cell: Uni, value: u64) {
     b.scalar(ScalarOp::Mov, Width::W32, cell, &[Operand::Const(value)]);
 }
 
-/// What is reported of changes: the address, and what changed to what.
+/// What changed at an address: cells with the values before and after, and how many rows.
+type Changed = (u64, Vec<(Uni, u32, u32)>, usize);
+
+/// An instruction: its address, the cells that it sets with the number of the operation that does, and the operations that set
+/// rows.
+type Sets<'a> = (u64, &'a [(usize, Uni, u32)], &'a [usize]);
+
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<(u64, Vec<(Uni, u32, u32)>, usize)>>);
+struct Heard(Mutex<Vec<Changed>>);
 
 impl Observer for Heard {
     fn interests(&self) -> Interests {
@@ -174,8 +180,7 @@ fn changes_are_those_since_the_wave_was_handed_over() {
     b.begin_guest(0x100c);
     let source = Source(Arc::new(b.finish(0x1010, Terminator::End)));
     let memory = GuestMemory::default().snapshot();
-    // The cells that each instruction sets, with the number of the operation that does; and how many rows.
-    let instructions: [(u64, &[(usize, Uni, u32)], &[usize]); 4] = [
+    let instructions: [Sets<'_>; 4] = [
         (0x1000, &[(0, Uni(4), 1)], &[]),
         (0x1004, &[(1, Uni(5), 2), (2, Uni(6), 3)], &[3]),
         (0x1008, &[(4, Uni(7), 4)], &[]),

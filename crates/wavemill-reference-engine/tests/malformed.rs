@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
-    Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, Inst, IntOp, IntType, LaneMask, MemType, Op, Operand,
-    Row, ScalarOp, Space, Terminator, Uni, Width,
+    Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, Inst, IntOp, IntType, LaneControl, LaneMask,
+    LanePattern, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 use wavemill_machine::engine::{Engine, Inside, Lds, Surroundings, Task, Wave};
 use wavemill_machine::{GuestMemory, RegisterCounts, Strict};
@@ -21,6 +21,14 @@ fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand]) -> Inst {
     sources[..src.len()].copy_from_slice(src);
     let (attrs, mask) = (Attrs::default(), LaneMask::Active);
     Inst { op, dst: [dst.into(), NONE], src: sources, attrs, mask, guest: 0 }
+}
+
+/// A move of one source, of which lanes of another one or of no row are permuted.
+fn permuted(source: u8, from: Operand) -> Inst {
+    let pattern = LanePattern::Mirror { group: 16 };
+    let lanes = Some(LaneControl { source, pattern, written: !0, zero_fill: true });
+    let mov = inst(Op::Int(IntOp::Mov), Row(2), &[from]);
+    Inst { attrs: Attrs { lanes, ..mov.attrs }, ..mov }
 }
 
 /// A block of one guest instruction.
@@ -58,6 +66,10 @@ fn malformed() -> Vec<Block> {
             &[Row(u16::MAX).into(), cell, NONE, row],
         ),
         inst(Op::Transpose(6), Row(1), &[cell]),
+        permuted(0, Operand::Const(7)),
+        permuted(0, cell),
+        permuted(1, row),
+        permuted(3, row),
     ];
     let ends = [
         Terminator::Branch { cond: Cond::Zero(Uni(u16::MAX), Width::W64), taken: 0, next: 0 },

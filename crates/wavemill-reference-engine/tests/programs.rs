@@ -93,18 +93,6 @@ fn float_type(random: &mut SplitMix64) -> FloatType {
     random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64, FloatType::PkF16, FloatType::PkF32])
 }
 
-/// Operations that are defined for 32 bits only.
-fn is_narrow(op: ScalarOp) -> bool {
-    use ScalarOp::*;
-    let with_carries = matches!(
-        op,
-        AddCarryOut | AddOverflow | SubBorrowOut | SubOverflow | AddCarryInOut | SubBorrowInOut | ShlAdd
-    );
-    let by_size = matches!(op, MinI | MinU | MaxI | MaxU | MaxEqI | MaxEqU | AbsDiff | Abs);
-    let others = matches!(op, Mul | MulHiU | MulHiI | PackLL | PackLH | PackHH | Sext8 | Sext16);
-    with_carries || by_size || others
-}
-
 /// The types that an operation is defined for; none if for all that it has a reference for.
 fn types(op: FloatOp) -> &'static [FloatType] {
     use FloatOp::*;
@@ -124,10 +112,7 @@ fn operation(random: &mut SplitMix64) -> Op {
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
     match random.below(34) {
-        0..3 => {
-            let op = random.pick(ScalarOp::ALL);
-            Op::Scalar(op, if is_narrow(op) { Width::W32 } else { width })
-        }
+        0..3 => Op::Scalar(random.pick(ScalarOp::ALL), width),
         3 => Op::ScalarCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
         4..9 => Op::Int(random.pick(IntOp::ALL)),
         9 => Op::IntCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
@@ -174,7 +159,13 @@ fn operation(random: &mut SplitMix64) -> Op {
             Op::ReadStatus(Status::ScratchBase),
         ]),
         32 => random.pick(&[Op::MoveRelSource(width, cells), Op::MoveRelDest(width, cells)]),
-        _ => random.pick(&[Op::IndexedRead(1), Op::IndexedWrite(1), Op::IndexedWrite(3)]),
+        _ => random.pick(&[
+            Op::IndexedRead(1),
+            Op::IndexedRead(2),
+            Op::IndexedRead(4),
+            Op::IndexedWrite(1),
+            Op::IndexedWrite(3),
+        ]),
     }
 }
 
@@ -351,11 +342,6 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
             mask: if random.one_in(12) { LaneMask::All } else { LaneMask::Active },
             guest,
         };
-        // A mask beside a result goes to other cells than the active lanes: modifiers of the result come behind it in the
-        // interpreter.
-        if inst.dst[1] == Operand::Uni(Uni::ACTIVE) {
-            inst.dst[1] = Operand::None;
-        }
         if let [Value::Bits(_), ..] = signature.results
             && signature.effects.atomic
             && random.one_in(4)
@@ -384,7 +370,9 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
             }
             Op::MoveRelSource(..) => inst.src[0] = Operand::Uni(Uni(10)),
             Op::MoveRelDest(..) => inst.dst[0] = Operand::Uni(Uni(30)),
-            Op::IndexedRead(_) => inst.src[0] = Operand::Row(Row(20)),
+            Op::IndexedRead(_) => {
+                inst.src[0] = Operand::Row(random.pick(&[Row(20), Row(ROWS - 1), Row(ROWS)]))
+            }
             Op::IndexedWrite(_) => inst.dst[0] = Operand::Row(Row(19)),
             Op::Lane(LaneOp::Permlane16Swap | LaneOp::Permlane32Swap | LaneOp::Swap)
                 if inst.dst[0] == inst.dst[1] =>

@@ -4,7 +4,7 @@ use wavemill_ir::{Inst, LaneControl, Op, SubDword};
 
 use super::{Compiler, Unsupported};
 use crate::float::Source;
-use crate::hostop::{Handler, HostOp, Own};
+use crate::hostop::{FLAGS, Handler, HostOp, Own};
 use crate::{control, step};
 use wavemill_machine::registers::{ROW_BYTES, STEP_MASK};
 
@@ -82,6 +82,9 @@ impl Compiler<'_> {
         let Some(lanes) = inst.attrs.lanes else { return Ok(()) };
         let i = usize::from(lanes.source);
         let dwords = *dwords.get(i).ok_or(Unsupported)?;
+        if h.src[i] & FLAGS != 0 {
+            return Err(Unsupported);
+        }
         h.src[i] = self.permuted(h, lanes, h.mask, dwords)?;
         h.mask = STEP_MASK;
         Ok(())

@@ -1,14 +1,17 @@
 //! Vector operations: the handler that fits the sources, with modifiers of the result as steps behind it.
 
 use wavemill_ir::{
-    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, SrcMods, SubDword, Uni,
+    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, ScalarOp, SrcMods,
+    SubDword, Uni, Width,
 };
+
+use wavemill_machine::registers::{STEP_MASK, uni_offset};
 
 use super::{Compiler, Unsupported};
 use crate::body::Shape;
 use crate::float::{self, FloatInfo, Operands, Source};
-use crate::hostop::{HostOp, Own};
-use crate::{control, format_cvt, int, step};
+use crate::hostop::{HostOp, Own, UNIFORM};
+use crate::{control, format_cvt, int, scalar, step};
 
 impl Compiler<'_> {
     pub(super) fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
@@ -23,6 +26,7 @@ impl Compiler<'_> {
         } else {
             self.prepared(inst, float::sources(inst.op))?
         };
+        self.keep_mask(inst, &mut h);
         let shape = self.shape(&h, inst.varying_sources())?;
         h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
         self.finish(inst, h, inst.result_dwords(0))
@@ -47,6 +51,7 @@ impl Compiler<'_> {
             Operands::Halves => self.prepared_packed(inst)?,
             Operands::AsTheyAre => self.plain(inst, plan.run.pick(Shape::Mixed)),
         };
+        self.keep_mask(inst, &mut h);
         let shape = self.shape(&h, inst.varying_sources())?;
         h.imm = plan.imm;
         h.run = match plan.run_mods {
@@ -144,6 +149,21 @@ impl Compiler<'_> {
         self.float(&low)?;
         self.step_rows = used;
         self.float(&high)
+    }
+
+    /// Of an operation that has the active lanes as a result, keeps those from before for the steps behind it.
+    fn keep_mask(&mut self, inst: &Inst, h: &mut HostOp) {
+        const ACTIVE: u32 = uni_offset(Uni::ACTIVE);
+        // A mask has two cells.
+        let changes =
+            |cell: Uni| (Uni(Uni::ACTIVE.0 - 1)..=Uni::ACTIVE.plus(1)).contains(&cell) && h.mask == ACTIVE;
+        if matches!(inst.dst[1], Operand::Uni(cell) if changes(cell)) {
+            let mut copy = self.host(scalar::scalar_handler(ScalarOp::Mov, Width::W64));
+            copy.src[0] = UNIFORM | ACTIVE;
+            copy.dst = STEP_MASK;
+            self.ops.push(copy);
+            h.mask = STEP_MASK;
+        }
     }
 
     /// Pushes the operation; a sub-dword destination is merged behind it.

@@ -1,8 +1,7 @@
 //! Operations on uniform values.
 
 ops! {
-    /// Operations on uniform values. Unless said otherwise `dst[1]` (the flag) receives whether the result is not zero. Sums,
-    /// differences, products, minima, maxima, absolute values, `pack` and `sext` are defined for 32 bits only.
+    /// Operations on uniform values. Unless said otherwise `dst[1]` (the flag) receives whether the result is not zero.
     pub enum ScalarOp of w {
         /// `dst = src0`; no flag.
         Mov = "mov" (w) -> (w);
@@ -68,15 +67,15 @@ ops! {
         BfeU = "bfe.u" (w, U32) -> (w, FLAG);
         /// Signed bit field of `src0`, fields as [`ScalarOp::BfeU`].
         BfeI = "bfe.i" (w, U32) -> (w, FLAG);
-        /// `dst = |src0 - src1|` on wrapped 32-bit difference.
+        /// `dst = |src0 - src1|` on the wrapped difference.
         AbsDiff = "absdiff" (w, w) -> (w, FLAG);
         /// `dst = |src0|`; the smallest integer stays.
         Abs = "abs" (w) -> (w, FLAG);
-        /// `dst = (src0 << imm) + src1`; the flag is carry out of the unbounded sum.
+        /// `dst = (src0 << imm[4:0]) + src1`; the flag is carry out of the unbounded sum.
         ShlAdd = "shl_add" (w, w) -> (w, FLAG);
-        /// `dst = {src1.lo16, src0.lo16}`; no flag.
+        /// `dst = {src1.lo16, src0.lo16}`, with zeros above; no flag.
         PackLL = "pack.ll" (w, w) -> (w);
-        /// `dst = {src1.hi16, src0.lo16}`; no flag.
+        /// `dst = {src1.hi16, src0.lo16}`, where `hi16` are bits 31:16; no flag.
         PackLH = "pack.lh" (w, w) -> (w);
         /// `dst = {src1.hi16, src0.hi16}`; no flag.
         PackHH = "pack.hh" (w, w) -> (w);
