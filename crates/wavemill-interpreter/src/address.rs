@@ -216,12 +216,14 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
     }
 }
 
-/// Offsets of the lanes of an access from a host pointer that is good for all active ones.
+/// Offsets of the lanes of an access from a host pointer that is good for all active ones. It begins at a cache line, with the
+/// offsets: vectors of them lie in two lines otherwise, wherever the stack of the caller happens to be.
+#[repr(C, align(64))]
 pub(super) struct Span {
-    /// Host pointer; null if the general way must be taken (which also reports faults).
-    pub base: *mut u8,
     /// Byte offset of each lane; those of inactive lanes mean nothing.
     pub offsets: [u32; LANES],
+    /// Host pointer; null if the general way must be taken (which also reports faults).
+    pub base: *mut u8,
 }
 
 impl Span {

@@ -83,8 +83,12 @@ enum Pattern {
     Any,
 }
 
+/// Tables that begin at a cache line.
+#[repr(C, align(64))]
+struct Aligned([Lanes; 3]);
+
 /// Lane numbers times 4, 8 and 16.
-static STEPS: [Lanes; 3] = {
+static STEPS: Aligned = {
     let mut steps = [[0; CHUNK]; 3];
     let mut i = 0;
     while i < CHUNK {
@@ -93,7 +97,7 @@ static STEPS: [Lanes; 3] = {
         steps[2][i] = 16 * i as u32;
         i += 1;
     }
-    steps
+    Aligned(steps)
 };
 
 /// The pattern of a chunk's addresses: `first` is that of the first active lane, `second` that of lane 1.
@@ -114,7 +118,7 @@ unsafe fn pattern<S: Simd>(a: S::V, active: u32, first: u32, second: u32) -> Pat
             16 => 2,
             _ => return Pattern::Any,
         };
-        let expected = S::add(S::splat(first), S::load(STEPS[row].as_ptr().cast()));
+        let expected = S::add(S::splat(first), S::load(STEPS.0[row].as_ptr().cast()));
         // All are in range, so they do not wrap.
         if S::eq(a, expected) == 0xffff { Pattern::Rising(first, step) } else { Pattern::Any }
     }
