@@ -23,11 +23,6 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Whether the operation finds its source by the number of a row.
-fn needs_rows(op: Op) -> bool {
-    matches!(op, Op::IndexedRead(_) | Op::IndexedWrite(_) | Op::Transpose(_))
-}
-
 /// Cells that a scalar may have as the source of a varying operation; what goes to memory goes there cell by cell.
 fn scalar_dwords(effects: Effects) -> u16 {
     if effects.writes_memory { 1 } else { 2 }
@@ -47,34 +42,6 @@ fn exists(operand: Operand, dwords: u16) -> Result<(), String> {
     }
 }
 
-/// Whether an operation does without the source.
-fn is_optional(op: Op, n: usize, value: Value) -> bool {
-    let is_none = match op {
-        Op::ScalarLoad(_) | Op::ScalarBufferLoad(_) | Op::ScalarStore(_) => n == 1,
-        Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..) => n == 2,
-        Op::FormatCvt(_) => n >= 2,
-        _ => matches!(value, Value::Address(_) | Value::Base(_)),
-    };
-    is_none || value.dwords() == 0
-}
-
-impl Op {
-    /// Whether there is such an operation: the parameters beside its name mean something.
-    #[must_use]
-    pub const fn is_defined(self) -> bool {
-        match self {
-            Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => matches!(n, 1 | 2 | 4 | 8 | 16),
-            Op::ScalarStore(n) => matches!(n, 1 | 2 | 4),
-            Op::Load(_, MemType::Dwords(n))
-            | Op::Store(_, MemType::Dwords(n))
-            | Op::BufferLoad(MemType::Dwords(n), _)
-            | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
-            Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
-            _ => true,
-        }
-    }
-}
-
 fn check_result(inst: &Inst, n: usize, value: Value, atomic: bool) -> Result<(), String> {
     let operand = inst.dst[n];
     exists(operand, value.dwords())?;
@@ -89,21 +56,23 @@ fn check_result(inst: &Inst, n: usize, value: Value, atomic: bool) -> Result<(),
     }
 }
 
-fn check_source(inst: &Inst, n: usize, value: Value, effects: Effects) -> Result<(), String> {
-    let operand = inst.src[n];
+fn check_source(inst: &Inst, n: usize, signature: &Signature) -> Result<(), String> {
+    let (operand, value) = (inst.src[n], signature.sources[n]);
     let dwords = inst.dwords_of(value);
     exists(operand, dwords)?;
     match operand {
-        Operand::None if is_optional(inst.op, n, value) => Ok(()),
+        Operand::None if signature.is_optional(n) => Ok(()),
         Operand::None => Err(format!("source {n} is missing")),
         _ if value == Value::None => Err(format!("the operation has no source {n}")),
         Operand::Row(r) if !value.is_varying() => {
             Err(format!("source {n} is uniform, it cannot be row {r:?}"))
         }
-        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && needs_rows(inst.op) => {
+        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && signature.wants_rows => {
             Err("the source must be a row".into())
         }
-        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && dwords > scalar_dwords(effects) => {
+        Operand::Uni(_) | Operand::Const(_)
+            if value.is_varying() && dwords > scalar_dwords(signature.effects) =>
+        {
             Err(format!("source {n} has more dwords than a scalar, it must be a row"))
         }
         _ => Ok(()),
@@ -143,7 +112,7 @@ impl Terminator {
 }
 
 fn check(inst: &Inst) -> Result<(), String> {
-    let Signature { sources, results, effects, .. } = inst.op.signature();
+    let signature = inst.op.signature();
     if !inst.op.is_defined() {
         return Err("there is no such operation".to_owned());
     }
@@ -155,9 +124,9 @@ fn check(inst: &Inst) -> Result<(), String> {
             lanes.source
         ));
     }
-    let mut results = results.into_iter().enumerate();
-    results.try_for_each(|(n, value)| check_result(inst, n, value, effects.atomic))?;
-    sources.into_iter().enumerate().try_for_each(|(n, value)| check_source(inst, n, value, effects))
+    let mut results = signature.results.into_iter().enumerate();
+    results.try_for_each(|(n, value)| check_result(inst, n, value, signature.effects.atomic))?;
+    (0..inst.src.len()).try_for_each(|n| check_source(inst, n, &signature))
 }
 
 /// Checks every operation of the block.

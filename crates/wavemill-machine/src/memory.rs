@@ -136,12 +136,16 @@ pub struct GuestMemory {
     leaving: Mutex<BTreeSet<u64>>,
 }
 
-/// An allocation that is about to be freed.
+/// An allocation that is about to be freed: it goes with the value, also where an observer panics.
 struct Leaving<'a>(&'a GuestMemory, u64);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.0.leaving().remove(&self.1);
+        // Both under the lock: whoever gets the addresses next may free them at once.
+        let mut leaving = self.0.leaving();
+        // Nobody else frees what is leaving.
+        let _ = self.0.remove(self.1);
+        leaving.remove(&self.1);
     }
 }
 
@@ -365,7 +369,7 @@ impl GuestMemory {
         let _leaving = Leaving(self, address);
         // As long as it is there, nobody gets its addresses.
         observer.freed(address);
-        self.remove(address)
+        Ok(())
     }
 
     fn leaving(&self) -> MutexGuard<'_, BTreeSet<u64>> {

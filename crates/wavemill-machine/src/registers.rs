@@ -203,17 +203,16 @@ impl Registers {
         Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than 34 megabytes")
     }
 
-    /// Makes the cells and rows that hold registers zero again, and the mask of active lanes. What no register is in keeps
-    /// what it has: a block writes temporaries before it reads them.
+    /// Makes all cells and rows of the family zero again, and the mask of active lanes. Temporaries keep what they have: a
+    /// block writes them before it reads them.
     pub fn clear(&mut self) {
-        let cells = uni_offset(Uni(self.counts.cells.min(Uni::ACTIVE.0))) as usize;
+        let cells = uni_offset(Uni::ACTIVE.plus(2)) as usize;
         let rows = ROWS as usize..self.counts.temp0() as usize;
         // SAFETY: the cells end in front of the first row, and the rows in front of the temporaries; the whole block is ours.
         unsafe {
             self.ptr.write_bytes(0, cells);
             self.ptr.add(rows.start).write_bytes(0, rows.len());
         }
-        self.set_uni64(Uni::ACTIVE, 0);
     }
 
     /// Register counts.

@@ -1,4 +1,7 @@
 //! What a device is made of: its chip, its memory and the code in it.
+//!
+//! Device, buffers, modules, arguments, services, reports and the ABI belong together: an ABI lays out memory of the device
+//! for a launch, and the device says which ABI its kernels have.
 
 use std::sync::Mutex;
 

@@ -7,7 +7,10 @@ mod files;
 mod histogram;
 mod ir_reference;
 mod operations;
+mod pictures;
 mod round_trip;
+mod sessions;
+mod shell;
 
 use std::process::ExitCode;
 
@@ -29,8 +32,12 @@ enum Chore {
     IrReference(ir_reference::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
+    /// Draw docs/pictures/*.svg: what commands print in a terminal
+    Pictures(pictures::Options),
     /// Write the sources of all code objects in files and folders, assemble and link them, and compare the code objects
     RoundTrip(round_trip::Options),
+    /// Run the commands that pages show, and compare what they print with the pages
+    Sessions(sessions::Options),
 }
 
 fn main() -> ExitCode {
@@ -41,7 +48,9 @@ fn main() -> ExitCode {
         Chore::Histogram(options) => histogram::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),
         Chore::Operations(options) => operations::run(&options),
+        Chore::Pictures(options) => pictures::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
+        Chore::Sessions(options) => sessions::run(&options),
     };
     match result {
         Ok(code) => code,

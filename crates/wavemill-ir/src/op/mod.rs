@@ -163,7 +163,7 @@ operations! {
         ],
         &[Value::Bits(cvt.result_dwords())],
         Effects::NONE,
-    );
+    ).optional(2).optional(3);
     /// Movement between lanes.
     Lane(op: LaneOp) = op.signature().with(Effects::LANES);
     /// `dst` = `src0` of the lane that the pattern names, 0 if that lane is not active.
@@ -176,17 +176,18 @@ operations! {
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         Effects::LANES,
-    );
+    ).wants_rows();
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
     /// the two low bits of each of the three are ignored.
-    ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD);
+    ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD).optional(1);
     /// The same through the buffer resource in the four cells at `src0`: its base without the two low bits, and the sum of the
     /// offsets without them. Dwords that do not end within the resource's bytes (records, times the stride if that is not 0)
     /// are 0; if one in range is not in memory, the fault names the first one.
     ScalarBufferLoad(n: u8) =
-        line("s.buffer_load", &[Value::Uniform(4), U32], &[Value::Uniform(n as u16)], Effects::LOAD);
+        line("s.buffer_load", &[Value::Uniform(4), U32], &[Value::Uniform(n as u16)], Effects::LOAD).optional(1);
     /// Uniform store of that many dwords: address as [`Op::ScalarLoad`], data `src2`.
-    ScalarStore(n: u8) = line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE);
+    ScalarStore(n: u8) =
+        line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE).optional(1);
     /// Varying load: address row(s) `src0` (64-bit for global and flat without `src1`, else a 32-bit offset; none: 0),
     /// uniform base `src1` (64-bit for global, 32-bit offset for scratch), plus `imm`. Offsets are without sign; addresses in
     /// LDS wrap at 32 bits. What of LDS ends behind its last granule reads 0. Private memory ends with what each lane has of it.
@@ -220,7 +221,7 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     );
-    /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset, `imm` = offset. `src0` has
+    /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset or none, `imm` = offset. `src0` has
     /// the lane's index and offset, as far as the address form has them. The lane's offset plus `imm` wraps at 32 bits; the
     /// uniform offset is added behind that. A dword (a narrow value, the whole datum of an atomic) is out of range if it
     /// ends behind the number of records in bytes, counted from the base; with an index and a stride, if the index is not
@@ -234,6 +235,7 @@ operations! {
     /// read once, and lanes next to each other that store at one address are as in [`Op::Store`].
     BufferLoad(ty: MemType, addr: BufferAddr) =
         line("buffer_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(ty.dwords())], Effects::LOAD)
+            .optional(2)
             .updates_if(ty.keeps_half());
     /// The same for a store, data `src3`.
     BufferStore(ty: MemType, addr: BufferAddr) = line(
@@ -241,7 +243,7 @@ operations! {
         &[addr.value(), Value::Uniform(4), U32, Value::Bits(ty.dwords())],
         &[],
         Effects::STORE,
-    );
+    ).optional(2);
     /// The same for an atomic; the second datum follows the first one in the rows at `src3`.
     BufferAtomic(op: AtomicOp, width: Width, addr: BufferAddr) = line(
         "buffer_atomic",
@@ -253,7 +255,7 @@ operations! {
         ],
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
-    );
+    ).optional(2);
     /// LDS allocation-counter operation: `dst` = old value broadcast, counter at byte `src0`\[15:0\] + `imm` changed by plus
     /// (append) or minus (consume) the number of active lanes. The two low bits of the sum do not count. Nothing happens if no
     /// lane is active, nor to a counter behind the end of LDS, which reads 0.
@@ -277,13 +279,31 @@ operations! {
         line("s.movreld", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
     /// The given number of rows of a bank from `src0` + `src1` on, in all lanes whichever are active. A row that the wave lacks
     /// is the first one of the bank. Unsupported if the wave has none of the bank.
-    IndexedRead(n: u8) = line("indexed_read", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE);
+    IndexedRead(n: u8) =
+        line("indexed_read", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
     /// Writes the rows from `src0` on to those of a bank from `dst` + `src1` on, in all lanes whichever are active. If the wave
     /// lacks one of them, none is written.
-    IndexedWrite(n: u8) = line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE);
+    IndexedWrite(n: u8) =
+        line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
 }
 
 impl Op {
+    /// Whether there is such an operation: the parameters beside its name mean something.
+    #[must_use]
+    pub const fn is_defined(self) -> bool {
+        match self {
+            Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => matches!(n, 1 | 2 | 4 | 8 | 16),
+            Op::ScalarStore(n) => matches!(n, 1 | 2 | 4),
+            Op::Load(_, MemType::Dwords(n))
+            | Op::Store(_, MemType::Dwords(n))
+            | Op::BufferLoad(MemType::Dwords(n), _)
+            | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
+            Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
+            Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
+            _ => true,
+        }
+    }
+
     /// Whether the operation works on both halves of its cells, so that source selects name halves.
     #[must_use]
     pub fn is_packed(self) -> bool {

@@ -129,6 +129,10 @@ pub struct Signature {
     pub saturates: bool,
     /// Whether what was in the first result before is a source, too, or in both if it has two rows as results.
     pub updates: bool,
+    /// Which sources may be missing. An address and the base of one may, too.
+    pub optional: [bool; 4],
+    /// Whether lane sources must be rows: it finds what it reads by the number of the row.
+    pub wants_rows: bool,
     /// What it does beside.
     pub effects: Effects,
 }
@@ -148,6 +152,8 @@ impl Signature {
             results: slots(results),
             saturates: false,
             updates: false,
+            optional: [false; 4],
+            wants_rows: false,
             effects: Effects::NONE,
         }
     }
@@ -164,6 +170,15 @@ impl Signature {
         Signature { updates, ..self }
     }
 
+    pub(super) const fn optional(mut self, source: usize) -> Signature {
+        self.optional[source] = true;
+        self
+    }
+
+    pub(super) const fn wants_rows(self) -> Signature {
+        Signature { wants_rows: true, ..self }
+    }
+
     /// The same with a sentence, if it has none.
     pub(super) const fn or_doc(self, doc: &'static str) -> Signature {
         if self.doc.is_empty() { Signature { doc, ..self } } else { self }
@@ -171,6 +186,13 @@ impl Signature {
 
     pub(super) const fn with(self, effects: Effects) -> Signature {
         Signature { effects, ..self }
+    }
+
+    /// Whether the operation does without the source.
+    #[must_use]
+    pub const fn is_optional(&self, source: usize) -> bool {
+        let value = self.sources[source];
+        self.optional[source] || matches!(value, Value::Address(_) | Value::Base(_)) || value.dwords() == 0
     }
 
     /// Number of sources.

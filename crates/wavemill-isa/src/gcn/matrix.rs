@@ -7,7 +7,7 @@
 use super::inst::Inst;
 use super::modifiers::Modifiers;
 use super::row::{Op, Row};
-use super::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role, words};
+use super::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role, matrix_format, words};
 use crate::target::Target;
 use core::fmt;
 
@@ -109,19 +109,6 @@ impl fmt::Display for MatrixLayoutError {
 }
 
 impl core::error::Error for MatrixLayoutError {}
-
-/// The element type that a code of CBSZ or BLGP gives to operands of type [`Elem::F8f6f4`] (CDNA4 ISA 7.1.5); `None` if it
-/// is reserved.
-pub const fn matrix_format(code: u32) -> Option<Elem> {
-    Some(match code {
-        0 => Elem::Fp8,
-        1 => Elem::Bf8,
-        2 => Elem::Fp6,
-        3 => Elem::Bf6,
-        4 => Elem::Fp4,
-        _ => return None,
-    })
-}
 
 /// Where a matrix instruction has the elements of its matrices.
 #[derive(Clone, Copy, Debug)]

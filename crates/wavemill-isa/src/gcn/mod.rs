@@ -29,12 +29,12 @@ pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
 pub use inst::Inst;
 pub use instructions::{Instructions, instructions};
-pub use matrix::{Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace, matrix_format};
+pub use matrix::{Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace};
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Form, Op, OperandSpec, Row};
 pub use rules::{BrokenRule, Rule};
 pub use vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
-    StateSet, Takes, Type,
+    StateSet, Takes, Type, matrix_format,
 };

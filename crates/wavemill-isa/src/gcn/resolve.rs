@@ -2,10 +2,9 @@
 
 use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, VGPRS, scalar_operand};
 use super::encoding::{Encoding, FieldId as F};
-use super::matrix::matrix_format;
 use super::operand::{Operand, Special};
 use super::row::{Form, OperandSpec};
-use super::vocabulary::{Access, Elem, Flag, Format, Role};
+use super::vocabulary::{Access, Elem, Flag, Format, Role, matrix_format};
 use crate::target::{AccVgprs, Target};
 
 /// The words of an instance with what is needed to read them.

@@ -639,3 +639,16 @@ pub struct MemAccess {
     /// To which memory.
     pub space: MemSpace,
 }
+
+/// The element type that a code of CBSZ or BLGP gives to operands of type [`Elem::F8f6f4`] (CDNA4 ISA 7.1.5); `None` if it
+/// is reserved.
+pub const fn matrix_format(code: u32) -> Option<Elem> {
+    Some(match code {
+        0 => Elem::Fp8,
+        1 => Elem::Bf8,
+        2 => Elem::Fp6,
+        3 => Elem::Bf6,
+        4 => Elem::Fp4,
+        _ => return None,
+    })
+}

@@ -38,6 +38,7 @@ pub struct Allocated<'a> {
     pub size: u64,
     /// Whether it is memory of the host.
     pub imported: bool,
-    /// Whether it is the runtime's own: arguments, private memory, queues.
+    /// Whether it is the runtime's own and far from users' buffers: arguments, private memory, queues. A code object is not,
+    /// as kernels compute addresses from those of its variables.
     pub internal: bool,
 }

@@ -90,7 +90,8 @@ pub struct RunOptions {
     /// Guest instructions of all waves together after which the run is stopped.
     pub max_instructions: Option<u64>,
     /// Count how often each block is entered, and with how many active lanes ([`RunStats::block_counts`]); costs a little
-    /// time.
+    /// time. Instructions that waves run while somebody looks whether the grid is stuck ([`RunOptions::find_stalls`]) are
+    /// missing in the counts of blocks.
     pub count_blocks: bool,
     /// Make a block of each guest instruction, which is slow and must not change anything: a check on the engine.
     pub single_steps: bool,
