@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Block, Effects, Inst, MemType, Op, Operand, Row, Signature, Terminator, Uni, Value};
+use crate::{Block, Effects, Inst, Operand, Row, Signature, Terminator, Uni, Value};
 
 /// Why a block was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,7 +157,9 @@ pub fn verify(block: &Block) -> Result<(), VerifyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Attrs, BufferAddr, CellRange, FormatCvt, IntOp, LaneMask, NumberFormat, Space, Width};
+    use crate::{
+        Attrs, BufferAddr, CellRange, FormatCvt, IntOp, LaneMask, MemType, NumberFormat, Op, Space, Width,
+    };
 
     /// What is wrong with an operation of these sources, whose result is v0 where it has one.
     fn problem(op: Op, src: [Operand; 4]) -> Option<String> {
