@@ -22,8 +22,9 @@ const AFTER: u64 = 0x4000;
 /// Times that a reader of one place, and a reader of one for each lane, reads in one run.
 const SCALAR_READS: u32 = 20_000;
 const VECTOR_READS: u32 = 4_000;
-/// Runs after which two threads that did not meet are a failure of the test: nothing was tested then.
-const RUNS: u32 = 2000;
+/// Runs after which two threads that did not meet are a failure of the test: nothing was tested then. They meet in a few runs
+/// where two processors are free; where other work takes turns with them, after thousands.
+const RUNS: u32 = 50_000;
 /// Runs in which they met that make a test.
 const MEETINGS: u32 = 3;
 
