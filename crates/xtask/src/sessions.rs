@@ -1,4 +1,14 @@
 //! Runs the commands that pages show, and compares what they print with what the pages say.
+//!
+//! The language of a fenced block says what happens to it:
+//!
+//! - `console`: commands after `$ `, continued after `> `, and what they print, which is compared;
+//! - `console timed`: the same, and measured numbers may differ;
+//! - `sh`: a script, which must succeed; the page does not show what it prints;
+//! - `sh install`: a script that installs something, which is not run here;
+//! - any of them with a further word: run only if `--with` names the word.
+//!
+//! A page's blocks run in one shell, in a folder that looks like the root of the repository.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +22,7 @@ use snapbox::{Assert, Data, IntoData};
 
 use crate::shell::Folder;
 
-/// What stands between the outputs of two commands.
+/// Separates the outputs of two commands.
 const MARK: &str = "=== a command of the page has ended, with exit code ";
 
 #[derive(clap::Args)]
@@ -21,16 +31,27 @@ pub(crate) struct Options {
     #[arg(long)]
     update: bool,
 
-    /// Run the blocks of this language alone
-    #[arg(long, default_value = "console")]
-    language: String,
+    /// Run the blocks with this word after their language, and no others
+    #[arg(long, value_name = "WORD")]
+    with: Option<String>,
 
     /// Pages in Markdown
     #[arg(required = true)]
     pages: Vec<PathBuf>,
 }
 
-/// A command that a page shows.
+/// What is compared after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    /// Everything that it prints.
+    Text,
+    /// Everything except measured numbers.
+    Untimed,
+    /// Nothing: the page does not show what it prints.
+    Nothing,
+}
+
+/// A command or script that a page shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     /// The command, without the prompts.
@@ -39,36 +60,59 @@ struct Step {
     output: Range<usize>,
     /// Number of its block.
     block: usize,
+    compared: Compared,
 }
 
-/// The commands in blocks of a language: lines behind `$ `, and those behind `> ` that go on.
-fn steps(page: &str, language: &str) -> Vec<Step> {
-    let (mut steps, mut block, mut inside) = (Vec::new(), 0, false);
+/// How the block with an info string is run, if it is.
+fn kind(info: &str, with: Option<&str>) -> Option<Compared> {
+    let mut words = info.split_whitespace();
+    let compared = match words.next()? {
+        "console" => Compared::Text,
+        "sh" => Compared::Nothing,
+        _ => return None,
+    };
+    let (timed, others): (Vec<_>, Vec<_>) = words.partition(|word| *word == "timed");
+    let compared = if timed.is_empty() { compared } else { Compared::Untimed };
+    (others == Vec::from_iter(with)).then_some(compared)
+}
+
+/// The commands of a page, in their order.
+fn steps(page: &str, with: Option<&str>) -> Vec<Step> {
+    let (mut steps, mut block, mut inside) = (Vec::new(), 0, None);
     for (event, range) in Parser::new(page).into_offset_iter() {
-        match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+        match (event, inside) {
+            (Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))), _) => {
                 block += 1;
-                inside = *info == *language;
+                inside = kind(&info, with);
             }
-            Event::End(TagEnd::CodeBlock) => inside = false,
-            Event::Text(_) if inside => lines(page, range, block, &mut steps),
+            (Event::End(TagEnd::CodeBlock), _) => inside = None,
+            (Event::Text(_), Some(Compared::Nothing)) => {
+                let output = range.end..range.end;
+                steps.push(Step {
+                    command: page[range].to_owned(),
+                    output,
+                    block,
+                    compared: Compared::Nothing,
+                });
+            }
+            (Event::Text(_), Some(compared)) => lines(page, range, block, compared, &mut steps),
             _ => {}
         }
     }
     steps
 }
 
-/// Adds the commands of a part of a block.
-fn lines(page: &str, part: Range<usize>, block: usize, steps: &mut Vec<Step>) {
+/// Adds the commands of a part of a `console` block.
+fn lines(page: &str, part: Range<usize>, block: usize, compared: Compared, steps: &mut Vec<Step>) {
     let mut at = part.start;
     for line in page[part].split_inclusive('\n') {
         let end = at + line.len();
         let text = line.trim_end_matches('\n');
-        let goes_on = steps.last().is_some_and(|step| step.block == block && step.output == (at..at));
+        let continues = steps.last().is_some_and(|step| step.block == block && step.output == (at..at));
         if let Some(command) = text.strip_prefix("$ ") {
-            steps.push(Step { command: command.to_owned(), output: end..end, block });
-        } else if let (Some(more), true) = (text.strip_prefix("> "), goes_on) {
-            let step = steps.last_mut().expect("a command goes on");
+            steps.push(Step { command: command.to_owned(), output: end..end, block, compared });
+        } else if let (Some(more), true) = (text.strip_prefix("> "), continues) {
+            let step = steps.last_mut().expect("a command continues");
             step.command = format!("{}\n{more}", step.command);
             step.output = end..end;
         } else if let Some(step) = steps.last_mut().filter(|step| step.block == block) {
@@ -88,16 +132,37 @@ fn execute(steps: &[Step], folder: &Folder) -> Result<Vec<(String, i32)>, Box<dy
     let text = folder.run(&script)?;
     let mut rest = text.as_str();
     let mut results = Vec::new();
-    while let Some((printed, behind)) = rest.split_once(MARK) {
-        let (code, behind) = behind.split_once('\n').ok_or("the shell ended early")?;
+    while let Some((printed, after)) = rest.split_once(MARK) {
+        let (code, after) = after.split_once('\n').ok_or("the shell ended early")?;
         results.push((printed.to_owned(), code.parse()?));
-        rest = behind;
+        rest = after;
     }
     if results.len() == steps.len() {
         Ok(results)
     } else {
-        Err(format!("the shell ended behind command {} of {}: {rest}", results.len(), steps.len()).into())
+        Err(format!("the shell ended after command {} of {}: {rest}", results.len(), steps.len()).into())
     }
+}
+
+/// The text without its measured numbers, their units, and the blanks and bars that depend on their width.
+fn untimed(text: &str) -> String {
+    const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "k", "K", "M", "G"];
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.lines().flat_map(|line| line.split_whitespace().chain(["\n"])) {
+        let number = word.trim_matches(['(', ')', ',', '%', ';', 'x']);
+        let ruled = word != "\n" && word.chars().all(|c| "|-:".contains(c));
+        if UNITS.contains(&number) && words.last() == Some(&"#") {
+            continue;
+        }
+        words.push(if number.parse::<f64>().is_ok() {
+            "#"
+        } else if ruled {
+            "|"
+        } else {
+            word
+        });
+    }
+    words.join(" ")
 }
 
 /// The page with what its commands print now, and what differs.
@@ -112,13 +177,23 @@ fn compare(page: &str, steps: &[Step], results: &[(String, i32)]) -> (String, Ve
                 step.command
             ));
         }
-        let expected = Data::text(&page[step.output.clone()]);
-        let found = NormalizeToExpected::new().redact().normalize(printed.clone().into_data(), &expected);
-        if let Err(difference) = Assert::new().try_eq(Some(&step.command), found.clone(), expected) {
-            problems.push(format!("$ {}\n{difference}", step.command));
-        }
+        let expected = &page[step.output.clone()];
+        let same = match step.compared {
+            Compared::Text => false,
+            Compared::Untimed => untimed(expected) == untimed(printed),
+            Compared::Nothing => true,
+        };
         new += &page[at..step.output.start];
-        new += &found.render().unwrap_or_default();
+        if same {
+            new += expected;
+        } else {
+            let expected = Data::text(expected);
+            let found = NormalizeToExpected::new().redact().normalize(printed.clone().into_data(), &expected);
+            if let Err(difference) = Assert::new().try_eq(Some(&step.command), found.clone(), expected) {
+                problems.push(format!("$ {}\n{difference}", step.command));
+            }
+            new += &found.render().unwrap_or_default();
+        }
         at = step.output.end;
     }
     new += &page[at..];
@@ -129,7 +204,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut code = ExitCode::SUCCESS;
     for path in &options.pages {
         let page = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let steps = steps(&page, &options.language);
+        let steps = steps(&page, options.with.as_deref());
         let results = execute(&steps, &Folder::new()?).map_err(|e| format!("{}: {e}", path.display()))?;
         let (new, problems) = compare(&page, &steps, &results);
         println!("{}: {} commands, {} problems", path.display(), steps.len(), problems.len());
@@ -138,7 +213,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         }
         if options.update {
             fs::write(path, new).map_err(|e| format!("{}: {e}", path.display()))?;
-        } else if !problems.is_empty() {
+        }
+        if !problems.is_empty() && !options.update {
             code = ExitCode::FAILURE;
         }
     }
@@ -149,15 +225,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# A\n\n```console\n$ echo a; \\\n> echo b\na\n...\n$ false\n$ echo $?\n1\n```\n\n```sh\n$ no\n```\n\n```console\n$ echo $HOME/x\n[..]/x\n```\n";
+    const PAGE: &str = "# A\n\n```console\n$ echo a; \\\n> echo b\na\n...\n$ false\n$ echo $?\n1\n```\n\n```sh install\nfalse\n```\n\n```sh\ncd /\n```\n\n```sh triton\nfalse\n```\n\n```console\n$ echo $HOME/x\n[..]/x\n```\n";
 
     #[test]
     fn pages_are_run_as_they_stand() {
-        let steps = steps(PAGE, "console");
+        let steps = steps(PAGE, None);
         let commands: Vec<_> = steps.iter().map(|step| &*step.command).collect();
-        assert_eq!(commands, ["echo a; \\\necho b", "false", "echo $?", "echo $HOME/x"]);
+        assert_eq!(commands, ["echo a; \\\necho b", "false", "echo $?", "cd /\n", "echo $HOME/x"]);
         let results = execute(&steps, &Folder::new().expect("a folder")).expect("a shell");
-        assert_eq!(results.iter().map(|(_, code)| *code).collect::<Vec<_>>(), [0, 1, 0, 0]);
+        assert_eq!(results.iter().map(|(_, code)| *code).collect::<Vec<_>>(), [0, 1, 0, 0, 0]);
         let (new, problems) = compare(PAGE, &steps, &results);
         assert_eq!((&*new, &*problems), (PAGE, &[] as &[String]));
     }
@@ -165,11 +241,32 @@ mod tests {
     #[test]
     fn what_differs_is_reported_and_written() {
         let page = "```console\n$ echo a\nb\n$ (exit 3)\n```\n";
-        let steps = steps(page, "console");
+        let steps = steps(page, None);
         let (new, problems) =
             compare(page, &steps, &execute(&steps, &Folder::new().expect("a folder")).expect("a shell"));
         assert_eq!(new, "```console\n$ echo a\na\n$ (exit 3)\n```\n");
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[1].contains("exit code 3"), "{problems:?}");
+    }
+
+    #[test]
+    fn measured_numbers_may_differ_and_nothing_else() {
+        let page = |text: &str| format!("```console timed\n$ echo '{text}'\n| a |  12.5 ms |  3 |\n```\n");
+        let problems = |page: &str| {
+            let steps = steps(page, None);
+            compare(page, &steps, &execute(&steps, &Folder::new().expect("a folder")).expect("a shell")).1
+        };
+        assert_eq!(problems(&page("| a | 1.5 s | 123 |")), [] as [String; 0]);
+        assert_eq!(problems(&page("| b | 1.5 s | 123 |")).len(), 1);
+        assert_eq!(problems(&page("| a | 1.5 s |")).len(), 1);
+    }
+
+    #[test]
+    fn words_after_the_language_choose_blocks() {
+        assert_eq!(kind("sh triton", None), None);
+        assert_eq!(kind("sh triton", Some("triton")), Some(Compared::Nothing));
+        assert_eq!(kind("console timed", None), Some(Compared::Untimed));
+        assert_eq!(kind("console", Some("triton")), None);
+        assert_eq!(kind("sh triton install", Some("triton")), None);
     }
 }
