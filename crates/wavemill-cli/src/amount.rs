@@ -1,4 +1,4 @@
-//! Numbers that options and the keys of launch files take: one parser and one range for both.
+//! Parsers and ranges of numbers, shared by options and the keys of launch files.
 
 use crate::input::Shown as _;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::text::whole_number;
 use wavemill::launch::{MAX_THREADS, PRINTF_BUFFER_SIZES};
 
-/// Bytes of the heap: less than a page is none.
+/// Bytes of the heap: at least a page.
 const HEAP_SIZES: RangeInclusive<u64> = 4096..=u64::MAX;
 
-/// The number at the beginning of a text, and what stands behind it.
+/// The number at the start of a text, and the rest.
 fn number_and_unit(text: &str) -> (Option<u64>, &str) {
     let (digits, radix, is_digit): (&str, u32, fn(char) -> bool) =
         match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -23,7 +23,7 @@ fn number_and_unit(text: &str) -> (Option<u64>, &str) {
     (u64::from_str_radix(&digits.replace('_', ""), radix).ok(), unit)
 }
 
-/// What to write for a size that is nearly one, for the end of a message; empty if nothing is near.
+/// The end of a message: what to write instead of a malformed size. Empty if nothing is close.
 fn nearly(text: &str, number: Option<u64>, unit: &str) -> String {
     let letter = unit.get(..1).unwrap_or_default();
     match (number, unit.to_ascii_uppercase().as_str()) {
@@ -36,7 +36,8 @@ fn nearly(text: &str, number: Option<u64>, unit: &str) -> String {
     }
 }
 
-/// Reads a number of bytes such as `4096`, `0x1000`, `64K`, `64KiB`, `16M` or `1G`: units are powers of 1024.
+/// Parses a number of bytes such as `4096`, `0x1000`, `64K`, `64KiB`, `16M` or `1G`: units are
+/// powers of 1024.
 fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
     let (number, unit) = number_and_unit(text);
     let power = match unit.to_ascii_uppercase().as_str() {
@@ -61,40 +62,40 @@ fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
     }
 }
 
-/// A number of bytes as options take it, with the largest unit that keeps it whole.
+/// A number of bytes as options accept it, in the largest unit that keeps it whole.
 pub(crate) fn bytes_text(size: u64) -> String {
     let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
     let unit = units.into_iter().find(|(unit, _)| size != 0 && size.is_multiple_of(*unit));
     unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{}{name}", size / unit))
 }
 
-/// Reads the bytes of `--printf-buffer`.
+/// Parses the bytes of `--printf-buffer`.
 pub(crate) fn printf_buffer(text: &str) -> Result<u64, String> {
     bytes(text, &PRINTF_BUFFER_SIZES)
 }
 
-/// Reads the bytes of `--heap`.
+/// Parses the bytes of `--heap`.
 pub(crate) fn heap(text: &str) -> Result<u64, String> {
     bytes(text, &HEAP_SIZES)
 }
 
-/// Reads the bytes of `--stack`.
+/// Parses the bytes of `--stack`.
 pub(crate) fn stack(text: &str) -> Result<u32, String> {
     lds(text)
 }
 
-/// Reads the bytes of `--dynamic-lds` and of dynamic LDS as an argument.
+/// Parses the bytes of `--dynamic-lds` and of dynamic LDS as an argument.
 pub(crate) fn lds(text: &str) -> Result<u32, String> {
     let size = bytes(text, &(0..=u64::from(u32::MAX)))?;
     u32::try_from(size).map_err(|_| format!("{size} bytes are more than 32 bits can count"))
 }
 
-/// Reads the bytes of `--max-decompressed`.
+/// Parses the bytes of `--max-decompressed`.
 pub(crate) fn decompressed(text: &str) -> Result<u64, String> {
     bytes(text, &(1..=u64::MAX))
 }
 
-/// Reads the number of `--threads`.
+/// Parses the number of `--threads`.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let number: Option<NonZeroUsize> = text.parse().ok();
     number.filter(|number| number.get() <= MAX_THREADS).ok_or_else(|| {
@@ -102,7 +103,7 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     })
 }
 
-/// Reads a number of instructions.
+/// Parses a number of instructions.
 pub(crate) fn instructions(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     digits.parse().map_err(|_| {
@@ -110,21 +111,21 @@ pub(crate) fn instructions(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Reads how often something is done.
+/// Parses a number of repetitions.
 pub(crate) fn times(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| {
         format!("expected a number of 1 or more, of 32 bits, found `{text}`", text = text.shown())
     })
 }
 
-/// Reads the seconds of `--timeout`, for clap.
+/// Parses the seconds of `--timeout`, for clap.
 pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.parse().map_err(|_| "expected a number of seconds such as 10 or 0.5".to_owned())?;
     seconds_to_run(seconds)
 }
 
-/// A number of seconds after which a run is stopped.
+/// The time after which a run is stopped, from its seconds.
 pub(crate) fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if !duration.is_zero() => Ok(duration),

@@ -21,7 +21,7 @@ use crate::mc::McArgs;
 use crate::message::{self, Format};
 use crate::shell::{CompletionsArgs, ManArgs};
 
-/// What the help page of the command itself ends with.
+/// The end of the help page of the command itself.
 fn help() -> String {
     let codes = Exit::help(Exit::ALL);
     format!(
@@ -120,7 +120,8 @@ Examples:
     Man(ManArgs),
 }
 
-/// What the command line asks for before it has been read: errors in it are printed in that way, too.
+/// The options for output, read before the rest of the command line, so that errors in it follow
+/// them too.
 fn early(args: &[OsString]) -> (ColorChoice, Format) {
     fn value<'a>(args: &'a [OsString], option: &str) -> Option<&'a str> {
         let mut found = None;
@@ -140,10 +141,10 @@ fn early(args: &[OsString]) -> (ColorChoice, Format) {
     (color.unwrap_or_default(), format.unwrap_or_default())
 }
 
-/// Makes everything that writes colours do what was chosen.
+/// Sets the colour choice for everything that writes colours.
 fn set_color(choice: ColorChoice) {
     let choice = match choice {
-        // It looks at the terminal, NO_COLOR, CLICOLOR and their like.
+        // It checks the terminal, NO_COLOR, CLICOLOR and similar variables.
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,
         ColorChoice::Never => anstream::ColorChoice::Never,
@@ -151,7 +152,7 @@ fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// Prints why the command failed, and makes the exit code.
+/// Prints why the command failed, and returns the exit code.
 fn end(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -160,6 +161,11 @@ fn end(result: Result<(), Failure>) -> ExitCode {
             ExitCode::from(if failure.quiet { 0 } else { failure.exit as u8 })
         }
     }
+}
+
+/// The definition of the command line, for pages about it.
+pub fn definition() -> clap::Command {
+    Cli::command()
 }
 
 /// Reads the command line and does what it says.
@@ -187,7 +193,7 @@ pub fn main() -> ExitCode {
         }
         // Help and the version are results.
         Err(mut error) if matches!(error.kind(), ErrorKind::UnknownArgument) && is_mc => {
-            // That it could be a file called so is no help: llvm-mc has more options.
+            // The suggestion that it could be a file name does not help: llvm-mc has more options.
             error.remove(ContextKind::Suggested);
             match format {
                 Format::Json => message::usage_error(&error, &given),
@@ -209,7 +215,7 @@ pub fn main() -> ExitCode {
         }
     };
     let log_file = cli.log_file.as_deref();
-    // False after errors that have been printed, so that the exit code alone is left.
+    // False after errors that have been printed, so that only the exit code remains.
     let mut right = true;
     let result = logging::start(log_file).and_then(|()| match &cli.command {
         Command::Mc(args) => {
@@ -227,7 +233,7 @@ pub fn main() -> ExitCode {
         Command::Man(args) => crate::shell::man(args, Cli::command()),
         Command::Bench(args) => crate::bench::bench(args),
     });
-    // What could not be written must not look as if it had been.
+    // Output that could not be written must not pass for written.
     let result = result.and_then(|()| Ok(std::io::stdout().flush()?));
     let logged = logging::finish(result.is_ok());
     match end(result.and(logged)) {
@@ -245,7 +251,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Longer lines would be broken in the middle of what they say.
+    /// Longer lines would wrap in the middle.
     #[test]
     fn help_fits_the_width_of_help() {
         for command in Cli::command().get_subcommands() {

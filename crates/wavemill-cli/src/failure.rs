@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well.
+//! Failures of commands: messages and exit codes.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,8 @@ use std::io;
 use crate::files::WriteError;
 use wavemill_object::printable::PrintableLines;
 
-/// Defines the exit codes from one table: name, code, and what help pages say of it, in lines that fit into 80 columns.
+/// Defines the exit codes from one table: name, code, and the text in help pages, in lines of up to
+/// 80 columns.
 macro_rules! exit_codes {
     ($($(#[doc = $more:literal])* $variant:ident = $code:literal, $meaning:literal;)*) => {
         /// Exit codes of the command, besides 0.
@@ -18,9 +19,10 @@ macro_rules! exit_codes {
 
         impl Exit {
             /// All of them, in order.
-            pub(crate) const ALL: &'static [Exit] = &[$(Exit::$variant,)*];
+            pub const ALL: &'static [Exit] = &[$(Exit::$variant,)*];
 
-            const fn meaning(self) -> &'static str {
+            /// What help pages say of it.
+            pub const fn meaning(self) -> &'static str {
                 match self { $(Exit::$variant => $meaning,)* }
             }
         }
@@ -39,7 +41,7 @@ exit_codes! {
 }
 
 impl Exit {
-    /// What help pages say of these codes, and of 0.
+    /// The text about these codes, and about 0, in help pages.
     pub(crate) fn help(codes: &[Exit]) -> String {
         let mut text = "Exit codes:\n  0    everything went well".to_owned();
         for exit in codes {
@@ -50,28 +52,28 @@ impl Exit {
     }
 }
 
-/// A message for the user, and the exit code that goes with it.
+/// A message for the user, with its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// What went wrong: what was expected, what was found and where. No newline at the end.
+    /// The error: what was expected, what was found and where. No newline at the end.
     pub message: String,
-    /// What to do about it, if that is not obvious.
+    /// Advice, if it is not obvious.
     pub help: Option<String>,
-    /// The reader of the output went away: nothing is wrong, and nobody reads a message.
+    /// The reader of the output went away: this is not an error, and no message is needed.
     pub quiet: bool,
-    /// Of what a kernel did, the parts of the message: for `--message-format json`.
+    /// Details of what a kernel did, for `--message-format json`.
     pub data: Option<Box<serde_json::Value>>,
 }
 
 impl Failure {
-    /// A failure with that message.
+    /// A failure with this message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Failure { exit, message: message.into(), help: None, quiet: false, data: None }
     }
 
-    /// A command line or launch file that makes no sense.
+    /// A command line or launch file that does not make sense.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message)
     }
@@ -81,14 +83,14 @@ impl Failure {
         Failure::new(Exit::Input, message)
     }
 
-    /// Adds what to do about it.
+    /// Adds advice.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Says where it happened.
+    /// Adds where it happened.
     #[must_use]
     pub(crate) fn within(mut self, place: impl fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);

@@ -1,4 +1,5 @@
-//! Files that commands write: none is the log, and which path is which file, however it is spelt.
+//! Files that commands write: which path is which file, however it is spelt, and that none is the
+//! log.
 
 use crate::input::Shown as _;
 use std::fmt;
@@ -9,36 +10,37 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::logging;
 
-/// Links to links that are followed, as many as Linux does.
+/// Most links to follow, as in Linux.
 const LINKS: usize = 40;
 
-/// Which file a path leads to: paths with the same identity are one file.
+/// The file that a path leads to: paths with the same identity are one file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Identity {
-    /// A file that is there: its device and number, which hard links share.
+    /// An existing file: its device and number, which hard links share.
     #[cfg(unix)]
     There(u64, u64),
-    /// Where there is nothing yet, or where files have no numbers: the path without links.
+    /// A path without links, where no file exists yet, or where files have no numbers.
     Path(PathBuf),
 }
 
-/// What is at the end of a chain of symbolic links; nothing need be there.
+/// The end of a chain of symbolic links; it need not exist.
 ///
 /// # Errors
-/// Links that lead around in a circle.
+/// The links form a cycle.
 pub(crate) fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&path) {
             Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
-            // It is no link, or is not there.
+            // It is not a link, or does not exist.
             Err(_) => return Ok(path),
         }
     }
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Which file a path is; `None` for devices and pipes, which may be written by several, and for folders.
+/// The identity of a file; `None` for devices and pipes, which several programs may write, and for
+/// folders.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return None,
@@ -49,7 +51,7 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
         }
         _ => {}
     }
-    // A link may lead to where nothing is yet.
+    // A link may lead to a file that does not exist yet.
     let end = behind_links(path).ok();
     let path = end.as_deref().unwrap_or(path);
     let absent = || {
@@ -74,7 +76,7 @@ pub(crate) struct WriteError {
 }
 
 impl NamedFile {
-    /// Creates the file, or empties the one that is there.
+    /// Creates the file, or empties an existing one.
     ///
     /// # Errors
     /// As [`create`].
@@ -98,7 +100,7 @@ impl io::Write for NamedFile {
 }
 
 impl WriteError {
-    /// What the command says of it.
+    /// The failure that the command reports.
     pub(crate) fn failure(&self) -> Failure {
         Failure::output(&format!("`{}`", self.path.shown()), &self.error)
     }
@@ -112,7 +114,7 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// Creates a file for results, or empties the one that is there.
+/// Creates a file for results, or empties an existing one.
 ///
 /// # Errors
 /// The file is the log, or cannot be written.

@@ -1,4 +1,4 @@
-//! `wavemill info`: what a file holds.
+//! `wavemill info`: describes the contents of a file.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;

@@ -35,7 +35,7 @@ impl LimitArgs {
     }
 }
 
-/// What to do about a limit that is in the way, if there is something.
+/// Advice on a limit that was exceeded, if it can be raised.
 pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String> {
     let (_, size) = limit.filter(|(parameter, _)| *parameter == "max_decompressed")?;
     Some(format!("If the file is right, raise it with `--max-decompressed {size}`."))
@@ -50,11 +50,11 @@ pub(crate) fn unreadable(error: &wavemill_object::Error) -> Failure {
     }
 }
 
-/// The bytes of a file: mapped, so that only what is used is read.
+/// The bytes of a file: mapped, so that only the used parts are read.
 #[derive(Debug)]
 pub(crate) enum FileBytes {
     Mapped(Mmap),
-    /// What cannot be mapped (pipes) or is empty.
+    /// Files that cannot be mapped (pipes) or are empty.
     Read(Vec<u8>),
     /// The standard input, which is read once.
     Stdin(&'static [u8]),
@@ -88,9 +88,9 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
         return Err(Failure::input(format!("`{}` is a directory, not a file", path.shown())));
     }
     if metadata.is_file() && metadata.len() > 0 {
-        // SAFETY: if another process shortens the file while we read it, the access ends this process with a signal, as
-        // it does in every tool that maps its input; nothing is written through the mapping, and what it shows is
-        // treated as untrusted bytes.
+        // SAFETY: if another process shortens the file while we read it, the access ends this
+        // process with a signal, as in every tool that maps its input. Nothing is written through
+        // the mapping, and its contents are treated as untrusted bytes.
         if let Ok(map) = unsafe { Mmap::map(&file) } {
             return Ok(FileBytes::Mapped(map));
         }
@@ -101,25 +101,25 @@ pub(crate) fn open(path: &Path) -> Result<FileBytes, Failure> {
     read_limited(file, MAX_READ, &format!("`{}`", path.shown())).map(FileBytes::Read)
 }
 
-/// Opens a file for reading, or reads the standard input, which `-` stands for.
+/// Opens a file for reading, or reads the standard input for `-`.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As [`open`].
 pub(crate) fn open_or_stdin(path: &Path) -> Result<FileBytes, Failure> {
     if !is_stdin(path) {
         return open(path);
     }
     static STDIN: OnceLock<StdinBytes> = OnceLock::new();
     if STDIN.get().is_none() {
-        // Nobody else sets it: commands read their input on one thread.
+        // Commands read their input on one thread, so it is still unset.
         let _ = STDIN.set(read_stdin()?);
     }
     Ok(FileBytes::Stdin(STDIN.get().map_or(&[], StdinBytes::bytes)))
 }
 
-/// What the standard input has.
+/// The kind of the standard input.
 enum StdinBytes {
-    /// A file, and where it is to be read from: a program that started this one may have read the beginning.
+    /// A file and its position: the program that started this one may have read the beginning.
     #[cfg(unix)]
     Mapped(Mmap, usize),
     Read(Vec<u8>),
@@ -135,7 +135,7 @@ impl StdinBytes {
     }
 }
 
-/// Whether a path stands for the standard input.
+/// Whether a path means the standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -164,16 +164,16 @@ fn map_stdin() -> Option<StdinBytes> {
     Some(StdinBytes::Mapped(map, start))
 }
 
-/// Reads what cannot be mapped, such as a pipe, of which nobody knows how long it goes on.
+/// Reads an input that cannot be mapped, such as a pipe, whose length is unknown.
 ///
 /// # Errors
-/// Beyond `limit` bytes, nothing more is read.
+/// The input has more than `limit` bytes.
 fn read_limited(input: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::input(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
     let mut input = input.take(limit);
     input.read_to_end(&mut bytes).map_err(failed)?;
-    // One byte more shows that there is more.
+    // One byte more shows whether there is more.
     input.set_limit(1);
     match input.read(&mut [0]).map_err(failed)? {
         0 => Ok(bytes),
@@ -184,10 +184,10 @@ fn read_limited(input: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Fai
     }
 }
 
-/// What messages call a text of the user's or of a file's: on one line, without what a terminal would obey, and not longer
-/// than people read. All that messages quote goes through it.
+/// Text of the user's or of a file's in messages: on one line, without characters that a terminal
+/// would obey, and shortened. All quoted text in messages goes through it.
 pub(crate) trait Shown {
-    /// The text, for people.
+    /// The text for messages.
     fn shown(&self) -> String;
 }
 
@@ -199,7 +199,7 @@ impl Shown for str {
 
 impl Shown for Path {
     fn shown(&self) -> String {
-        /// Bytes of the longest path that systems take: the name of a file that is there is never cut.
+        /// Longest path in bytes that systems accept: the name of an existing file is never cut.
         const LONGEST: usize = 4 << 10;
         Echo::up_to(&self.to_string_lossy(), LONGEST).to_string()
     }
@@ -210,15 +210,15 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")
 }
 
-/// What messages call a file.
+/// A file's name in messages.
 pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".to_owned() } else { path.shown() }
 }
 
-/// Bytes that are read of what cannot be mapped: they stay in memory.
+/// Most bytes to read of an input that cannot be mapped: they stay in memory.
 const MAX_READ: u64 = 1 << 30;
 
-/// Whether it is a device, such as `/dev/zero`, which never ends.
+/// Whether it is a device without an end, such as `/dev/zero`.
 #[cfg(unix)]
 pub(crate) fn is_device(metadata: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -230,32 +230,32 @@ pub(crate) fn is_device(_: &Metadata) -> bool {
     false
 }
 
-/// Reads a target of `wavemill run`, for clap: a target id, or a product.
+/// Parses a target of `wavemill run`, for clap: a target id, or a product.
 pub(crate) fn parse_choice(text: &str) -> Result<TargetChoice, String> {
     let known = |choice: &TargetChoice| choice.target().processor.info().is_some();
     TargetChoice::parse(text).filter(known).ok_or_else(|| unknown_target(text))
 }
 
-/// Reads a target id, or a product that stands for its target, for clap.
+/// Parses a target id, or a product that stands for its target, for clap.
 pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
     parse_choice(text).map(|choice| choice.target().clone())
 }
 
-/// Reads a target of `wavemill run` whose instructions are known, for clap.
+/// Parses a target of `wavemill run` whose instructions are known, for clap.
 pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
     let choice = parse_choice(text)?;
     instruction_set(choice.target())?;
     Ok(choice)
 }
 
-/// Reads a target id, or a product, whose instructions are known, for clap.
+/// Parses a target id, or a product, whose instructions are known, for clap.
 pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
     let id = parse_target(text)?;
     instruction_set(&id)?;
     Ok(id)
 }
 
-/// Where users find what a target can be.
+/// Advice on which targets there are.
 pub(crate) const LIST: &str = "`wavemill targets` lists what it knows";
 
 /// The instructions of a target that the user names.
@@ -266,7 +266,7 @@ fn instruction_set(id: &TargetId) -> Result<InstructionSet, String> {
     })
 }
 
-/// Reads a target or product and gives the target whose instructions it has, for clap.
+/// Parses a target or product and returns the target whose instructions it has, for clap.
 pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let id = parse_target(text)?;
     let set = instruction_set(&id)?;
@@ -277,12 +277,12 @@ pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     }
 }
 
-/// Names of targets and products that a text may mean: those that begin with it or end with it, or else those that are
-/// spelled alike.
+/// Names of targets and products that a text may mean: the ones that begin or end with it, or else
+/// the ones with a similar spelling.
 fn near_targets(text: &str) -> Vec<String> {
-    /// Letters of a text that names begin or end with.
+    /// Fewest letters of a text that count as the start or end of a name.
     const LEAST: usize = 3;
-    // Words are joined in many ways.
+    // Words are joined in several ways.
     let joined = |name: &str| name.to_ascii_lowercase().replace(['-', '_', ' '], "");
     let text = joined(text);
     let known = || {
@@ -300,7 +300,7 @@ fn near_targets(text: &str) -> Vec<String> {
     near.into_iter().map(str::to_owned).collect()
 }
 
-/// What is wrong with a text that names no target.
+/// The error for a text that names no target.
 fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {

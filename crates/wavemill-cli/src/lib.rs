@@ -1,4 +1,5 @@
-//! The `wavemill` command as a library: what `main` calls, and what the project's own chores share with it.
+//! The `wavemill` command as a library: the entry point of `main`, and functions that the project's
+//! own chores share with it.
 
 mod amount;
 mod asm;
@@ -24,7 +25,7 @@ mod targets;
 mod text;
 
 pub use bench::{Measurement, launch as launch_case, launch_object};
-pub use command::main;
+pub use command::{definition, main};
 pub use dis::objdump::write_object as write_objdump;
 pub use failure::{Exit, Failure};
 pub use run::check_launch_file;

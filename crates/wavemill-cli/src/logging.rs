@@ -1,4 +1,4 @@
-//! The log: what the command does, step by step, for those who ask for it.
+//! The log: the steps of the command, if the user enables it.
 
 mod file;
 
@@ -19,13 +19,13 @@ use crate::files::identity;
 use crate::message::{self, Format};
 use file::{LogFile, Shared};
 
-/// The variable that says how much is logged.
+/// The variable that sets the log level.
 pub(crate) const VARIABLE: &str = "WAVEMILL_LOG";
 
 /// The file of `--log-file`.
 static FILE: OnceLock<Shared> = OnceLock::new();
 
-/// What `WAVEMILL_LOG` asks for; nothing if it is not set.
+/// The level in `WAVEMILL_LOG`; `None` if it is not set.
 fn level(value: Option<&str>) -> Result<Option<LevelFilter>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     value.parse().map(Some).map_err(|_| {
@@ -39,11 +39,11 @@ fn level(value: Option<&str>) -> Result<Option<LevelFilter>, Failure> {
     })
 }
 
-/// Begins to log: to the file, or else to the standard error if the variable is set. The file stays as it is until there
-/// is something to log.
+/// Starts logging: to the file, or else to the standard error if the variable is set. The file
+/// stays unchanged until there is something to log.
 ///
 /// # Errors
-/// A level that is none; a file that cannot be written, or that has something else than a log in it.
+/// The level is invalid; the file cannot be written, or contains something other than a log.
 pub(crate) fn start(path: Option<&Path>) -> Result<(), Failure> {
     let wanted = level(std::env::var(VARIABLE).ok().as_deref())?;
     let Some(level) = wanted.or(path.map(|_| LevelFilter::Info)) else { return Ok(()) };
@@ -67,20 +67,20 @@ pub(crate) fn start(path: Option<&Path>) -> Result<(), Failure> {
             false => writeln!(out, "[{seconds:9.3} {level:5}] {}", PrintableLines(&text)),
         }
     });
-    // Only `main` starts a log.
+    // Only `main` starts a log, so this cannot fail.
     let _ = builder.try_init();
     Ok(())
 }
 
-/// The file that is logged to, as the user wrote it.
+/// The log file, as the user wrote it.
 pub(crate) fn path() -> Option<&'static Path> {
     FILE.get().map(Shared::path)
 }
 
-/// Refuses to read or write the file that is logged to.
+/// Rejects reading or writing the log file.
 ///
 /// # Errors
-/// The path leads to it.
+/// The path leads to the log file.
 pub(crate) fn refuse(other: &Path) -> Result<(), Failure> {
     let Some(log) = path() else { return Ok(()) };
     match identity(log).filter(|log| identity(other).as_ref() == Some(log)) {
@@ -90,10 +90,10 @@ pub(crate) fn refuse(other: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Ends the log of a command that went so.
+/// Ends the log of a command; `well` says whether it succeeded.
 ///
 /// # Errors
-/// The first error of writing it.
+/// The first error of writing the log.
 pub(crate) fn finish(well: bool) -> Result<(), Failure> {
     FILE.get().map_or(Ok(()), |shared| shared.finish(well))
 }

@@ -1,4 +1,4 @@
-//! What the command prints beside its results: on the standard error, for people or as JSON.
+//! Messages that the command prints besides its results: on the standard error, as text or as JSON.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -13,12 +13,13 @@ use wavemill_object::printable::{PrintableLines, is_hidden};
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// Number of the layout of JSON messages. It changes when a field goes or changes its meaning, not when one comes.
+/// Version of the layout of JSON messages. It changes when a field is removed or changes its
+/// meaning, not when one is added.
 pub(crate) const SCHEMA: u32 = 1;
 
 /// A report or statistics as JSON.
 pub(crate) fn data(report: &impl serde::Serialize) -> Value {
-    // Nothing in them is no JSON.
+    // Everything in them can be serialised.
     serde_json::to_value(report).unwrap_or_default()
 }
 
@@ -37,7 +38,7 @@ pub(crate) enum Format {
 
 static FORMAT: OnceLock<Format> = OnceLock::new();
 
-/// The launch file that messages are about, of several.
+/// The launch file that messages are about, if there are several.
 static LAUNCH_FILE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Sets the launch file that messages are about, if there are several.
@@ -49,7 +50,7 @@ fn launch_file() -> Option<String> {
     LAUNCH_FILE.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The text with the launch file in front that it is about, unless it names it.
+/// The text, prefixed with the launch file that it is about, unless it already names the file.
 fn about(text: &str) -> Cow<'_, str> {
     match launch_file().map(|name| format!("{}: ", name.shown())) {
         Some(name) if !text.starts_with(&name) => Cow::Owned(name + text),
@@ -59,7 +60,7 @@ fn about(text: &str) -> Cow<'_, str> {
 
 /// Sets the format of all messages, once.
 pub(crate) fn set_format(format: Format) {
-    // The command line says it once.
+    // Only the command line sets it.
     let _ = FORMAT.set(format);
 }
 
@@ -68,7 +69,8 @@ pub(crate) fn format() -> Format {
     FORMAT.get().copied().unwrap_or_default()
 }
 
-/// Defines the kinds of JSON objects from one table: what each is, and its name, which docs/json.md lists.
+/// Defines the kinds of JSON objects from one table: a description, and the name, which
+/// docs/json.md lists.
 macro_rules! kinds {
     ($(#[doc = $meaning:literal] $kind:ident = $name:literal;)*) => {
         /// What a JSON object is about, or a message for people.
@@ -133,7 +135,7 @@ kinds! {
     Coverage = "coverage";
 }
 
-/// An object with what all objects begin with.
+/// An object with the fields that all objects begin with.
 pub(crate) fn with_kind(kind: Kind, fields: Value) -> Value {
     let mut all = Map::new();
     all.insert("schema".to_owned(), json!(SCHEMA));
@@ -156,11 +158,11 @@ fn json_line(kind: Kind, fields: Value) {
     if let Some(name) = launch_file() {
         all["launch_file"] = json!(name);
     }
-    // If nobody can read it, nothing is left to do.
+    // If the write fails, there is no other place to report it.
     let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&all.to_string()));
 }
 
-/// JSON without characters that a terminal would obey or hide: they have escapes there, too.
+/// JSON without characters that a terminal would obey or hide: they are escaped.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -172,12 +174,12 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// Prints something that is no error.
+/// Prints a message that is not an error.
 pub(crate) fn say(kind: Kind, text: &str) {
     say_with(kind, text, &json!({}));
 }
 
-/// The same, with its parts for those who read JSON.
+/// Like [`say`], with details for JSON.
 pub(crate) fn say_with(kind: Kind, text: &str, parts: &Value) {
     match (format(), kind) {
         (Format::Json, _) => {
@@ -220,37 +222,38 @@ pub(crate) fn error(failure: &Failure) {
     }
 }
 
-/// What clap says about the command line `given`. What people wrote may be of any length, and have anything in it: it is
-/// quoted as in all messages.
+/// clap's message about the command line `given`. User input may be of any length and contain
+/// anything, so it is quoted as in all messages.
 fn usage_text(error: &clap::Error, given: &[OsString]) -> String {
-    // Of an argument, clap shows all or what is behind the `=`.
+    // For an argument, clap shows all of it or the part after the `=`.
     let given = given.iter().filter_map(|arg| arg.to_str());
     let shown = given.flat_map(|arg| [Some(arg), arg.split_once('=').map(|(_, value)| value)]);
-    // It leaves out what sets colours: between quotes, as what is left may be any word.
+    // clap omits colour sequences. Matches between quotes only, as the remainder may be any word.
     let stripped = |arg: &str| (format!("'{}'", strip_str(arg)), format!("'{}'", arg.shown()));
-    // What is nothing but line ends and blanks is found between quotes only: the text has its own.
+    // An argument of only line ends and blanks is matched between quotes only, because the text
+    // contains such characters anyway.
     let whole = |arg: &str| (!arg.trim().is_empty()).then(|| (arg.to_owned(), arg.shown()));
     let forms = |arg: &str| whole(arg).into_iter().chain([stripped(arg)]).collect::<Vec<_>>();
     let mut quoted: Vec<(String, String)> = shown.flatten().flat_map(forms).collect();
     quoted.retain(|(arg, shown)| arg != shown);
-    // Those that hold others first.
+    // Longer ones first, as they may contain others.
     quoted.sort_by_key(|(arg, _)| std::cmp::Reverse(arg.len()));
     quoted.iter().fold(error.to_string(), |text, (arg, shown)| text.replace(arg, shown))
 }
 
-/// Prints what is wrong with the command line `given`, for people.
+/// Prints the errors of the command line `given`, as text.
 pub(crate) fn usage_error_as_text(error: &clap::Error, given: &[OsString]) {
     let text = usage_text(error, given);
     let printable = PrintableLines(&text).to_string();
-    // If nobody can read it, nothing is left to do.
+    // If the write fails, there is no other place to report it.
     let _ = match printable == error.to_string() {
-        // It has colours, which the text does not.
+        // clap prints it with colours, which the text does not have.
         true => error.print(),
         false => std::io::stderr().lock().write_all(printable.as_bytes()),
     };
 }
 
-/// Prints what is wrong with the command line `given`, as JSON.
+/// Prints the errors of the command line `given`, as JSON.
 pub(crate) fn usage_error(error: &clap::Error, given: &[OsString]) {
     let text = usage_text(error, given);
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
@@ -258,7 +261,7 @@ pub(crate) fn usage_error(error: &clap::Error, given: &[OsString]) {
     json_line(Kind::Error, json!({ "exit_code": exit, "message": bounded(text), "help": null }));
 }
 
-/// As much of a message as people get, too. JSON has escapes of its own.
+/// A message shortened as in text output. JSON escapes characters itself.
 pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
     PrintableLines(text).bounded()
 }
@@ -275,7 +278,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
-    /// The page of the handbook and the code have the same kinds.
+    /// The handbook and the code list the same kinds.
     #[test]
     fn the_handbook_lists_all_kinds() {
         let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");

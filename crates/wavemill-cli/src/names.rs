@@ -1,4 +1,4 @@
-//! What is said of names of kernels and functions that stand for none, or for several.
+//! Messages about names of kernels and functions that match none, or several.
 
 use wavemill_object::demangle;
 use wavemill_object::printable::Printable;
@@ -6,10 +6,10 @@ use wavemill_object::printable::Printable;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// Names that a message lists.
+/// Most names that a message lists.
 pub(crate) const LISTED: usize = 20;
 
-/// So many names at most, each on a line of its own, and how many more there are.
+/// Up to [`LISTED`] names, each on its own line, and how many more there are.
 pub(crate) fn list<'a>(symbols: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = symbols.len();
     let mut list: String = symbols.take(LISTED).map(entry).collect();
@@ -19,7 +19,7 @@ pub(crate) fn list<'a>(symbols: impl ExactSizeIterator<Item = &'a str>) -> Strin
     list
 }
 
-/// `; did you mean ...?`, if there is something that may have been meant.
+/// `; did you mean ...?`, if there are suggestions.
 pub(crate) fn did_you_mean(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", Printable(name))).collect();
     match &quoted[..] {
@@ -29,7 +29,7 @@ pub(crate) fn did_you_mean(names: &[String]) -> String {
     }
 }
 
-/// A symbol, with its readable name behind it if that is another one.
+/// A symbol, followed by its readable name if that differs.
 pub(crate) fn entry(symbol: &str) -> String {
     match demangle(symbol) {
         Some(full) => format!("\n  {}  {}", Printable(symbol), Printable(&full)),
@@ -37,7 +37,8 @@ pub(crate) fn entry(symbol: &str) -> String {
     }
 }
 
-/// A name that fits several symbols alike; `what` says of what they are names.
+/// The failure for a name that fits several symbols equally well; `what` says what kind of names
+/// they are.
 pub(crate) fn ambiguous<'a>(
     name: &str,
     what: &str,

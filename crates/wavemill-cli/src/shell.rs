@@ -1,4 +1,4 @@
-//! `wavemill completions` and `wavemill man`: made from the definition of the command line.
+//! `wavemill completions` and `wavemill man`: generated from the definition of the command line.
 
 use crate::input::Shown as _;
 use std::io::Write as _;
@@ -62,7 +62,7 @@ fn pages(command: &Command) -> std::io::Result<Vec<(Option<String>, Page)>> {
 
 /// Prints or writes man pages.
 pub(crate) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
-    // The subcommands learn their full names, and the options that are those of all.
+    // This gives the subcommands their full names, and the options of all commands.
     command.build();
     let pages = pages(&command)?;
     if let Some(folder) = &args.out {

@@ -1,4 +1,4 @@
-//! Instructions with an expression in their text, because symbols that are not known yet decide one of their fields.
+//! Instructions whose text has an expression, because unknown symbols decide one of their fields.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use wavemill_asm::gcn::{print, print_with};
 use wavemill_isa::gcn::{Elem, Inst, Operand, decode};
 
-/// What a field holds that an expression decides.
+/// The kind of a field that an expression decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     /// The distance to a label.
@@ -26,12 +26,12 @@ pub(crate) struct Symbolic {
     pub(crate) field: Field,
 }
 
-/// Numbers that stand where the expression will stand, and what their texts begin with.
+/// Placeholder numbers for the expression, and the start of their texts.
 const LITERAL: u32 = 0x7A6B_5C4D;
 const HALF: u16 = 0x5C4D;
 
-/// The text of `inst` with the same number, whatever it is, in the place of each literal: the text and how the number is
-/// written in it. `None` if it has no literal.
+/// The text of `inst` with the same arbitrary number in place of each literal. Returns the text and
+/// the spelling of the number in it. `None` if it has no literal.
 pub(crate) fn literals_marked(inst: &Inst) -> Option<(String, String)> {
     inst.literal()?;
     let (mut bytes, size) = inst.encode();
@@ -39,13 +39,14 @@ pub(crate) fn literals_marked(inst: &Inst) -> Option<(String, String)> {
     let marked = decode(inst.target(), bytes.get(..size)?).ok()?;
     let mut text = String::new();
     print(&mut text, &marked).ok()?;
-    // Some operands read, and show, the lower half only.
+    // Some operands read, and show, only the lower half.
     let markers = [format!("{LITERAL:#x}"), format!("{:#x}", LITERAL as u16)];
     let marker = markers.into_iter().find(|marker| text.contains(marker.as_str()))?;
     Some((text, marker))
 }
 
-/// The text of `inst` with `expression` in the place of the field that it decides; `None` if that place is not known.
+/// The text of `inst` with `expression` in the field that it decides; `None` if the position of the
+/// field in the text is unknown.
 pub(crate) fn symbolic(inst: &Inst, expression: &str) -> Option<Symbolic> {
     let mut text = String::new();
     let is_branch = inst
@@ -59,7 +60,7 @@ pub(crate) fn symbolic(inst: &Inst, expression: &str) -> Option<Symbolic> {
     let (mut bytes, size) = inst.encode();
     let (marker, place, field) = match inst.literal() {
         Some(_) => {
-            // The literal stands behind everything else.
+            // The literal comes after everything else.
             let place = size.checked_sub(4)?..size;
             bytes.get_mut(place.clone())?.copy_from_slice(&LITERAL.to_le_bytes());
             (format!("{LITERAL:#x}"), place, Field::Literal)

@@ -1,4 +1,4 @@
-//! `wavemill targets`: what `--target` can be.
+//! `wavemill targets`: lists the values of `--target`.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,7 +18,7 @@ fn features(target: Target) -> Vec<&'static str> {
     all.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
 }
 
-/// Processors whose instructions are known, and which kernels cannot run on.
+/// Processors whose instructions are known, but that cannot run kernels here.
 fn assembled_only() -> Vec<&'static str> {
     let runs = |name: &&str| Target::GCN.iter().any(|target| target.name() == *name);
     InstructionSet::processors().filter(|name| !runs(name)).collect()
@@ -55,7 +55,7 @@ fn table() -> String {
     out
 }
 
-/// The same as JSON.
+/// The table as JSON.
 fn list() -> Value {
     let product = |product: &Product| {
         json!({

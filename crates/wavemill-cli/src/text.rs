@@ -1,4 +1,4 @@
-//! Numbers and names for people.
+//! Numbers and names for messages.
 
 use std::fmt;
 
@@ -48,26 +48,26 @@ pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
     nearest(name, names, 1).into_iter().next()
 }
 
-/// The names that the user may have meant, if several are as likely as one another; in their order.
+/// Possible intended names, if several are equally likely; in their order.
 pub(crate) fn all_closest<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let Some(best) = closest(name, names.clone()).map(|best| distance(name, best)) else { return Vec::new() };
     names.filter(|other| distance(name, other) == best).collect()
 }
 
-/// The names that the user may have meant, the likeliest first: at most `count`.
+/// Possible intended names, the likeliest first: at most `count`.
 pub(crate) fn nearest<'a>(
     name: &str,
     names: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Vec<&'a str> {
-    /// Characters of names that are compared. Whoever has such a long one has not typed it.
+    /// Most characters of a name to compare. A longer name was not typed by hand.
     const LONGEST: usize = 256;
     let length = name.chars().take(LONGEST + 1).count();
     if length > LONGEST {
         return Vec::new();
     }
     let limit = 1 + name.len() / 4;
-    // Names of other lengths need as many changes at least.
+    // Names of other lengths need at least as many changes.
     let count_of = |other: &str| other.chars().take(length + limit + 1).count();
     let names = names.into_iter().filter(|other| count_of(other).abs_diff(length) <= limit);
     let scored = names.map(|other| (distance(name, other), other));
@@ -94,19 +94,19 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// What to write for a whole number that was written as a float, for the end of a message; empty if it is none.
+/// The end of a message: the whole number that was written as a float. Empty if it is not one.
 pub(crate) fn whole_number(text: &str) -> String {
     let number = text.trim().parse::<f64>().ok();
     let whole = number.filter(|n| n.fract() == 0.0 && n.abs() < 1e15 && text.contains(['e', 'E', '.']));
     whole.map_or_else(String::new, |n| format!("; write {} for {}", n as i64, text.trim().shown()))
 }
 
-/// Quotes a word for a shell, if it needs quotes.
+/// Quotes a word for a shell, if necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
-        // What a terminal would obey is written by its number.
+        // Characters that a terminal would obey are written by number.
         false if word.contains(is_hidden) => {
             let one = |c: char| match c {
                 '\'' | '\\' => format!("\\{c}"),
@@ -119,7 +119,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// Text as TOML has it, on one line: what is hidden is written by its number.
+/// A string in TOML, on one line: hidden characters are written by number.
 pub(crate) fn in_toml(text: &str) -> String {
     if !text.contains(is_hidden) {
         return toml::Value::String(text.to_owned()).to_string();

@@ -301,8 +301,11 @@ fn time_is_limited() {
     assert!(start.elapsed() < Duration::from_secs(60));
     let wanted = "error: --timeout: 2 s are over: `mandelbrot` was stopped after ";
     assert!(message.contains(wanted), "{message}");
-    let first = message.lines().find(|line| line.contains("workgroup (0, 0, 0), wave 0"));
-    assert!(first.is_some_and(|line| line.contains("runs at mandelbrot + 0x")), "{message}");
+    let first =
+        message.split_once("workgroup (0, 0, 0), wave 0").map(|(_, wave)| wave.lines().take(2).collect());
+    let first: Vec<&str> = first.unwrap_or_default();
+    let is_named = first.get(1).is_some_and(|line| line.starts_with("        mandelbrot + 0x"));
+    assert!(first.first().is_some_and(|state| state.ends_with("runs")) && is_named, "{message}");
     // Runs that are over in time end as usual; the time of a launch file counts for all launches.
     ends(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
     folder.file(
@@ -391,7 +394,7 @@ fn ctrl_backslash_ends_filling() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_backslash_tells_where_the_waves_are() {
+fn ctrl_backslash_reports_where_the_waves_are() {
     use std::io::{BufRead as _, BufReader, Read as _};
     let folder = folder("quit");
     let mut child = command(&folder, &ENDLESS).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -409,8 +412,11 @@ fn ctrl_backslash_tells_where_the_waves_are() {
     assert_eq!(child.wait().unwrap().code(), Some(124), "{rest}");
     assert!(rest.starts_with("error: Ctrl-\\: `mandelbrot` was stopped after "), "{rest}");
     // All of them do the same; not all may have started.
-    let first = rest.lines().find(|line| line.contains("workgroup (0, 0, 0), wave 0"));
-    assert!(first.is_some_and(|line| line.contains("runs at mandelbrot + 0x")), "{rest}");
+    let first =
+        rest.split_once("workgroup (0, 0, 0), wave 0").map(|(_, wave)| wave.lines().take(2).collect());
+    let first: Vec<&str> = first.unwrap_or_default();
+    let is_named = first.get(1).is_some_and(|line| line.starts_with("        mandelbrot + 0x"));
+    assert!(first.first().is_some_and(|state| state.ends_with("runs")) && is_named, "{rest}");
 }
 
 #[test]
@@ -436,9 +442,10 @@ fn waves_that_wait_are_told_from_those_that_run() {
         "stride=16",
     ];
     let message = err(&ends(124, &mut command(&folder, &line)));
-    let wave = message.lines().find(|line| line.contains("workgroup (2, 0, 0), wave 0: spins in a loop of "));
+    let wave = message.split_once("workgroup (2, 0, 0), wave 0: spins in a loop of ");
+    let lines: Vec<&str> = wave.map(|(_, wave)| wave.lines().take(2).collect()).unwrap_or_default();
     assert!(
-        wave.is_some_and(|wave| wave.contains("_load_dword") && wave.contains("(byte 4 of `gate`)")),
+        matches!(lines[..], [state, at] if state.contains("(byte 4 of `gate`)") && at.contains("_load_dword")),
         "{message}"
     );
 }

@@ -10,7 +10,7 @@ pub enum Arg {
     Buffer(Buffer),
     /// A value, as little-endian bytes.
     Value(Vec<u8>),
-    /// Dynamic LDS of that many bytes.
+    /// Dynamic LDS of this many bytes.
     Local(u32),
 }
 

@@ -12,7 +12,7 @@ use crate::guest::DeviceInner;
 pub trait Plain: bytemuck::Pod + sealed::Sealed {
     /// Bytes of an element.
     const SIZE: usize;
-    /// The element's little-endian bytes, appended.
+    /// Appends the element's little-endian bytes.
     fn put(self, out: &mut Vec<u8>);
     /// The element from its [`Plain::SIZE`] little-endian bytes.
     fn get(bytes: &[u8]) -> Self;
@@ -41,7 +41,7 @@ macro_rules! plain {
 
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
-/// A buffer of guest memory. It is freed when the last clone of it is dropped; a kernel that runs at that moment may
+/// A buffer of guest memory. Dropping the last clone frees it; a kernel that is running then can
 /// still finish with it.
 #[derive(Clone, Debug)]
 pub struct Buffer(Arc<BufferInner>);
@@ -81,18 +81,19 @@ impl Buffer {
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
-    /// A buffer of the runtime's own, far from those of users.
+    /// A buffer for the runtime's own use, far from users' buffers.
     pub(crate) fn internal(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
         let address = device.memory.allocate_internal(name, size, align)?;
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
-    /// Says that users of the device do not know of it.
+    /// Marks the buffer as unknown to users of the device.
     pub(crate) fn set_internal(&self) {
         self.0.device.memory.set_internal(self.address());
     }
 
-    /// Forbids kernels to write it, from the next launch on; `what` says in messages what it is.
+    /// Makes the buffer read-only for kernels, from the next launch on; `what` names it in
+    /// messages.
     pub(crate) fn protect(&self, what: &str) -> Result<()> {
         let range = self.address()..self.address().saturating_add(self.size());
         Ok(self.0.device.memory.protect(range, what)?)
@@ -114,7 +115,8 @@ impl Buffer {
         Arc::ptr_eq(&self.0.device, device)
     }
 
-    /// Guest address of a part of the buffer. What begins outside of it is no part, even where another buffer is.
+    /// Guest address of a part of the buffer. A range that begins outside the buffer is an error,
+    /// even where another buffer is.
     fn part(&self, offset: u64, size: usize) -> Result<u64> {
         let (address, own) = (self.address().saturating_add(offset), self.size());
         if offset.checked_add(size as u64).is_some_and(|end| end <= own) {
@@ -132,7 +134,7 @@ impl Buffer {
     /// Copies bytes into the buffer, from byte `offset` on.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if they do not fit; nothing is written then.
+    /// [`Error::Memory`](crate::Error::Memory) if they do not fit; then nothing is written.
     pub fn write_bytes(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         Ok(self.0.device.memory.write(self.part(offset, bytes.len())?, bytes)?)
     }
@@ -140,7 +142,7 @@ impl Buffer {
     /// Fills the buffer with a word, in little-endian bytes.
     ///
     /// # Errors
-    /// None of those that [`Buffer::write_bytes`] has: all of it fits.
+    /// None of the errors of [`Buffer::write_bytes`] can occur: the words always fit.
     pub fn fill(&self, word: u32) -> Result<()> {
         let piece = word.to_le_bytes().repeat(1 << 14);
         let mut at = 0;
@@ -155,7 +157,7 @@ impl Buffer {
     /// Copies bytes out of the buffer, from byte `offset` on.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if the buffer has not that many.
+    /// [`Error::Memory`](crate::Error::Memory) if the buffer is shorter.
     pub fn read_bytes(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         Ok(self.0.device.memory.read(self.part(offset, into.len())?, into)?)
     }
@@ -163,12 +165,12 @@ impl Buffer {
     /// The whole contents.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if the host has not the memory for a copy.
+    /// [`Error::Memory`](crate::Error::Memory) if the host does not have the memory for a copy.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         self.to_vec()
     }
 
-    /// Zeros to copy the contents to.
+    /// Zeros as the destination for the contents.
     fn room<T: Plain>(&self) -> Result<Vec<T>> {
         let count = self.0.size as usize / T::SIZE;
         let mut room = Vec::new();
@@ -188,7 +190,7 @@ impl Buffer {
         self.write_bytes(first.saturating_mul(T::SIZE as u64), &to_bytes(elements))
     }
 
-    /// The contents as elements; bytes behind the last whole one are left out.
+    /// The contents as elements; bytes after the last whole element are omitted.
     ///
     /// # Errors
     /// As [`Buffer::bytes`].
@@ -206,7 +208,7 @@ impl Buffer {
     }
 }
 
-/// Little-endian bytes of elements: on most hosts those that they are.
+/// Little-endian bytes of elements: borrowed on little-endian hosts.
 pub(crate) fn to_bytes<T: Plain>(elements: &[T]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         return Cow::Borrowed(bytemuck::cast_slice(elements));

@@ -1,4 +1,4 @@
-//! Code of a device: where it is, and its blocks once they are lifted.
+//! Code of a device: the regions that hold it, and its lifted blocks.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,24 +24,24 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The function that holds an address, and the address's offset in it. One whose size the source does not say goes on
-    /// to the next function.
+    /// The function that holds an address, and the offset in it. A function whose size the source
+    /// omits extends to the next function.
     pub(crate) fn function(&self, pc: u64) -> Option<(&str, u64)> {
         let index = self.functions.partition_point(|(start, _, _)| *start <= pc).checked_sub(1)?;
         let (start, end, name) = &self.functions[index];
         (pc < *end || end == start).then(|| (name.as_str(), pc - start))
     }
 
-    /// The function that an address in no function lies behind, at most so far that only padding is between: where it
-    /// begins and ends, and its name.
+    /// The function that ends before an address outside all functions, if only padding separates
+    /// them: its start, end and name.
     pub(crate) fn in_front_of(&self, pc: u64) -> Option<&(u64, u64, String)> {
         let index = self.functions.partition_point(|(start, _, _)| *start <= pc).checked_sub(1)?;
         let function = &self.functions[index];
         (function.1 <= pc && pc - function.1 < PADDING).then_some(function)
     }
 
-    /// Where instructions begin that lead up to an address in no function: behind the last function in front of it, or
-    /// at the start.
+    /// Start of the instructions that lead up to an address outside all functions: the end of the
+    /// last function before it, or the start of the region.
     pub(crate) fn gap(&self, pc: u64) -> u64 {
         let before = self.functions.partition_point(|(start, _, _)| *start <= pc);
         let ends = self.functions.iter().take(before).map(|(_, end, _)| *end);
@@ -49,45 +49,46 @@ impl Region {
     }
 }
 
-/// Bytes behind a function that fill up to the next one, or to where the chip looks ahead; fewer than this.
+/// Padding after a function, up to the next one or for the chip's instruction prefetch, has fewer
+/// bytes than this.
 const PADDING: u64 = 512;
-/// Guest memory that is compared as a whole with what blocks were lifted from.
+/// Unit of guest memory that is compared with the bytes that blocks were lifted from.
 const PAGE: u64 = 4096;
-/// IR operations that are kept (some 60 MiB); with more than that lifting starts anew.
+/// Most IR operations to keep (some 60 MiB); beyond that, lifting starts again.
 const MAX_INSTS: usize = 1 << 18;
 
-/// Whether no instruction can begin at an address: instructions are made of dwords, so that a jump to the bytes between two
-/// of them is an error.
+/// Whether no instruction can begin at an address. Instructions consist of dwords, so a jump
+/// between dword boundaries is an error.
 pub(crate) fn is_misaligned(pc: u64) -> bool {
     !pc.is_multiple_of(4)
 }
 
-/// A block and the pages that it was lifted from, by the keys of [`Lifted::pages`].
+/// A block and the pages it was lifted from, as keys of [`Lifted::pages`].
 #[derive(Debug)]
 struct CachedBlock {
     block: Arc<Block>,
     pages: Box<[u64]>,
 }
 
-/// What has been lifted, and from what.
+/// Lifted blocks and the bytes they were lifted from.
 #[derive(Debug, Default)]
 struct Lifted {
     blocks: HashMap<(u64, u32), CachedBlock>,
-    /// The code that blocks were lifted from as it was then, page by page as far as the page is code; by the guest
-    /// address of the first byte.
+    /// The bytes that blocks were lifted from, by page; the key is the guest address of the first
+    /// byte. A page covers only the part that is code.
     pages: HashMap<u64, Box<[u8]>>,
     /// IR operations of all blocks.
     insts: usize,
 }
 
 impl Lifted {
-    /// Forgets the blocks for which it does not hold.
+    /// Keeps the blocks for which `keep` holds.
     fn retain(&mut self, keep: impl Fn(&u64, &CachedBlock) -> bool) {
         self.blocks.retain(|(pc, _), cached| keep(pc, cached));
         self.insts = self.blocks.values().map(|cached| cached.block.insts.len()).sum();
     }
 
-    /// Pages that memory does not hold any more.
+    /// Pages whose bytes differ from memory now.
     fn changed(&self, map: &MemoryMap) -> Vec<u64> {
         self.pages
             .iter()
@@ -104,7 +105,7 @@ pub(crate) struct Code {
     regions: RwLock<Vec<Region>>,
     lifted: RwLock<Lifted>,
     max_insts: usize,
-    /// Changes whenever blocks are forgotten that somebody may still use.
+    /// Changes whenever blocks that may be in use are forgotten.
     generation: AtomicU64,
 }
 
@@ -144,9 +145,9 @@ impl Code {
         lifted.retain(|pc, _| !(start..end).contains(pc));
     }
 
-    /// Forgets what was lifted from code that has been overwritten since.
+    /// Forgets blocks whose code has been overwritten since.
     pub(crate) fn refresh(&self, map: &MemoryMap) {
-        // Most often nothing has changed, and nobody need wait.
+        // Most often nothing has changed, so no thread has to wait.
         if self.lifted.read().unwrap_or_else(|e| e.into_inner()).changed(map).is_empty() {
             return;
         }
@@ -157,7 +158,7 @@ impl Code {
         self.next_generation();
     }
 
-    /// A number that changes when code may have changed.
+    /// A number that changes when the code may have changed.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -182,7 +183,8 @@ impl Code {
         (bytes, n)
     }
 
-    /// First byte of the page of code that holds an address; the page joins `pages` if it is not there yet.
+    /// First byte of the page of code that holds an address; the page is added to `pages` if it is
+    /// missing.
     fn page(&self, map: &MemoryMap, pages: &mut HashMap<u64, Box<[u8]>>, pc: u64) -> Option<u64> {
         let region = self.region(pc)?;
         let start = (pc & !(PAGE - 1)).max(region.start);
@@ -205,13 +207,13 @@ impl Code {
             return cached.block.clone();
         }
         drop(lifted);
-        // Others wait, so that a block is lifted once, and from pages that are those in `lifted`.
+        // Other threads wait, so that a block is lifted once, from the pages recorded in `lifted`.
         let mut lifted = self.lifted();
         if let Some(cached) = lifted.blocks.get(&(pc, mode)) {
             return cached.block.clone();
         }
         if lifted.insts >= self.max_insts {
-            // Pages are forgotten, too, so nobody would notice any more that blocks in use have changed.
+            // The pages are forgotten too, so a later change to blocks in use would go unnoticed.
             *lifted = Lifted::default();
             self.next_generation();
         }
@@ -235,7 +237,7 @@ impl Code {
             n
         };
         let block = Arc::new(self.lifter.block(pc, mode, &mut fetch));
-        // Where there is no code now, a module may be loaded later.
+        // A module may be loaded later where there is no code now.
         if block.terminator != Terminator::Fault(FaultKind::NoCode) {
             lifted.insts += block.insts.len();
             let cached = CachedBlock { block: block.clone(), pages: used.into() };
@@ -245,7 +247,7 @@ impl Code {
     }
 }
 
-/// Code of a device as it stands in guest memory at the start of a launch.
+/// Code of a device as guest memory holds it at the start of a launch.
 #[derive(Debug)]
 pub(crate) struct LoadedCode<'a> {
     pub code: &'a Code,
@@ -257,7 +259,7 @@ impl BlockSource for LoadedCode<'_> {
         self.code.block(self.map, pc, mode)
     }
 
-    /// Nothing is kept: who steps keeps what it needs.
+    /// Keeps nothing: an engine that steps keeps what it needs.
     fn single(&self, pc: u64, context: u32) -> Arc<Block> {
         let context = context & self.context_key();
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
@@ -314,7 +316,7 @@ mod tests {
     const NOP: u32 = 0xbf80_0000; // s_nop 0
     const END: u32 = 0xbf81_0000; // s_endpgm
 
-    /// Memory with code in allocations of its own.
+    /// Memory with code in its own allocations.
     struct Loaded {
         memory: GuestMemory,
         code: Code,
@@ -394,7 +396,7 @@ mod tests {
             loaded.add(&[CALL, KEEP_FIRST, store, offset, WAIT, INVALIDATE, CALL, KEEP_SECOND, TRAP, END]);
         let after = loaded.launch(main, callee, movk(2));
         assert_eq!(after.cells[21..23], [1, 2]);
-        // What was overwritten in one launch is what the next one finds.
+        // The next launch finds the bytes that this launch overwrote.
         let after = loaded.launch(main, callee, movk(3));
         assert_eq!(after.cells[21..23], [2, 3]);
     }
@@ -412,7 +414,7 @@ mod tests {
     #[test]
     fn blocks_on_other_pages_stay() {
         let loaded = Loaded::new();
-        // A block of two pages, one on the second alone, one somewhere else.
+        // A block of two pages, one block on the second page alone, and one elsewhere.
         let mut words = vec![NOP; 1500];
         words[1499] = END;
         let long = loaded.add(&words);

@@ -27,8 +27,8 @@ fn instruction_set(id: &TargetId) -> Result<Target> {
     InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::unsupported(id.to_string()))
 }
 
-/// Whether registers are protected by ECC on the device. Where the target leaves it open, they are on every chip since
-/// MI100, and not on the Radeon VII.
+/// Whether registers are protected by ECC on the device. If the target leaves this open, they are
+/// on every chip since MI100, and are not on the Radeon VII.
 fn has_ecc(id: &TargetId, target: Target) -> bool {
     match id.sramecc {
         Feature::On => true,
@@ -41,7 +41,7 @@ fn has_ecc(id: &TargetId, target: Target) -> bool {
 #[must_use]
 pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
     let fitting = |target: &Target| {
-        // With the settings that the code needs.
+        // With the settings that the code requires.
         let processor = Processor::from_name(target.name());
         let id = TargetId { xnack: code.xnack, sramecc: code.sramecc, ..TargetId::new(processor) };
         code.fit(&id)?;
@@ -50,7 +50,7 @@ pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
     Target::GCN.iter().filter_map(fitting).collect()
 }
 
-/// A device before it is made: what is said about it, in any order.
+/// Options of a device, set in any order before it is built.
 #[derive(Clone, Debug)]
 pub struct DeviceBuilder {
     choice: TargetChoice,
@@ -61,37 +61,39 @@ pub struct DeviceBuilder {
 }
 
 impl DeviceBuilder {
-    /// What guest addresses are; [`AddressMode::Sandbox`] if nothing is said.
+    /// What guest addresses are; [`AddressMode::Sandbox`] by default.
     #[must_use]
     pub fn addresses(mut self, mode: AddressMode) -> Self {
         self.addresses = mode;
         self
     }
 
-    /// Fills buffers with a word instead of zeros, so that it shows when a kernel reads what nobody wrote.
-    /// [`RunOptions::poison`](crate::launch::RunOptions::poison) does the same for registers, LDS and private memory.
+    /// Fills buffers with a word instead of zeros, so that reads of uninitialised memory show.
+    /// [`RunOptions::poison`](crate::launch::RunOptions::poison) does the same for registers, LDS
+    /// and private memory.
     #[must_use]
     pub fn poison_buffers(mut self, word: u32) -> Self {
         self.poison = Some(word);
         self
     }
 
-    /// Bytes that kernels can have by `malloc` (256 MiB if nothing is said); the host gives them real memory as they are
-    /// touched. The first launch of a kernel that needs the heap makes it.
+    /// Bytes that kernels can allocate by `malloc` (256 MiB by default). The host backs them with
+    /// real memory as they are touched. The first launch of a kernel that needs the heap creates
+    /// it.
     #[must_use]
     pub fn heap_size(mut self, bytes: u64) -> Self {
         self.heap_size = Some(bytes);
         self
     }
 
-    /// Lets somebody hear of allocations, frees and what the host writes.
+    /// Adds an observer of allocations, frees and host writes.
     #[must_use]
     pub fn memory_observer(mut self, observer: Arc<dyn MemoryObserver>) -> Self {
         self.memory_observer = Some(observer);
         self
     }
 
-    /// The device.
+    /// Builds the device.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
@@ -122,14 +124,15 @@ impl DeviceBuilder {
 }
 
 impl Device {
-    /// A device for a target or a product, to be built. A target stands for the first of [`PRODUCTS`] that has it.
+    /// A builder of a device for a target or a product. A target stands for the first of
+    /// [`PRODUCTS`] that has it.
     pub fn builder(choice: impl Into<TargetChoice>) -> DeviceBuilder {
         let choice = choice.into();
         let (addresses, poison, heap_size, memory_observer) = Default::default();
         DeviceBuilder { choice, addresses, poison, heap_size, memory_observer }
     }
 
-    /// A device for the target, with nothing else said about it: [`Device::builder`].
+    /// A device for the target with default options: [`Device::builder`] has more.
     ///
     /// # Errors
     /// As [`DeviceBuilder::build`].
@@ -137,7 +140,8 @@ impl Device {
         Device::builder(id).build()
     }
 
-    /// A device that runs the code in a file: that of [`Device::target_of`], with nothing else said about it.
+    /// A device that runs the code in a file: the target is [`Device::target_of`], with default
+    /// options.
     ///
     /// # Errors
     /// As [`Device::target_of`] and [`DeviceBuilder::build`].
@@ -154,7 +158,7 @@ impl Device {
         match targets.as_slice() {
             [one] => Ok(one.clone()),
             several => {
-                /// Targets to name.
+                /// Most targets to name.
                 const NAMED: usize = 12;
                 let names: Vec<String> = several.iter().take(NAMED).map(ToString::to_string).collect();
                 let mut available = names.join(", ");
@@ -174,7 +178,7 @@ impl Device {
         Self::targets_within(file, &Limits::default())
     }
 
-    /// The same with other limits for reading the file.
+    /// Like [`Device::targets_in`], with other limits for reading the file.
     ///
     /// # Errors
     /// As [`Device::targets_in`].
@@ -216,22 +220,23 @@ impl Device {
         self.0.target
     }
 
-    /// Number of compute units that it reports.
+    /// Number of compute units that the device reports.
     #[must_use]
     pub fn compute_units(&self) -> u32 {
         self.0.product.compute_units
     }
 
-    /// The chip that it models.
+    /// The chip that the device models.
     #[must_use]
     pub fn product(&self) -> &'static Product {
         self.0.product
     }
 
-    /// A buffer of `size` bytes: zeros, or what [`DeviceBuilder::poison_buffers`] says. The name appears in fault reports.
+    /// A buffer of `size` bytes: zeros, or the word of [`DeviceBuilder::poison_buffers`]. The name
+    /// appears in fault reports.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the host has not the memory.
+    /// [`Error::Memory`] if the host does not have the memory.
     pub fn buffer(&self, name: &str, size: u64) -> Result<Buffer> {
         let buffer = Buffer::allocate(&self.0, name, size, 256)?;
         if let Some(word) = self.0.poison {
@@ -243,7 +248,7 @@ impl Device {
     /// A buffer with the given elements.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the host has not the memory.
+    /// [`Error::Memory`] if the host does not have the memory.
     pub fn buffer_from<T: Plain>(&self, name: &str, elements: &[T]) -> Result<Buffer> {
         let bytes = to_bytes(elements);
         let buffer = self.buffer(name, bytes.len() as u64)?;
@@ -251,18 +256,20 @@ impl Device {
         Ok(buffer)
     }
 
-    /// A buffer that is memory of the host, without a copy: what kernels write is there at once. Its guest address is
-    /// `memory` itself in [`AddressMode::Identity`]; in the sandbox only the last eight bits of the two are the same.
-    /// Accesses are checked against its `size` bytes as with any buffer.
+    /// A buffer that is host memory, without a copy: what kernels write is there at once. Its guest
+    /// address is `memory` itself in [`AddressMode::Identity`]. In the sandbox, only the last eight
+    /// bits of the two addresses are the same. Accesses are checked against its `size` bytes as
+    /// with any buffer.
     ///
     /// # Errors
-    /// [`Error::Memory`] in identity mode if some of the memory is in a buffer already.
+    /// [`Error::Memory`] in identity mode if another buffer already has some of the memory.
     ///
     /// # Safety
-    /// The bytes are valid for reads and writes until the last clone of the buffer is dropped and the launches that ran
-    /// then are over. During launches that may use them, nobody else touches them, but for atomic operations.
+    /// The bytes are valid for reads and writes until the last clone of the buffer is dropped and
+    /// the launches running at that time are over. During launches that may use the bytes, nothing
+    /// else accesses them, except by atomic operations.
     pub unsafe fn import_buffer(&self, name: &str, memory: *mut u8, size: u64) -> Result<Buffer> {
-        // SAFETY: the caller's promise: a snapshot of the map is held by launches only.
+        // SAFETY: the caller promises it; only launches hold a snapshot of the map.
         unsafe { Buffer::import(&self.0, name, memory, size) }
     }
 }

@@ -1,4 +1,4 @@
-//! Errors.
+//! Errors of the crate.
 
 use wavemill_isa::Target;
 use wavemill_machine::MemoryError;
@@ -16,13 +16,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is no usable code object.
+    /// The file is not a usable code object.
     #[error(transparent)]
     Object(#[from] wavemill_object::Error),
     /// Guest memory could not be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// A file lacks the kernel that is looked for, or has several.
+    /// A file lacks the requested kernel, or has several matches.
     #[error(transparent)]
     Find(Box<FindError>),
     /// The code is for a chip that Wavemill does not model.
@@ -32,7 +32,7 @@ pub enum Error {
     UnsupportedTarget {
         /// The target of the code.
         target: String,
-        /// Targets that can be run.
+        /// Targets that Wavemill runs.
         supported: String,
     },
     /// The code object does not fit the device.
@@ -43,7 +43,7 @@ pub enum Error {
         /// Target of the device.
         device: TargetId,
     },
-    /// The file holds code for no or for several targets, and none was asked for.
+    /// The file holds code for no target or for several, and none was requested.
     #[error("the file has code for {available}; say which target to use")]
     AmbiguousTarget {
         /// Targets in the file.
@@ -57,11 +57,11 @@ pub enum Error {
         Printable(available)
     )]
     NoKernel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Kernels of the code object.
         available: String,
-        /// Names that may have been meant, the likeliest first.
+        /// Likely intended names, the likeliest first.
         near: Vec<String>,
     },
     /// An argument does not fit its parameter.
@@ -69,7 +69,7 @@ pub enum Error {
     Argument {
         /// The kernel.
         kernel: String,
-        /// What is wrong.
+        /// The error.
         problem: ArgumentError,
     },
     /// The launch is impossible on the device.
@@ -77,18 +77,18 @@ pub enum Error {
     Launch {
         /// The kernel.
         kernel: String,
-        /// What is wrong, and what would be right.
+        /// The error, and what would be right.
         problem: String,
     },
-    /// The code object wants for the kernel what no launch can give it.
+    /// The code object requests resources for the kernel that no launch can provide.
     #[error("the code object is not usable for `{}`: {problem}", Printable(kernel))]
     Unusable {
         /// The kernel.
         kernel: String,
-        /// What it wants, and what there is.
+        /// The request, and the limit.
         problem: String,
     },
-    /// The kernel did something that it must not do.
+    /// The kernel did something illegal.
     #[error("{0}")]
     Fault(Box<FaultReport>),
     /// All waves wait for something that will never happen.
@@ -116,14 +116,14 @@ impl From<FindError> for Error {
 }
 
 impl Error {
-    /// That Wavemill does not run code for the target.
+    /// The error for a target that Wavemill does not run.
     pub(crate) fn unsupported(target: impl Into<String>) -> Error {
         let supported = Target::GCN.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
         Error::UnsupportedTarget { target: target.into(), supported }
     }
 
-    /// The text with all that is known: of a fault the state of the wave and its registers, of a grid that did not finish
-    /// more of its waves. Of other errors there is no more to say.
+    /// The text with all known details. A fault adds the state of the wave and its registers; a
+    /// grid that did not finish adds more of its waves. Other errors have no more details.
     #[must_use]
     pub fn full(&self) -> String {
         match self {
@@ -137,7 +137,7 @@ impl Error {
     }
 }
 
-/// Why an argument was refused.
+/// Why an argument was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
@@ -199,21 +199,22 @@ pub enum FindError {
     /// The code object is for another target.
     #[error("the code object is for {code}, which does not run on {target}")]
     OtherTarget {
-        /// Target of the code object. [`targets_for`](crate::device::targets_for) says what runs it.
+        /// Target of the code object. [`targets_for`](crate::device::targets_for) returns the
+        /// targets that run it.
         code: TargetId,
-        /// Target that was asked for.
+        /// The requested target.
         target: TargetId,
     },
-    /// The file has code for none or several targets, and none was asked for.
+    /// The file has code for no target or for several, and none was requested.
     #[error("the file has code for {} targets; say which one to run", targets.len())]
     SeveralTargets {
-        /// Those that can be run, or if there are none of them all.
+        /// The targets that Wavemill runs, or all targets if it runs none of them.
         targets: Vec<TargetId>,
     },
-    /// The name can be that of several kernels.
+    /// The name fits several kernels.
     #[error("`{}` can be any of {} kernels", Printable(name), kernels.len())]
     AmbiguousName {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The symbols of the kernels.
         kernels: Vec<String>,
@@ -221,29 +222,29 @@ pub enum FindError {
     /// The code for the target has no kernel that could run.
     #[error("there is no kernel in it that could run")]
     NoKernel {
-        /// What is wrong with kernels that are there.
+        /// Errors of kernels in it.
         problems: Vec<String>,
     },
-    /// There are several kernels, and no name was asked for.
+    /// There are several kernels, and no name was given.
     #[error("there are {} kernels; say which one to run", kernels.len())]
     SeveralKernels {
         /// Their symbols.
         kernels: Vec<String>,
     },
-    /// The kernel of that name is there, and cannot run.
+    /// The kernel exists but cannot run.
     #[error("the kernel `{}` cannot run", Printable(name))]
     Unusable {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// What is wrong with it.
+        /// Why it cannot run.
         problems: Vec<String>,
     },
     /// There is no kernel of that name.
     #[error("there is no kernel `{}`", Printable(name))]
     UnknownKernel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Names that may have been meant, the likeliest first.
+        /// Likely intended names, the likeliest first.
         near: Vec<String>,
         /// The symbols of all kernels.
         kernels: Vec<String>,

@@ -24,7 +24,7 @@ use crate::device::{Device, TargetChoice};
 
 pub use crate::error::FindError;
 
-/// What to look for in a file.
+/// A search for a kernel in a file.
 #[derive(Clone, Debug)]
 pub struct Finder<'a> {
     file: &'a [u8],
@@ -33,12 +33,12 @@ pub struct Finder<'a> {
     limits: Limits,
 }
 
-/// A code object out of a file, and a kernel in it.
+/// A code object from a file, and a kernel in it.
 #[derive(Clone, Debug)]
 pub struct FoundKernel<'a> {
-    /// The target to run it on: what was asked for, or that of the code.
+    /// The target to run it on: the requested one, or the target of the code.
     pub target: TargetId,
-    /// Number of the bundle in the file that it is out of. The same number is the same code object.
+    /// Number of the bundle in the file that it comes from. Equal numbers are the same code object.
     pub bundle: usize,
     /// Name of the kernel's symbol, for [`Module::kernel`](crate::Module::kernel).
     pub kernel: String,
@@ -47,38 +47,38 @@ pub struct FoundKernel<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// Looks for the only kernel of a file, in the code for its only target.
+    /// Searches for the only kernel of a file, in the code for its only target.
     #[must_use]
     pub fn new(file: &'a [u8]) -> Self {
         Finder { file, kernel: None, target: None, limits: Limits::default() }
     }
 
-    /// Looks for the kernel of that name: its symbol, or its name in the source, in which scopes, template arguments and
-    /// parameters may be left out.
+    /// Searches for the kernel with this name: its symbol, or its source name, which may omit
+    /// scopes, template arguments and parameters.
     #[must_use]
     pub fn kernel(mut self, name: impl Into<String>) -> Self {
         self.kernel = Some(name.into());
         self
     }
 
-    /// Looks in the code for that target.
+    /// Searches the code for this target.
     #[must_use]
     pub fn target(mut self, choice: impl Into<TargetChoice>) -> Self {
         self.target = Some(choice.into());
         self
     }
 
-    /// Reads the file within other limits.
+    /// Reads the file with other limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The kernel.
+    /// Finds the kernel.
     ///
     /// # Errors
-    /// Why there is not one.
+    /// Why no single kernel matches.
     pub fn find(&self) -> Result<FoundKernel<'a>, FindError> {
         let container = Container::parse(self.file)?;
         match *container.kind() {
@@ -119,7 +119,7 @@ impl<'a> Finder<'a> {
             return Ok(FoundKernel { target, bundle, kernel: found.kernel, object: found.bytes });
         }
         let selected = container.select(&target, limits)?;
-        // One after the other, as they may be large: most often one of the first is the last one that is read.
+        // One at a time, as they may be large: most often one of the first is the last one read.
         let mut all = Contents::default();
         for (index, (_, bytes)) in container.read_all(&selected, limits).enumerate() {
             let bytes = bytes?;
@@ -130,11 +130,11 @@ impl<'a> Finder<'a> {
         Ok(FoundKernel { target, bundle: selected[index].bundle, kernel, object })
     }
 
-    /// The target that was asked for, or the only one that can be run.
+    /// The requested target, or the only one that Wavemill runs.
     fn target_in_bundles(&self) -> Result<TargetId, FindError> {
         let failed = |error| FindError::Target(Box::new(error));
         if let Some(target) = self.target.as_ref().map(TargetChoice::target) {
-            // A target that cannot be run is refused before anything is asked about it.
+            // A target that Wavemill does not run is rejected before anything else.
             return Device::new(target).map(|_| target.clone()).map_err(failed);
         }
         let mut targets = Device::targets_within(self.file, &self.limits).map_err(failed)?;
@@ -147,7 +147,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The name of the kernel that was asked for, if the code object has it.
+    /// The name of the requested kernel, if the code object has it.
     fn named(&self, object: &CodeObject<'_>) -> Result<Option<String>, FindError> {
         let Some(name) = self.kernel.as_deref() else { return Ok(None) };
         match object.find_kernel(name) {
@@ -160,8 +160,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The only kernel of all that there are, unless another one was asked for: which code object has it, and its name
-    /// there.
+    /// The only kernel of all, unless another one was requested: the index of its code object, and
+    /// its name there.
     fn choose(&self, contents: Contents) -> Result<(usize, String), FindError> {
         let kernels = || contents.kernels.iter().map(|(_, name)| name.clone()).collect();
         match (&self.kernel, &contents.kernels[..]) {
@@ -181,11 +181,11 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What code objects have, by their numbers.
+/// Contents of code objects, by number.
 #[derive(Default)]
 struct Contents {
     kernels: Vec<(usize, String)>,
-    /// What is wrong with some of them.
+    /// Errors of some of them.
     problems: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ impl Contents {
         self.problems.extend_from_slice(object.problems());
     }
 
-    /// The problems that are about kernels called so.
+    /// The problems of kernels with this name.
     fn about(&self, name: &str) -> Vec<String> {
         self.problems.iter().filter(|problem| problem.contains(name)).cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What a device is made of: its chip, its memory and the code in it.
+//! The parts of a device: its chip, its memory and the code in it.
 //!
 //! Device, buffers, modules, arguments, services, reports and the ABI belong together: an ABI lays out memory of the device
 //! for a launch, and the device says which ABI its kernels have.
@@ -17,16 +17,16 @@ use crate::product::Product;
 #[derive(Debug)]
 pub(crate) struct DeviceInner {
     pub target: Target,
-    /// How its kernels are launched.
+    /// The convention that launches its kernels.
     pub abi: &'static dyn Abi,
     pub id: TargetId,
     pub product: &'static Product,
     pub memory: GuestMemory,
     pub code: Code,
-    /// What fresh buffers hold; zeros if nothing.
+    /// The word that fills new buffers; zeros if `None`.
     pub poison: Option<u32>,
-    /// What `malloc` in kernels takes memory from, once a launch needed it.
+    /// The memory that `malloc` in kernels allocates from, once a launch has needed it.
     pub heap: Mutex<Option<Heap>>,
-    /// Bytes that it has to have, if somebody said so.
+    /// Bytes of the heap, if the user set them.
     pub heap_size: Option<u64>,
 }

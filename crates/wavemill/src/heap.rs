@@ -1,24 +1,27 @@
-//! The memory behind `malloc` on the device.
+//! The heap for `malloc` in kernels.
 //!
-//! Device code (`__ockl_dm_alloc`) keeps blocks of up to 3072 bytes in slabs of 2 MiB, which it asks the host for, as it
-//! does for every larger block. What it knows of its slabs lies in a structure that `hidden_heap_v1` points to and that
-//! begins as zeros. Blocks outlive the launch, so all of this belongs to the device.
+//! Device code (`__ockl_dm_alloc`) keeps blocks of up to 3072 bytes in slabs of 2 MiB. It requests
+//! each slab, and each larger block, from the host. Its record of the slabs is a structure that
+//! `hidden_heap_v1` points to and that begins as zeros. Blocks outlive the launch, so all of this
+//! belongs to the device.
 //!
-//! Waves see the allocations that there were when the launch began, so the whole heap is one, of which pieces are handed
-//! out. The host gives it real memory where it is touched.
+//! Waves see only allocations that existed when the launch began. The heap is therefore one
+//! allocation, and pieces of it are handed out. The host backs it with real memory where it is
+//! touched.
 
 use std::collections::BTreeMap;
 
 use wavemill_machine::{GuestMemory, MemoryError};
 
-/// Bytes of the device library's own structure, which takes 109 KB.
+/// Bytes for the device library's own structure, which needs 109 KB.
 const CONTROL: u64 = 128 << 10;
-/// Pieces are whole pages: device code tells blocks in slabs from others by that.
+/// Pieces are whole pages: device code distinguishes large blocks from blocks in slabs by their
+/// alignment.
 const PAGE: u64 = 4 << 10;
-/// Slabs have this size, and device code finds their start by it.
+/// Size of a slab. Device code finds the start of a slab by it.
 const SLAB: u64 = 2 << 20;
 
-/// The heap of a device. Its memory is there as long as the device.
+/// The heap of a device. Its memory exists as long as the device.
 #[derive(Debug)]
 pub(crate) struct Heap {
     control: u64,
@@ -34,28 +37,28 @@ impl Heap {
         Ok(Heap { control, size, pieces: Pieces::new(arena, size) })
     }
 
-    /// What `hidden_heap_v1` says.
+    /// The value of `hidden_heap_v1`.
     pub(crate) fn control(&self) -> u64 {
         self.control
     }
 
-    /// Guest addresses of memory of that size; `None` if there is not that much in one piece.
+    /// Guest address of a piece of this size; `None` if no gap is large enough.
     pub(crate) fn allocate(&mut self, size: u64) -> Option<u64> {
         self.pieces.take(size)
     }
 
-    /// Takes a piece back; `false` if none starts there.
+    /// Takes a piece back; `false` if no piece starts there.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         self.pieces.give_back(address)
     }
 
-    /// Bytes in all.
+    /// Total bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 }
 
-/// Which addresses are taken: starts and sizes.
+/// The allocated addresses: starts and sizes.
 #[derive(Debug)]
 struct Pieces {
     free: BTreeMap<u64, u64>,
@@ -115,7 +118,7 @@ mod tests {
         assert_eq!(p.take(PAGE + 1), Some(START + PAGE));
         let slab = p.take(SLAB).unwrap();
         assert_eq!((slab, slab % SLAB), (START + SLAB, 0));
-        // The gap in front of the slab is used.
+        // The gap before the slab is used.
         assert_eq!(p.take(PAGE), Some(START + 3 * PAGE));
         assert_eq!(p.take(17 << 20), None);
         assert_eq!(p.take(u64::MAX), None);

@@ -1,7 +1,7 @@
 //! Run AMD GPU code objects on the CPU: no GPU, no driver, no ROCm.
 //!
-//! A [`Device`] owns guest memory and says which chip it models; a [`Module`] is a code object loaded into it; a
-//! [`Kernel`] is launched over a grid with arguments, among them [`Buffer`]s of guest memory.
+//! A [`Device`] owns guest memory and models one chip. A [`Module`] is a code object loaded into
+//! it. A [`Kernel`] is launched over a grid with arguments, among them [`Buffer`]s of guest memory.
 //!
 //! ```no_run
 //! use wavemill::{Arg, Device, Launch, Module};
@@ -25,12 +25,14 @@
 //! # }
 //! ```
 //!
-//! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL; what is printed goes to whom
-//! [`Launch::output`] names.
+//! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL.
+//! [`Launch::output`] sets the receiver of the printed text.
 //!
-//! The root has what such a program names. The rest stands in modules: [`device`] (products, targets, kinds of addresses),
-//! [`find`] (kernels in files and libraries), [`module`] (what code objects say), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
-//! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and statistics can be serialised.
+//! The crate root has the types that such a program names. Modules have the rest: [`device`]
+//! (products, targets, kinds of addresses), [`find`] (kernels in files and libraries), [`module`]
+//! (contents of code objects), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
+//! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and
+//! statistics can be serialised.
 
 mod abi;
 mod argument;

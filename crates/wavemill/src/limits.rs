@@ -1,4 +1,4 @@
-//! What a code object may want for its kernels.
+//! Limits on what a code object may request for its kernels.
 
 use crate::abi::Want;
 use crate::code::is_misaligned;
@@ -20,10 +20,10 @@ impl Kernel {
         Error::Launch { kernel: self.name().to_owned(), problem }
     }
 
-    /// Makes sure that the chip has what the code object wants for the kernel, whatever the launch is.
+    /// Checks that the chip has what the code object requests for the kernel, for any launch.
     ///
     /// # Errors
-    /// [`Error::Unusable`] if it has not.
+    /// [`Error::Unusable`] if it does not.
     pub fn check(&self) -> Result<()> {
         let device = &self.module.device;
         let (target, needs) = (device.target.name(), self.abi().needs(self));

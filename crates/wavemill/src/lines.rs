@@ -1,4 +1,4 @@
-//! Source positions out of DWARF debug information.
+//! Source positions from DWARF debug information.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,10 +12,10 @@ use crate::source::{InlinedCall, SourceLocation};
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// Bytes of code in front of an address that are searched for a source line, where no function is known.
+/// Bytes of code before an address to search for a source line, where no function is known.
 const NEAR: u64 = 1 << 10;
 
-/// The debug information of a code object. It is read when somebody asks for the first position.
+/// The debug information of a code object. It is parsed at the first query.
 pub(crate) struct Lines {
     sections: gimli::DwarfSections<Arc<[u8]>>,
     context: OnceLock<Option<Mutex<Context<Reader>>>>,
@@ -29,16 +29,16 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// What debug information says about an address.
+/// Debug information for an address.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub source: Option<SourceLocation>,
-    /// Calls that were inlined there, the innermost one first.
+    /// Calls that were inlined at the address, the innermost one first.
     pub inlined: Vec<InlinedCall>,
 }
 
 impl Lines {
-    /// The debug information of a code object whose addresses move by `bias`; `None` if it has none.
+    /// The debug information of a code object that is loaded with `bias`; `None` if it has none.
     pub(crate) fn of(object: &[u8], bias: u64) -> Option<Lines> {
         let file = object::File::parse(object).ok()?;
         file.section_by_name(SectionId::DebugLine.name())?;
@@ -50,7 +50,7 @@ impl Lines {
         Some(Lines { sections, context: OnceLock::new(), bias })
     }
 
-    /// What is known of an address, in a function that begins at another one.
+    /// Debug information for an address. `function` is the start of the function around it.
     pub(crate) fn at(&self, pc: u64, function: Option<u64>) -> Place {
         let context = self.context.get_or_init(|| {
             let dwarf: Dwarf<Reader> = self.sections.borrow(|s| Reader::new(s.clone(), LittleEndian));
@@ -59,14 +59,15 @@ impl Lines {
         let Some(context) = context else { return Place::default() };
         let context = context.lock().unwrap_or_else(|e| e.into_inner());
         let (first, pc) = searched(pc, function, self.bias);
-        // Damaged debug information is none.
+        // Damaged debug information counts as none.
         place(&context, pc, first).unwrap_or_default()
     }
 }
 
-/// Where in the file the search for a source line begins, and the address that it is for.
+/// File addresses of a search for a source line: where it begins, and the address that it is for.
 fn searched(pc: u64, function: Option<u64>, bias: u64) -> (u64, u64) {
-    // What is lower in the file than in memory has a bias that wraps; the distance to search does not.
+    // The bias wraps where file addresses are above memory addresses; the distance to search does
+    // not.
     let in_file = |address: u64| address.wrapping_sub(bias);
     let pc = in_file(pc);
     (function.map_or(pc.saturating_sub(NEAR), in_file).min(pc), pc)
@@ -95,7 +96,7 @@ fn place(context: &Context<Reader>, pc: u64, first: u64) -> gimli::Result<Place>
         place.inlined.pop();
     }
     if place.source.is_none() {
-        // Line 0 says that the code comes from nowhere in particular: the line before it goes on.
+        // Line 0 means that the code has no particular source: the line before it continues.
         let rows = context.find_location_range(first, pc.saturating_add(1))?;
         place.source = rows.filter_map(|(_, _, location)| position(&location)).last();
     }

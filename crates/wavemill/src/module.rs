@@ -22,7 +22,7 @@ use crate::{Error, Result};
 
 pub use wavemill_object::Limits;
 
-/// Bytes of a code object that are copied at once.
+/// Bytes of a code object to copy at once.
 const PIECE: usize = 64 << 10;
 
 /// A code object in the guest memory of a device.
@@ -36,7 +36,7 @@ pub(crate) struct ModuleInner {
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
     target: TargetId,
-    /// Names of parameters that the metadata has not.
+    /// Names of parameters that the metadata lacks.
     debug: Option<DebugInfo>,
     /// Formats of its kernels' printf.
     pub printf: Arc<Formats>,
@@ -61,7 +61,7 @@ impl Drop for ModuleInner {
     }
 }
 
-/// The code object of a file that fits the device.
+/// The code object in a file that fits the device.
 fn select<'a>(file: &'a [u8], device: &TargetId, limits: &Limits) -> Result<Cow<'a, [u8]>> {
     let container = Container::parse(file)?;
     if let ContainerKind::CodeObject = container.kind() {
@@ -77,9 +77,9 @@ fn select<'a>(file: &'a [u8], device: &TargetId, limits: &Limits) -> Result<Cow<
     }
 }
 
-/// That there is no kernel of that name, with the first of those that there are.
+/// The error for an unknown kernel name, with the first of the existing names.
 fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str> + Clone) -> Error {
-    /// Kernels to name.
+    /// Most kernels to name.
     const NAMED: usize = 20;
     let near = near_names(name, kernels.clone(), 3);
     let more = kernels.len().saturating_sub(NAMED);
@@ -92,17 +92,17 @@ fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str> + C
 }
 
 impl Module {
-    /// Loads the code object of a file that fits the device: the file itself, or an entry of an offload bundle or of a
-    /// host program.
+    /// Loads the code object in a file that fits the device: the file itself, or an entry of an
+    /// offload bundle or of a host program.
     ///
     /// # Errors
-    /// [`Error::Object`] if the file is not usable or nothing in it fits, [`Error::TargetMismatch`] if the code object
-    /// is for another target, [`Error::Memory`] if there is no memory for it.
+    /// [`Error::Object`] if the file is not usable or nothing in it fits, [`Error::TargetMismatch`]
+    /// if the code object is for another target, [`Error::Memory`] if there is not enough memory.
     pub fn load(device: &Device, file: &[u8]) -> Result<Module> {
         Module::load_within(device, file, &Limits::default())
     }
 
-    /// The same with other limits for reading the file.
+    /// Like [`Module::load`], with other limits for reading the file.
     ///
     /// # Errors
     /// As [`Module::load`].
@@ -111,18 +111,18 @@ impl Module {
         Module::load_object(device, &bytes, limits)
     }
 
-    /// Loads the code object of a file that fits the device and has the kernel of that name, which may be written as for
-    /// [`Module::kernel`]: libraries have one for each of their source files. Of a file that is mapped into memory only a
-    /// small part is read.
+    /// Loads the code object that fits the device and has the kernel with this name. Libraries have
+    /// a code object for each of their source files. The name follows the rules of
+    /// [`Module::kernel`]. Only a small part of a memory-mapped file is read.
     ///
     /// # Errors
-    /// As [`Module::load`], [`Error::NoKernel`] if no code object that fits has the kernel, and an [`Error::Object`] if the
-    /// name fits several kernels alike.
+    /// As [`Module::load`]; [`Error::NoKernel`] if no code object that fits has the kernel;
+    /// [`Error::Object`] if the name fits several kernels equally well.
     pub fn with_kernel(device: &Device, file: &[u8], name: &str) -> Result<Module> {
         Module::with_kernel_within(device, file, name, &Limits::default())
     }
 
-    /// The same with other limits for reading the file.
+    /// Like [`Module::with_kernel`], with other limits for reading the file.
     ///
     /// # Errors
     /// As [`Module::with_kernel`].
@@ -141,7 +141,7 @@ impl Module {
                     let object = object?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
-                // Those that are instances of the same function come first.
+                // Instances of the same function come first.
                 let function = name.split(['<', '(']).next().and_then(|head| head.rsplit([' ', ':']).next());
                 names.sort_by_key(|kernel| function.is_none_or(|function| !kernel.contains(function)));
                 Err(no_kernel(name, names.iter().map(String::as_str)))
@@ -159,11 +159,13 @@ impl Module {
         }
         let mut image = object.image(limits)?;
         let align = image.align.max(4096);
-        // Kernels compute addresses from those of its variables: it stands apart as users' buffers do.
+        // Kernels compute addresses from the addresses of module variables, so the allocation is
+        // separate, as users' buffers are.
         let buffer = Buffer::allocate(&device.0, "code object", image.bytes.len() as u64, align)?;
         buffer.set_internal();
         image.relocate(buffer.address(), object.relocations(), |_| None)?;
-        // Fresh memory is zero: what nobody touches of large uninitialised variables takes none of the host's.
+        // New memory is zero. Skipping zero pieces keeps large uninitialised variables from using
+        // host memory.
         for (at, piece) in (0..).step_by(PIECE).zip(image.bytes.chunks(PIECE)) {
             if piece.iter().any(|byte| *byte != 0) {
                 buffer.write_bytes(at, piece)?;
@@ -228,12 +230,12 @@ impl Module {
         (0..self.0.kernels.len()).map(|index| Kernel { module: self.0.clone(), index })
     }
 
-    /// The kernel that a name stands for ([`wavemill_object::name`]): its symbol or that of its descriptor, or the name in
-    /// the source, in any spelling, without scopes, template arguments and parameters that nothing else needs to be told
-    /// apart from. What fits exactly wins.
+    /// The kernel with this name ([`wavemill_object::name`]): its symbol, its descriptor's symbol,
+    /// or its source name in any spelling. The name may omit scopes, template arguments and
+    /// parameters that are not needed to distinguish kernels. An exact match wins.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] if there is none, and an [`Error::Object`] if several fit alike.
+    /// [`Error::NoKernel`] if there is none, and an [`Error::Object`] if several fit equally well.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let mut search = Search::new(name);
         for (index, kernel) in self.0.kernels.iter().enumerate() {
@@ -262,7 +264,7 @@ impl Module {
     }
 }
 
-/// What a parameter wants.
+/// The kind of argument that a parameter needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterKind {
@@ -272,24 +274,24 @@ pub enum ParameterKind {
     Buffer,
     /// Dynamic LDS, given by its size.
     Local,
-    /// Something that Wavemill does not set up (images, samplers, queues, pipes).
+    /// A kind that Wavemill does not set up (images, samplers, queues, pipes).
     Other(String),
 }
 
 /// An explicit parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name, if the code object says it.
+    /// Name, if the code object has it.
     pub name: Option<String>,
-    /// Type as in the source, if the code object says it.
+    /// Type as in the source, if the code object has it.
     pub type_name: Option<String>,
-    /// What it wants.
+    /// The kind of argument that it needs.
     pub kind: ParameterKind,
     /// Byte offset in the kernel argument segment.
     pub offset: u32,
     /// Bytes.
     pub size: u32,
-    /// Whether the kernel only reads the buffer, as far as the code object says it.
+    /// Whether the kernel only reads the buffer, if the code object declares that.
     pub read_only: bool,
     pub(crate) pointee_align: u32,
 }
@@ -300,7 +302,8 @@ impl Parameter {
             name: a.name.clone(),
             type_name: a.type_name.clone(),
             kind: match &a.value_kind {
-                // Triton and old HIP describe buffers as values; the type says better where it is known.
+                // Triton and old HIP describe buffers as values; the source type is better where it
+                // is known.
                 ValueKind::ByValue => ParameterKind::Value,
                 ValueKind::GlobalBuffer if a.address_space == Some(AddressSpace::Local) => {
                     ParameterKind::Local
@@ -335,7 +338,7 @@ impl Kernel {
         &self.object().name
     }
 
-    /// Name as in the source, where that differs.
+    /// Source name, where it differs.
     #[must_use]
     pub fn demangled_name(&self) -> Option<String> {
         self.object().demangled_name()
@@ -347,8 +350,8 @@ impl Kernel {
         self.object().metadata.is_some()
     }
 
-    /// The explicit parameters in order; empty without metadata. Names and types that the metadata has not are those of
-    /// the debug information, types also those of a mangled name.
+    /// The explicit parameters in order; empty without metadata. Debug information supplies names
+    /// and types that the metadata lacks; types also come from a mangled name.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut parameters = self.declared_parameters();
@@ -376,13 +379,13 @@ impl Kernel {
             .collect()
     }
 
-    /// Parameter types out of the demangled name, where it has some.
+    /// Parameter types from the demangled name, if it has any.
     #[must_use]
     pub fn parameter_types(&self) -> Option<Vec<String>> {
         self.object().parameter_types()
     }
 
-    /// Language of the source (`OpenCL C`), if the code object says it.
+    /// Language of the source (`OpenCL C`), if the code object names it.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.object().metadata.as_ref().and_then(|m| m.language.as_deref())
@@ -407,7 +410,8 @@ impl Kernel {
         self.object().entry_address.wrapping_add(self.module.bias)
     }
 
-    /// The functions of its module in the same part of memory, kernels among them: name and guest addresses, by address.
+    /// The functions of its module in the same code region, including kernels: names and guest
+    /// addresses, sorted by address.
     #[must_use]
     pub fn functions(&self) -> Vec<(String, Range<u64>)> {
         let region = self.module.device.code.region(self.entry());
@@ -415,8 +419,9 @@ impl Kernel {
         functions.iter().map(|(start, end, name)| (name.clone(), *start..*end)).collect()
     }
 
-    /// Whether an instruction begins in a range of guest addresses: those of [`Kernel::functions`] are decoded from their
-    /// starts. Code outside of functions is not known well enough to be refused.
+    /// Whether an instruction begins in a range of guest addresses. Code of [`Kernel::functions`]
+    /// is decoded from the start of each function. Addresses outside functions count as
+    /// instructions, because that code is not known well enough to reject.
     #[must_use]
     pub fn has_instruction_in(&self, range: &Range<u64>) -> bool {
         let device = &self.module.device;
@@ -437,7 +442,7 @@ impl Kernel {
                     return true;
                 }
                 let (bytes, n) = device.code.fetch(&map, at);
-                // What is no instruction is skipped as the dword that it is.
+                // An undecodable dword is skipped.
                 at += decode(device.target, &bytes[..n]).map_or(4, |inst| inst.size() as u64);
             }
             false

@@ -1,13 +1,13 @@
-//! Formats of printf, out of the metadata of a code object.
+//! Formats of printf from the metadata of a code object.
 
 use std::collections::BTreeMap;
 
 /// Formats in the metadata of a code object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Formats {
-    /// Those of OpenCL by number.
+    /// OpenCL formats, by number.
     pub numbered: BTreeMap<u32, Format>,
-    /// Those of HIP by hash.
+    /// HIP formats, by hash.
     pub hashed: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -27,7 +27,8 @@ impl Format {
     }
 }
 
-/// Undoes what LLVM does to characters of OpenCL's formats: `\n` and its like, and `\72` for a colon.
+/// Undoes LLVM's escapes in OpenCL formats: `
+/// ` and similar, and `\72` for a colon.
 pub(crate) fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -49,7 +50,8 @@ pub(crate) fn unescape(text: &str) -> Vec<u8> {
 }
 
 impl Formats {
-    /// Reads `amdhsa.printf`. Entries that make no sense are left out: their records are reported as unknown.
+    /// Parses `amdhsa.printf`. Malformed entries are omitted: their records are reported as
+    /// unknown.
     pub(crate) fn parse(entries: &[String]) -> Formats {
         let mut formats = Formats::default();
         for entry in entries {
@@ -70,7 +72,7 @@ impl Formats {
         formats
     }
 
-    /// Whether records are those of HIP.
+    /// Whether records are in HIP's format.
     pub(crate) fn is_hip(&self) -> bool {
         self.numbered.is_empty()
     }

@@ -4,18 +4,19 @@ use wavemill_ir::LANES;
 use wavemill_isa::Target;
 use wavemill_object::{Feature, Processor, TargetId};
 
-/// A product: a chip with its size. Of accelerators that show up as two devices, one of them.
+/// A product: a chip with its size. For accelerators that appear as two devices, one of the two.
 ///
-/// Compute units are those of AMD's product pages; LDS is that of the ISA documents, section "Local Data Share".
+/// Compute units are from AMD's product pages. LDS sizes are from the ISA documents, section "Local
+/// Data Share".
 #[derive(Debug, PartialEq, Eq)]
 pub struct Product {
     /// Name for command lines: lower case, words joined by `-`.
     pub name: &'static str,
-    /// Name for people.
+    /// Name for messages.
     pub title: &'static str,
     /// Its instruction set.
     pub target: Target,
-    /// Compute units that are switched on.
+    /// Enabled compute units.
     pub compute_units: u32,
 }
 
@@ -23,7 +24,8 @@ const fn product(name: &'static str, title: &'static str, target: Target, comput
     Product { name, title, target, compute_units }
 }
 
-/// Every product that has a name, by target. The first one of each target stands for the target.
+/// Every product that has a name, by target. The first product of each target stands for the
+/// target.
 pub static PRODUCTS: &[Product] = &[
     product("vega64", "Radeon RX Vega 64", Target::Gfx900, 64),
     product("vega56", "Radeon RX Vega 56", Target::Gfx900, 56),
@@ -43,8 +45,8 @@ pub static PRODUCTS: &[Product] = &[
 ];
 
 impl Product {
-    /// The product with that name. Case does not matter, nor does `instinct-` in front, nor whether words are joined by
-    /// `-`, `_` or spaces.
+    /// The product with this name. Case, a leading `instinct-`, and whether `-`, `_` or spaces join
+    /// the words do not matter.
     #[must_use]
     pub fn from_name(name: &str) -> Option<&'static Product> {
         let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
@@ -54,10 +56,10 @@ impl Product {
         PRODUCTS.iter().find(|product| product.name == name)
     }
 
-    /// The product that stands for a target of which nothing else is said.
+    /// The product that stands for a target without other details.
     #[must_use]
     pub fn of(target: Target) -> &'static Product {
-        // The table has one for each target; a test says so.
+        // The table has one for each target; a test checks this.
         PRODUCTS.iter().find(|product| product.target == target).unwrap_or(&PRODUCTS[0])
     }
 
@@ -67,19 +69,20 @@ impl Product {
         TargetId::new(Processor::from_name(self.target.name()))
     }
 
-    /// Bytes of LDS that a compute unit has, and a workgroup may have.
+    /// Bytes of LDS in a compute unit, and the limit for a workgroup.
     #[must_use]
     pub fn lds(&self) -> u32 {
         self.target.lds_bytes()
     }
 
-    /// Bytes of private memory that a work-item may have.
+    /// Most bytes of private memory of a work-item.
     pub(crate) fn private_bytes(&self) -> u32 {
         self.target.facts().wave_scratch_bytes / LANES as u32
     }
 
-    /// Workgroups that it holds at once, at least 1: what registers and LDS allow, on all compute units. `rows` are VGPRs
-    /// and accumulation VGPRs of a wave, `waves` those of a workgroup, which is allocated `lds` bytes.
+    /// Workgroups that the chip holds at once, at least 1: the limit from registers and LDS on all
+    /// compute units. `rows` are the VGPRs and AccVGPRs of a wave, `waves` the waves of a
+    /// workgroup, and `lds` the bytes allocated for a workgroup.
     pub(crate) fn resident_workgroups(&self, rows: [u16; 2], waves: u32, lds: u32) -> u64 {
         let facts = self.target.facts();
         let [vgprs, accs] = rows.map(u32::from);
@@ -91,7 +94,7 @@ impl Product {
     }
 }
 
-/// What to run on, as a user says it: a target id, or a product, with features or without.
+/// A device to run on, as a user names it: a target id or a product, with or without features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetChoice {
     target: TargetId,
@@ -111,8 +114,8 @@ impl TargetChoice {
         self.product
     }
 
-    /// Reads a target id in any of the spellings of [`TargetId::parse`], or a product with or without target features:
-    /// `mi250x`, `mi250x:xnack-`. `None` if it is neither.
+    /// Parses a target id in any of the spellings of [`TargetId::parse`], or a product with or
+    /// without target features: `mi250x`, `mi250x:xnack-`. `None` if it is neither.
     #[must_use]
     pub fn parse(text: &str) -> Option<TargetChoice> {
         let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
@@ -120,7 +123,7 @@ impl TargetChoice {
             Some(product) => {
                 let target = TargetId::parse(&format!("{}{features}", product.target.name()))?;
                 let has = product.target_id();
-                // A feature that the processor has not cannot be set.
+                // A feature that the processor lacks cannot be set.
                 let sound =
                     |set: Feature, has: Feature| has != Feature::Unsupported || set == Feature::Unsupported;
                 (sound(target.xnack, has.xnack) && sound(target.sramecc, has.sramecc))

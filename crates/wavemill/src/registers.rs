@@ -1,12 +1,13 @@
-//! The registers of a wave by the names that instructions have for them.
+//! The registers of a wave, by their names in instructions.
 
 use wavemill_ir::LANES;
 use wavemill_machine::{CellPair, RegisterCounts, WaveSnapshot};
 
 pub use wavemill_lift::gcn::registers::*;
 
-/// Which registers a wave has with so many SGPRs, VGPRs and AccVGPRs. SGPRs that it was not allocated read as s0 (Vega ISA
-/// 3.6.1, 5.2); FLAT_SCRATCH and what follows are there whatever the number is.
+/// The registers of a wave with these numbers of SGPRs, VGPRs and AccVGPRs. SGPRs outside the
+/// allocation read as s0 (Vega ISA 3.6.1, 5.2). FLAT_SCRATCH and the registers after it always
+/// exist.
 #[must_use]
 pub fn counts(sgprs: u16, vgprs: u16, accs: u16) -> RegisterCounts {
     let allocated = wavemill_ir::Uni(sgprs.min(FLAT_SCRATCH.0));
@@ -23,7 +24,7 @@ pub fn counts(sgprs: u16, vgprs: u16, accs: u16) -> RegisterCounts {
 pub struct WaveRegisters<'a>(pub &'a WaveSnapshot);
 
 impl<'a> WaveRegisters<'a> {
-    /// SGPRs; those that the wave was not allocated are zero.
+    /// SGPRs; those outside the allocation are zero.
     #[must_use]
     pub fn sgprs(self) -> &'a [u32] {
         let all = &self.0.cells;

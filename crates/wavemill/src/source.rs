@@ -1,4 +1,4 @@
-//! Positions in sources, out of debug information.
+//! Source positions from debug information.
 
 use std::fmt;
 
@@ -26,11 +26,11 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A call that the compiler has replaced by the body of the function.
+/// A call that the compiler inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlinedCall {
-    /// The function, mangled for C++; empty if the debug information does not say it.
+    /// The function, mangled for C++; empty if the debug information does not name it.
     pub function: String,
-    /// Where it was called.
+    /// The position of the call.
     pub at: Option<SourceLocation>,
 }

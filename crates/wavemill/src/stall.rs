@@ -1,12 +1,12 @@
-//! Reports of grids that can never finish, for people.
+//! Text reports of grids that can never finish.
 
 use std::fmt;
 use wavemill_object::printable::Printable;
 
 use crate::unfinished::{LISTED_IN_FULL, List, UnfinishedWave};
 
-/// A grid that can never finish: every wave waits at a barrier, or in a loop that looks at memory which no wave will
-/// change.
+/// A grid that can never finish: every wave waits at a barrier, or in a loop that reads memory
+/// which no wave will change.
 #[derive(Clone, Debug)]
 pub struct StallReport {
     /// Name of the launched kernel.
@@ -18,7 +18,7 @@ pub struct StallReport {
 }
 
 impl StallReport {
-    /// The report with a line for more of the waves.
+    /// The report with lines for more of the waves.
     #[must_use]
     pub fn full(&self) -> FullStallReport<'_> {
         FullStallReport(self)
@@ -28,7 +28,7 @@ impl StallReport {
         f.write_str("the grid can never finish: ")?;
         let endless = self.waves.iter().filter(|wave| wave.is_in_infinite_loop()).count();
         match (endless, self.waves.len()) {
-            (0, _) => f.write_str("its waves wait for what none of them will do")?,
+            (0, _) => f.write_str("its waves wait, and no wave can end the wait")?,
             (1, 1) => f.write_str("its wave is in an infinite loop")?,
             (n, all) if n == all => f.write_str("its waves are in infinite loops")?,
             (1, _) => f.write_str("a wave is in an infinite loop, and the others wait")?,
@@ -55,7 +55,7 @@ impl fmt::Display for StallReport {
     }
 }
 
-/// A report of a grid that can never finish, with a line for more of its waves.
+/// A report of a grid that can never finish, with lines for more of its waves.
 #[derive(Clone, Copy, Debug)]
 pub struct FullStallReport<'a>(&'a StallReport);
 
@@ -66,5 +66,5 @@ impl fmt::Display for FullStallReport<'_> {
     }
 }
 
-/// What the lines of waves begin with.
+/// Start of the lines of waves.
 const INDENT: &str = "    ";

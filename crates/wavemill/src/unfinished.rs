@@ -1,4 +1,4 @@
-//! Grids that did not finish, and their waves, for people.
+//! Text reports of grids that did not finish, and their waves.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,17 +12,20 @@ use crate::module::Kernel;
 use crate::report::text;
 use crate::source::SourceLocation;
 
-/// Lines of the text of a report about waves, one or with the source two for a wave, or for all that do the same if there is
-/// no room for each.
-pub(crate) const LISTED: usize = 4;
-/// The same of a report with everything.
-pub(crate) const LISTED_IN_FULL: usize = 20;
+/// Most lines about waves in a short report. A wave, or a group of waves that do the same, takes two
+/// or three.
+pub(crate) const LISTED: usize = 6;
+/// The limit of a full report.
+pub(crate) const LISTED_IN_FULL: usize = 40;
+
+/// Separates the lines about one wave.
+const BELOW: &str = "\n        ";
 
 /// Why a launch was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopCause {
-    /// It ran more instructions than this, of all waves together.
+    /// It ran more than this many instructions, counted over all waves.
     InstructionLimit(u64),
     /// It ran longer than this.
     TimeLimit(Duration),
@@ -37,7 +40,7 @@ pub struct Unfinished {
     pub kernel: String,
     /// Why it was stopped.
     pub cause: StopCause,
-    /// Instructions that ran: waves are stopped between blocks of code, so that these may be more than a limit.
+    /// Instructions that ran. Waves stop between blocks of code, so this may exceed a limit.
     pub ran: u64,
     /// The waves that had started and not ended.
     pub waves: Vec<UnfinishedWave>,
@@ -46,7 +49,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// The report with a line for more of the waves.
+    /// The report with lines for more of the waves.
     #[must_use]
     pub fn full(&self) -> FullUnfinished<'_> {
         FullUnfinished(self)
@@ -78,7 +81,7 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// A report of a grid that was stopped, with a line for more of its waves.
+/// A report of a grid that was stopped, with lines for more of its waves.
 #[derive(Clone, Copy, Debug)]
 pub struct FullUnfinished<'a>(&'a Unfinished);
 
@@ -88,23 +91,24 @@ impl fmt::Display for FullUnfinished<'_> {
     }
 }
 
-/// A wave that had started and not ended when its grid was stopped, or found to be stuck.
+/// A wave that had started and not ended when its grid was stopped or found stuck.
 #[derive(Clone, Debug)]
 pub struct UnfinishedWave {
     /// Workgroup coordinates.
     pub workgroup: [u32; 3],
     /// Wave number in the workgroup.
     pub wave: u32,
-    /// Guest address of the instruction that it waits at (the barrier, or the one that looks at memory), or else of the
-    /// next one that it would run.
+    /// Guest address of the instruction that it waits at (the barrier, or the one that reads
+    /// memory), or else of the next one that it would run.
     pub pc: u64,
     /// Whether it waits at a barrier.
     pub at_barrier: bool,
-    /// Whether it was found out if it spins; not of waves at barriers, nor of the last ones of many that run.
+    /// Whether the wave was checked for spinning. Waves at barriers are not, nor the last ones of
+    /// many that run.
     pub looked_at: bool,
-    /// The loop that it cannot leave while no other wave writes memory, if one was found.
+    /// The loop that it cannot leave until another wave writes memory, if one was found.
     pub spins: Option<Spin>,
-    /// Name of the buffer that it looks at there, and the byte in it.
+    /// Name of the buffer that it reads there, and the byte offset.
     pub looks_at: Option<(String, u64)>,
     /// Function that holds the PC, and the PC's offset in it.
     pub function: Option<(String, u64)>,
@@ -112,12 +116,12 @@ pub struct UnfinishedWave {
     pub instruction: Option<String>,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
-    /// Text of the line of that position, if somebody has read the source: reports show it.
+    /// Text of that source line, if it was read: reports show it.
     pub source_text: Option<String>,
 }
 
 impl UnfinishedWave {
-    /// Adds to each wave what the code says about the place where it is.
+    /// Adds details from the code at each wave's position.
     pub(crate) fn all(kernel: &Kernel, waves: Vec<LiveWave>, map: &MemoryMap) -> Vec<UnfinishedWave> {
         let code = &kernel.module.device.code;
         let target = kernel.module.device.target;
@@ -150,14 +154,15 @@ impl UnfinishedWave {
         waves.into_iter().map(report).collect()
     }
 
-    /// Whether it is in a loop that no other wave can end: it looks at no memory.
+    /// Whether the wave is in a loop that no other wave can end: the loop reads no memory.
     #[must_use]
     pub fn is_in_infinite_loop(&self) -> bool {
         self.spins.as_ref().is_some_and(|spin| spin.polls.is_none())
     }
 
-    /// What it does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was not found out, `is in an
-    /// infinite loop of 2 instructions`, or ``spins in a loop of 3 instructions on 0x1000004000 (byte 0 of `flag`)``.
+    /// What the wave does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was
+    /// not checked, `is in an infinite loop of 2 instructions`, or ``spins in a loop of 3
+    /// instructions on 0x1000004000 (byte 0 of `flag`)``.
     #[must_use]
     pub fn state(&self) -> String {
         match &self.spins {
@@ -181,14 +186,14 @@ impl UnfinishedWave {
         }
     }
 
-    /// Lines of what it does.
+    /// Number of lines about what the wave does.
     fn lines(&self) -> usize {
-        1 + usize::from(self.source_text.is_some())
+        2 + usize::from(self.source.is_some())
     }
 
-    /// What it does, and where.
+    /// What the wave does; the instruction and the source line are on separate lines.
     fn doing(&self) -> String {
-        let mut text = format!("{} at ", self.state());
+        let mut text = self.state() + BELOW;
         match &self.function {
             Some((name, offset)) => {
                 let name = wavemill_object::readable(name);
@@ -196,19 +201,19 @@ impl UnfinishedWave {
             }
             None => text += &format!("{:#x}", self.pc),
         }
-        if let Some(source) = &self.source {
-            text += &format!(", {}", Printable(&source.to_string()));
-        }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");
         }
-        if let Some(line) = &self.source_text {
-            text += &format!("\n        {}", Printable(line));
+        if let Some(source) = &self.source {
+            text += &format!("{BELOW}{}", Printable(&source.to_string()));
+            if let Some(line) = &self.source_text {
+                text += &format!(": {}", Printable(line.trim()));
+            }
         }
         text
     }
 
-    /// Its name in a report.
+    /// The wave's name in a report.
     fn name(&self) -> String {
         let [x, y, z] = self.workgroup;
         format!("workgroup ({x}, {y}, {z}), wave {}", self.wave)
@@ -221,12 +226,12 @@ impl fmt::Display for UnfinishedWave {
     }
 }
 
-/// What each wave does, or if that is too much what all waves do that do the same.
+/// What each wave does, grouped by equal activity if there are too many lines.
 pub(crate) struct List<'a> {
     pub waves: &'a [UnfinishedWave],
-    /// What each line begins with.
+    /// Start of each line.
     pub indent: &'static str,
-    /// Lines, at most, without the one that says that there are more.
+    /// Most lines, without the one that says that there are more.
     pub lines: usize,
 }
 
@@ -302,7 +307,7 @@ mod tests {
             source: None,
             source_text: None,
         };
-        assert_eq!(wave.to_string(), "workgroup (3, 0, 0), wave 1: runs at 0x1234");
+        assert_eq!(wave.to_string(), "workgroup (3, 0, 0), wave 1: runs\n        0x1234");
         let spin =
             |instructions| Some(Spin { first: 0, last: 4, instructions, polls: Some(0x1234), address: None });
         let source = SourceLocation { file: "k.cl".to_owned(), line: 7, column: 3 };
@@ -315,7 +320,7 @@ mod tests {
         };
         assert_eq!(
             spinning.to_string(),
-            "workgroup (3, 0, 0), wave 1: spins in a loop of 3 instructions at k + 0x34 (0x1234), k.cl:7:3: s_nop 0"
+            "workgroup (3, 0, 0), wave 1: spins in a loop of 3 instructions\n        k + 0x34 (0x1234): s_nop 0\n        k.cl:7:3"
         );
         assert_eq!(
             UnfinishedWave { spins: spin(1), ..wave.clone() }.state(),
@@ -335,9 +340,10 @@ mod tests {
             source: Some(SourceLocation { file: "d\r".to_owned(), line: 1, column: 1 }),
             ..looking
         };
-        assert_eq!(hostile.doing().chars().filter(|c| c.is_control()).count(), 0, "{}", hostile.doing());
+        let hostile = hostile.doing().replace(BELOW, "");
+        assert_eq!(hostile.chars().filter(|c| c.is_control()).count(), 0, "{hostile}");
         let mangled = UnfinishedWave { function: Some(("_ZN3top5innerEPi".to_owned(), 4)), ..wave.clone() };
-        assert_eq!(mangled.doing(), "runs at top::inner(int*) + 0x4 (0x1234)");
+        assert_eq!(mangled.doing(), "runs\n        top::inner(int*) + 0x4 (0x1234)");
         let waiting = UnfinishedWave { at_barrier: true, ..wave };
         assert_eq!(waiting.state(), "waits at s_barrier");
         let unknown = UnfinishedWave { looked_at: false, at_barrier: false, ..waiting.clone() };
@@ -356,10 +362,10 @@ mod tests {
             looks_at: None,
             function: None,
             instruction: None,
-            source: None,
-            source_text: Some("barrier();".to_owned()),
+            source: Some(SourceLocation { file: "k.cl".to_owned(), line: 7, column: 3 }),
+            source_text: Some("    barrier();".to_owned()),
         };
-        for (waves, lines) in [(1, 2), (2, 4), (3, 5), (40, 5)] {
+        for (waves, lines) in [(1, 3), (2, 6), (3, 7), (40, 7)] {
             let waves: Vec<UnfinishedWave> = (0..waves).map(wave).collect();
             let text = List::short(&waves, " ").to_string();
             assert_eq!(text.lines().skip(1).count(), lines, "{text}");
@@ -367,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn many_waves_are_told_by_what_they_do() {
+    fn many_waves_are_listed_by_what_they_do() {
         let wave = |n: u32, pc: u64| UnfinishedWave {
             workgroup: [n, 0, 0],
             wave: 1,
@@ -382,15 +388,15 @@ mod tests {
             source_text: None,
         };
         let list = |waves: &[UnfinishedWave]| List::short(waves, " ").to_string();
-        let mut waves: Vec<_> = (0..LISTED as u32).map(|n| wave(n, 0x10)).collect();
+        let mut waves: Vec<_> = (0..LISTED as u32 / 2).map(|n| wave(n, 0x10)).collect();
         assert_eq!(list(&waves).lines().count(), 1 + LISTED);
-        waves.insert(3, wave(99, 0x20));
+        waves.insert(2, wave(99, 0x20));
         assert_eq!(
             list(&waves),
-            "\n 4 waves, from workgroup (0, 0, 0), wave 1 to workgroup (3, 0, 0), wave 1: each waits at s_barrier at \
-             0x10\n workgroup (99, 0, 0), wave 1: waits at s_barrier at 0x20"
+            "\n 3 waves, from workgroup (0, 0, 0), wave 1 to workgroup (2, 0, 0), wave 1: each waits at s_barrier\
+             \n        0x10\n workgroup (99, 0, 0), wave 1: waits at s_barrier\n        0x20"
         );
         let all_different: Vec<_> = (0..11).map(|n| wave(n, n.into())).collect();
-        assert_eq!(list(&all_different).lines().last(), Some(" and 7 more, which do 7 other things"));
+        assert_eq!(list(&all_different).lines().last(), Some(" and 8 more, which do 8 other things"));
     }
 }

@@ -45,7 +45,8 @@ fn what_cannot_run_is_refused_without_running() {
     assert_eq!(c.to_vec::<f32>().unwrap(), [2.0; 64]);
 }
 
-/// Arguments for one row of 64 pixels, all of the same point, which is in the set: as many steps as there may be.
+/// Arguments for one row of 64 pixels, all at the same point of the set, so each takes the most
+/// steps.
 fn mandelbrot(steps: &Buffer, most: u32) -> [Arg; 7] {
     [
         Arg::from(steps),
@@ -72,7 +73,7 @@ fn a_stopped_launch_tells_where_its_waves_are() {
         .options(RunOptions { control: Some(control), ..RunOptions::default() })
         .run();
     let Err(Error::Stopped(report)) = result else { panic!("{result:?}") };
-    // It may be stopped before its only workgroup starts.
+    // The stop may come before its only workgroup starts.
     assert_eq!((report.kernel.as_str(), report.waves.len() as u64 + report.not_started), ("mandelbrot", 1));
     assert_eq!(report.cause, StopCause::Caller);
     for wave in report.waves {
@@ -95,7 +96,7 @@ fn every_end_is_an_outcome() {
     let Outcome::TimeLimit(report) = outcome else { panic!("{outcome:?}") };
     assert_eq!(report.cause, StopCause::TimeLimit(limit));
     assert!(report.to_string().contains(": the limit is 0.02 s; "), "{report}");
-    // A launch that ends in time is not stopped, and its control neither.
+    // A launch that ends in time is not stopped, and neither is its control.
     let control = Arc::new(RunControl::default());
     let options = RunOptions { control: Some(control.clone()), ..RunOptions::default() };
     let soon = launch(3).options(options).time_limit(Duration::from_secs(1000));

@@ -19,14 +19,14 @@ impl Loaded {
         Loaded { device, module, object }
     }
 
-    /// What a guest address is for an address in the file.
+    /// The guest address of a file address.
     fn address(&self, in_file: u64) -> u64 {
         let object = CodeObject::parse(self.object).unwrap();
         let kernel = &object.kernels()[0];
         self.module.kernel(&kernel.name).unwrap().entry() - kernel.entry_address + in_file
     }
 
-    /// Adds 1024 elements of buffers that are large enough into `c`.
+    /// Adds 1024 elements of large enough buffers into `c`.
     fn add_into(&self, c: Arg) -> Box<FaultReport> {
         let [a, b] = ["a", "b"].map(|name| self.device.buffer_from(name, &[1.5f32; 1024]).unwrap());
         let kernel = self.module.kernel("vector_add").unwrap();
@@ -70,7 +70,7 @@ fn a_report_shows_the_registers_of_the_lanes_that_were_refused() {
     assert!(report.to_string().lines().count() <= 10, "{report}");
 }
 
-/// Debug information of a file may say anything: it costs source positions at most.
+/// Damaged debug information costs at most the source positions.
 #[test]
 fn damaged_debug_information_is_no_reason_to_fail() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/bin/gfx942/faults/source.co");
@@ -117,7 +117,7 @@ fn damaged_debug_information_is_no_reason_to_fail() {
     assert!(different > 20, "only {different} were damaged enough to be noticed");
 }
 
-/// The kernels of `kernels/faults/offset.cl`, and the dimensions in which they take global ids.
+/// The kernels of `kernels/faults/offset.cl`, and the dimensions in which they read global ids.
 const OFFSETS: [(&str, &[usize]); 8] = [
     ("offset_x", &[0]),
     ("offset_y", &[1]),
@@ -130,8 +130,9 @@ const OFFSETS: [(&str, &[usize]); 8] = [
     ("offset_none", &[]),
 ];
 
-/// Offsets of launches, and what libclc (LLVM 22, `get_global_offset.cl`) reads instead: the dwords 1, 2 and 3 of the
-/// arguments, which up to version 4 are the upper half of X and both halves of Y.
+/// Offsets of launches, and the values that libclc (LLVM 22, `get_global_offset.cl`) reads instead:
+/// dwords 1, 2 and 3 of the arguments. Up to version 4 these are the upper half of X and both
+/// halves of Y.
 const READ_OFFSETS: [([u64; 3], [u64; 3]); 7] = [
     ([0, 0, 0], [0, 0, 0]),
     ([5, 0, 0], [0, 0, 0]),
@@ -187,7 +188,7 @@ fn offsets_out_of_wrong_arguments_are_found() {
     }
 }
 
-/// What begins at the wrong number does so in the results, too: the warning says what happens.
+/// Results begin at the wrong number too, as the warning says.
 #[test]
 fn global_ids_begin_at_the_number_of_workgroups() {
     use wavemill::{Arg, Launch};
@@ -205,8 +206,8 @@ fn global_ids_begin_at_the_number_of_workgroups() {
     }
 }
 
-/// No kernel of the project is suspected, whatever made it: those with work-item functions of their own for version 6, HIP
-/// kernels with ROCm's device library, and assembly.
+/// None of the project's kernels raises the warning, whatever compiled it: those with their own
+/// work-item functions for version 6, HIP kernels with ROCm's device library, and assembly.
 #[test]
 fn right_offsets_are_left_alone() {
     let mut kernels = 0;

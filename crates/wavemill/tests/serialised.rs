@@ -26,7 +26,7 @@ fn an_outcome_says_how_it_ended_and_has_its_report() {
     let limited = run(Launch::new(&kernel).args(all()), Some(1));
     assert_eq!(limited["outcome"], "instruction_limit");
     assert_eq!(limited["report"]["kernel"], "vector_add");
-    // The last pointer leads nowhere.
+    // The last pointer is invalid.
     let nowhere = [Arg::from(&buffer), Arg::from(&buffer), Arg::from(0x10u64), Arg::from(64u32)];
     let fault = run(Launch::new(&kernel).args(nowhere), None);
     assert_eq!((&fault["outcome"], &fault["report"]["unsupported"]), (&json!("fault"), &json!(false)));

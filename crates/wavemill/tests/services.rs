@@ -13,7 +13,7 @@ fn grid() -> impl Iterator<Item = (Target, Level)> {
     Target::ALL.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
 }
 
-/// What a launch put out, in order.
+/// Output of a launch, in order.
 #[derive(Debug, Default)]
 struct Heard {
     stdout: String,
@@ -48,7 +48,7 @@ impl Loaded {
         self.device.buffer(name, 4 * n as u64).unwrap()
     }
 
-    /// Runs a kernel over so many workgroups of 64.
+    /// Runs a kernel over this many workgroups of 64.
     fn run(&self, kernel: &str, groups: u32, args: &[Arg], threads: usize) -> (Heard, Result<LaunchStats>) {
         self.run_with(kernel, groups, args, threads, |launch| launch)
     }
@@ -164,7 +164,7 @@ fn a_full_printf_buffer_is_told() {
     let expected: String = (0..10u32).map(|i| format!("item {i}: {}\n", i * i)).collect();
     assert_eq!(heard.stdout, expected);
     assert_eq!(heard.notes, ["the printf buffer of 136 bytes is full: output may have been lost"]);
-    // Sizes that make no sense are refused, and not replaced by others.
+    // Impossible sizes are rejected, not replaced.
     for size in [0, 63, 1 << 32] {
         let (heard, result) =
             loaded.run_with("printf_items", 16, &args, 1, |launch| launch.printf_buffer(size));
@@ -291,7 +291,7 @@ fn memory_is_allocated_used_and_freed() {
             let loaded = Loaded::hip(target, level, object);
             let sums = loaded.words("sums", 300);
             let expected: Vec<u32> = (0..300).map(|i| (0..i % 32).sum()).collect();
-            // Twice: what was freed is there again.
+            // Twice: freed memory can be allocated again.
             for threads in [1, 3] {
                 let (heard, result) =
                     loaded.run("hip_malloc_list", 5, &[Arg::from(&sums), Arg::from(300u32)], threads);
@@ -322,7 +322,7 @@ fn blocks_outlive_the_launch() {
         result.unwrap();
         assert_eq!(heard.notes, [""; 0]);
         assert_eq!(found.to_vec::<u32>().unwrap(), (0..n).collect::<Vec<u32>>());
-        // Large blocks come from the host, which knows that they are free by now.
+        // Large blocks come from the host, which knows by now that they are free.
         if bytes > 3072 {
             let (heard, result) = loaded.run("hip_malloc_free", groups, &args, 1);
             result.unwrap();

@@ -1,4 +1,4 @@
-//! The library, as those who embed it call it. One binary: what it links is there once.
+//! Tests of the library through its public API, in one binary so that dependencies are linked once.
 
 mod control;
 mod faults;

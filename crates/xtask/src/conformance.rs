@@ -3,28 +3,18 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, Format, Op, Row};
+
+use crate::generated::{self, Options};
 
 /// Lines around the generated part of the page.
 const BEGIN: &str = "<!-- fidelity: written by `cargo run -p xtask -- conformance` -->\n";
 const END: &str = "<!-- /fidelity -->\n";
 
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Only check that the page is up to date
-    #[arg(long)]
-    check: bool,
-}
-
-fn page() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "..", "CONFORMANCE.md"].iter().collect()
-}
+const PAGE: &str = "CONFORMANCE.md";
 
 /// The page with its generated part replaced.
 fn updated(page: &str) -> Result<String, String> {
@@ -36,17 +26,7 @@ fn updated(page: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
-    let old = fs::read_to_string(page())?;
-    let new = updated(&old)?;
-    if old == new {
-        println!("CONFORMANCE.md is up to date");
-    } else if options.check {
-        return Err("CONFORMANCE.md is out of date; run `cargo run -p xtask -- conformance`".into());
-    } else {
-        fs::write(page(), new)?;
-        println!("CONFORMANCE.md is written");
-    }
-    Ok(ExitCode::SUCCESS)
+    generated::write(options, PAGE, "conformance", &updated(&generated::read(PAGE)?)?)
 }
 
 /// A line of a table.
@@ -129,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_page_is_up_to_date() {
-        let page = fs::read_to_string(page()).expect("CONFORMANCE.md");
+        let page = generated::read(PAGE).expect(PAGE);
         assert!(
             updated(&page).expect("its generated part") == page,
             "run `cargo run -p xtask -- conformance`"

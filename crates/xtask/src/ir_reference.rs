@@ -2,36 +2,16 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use wavemill_ir::{AtomicOp, CvtOp, FloatOp, FloatType, IntOp, LaneOp, Op, ScalarOp, Signature, Value};
 
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Only check that the page is up to date
-    #[arg(long)]
-    check: bool,
-}
+use crate::generated::{self, Options};
 
-fn path() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "ir.md"].iter().collect()
-}
+const PAGE: &str = "docs/ir.md";
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
-    let old = fs::read_to_string(path()).unwrap_or_default();
-    let new = page();
-    if old == new {
-        println!("docs/ir.md is up to date");
-    } else if options.check {
-        return Err("docs/ir.md is out of date; run `cargo run -p xtask -- ir-reference`".into());
-    } else {
-        fs::write(path(), new)?;
-        println!("docs/ir.md is written");
-    }
-    Ok(ExitCode::SUCCESS)
+    generated::write(options, PAGE, "ir-reference", &page())
 }
 
 const HEAD: &str = "\
@@ -159,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_page_is_up_to_date() {
-        let page_there = fs::read_to_string(path()).expect("docs/ir.md");
+        let page_there = generated::read(PAGE).expect(PAGE);
         assert!(page_there == page(), "docs/ir.md is out of date; run `cargo run -p xtask -- ir-reference`");
     }
 

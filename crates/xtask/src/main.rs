@@ -1,9 +1,12 @@
 //! Developer chores: generated pages, counts, comparison with peers.
 
+mod chart;
 mod compare_objdump;
 mod conformance;
 mod coverage;
 mod files;
+mod generated;
+mod handbook;
 mod histogram;
 mod ir_reference;
 mod operations;
@@ -23,17 +26,19 @@ enum Chore {
     /// Compare `wavemill dis --format objdump` with llvm-objdump-22 on all code objects in files and folders
     CompareObjdump(compare_objdump::Options),
     /// Write the tables of CONFORMANCE.md that follow from the rows
-    Conformance(conformance::Options),
+    Conformance(generated::Options),
     /// Print how many rows of the instruction table the kernels execute, by format and target
     Coverage(coverage::Options),
+    /// Write docs/options.md, and the table in docs/exit-codes.md, from the definition of the command line
+    Handbook(generated::Options),
     /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
     Histogram(histogram::Options),
     /// Write docs/ir.md: what every operation of the IR takes, gives and does
-    IrReference(ir_reference::Options),
+    IrReference(generated::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
-    /// Draw docs/pictures/*.svg: what commands print in a terminal
-    Pictures(pictures::Options),
+    /// Draw docs/pictures: what commands print in a terminal, and the speeds of BENCHMARKS.md
+    Pictures(generated::Options),
     /// Write the sources of all code objects in files and folders, assemble and link them, and compare the code objects
     RoundTrip(round_trip::Options),
     /// Run the commands that pages show, and compare what they print with the pages
@@ -45,6 +50,7 @@ fn main() -> ExitCode {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Coverage(options) => coverage::run(&options),
+        Chore::Handbook(options) => handbook::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),
         Chore::Operations(options) => operations::run(&options),

@@ -1,12 +1,12 @@
-//! Draws what commands print in a terminal, for the README and the handbook.
+//! Draws the pictures of the README and the handbook: what commands print in a terminal, and the chart of speeds.
 
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle_svg::Term;
 
+use crate::chart;
+use crate::generated::{self, Options};
 use crate::shell::Folder;
 
 /// Pictures with the commands that they show.
@@ -21,13 +21,6 @@ const PICTURES: [(&str, &str); 2] = [
     ),
 ];
 
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Compare the pictures with what the commands print now, and write nothing
-    #[arg(long)]
-    check: bool,
-}
-
 /// The prompt, the command and what it prints from its error on: what is in front of that is the user's compiler.
 fn draw(command: &str, printed: &str) -> Result<String, Box<dyn Error>> {
     let at = printed
@@ -39,19 +32,11 @@ fn draw(command: &str, printed: &str) -> Result<String, Box<dyn Error>> {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let folder = Folder::new()?;
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
-    let mut stale: Vec<PathBuf> = Vec::new();
+    let write = |name: &str, picture: &str| {
+        generated::write(options, &format!("docs/pictures/{name}.svg"), "pictures", picture)
+    };
     for (name, command) in PICTURES {
-        let path = pictures.join(format!("{name}.svg"));
-        let picture = draw(command, &folder.run(&format!("{command} --color always"))?)?;
-        if !options.check {
-            fs::write(&path, picture).map_err(|e| format!("{}: {e}", path.display()))?;
-        } else if fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))? != picture {
-            stale.push(path);
-        }
+        write(name, &draw(command, &folder.run(&format!("{command} --color always"))?)?)?;
     }
-    for path in &stale {
-        println!("{} shows what its command does not print: run `xtask pictures`", path.display());
-    }
-    Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    write("speed", &chart::draw(&generated::read("BENCHMARKS.md")?)?)
 }

@@ -20,6 +20,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use snapbox::filter::NormalizeToExpected;
 use snapbox::{Assert, Data, IntoData};
 
+use crate::generated;
 use crate::shell::Folder;
 
 /// Separates the outputs of two commands.
@@ -35,9 +36,20 @@ pub(crate) struct Options {
     #[arg(long, value_name = "WORD")]
     with: Option<String>,
 
-    /// Pages in Markdown
-    #[arg(required = true)]
+    /// Pages in Markdown; README.md and the whole handbook without any
     pages: Vec<PathBuf>,
+}
+
+/// README.md and the pages that docs/SUMMARY.md lists.
+fn all_pages() -> Result<Vec<PathBuf>, String> {
+    let summary = generated::read("docs/SUMMARY.md")?;
+    let link = |event| match event {
+        Event::Start(Tag::Link { dest_url, .. }) if !dest_url.is_empty() => {
+            Some(generated::path("docs").join(&*dest_url))
+        }
+        _ => None,
+    };
+    Ok([generated::path("README.md")].into_iter().chain(Parser::new(&summary).filter_map(link)).collect())
 }
 
 /// What is compared after a command.
@@ -144,25 +156,38 @@ fn execute(steps: &[Step], folder: &Folder) -> Result<Vec<(String, i32)>, Box<dy
     }
 }
 
-/// The text without its measured numbers, their units, and the blanks and bars that depend on their width.
+/// The text without its measured numbers, their units, and the blanks and rules that depend on their width.
 fn untimed(text: &str) -> String {
     const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "k", "K", "M", "G"];
-    let mut words: Vec<&str> = Vec::new();
-    for word in text.lines().flat_map(|line| line.split_whitespace().chain(["\n"])) {
-        let number = word.trim_matches(['(', ')', ',', '%', ';', 'x']);
-        let ruled = word != "\n" && word.chars().all(|c| "|-:".contains(c));
-        if UNITS.contains(&number) && words.last() == Some(&"#") {
-            continue;
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut words: Vec<&str> = Vec::new();
+        for word in line.split_whitespace() {
+            let number = word.trim_matches(['(', ')', ',', '%', ';', 'x']);
+            let ruled = word.starts_with("|-") && word.chars().all(|c| "|-:".contains(c));
+            if UNITS.contains(&number) && words.last() == Some(&"#") {
+                continue;
+            }
+            words.push(if number.parse::<f64>().is_ok() {
+                "#"
+            } else if ruled {
+                "|-"
+            } else {
+                word
+            });
         }
-        words.push(if number.parse::<f64>().is_ok() {
-            "#"
-        } else if ruled {
-            "|"
-        } else {
-            word
-        });
+        out += &words.join(" ");
+        out.push('\n');
     }
-    words.join(" ")
+    out
+}
+
+/// What a command printed, with the parts that the page elides, and how it differs from the page.
+fn difference(command: &str, printed: String, expected: &str) -> (String, Option<String>) {
+    let expected = Data::text(expected);
+    let found = NormalizeToExpected::new().redact().normalize(printed.into_data(), &expected);
+    let problem = Assert::new().try_eq(Some(&command), found.clone(), expected).err();
+    (found.render().unwrap_or_default(), problem.map(|problem| problem.to_string()))
 }
 
 /// The page with what its commands print now, and what differs.
@@ -180,19 +205,16 @@ fn compare(page: &str, steps: &[Step], results: &[(String, i32)]) -> (String, Ve
         let expected = &page[step.output.clone()];
         let same = match step.compared {
             Compared::Text => false,
-            Compared::Untimed => untimed(expected) == untimed(printed),
+            Compared::Untimed => difference(&step.command, untimed(printed), &untimed(expected)).1.is_none(),
             Compared::Nothing => true,
         };
         new += &page[at..step.output.start];
         if same {
             new += expected;
         } else {
-            let expected = Data::text(expected);
-            let found = NormalizeToExpected::new().redact().normalize(printed.clone().into_data(), &expected);
-            if let Err(difference) = Assert::new().try_eq(Some(&step.command), found.clone(), expected) {
-                problems.push(format!("$ {}\n{difference}", step.command));
-            }
-            new += &found.render().unwrap_or_default();
+            let (found, problem) = difference(&step.command, printed.clone(), expected);
+            problems.extend(problem.map(|problem| format!("$ {}\n{problem}", step.command)));
+            new += &found;
         }
         at = step.output.end;
     }
@@ -202,9 +224,13 @@ fn compare(page: &str, steps: &[Step], results: &[(String, i32)]) -> (String, Ve
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut code = ExitCode::SUCCESS;
-    for path in &options.pages {
+    let pages = if options.pages.is_empty() { &all_pages()? } else { &options.pages };
+    for path in pages {
         let page = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let steps = steps(&page, options.with.as_deref());
+        if steps.is_empty() {
+            continue;
+        }
         let results = execute(&steps, &Folder::new()?).map_err(|e| format!("{}: {e}", path.display()))?;
         let (new, problems) = compare(&page, &steps, &results);
         println!("{}: {} commands, {} problems", path.display(), steps.len(), problems.len());

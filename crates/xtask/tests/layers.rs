@@ -116,20 +116,25 @@ fn every_crate_is_listed() {
     }
 }
 
-/// The crates of the map's table, and the paragraph behind it.
+/// The crates that the map has a paragraph for, and the paragraph about those beside the layers.
 fn map(architecture: &str) -> (Vec<&str>, &str) {
     let (_, section) = architecture.split_once("\n## Map\n").expect("ARCHITECTURE.md has a map");
     let section = section.split("\n## ").next().unwrap_or(section);
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
-    let (_, beside) = section.split_once("\nBeside them:").expect("the map says what is beside the layers");
-    (rows.map(|(name, _)| name).collect(), beside.split("\n\n").next().unwrap_or(beside))
+    let (layers, beside) =
+        section.split_once("\nBeside them:").expect("the map names crates beside the layers");
+    let paragraphs = layers.split("\n\n").filter_map(|text| text.trim_start().strip_prefix("**`"));
+    let names = paragraphs.map(|text| {
+        assert!(text.contains("**Invariant:**"), "the paragraph has no invariant: {text}");
+        text.split('`').next().unwrap_or(text)
+    });
+    (names.collect(), beside.split("\n\n").next().unwrap_or(beside))
 }
 
 #[test]
 fn the_map_has_the_layers_in_their_order() {
     let architecture = file("ARCHITECTURE.md");
     let (rows, beside) = map(&architecture);
-    assert_eq!(rows, LAYERS.map(|(name, _)| name), "the rows of the map, and LAYERS");
+    assert_eq!(rows, LAYERS.map(|(name, _)| name), "the paragraphs of the map, and LAYERS");
     for name in BESIDE.into_iter().chain([CHORES]) {
         assert!(beside.contains(&format!("`{name}` (")), "the map does not say what {name} is: {beside}");
     }
@@ -452,7 +457,7 @@ fn the_assembler_knows_no_abi() {
 fn the_way_of_an_instruction_leads_somewhere() {
     let root = crates().join("..");
     let map = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the map is there");
-    let heading = "### The same for `v_fma_mix_f32`";
+    let heading = "\nThe same for `v_fma_mix_f32`:\n";
     let (_, section) = map.split_once(heading).expect("the map follows an instruction");
     let section = section.split("\n## ").next().unwrap_or(section);
     let mut steps = 0;

@@ -1,5 +1,5 @@
-//! One JSON object for each statement and each line with errors; at the end one for each line with warnings, and one with
-//! the symbols that stay undefined.
+//! Writes one JSON object for each statement and each line with errors. At the end come one for
+//! each line with warnings, and one with the symbols that stay undefined.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,10 +19,10 @@ use super::listing::resolved;
 use crate::failure::Failure;
 use crate::message::bounded;
 
-/// Lines with errors that are answered: programs send more of them than people read.
+/// Most lines with errors to answer: programs send more of them than people read.
 pub(super) const MOST_ERRORS: usize = 1 << 20;
 
-/// A statement, and where it stands.
+/// A statement and its position.
 struct Statement {
     line: usize,
     inclusion: Option<Arc<Inclusion>>,
@@ -33,7 +33,7 @@ struct Statement {
 enum Kind {
     Instruction {
         inst: Inst,
-        /// The text of an instruction that symbols decide a field of.
+        /// The text of an instruction with a field that symbols decide.
         unresolved: Option<String>,
         offset: u64,
     },
@@ -41,11 +41,11 @@ enum Kind {
         text: String,
         bytes: Range<u64>,
     },
-    /// What `.print` says.
+    /// The output of `.print`.
     Print(String),
 }
 
-/// What is wrong, or doubtful, in a line.
+/// An error or a warning of a line.
 #[derive(Serialize)]
 struct Line<'a> {
     line: usize,
@@ -78,10 +78,11 @@ fn lines<'a>(
     all
 }
 
-/// Assembles, and writes what came of each line in the order of the lines. Errors are results here.
+/// Assembles, and writes the result of each line in the order of the lines. Errors are results
+/// here.
 ///
 /// # Errors
-/// Only those of the standard output.
+/// Only errors of the standard output.
 pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure> {
     let mut statements: Vec<Statement> = Vec::new();
     let mut metadata = false;
@@ -121,13 +122,13 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
     let mut text = String::new();
     let module = assembled.module.as_ref();
     for Statement { line, inclusion, section, kind } in &statements {
-        // Errors of lines before this one; those of a line stand behind what it has made.
+        // Errors of earlier lines come first; errors of a line follow its results.
         if !errors.is_empty() {
             let order = Inclusion::order(inclusion.as_deref(), *line);
             while let Some(entry) = errors.first_entry().filter(|entry| *entry.key() < order) {
                 object(&mut out, &entry.remove())?;
             }
-            // What a symbol makes wrong at the end of the source is no statement.
+            // An error from a symbol at the end of the source is not a statement.
             let text = match kind {
                 Kind::Instruction { unresolved, .. } => unresolved.as_deref(),
                 Kind::Directive { text, .. } => Some(text.as_str()),
@@ -155,7 +156,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
                     Some(module) if unresolved.is_some() => resolved(module, inst, *section, *offset),
                     _ => *inst,
                 };
-                // A String takes any text.
+                // Writing to a String does not fail.
                 let _ = print(&mut text, &inst);
                 let (bytes, size) = inst.encode();
                 hexadecimal(&mut out, bytes.get(..size).unwrap_or_default())?;
@@ -166,7 +167,7 @@ pub(super) fn write(source: &[u8], options: &Options<'_>) -> Result<(), Failure>
             }
             Kind::Print(_) => {}
         }
-        // Texts of instructions have quotes in lane patterns.
+        // Lane patterns in instruction texts contain quotes.
         writeln!(out, "\",\"text\":{}}}", json!(text))?;
     }
     for line in errors.values().chain(warnings.values()) {
@@ -189,7 +190,7 @@ fn object(out: &mut impl Write, line: &Line<'_>) -> Result<(), Failure> {
     Ok(writeln!(out)?)
 }
 
-/// The two digits of each byte.
+/// The two hexadecimal digits of each byte.
 static DIGITS: [[u8; 2]; 256] = {
     let digits = b"0123456789abcdef";
     let mut all = [[0; 2]; 256];
@@ -201,7 +202,7 @@ static DIGITS: [[u8; 2]; 256] = {
     all
 };
 
-/// Writes bytes as digits, many at once: a directive can have made 4 GiB of them.
+/// Writes bytes as hexadecimal digits, many at a time: a directive can emit 4 GiB of them.
 fn hexadecimal(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     let mut digits = [[0; 2]; 512];
     for part in bytes.chunks(digits.len()) {
@@ -213,7 +214,7 @@ fn hexadecimal(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The bytes of a place in a section; none if the section has only a size.
+/// The bytes of a range of a section; empty if the section has only a size.
 fn contents<'a>(module: &'a Module, section: usize, places: &Range<u64>) -> &'a [u8] {
     let Some(Contents::Bytes(bytes)) = module.sections.get(section).map(|section| &section.contents) else {
         return &[];
@@ -222,16 +223,16 @@ fn contents<'a>(module: &'a Module, section: usize, places: &Range<u64>) -> &'a 
     bytes.get(place(places.start)..place(places.end)).unwrap_or_default()
 }
 
-/// An error or a warning, for programs.
+/// An error or a warning, as JSON.
 #[derive(Serialize)]
 pub(super) struct Problem<'a> {
     /// The column, in characters from 1.
     col: usize,
-    /// How many characters.
+    /// Length in characters.
     len: usize,
     message: Cow<'a, str>,
     notes: Vec<Cow<'a, str>>,
-    /// The line without the error; none if it is too long to be shown.
+    /// The corrected line; `None` if it is too long to show.
     fix: Option<String>,
     /// The line.
     #[serde(skip)]

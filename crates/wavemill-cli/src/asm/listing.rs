@@ -1,5 +1,5 @@
-//! Assembly as text again: each instruction as it is understood, everything else as it is written. What macros and
-//! repetitions make stands in their place, so that the text assembles to the same bytes.
+//! Prints assembly as text again: each instruction in canonical form, everything else as written.
+//! Macros and repetitions are expanded in place, so the text assembles to the same bytes.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::symbolic::symbolic;
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     lines: Vec<Line>,
-    /// Whether the lines of metadata are being read, in which blank ones count.
+    /// Whether the lines are metadata, in which blank lines count.
     metadata: bool,
 }
 
@@ -24,14 +24,14 @@ enum Line {
         inst: Inst,
         section: usize,
         offset: u64,
-        /// Its text, if there is an expression in it, or its printed text means another encoding.
+        /// Its text, if it has an expression, or if its printed text means another encoding.
         symbolic: Option<String>,
     },
     Other(String),
 }
 
 impl Listing {
-    /// The text with symbols that the command line sets.
+    /// A listing that starts with the symbols set on the command line.
     pub(super) fn new(symbols: &[(&str, i64)]) -> Listing {
         let set = |(name, value): &(&str, i64)| Line::Other(format!("\t.set {name}, {value}"));
         Listing { lines: symbols.iter().map(set).collect(), metadata: false }
@@ -66,7 +66,7 @@ impl Listing {
         }
     }
 
-    /// The text; `encoding` puts the bytes behind each instruction.
+    /// The text; `encoding` adds the bytes after each instruction.
     pub(super) fn text(&self, module: &Module, encoding: bool) -> String {
         let mut out = String::new();
         for line in &self.lines {
@@ -80,7 +80,7 @@ impl Listing {
                     let start = out.len();
                     match symbolic {
                         Some(text) => out.push_str(text),
-                        // A String takes any text.
+                        // Writing to a String does not fail.
                         None => drop(print(&mut out, inst)),
                     }
                     if encoding {
@@ -99,16 +99,16 @@ impl Listing {
     }
 }
 
-/// Whether the text of an instruction is read as the same words. Texts are LLVM's, which leave `lit()` and the half of a
-/// literal out that no one reads.
+/// Whether the text of an instruction parses to the same words. Like LLVM, the printer omits
+/// `lit()`, and the half of a literal that no operand reads.
 fn comes_back(inst: &Inst) -> bool {
     let mut text = String::new();
-    // A String takes any text.
+    // Writing to a String does not fail.
     let _ = print(&mut text, inst);
     parse(inst.target(), &text).is_ok_and(|again| again.encode() == inst.encode())
 }
 
-/// The instruction with what symbols have decided.
+/// The instruction with the values that symbols decided.
 pub(super) fn resolved(module: &Module, inst: &Inst, section: usize, offset: u64) -> Inst {
     let bytes = match module.sections.get(section).map(|section| &section.contents) {
         Some(Contents::Bytes(bytes)) => usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)),

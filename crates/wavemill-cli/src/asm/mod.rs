@@ -1,4 +1,4 @@
-//! `wavemill asm`: sources become code objects.
+//! `wavemill asm`: assembles sources into code objects.
 
 mod json;
 mod listing;
@@ -21,7 +21,7 @@ use crate::files;
 use crate::input;
 use crate::text::quoted;
 
-/// What the help page ends with.
+/// The end of the help page.
 pub(crate) const HELP: &str = "\
 Examples:
   wavemill asm kernel.s -o kernel.co && wavemill run kernel.co --kernel NAME ...
@@ -85,7 +85,7 @@ enum UnresolvedSymbols {
     IgnoreAll,
 }
 
-/// Reads `NAME=NUMBER`, for clap: numbers are what they are in sources.
+/// Parses `NAME=NUMBER` for clap; numbers are written as in sources.
 pub(crate) fn parse_definition(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=NUMBER, found no `=`")?;
     if name.is_empty() {
@@ -95,12 +95,12 @@ pub(crate) fn parse_definition(text: &str) -> Result<(String, i64), String> {
     Ok((name.to_owned(), number))
 }
 
-/// The same; a name alone is 1.
+/// Like [`parse_definition`]; a name alone means 1.
 fn parse_definition_or_name(text: &str) -> Result<(String, i64), String> {
     if text.contains('=') { parse_definition(text) } else { parse_definition(&format!("{text}=1")) }
 }
 
-/// A source, with its name.
+/// Reads a source; returns its name and contents.
 fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     if path.as_os_str() == "-" {
         Ok(("<stdin>".to_owned(), input::open_or_stdin(path)?.to_vec()))
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     }
 }
 
-/// A file that a source includes, from the first of the folders that has it; `missing` is the message if none does.
+/// An included file, from the first folder that has it; `missing` is the message if none does.
 pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Result<IncludedFile, String> {
     let paths = || folders.iter().map(|folder| folder.join(file));
     let path = paths().find(|path| path.is_file()).ok_or_else(|| {
@@ -128,7 +128,8 @@ pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Resu
     Ok(IncludedFile { path: path.display().to_string(), bytes })
 }
 
-/// Makes a code object of a source with that path and contents, for a target unless the source names one.
+/// Assembles a source with this path and contents into a code object, for `target` unless the
+/// source names one.
 ///
 /// # Errors
 /// The source has errors, which have been reported.
@@ -165,7 +166,7 @@ pub(crate) fn assemble_file(
     }
 }
 
-/// Assembles.
+/// Runs `wavemill asm`.
 pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let (name, source) = read(&args.file)?;
     if let Some(out) = &args.out
@@ -236,13 +237,13 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what sources are assembled to where a source, or machine code as text, is expected.
+/// Rejects the output of the assembler where a source, or machine code as text, is expected.
 ///
 /// # Errors
-/// The contents are an object or a bundle, whatever the name of the file says.
+/// The contents are an object or a bundle, whatever the file name suggests.
 pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let name = quoted(&path.to_string_lossy());
-    // The name alone says what `run` does.
+    // The name alone decides how `run` reads a file.
     let run = match Language::of(path) {
         None => format!("`wavemill run {name}` runs a kernel of it"),
         Some(language) => format!(
@@ -275,7 +276,7 @@ pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Err(Failure::input(format!("`{}` is {what}, and no source", input::shown(path))).help(help))
 }
 
-/// The source has so many different errors, which have been reported.
+/// The source has this many different errors, which have been reported.
 fn errors(name: &str, count: usize) -> Failure {
     let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
     Failure::input(format!("`{}` has {errors}", name.shown()))

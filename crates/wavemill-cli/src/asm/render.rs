@@ -1,4 +1,4 @@
-//! Errors of a source, for people.
+//! Prints errors of a source as text.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -13,7 +13,7 @@ use wavemill_object::printable::{Printable, PrintableLines};
 
 use crate::message::{self, Format};
 
-/// How bad it is.
+/// Severity of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Warning,
@@ -29,15 +29,15 @@ impl Level {
     }
 }
 
-/// Prints everything that is wrong, or doubtful, with the source called `name`: for people, what macros and repetitions make
-/// many times once. How many different errors these are.
+/// Prints all errors or warnings of the source called `name`, and returns how many different ones
+/// there are. As text, an error that macros and repetitions produce many times appears once.
 pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) -> usize {
     let mut out = anstream::stderr().lock();
     let repeated = repeated(reports);
-    // If nobody can read it, nothing is left to do.
+    // If the write fails, there is no other place to report it.
     let _ = match message::format() {
         Format::Json => reports.iter().try_for_each(|report| writeln!(out, "{}", json(name, level, report))),
-        // Editors go to every line, once for each place in it.
+        // Editors jump to every line, so each position has a line of its own.
         Format::Short => {
             let mut told = HashSet::new();
             let mut lines = reports.iter().map(|report| Short { name, level, report }.to_string());
@@ -53,13 +53,13 @@ pub(crate) fn reports(name: &str, level: Level, reports: &[Report]) -> usize {
     repeated.len()
 }
 
-/// A report for programs.
+/// A report as JSON.
 fn json(name: &str, level: Level, report: &Report) -> serde_json::Value {
     let kind = match level {
         Level::Error => message::Kind::SourceError,
         Level::Warning => message::Kind::SourceWarning,
     };
-    // Texts, numbers and lists always become JSON.
+    // Strings, numbers and lists always serialise.
     let mut fields = serde_json::to_value(problem(report)).unwrap_or_default();
     let included: Vec<_> =
         includers(name, report).map(|(file, line)| json!({ "file": file, "line": line })).collect();
@@ -76,13 +76,14 @@ fn json(name: &str, level: Level, report: &Report) -> serde_json::Value {
     message::with_kind(kind, fields)
 }
 
-/// A report, and those that say the same of the same text.
+/// A report, and the reports that say the same about the same text.
 struct Repeated<'a> {
     report: &'a Report,
     others: Vec<&'a Report>,
 }
 
-/// What macros and repetitions make is one error, however often they make it: the first stands for all.
+/// An error from macros and repetitions counts once, however often they produce it: the first one
+/// stands for all.
 fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
     let mut all: Vec<Repeated<'_>> = Vec::new();
     let mut known: HashMap<_, Vec<usize>> = HashMap::new();
@@ -92,7 +93,7 @@ fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
         let same = |first: &Report| {
             let (line, text) = (first.line == report.line, first.text == report.text);
             let place = first.diagnostic.span == diagnostic.span && first.cut == report.cut;
-            // A line of the source has one text, and is made once for each place in it.
+            // A source line has one text, and is reported once for each position in it.
             line && (place || !text) || report.origin.is_some() && text && place
         };
         let found = alike.iter().copied().find(|&at| all.get(at).is_some_and(|first| same(first.report)));
@@ -107,7 +108,7 @@ fn repeated(reports: &[Report]) -> Vec<Repeated<'_>> {
     all
 }
 
-/// Prints what the `.print` in this line of the source called `name` says. It is no warning.
+/// Prints the output of the `.print` in this line of the source called `name`. It is not a warning.
 pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>>, text: &[u8]) {
     let file = file_of(name, inclusion);
     let text = &*String::from_utf8_lossy(text);
@@ -117,7 +118,7 @@ pub(super) fn printed(name: &str, line: usize, inclusion: Option<&Arc<Inclusion>
         }
         Format::Short | Format::Human => {
             let (style, mut out) = (Style::new().bold(), anstream::stderr().lock());
-            // If nobody can read it, nothing is left to do.
+            // If the write fails, there is no other place to report it.
             let _ =
                 writeln!(out, "{}:{line}: {style}note:{style:#} {}", Printable(file), PrintableLines(text));
         }
@@ -133,7 +134,7 @@ fn file_of<'a>(name: &'a str, inclusion: Option<&'a Arc<Inclusion>>) -> &'a str 
     inclusion.map_or(name, |inclusion| &inclusion.path)
 }
 
-/// Where that file is included, the place next to it first.
+/// The positions that include that file, the closest one first.
 pub(crate) fn includers<'a>(name: &'a str, report: &'a Report) -> impl Iterator<Item = (&'a str, usize)> {
     let chain = report.inclusion.as_deref().into_iter().flat_map(Inclusion::chain);
     chain
@@ -173,11 +174,11 @@ struct Shown<'a> {
     name: &'a str,
     level: Level,
     report: &'a Report,
-    /// Those that say the same.
+    /// Reports that say the same.
     others: &'a [&'a Report],
 }
 
-/// Where the same is wrong, too: lines, if there are not many.
+/// Other lines with the same error, if there are not many.
 fn again(report: &Report, others: &[&Report]) -> Option<String> {
     let times =
         if others.len() == 1 { "once more".to_owned() } else { format!("{} more times", others.len()) };
@@ -214,7 +215,7 @@ impl std::fmt::Display for Shown<'_> {
             0 => writeln!(f, "{blue}-->{blue:#} {name}")?,
             line => writeln!(f, "{:gutter$}{blue}-->{blue:#} {name}:{line}:{column}{origin}", "")?,
         }
-        // A file that includes itself is included at the same place many times.
+        // A file that includes itself is included at the same position many times.
         let mut included: Vec<((&str, usize), usize)> = Vec::new();
         for place in includers(self.name, report) {
             match included.iter_mut().find(|(known, _)| *known == place) {
@@ -261,7 +262,7 @@ fn marked(line: &str, span: std::ops::Range<usize>) -> (String, String) {
             }
         }
     }
-    // The end of a line, or a place between two characters.
+    // The end of a line, or a position between two characters.
     if span.is_empty() {
         marks.push('^');
     }

@@ -1,4 +1,4 @@
-//! A case of the corpus on Wavemill.
+//! Runs a case of the corpus on Wavemill.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,15 @@ use wavemill_kernels::{Case, Target, Value, fixture};
 
 use crate::failure::{Exit, Failure};
 
-/// What a launch of a case took and did.
+/// Time and statistics of a launch of a case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// From the launch to its end: without loading the code and filling the buffers.
+    /// Time from the start of the launch to its end, without loading the code and filling the
+    /// buffers.
     pub time: Duration,
     /// Instructions by kind; all zeros if they were not counted.
     pub mix: InstructionMix,
-    /// What they became; all zeros if they were not counted.
+    /// Cost of the instructions; all zeros if they were not counted.
     pub operations: OperationCounts,
     /// The rows of the instruction table that were executed, if they were counted.
     pub rows: Option<RowCounts>,
@@ -24,10 +25,10 @@ pub struct Measurement {
     pub engine: Engine,
 }
 
-/// Runs a case once, on a device of its own, and if `check` is set compares what comes out with the reference.
+/// Runs a case once on its own device. If `check` is set, compares the results with the reference.
 ///
 /// # Errors
-/// The launch failed (the failure says with which exit code the command ends then), or a result is wrong.
+/// The launch failed (the failure has the exit code of the command), or a result is wrong.
 pub fn launch(
     case: &Case,
     target: Target,
@@ -41,7 +42,7 @@ pub fn launch(
     launch_object(case, object, engine, options, check)
 }
 
-/// The same with a code object of the caller's.
+/// Like [`launch`], with a code object from the caller.
 ///
 /// # Errors
 /// As [`launch`].

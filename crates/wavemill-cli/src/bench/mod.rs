@@ -22,7 +22,7 @@ use crate::text::closest;
 pub use launch::{Measurement, launch, launch_object};
 use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
-/// What the short help ends with.
+/// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
 Example: wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
 --help says what is measured, and has more examples and the exit codes.";
@@ -43,7 +43,7 @@ Examples:
   wavemill bench --against pocl --json >bench.json
   wavemill bench --scaling --runs 9";
 
-/// What the help page ends with.
+/// The end of the help page.
 pub(crate) fn help() -> String {
     let codes = [Exit::Expectation, Exit::Usage, Exit::Input, Exit::Fault, Exit::Unsupported];
     format!("{HELP}\n\n{}", Exit::help(&codes))
@@ -104,7 +104,7 @@ impl BenchArgs {
     }
 }
 
-/// The kernels of those names.
+/// The kernels with these names.
 fn named(names: &[String]) -> Result<Vec<&'static KernelCase>, Failure> {
     let find = |name: &String| {
         KERNELS.iter().find(|kernel| kernel.name == name.as_str()).ok_or_else(|| {
@@ -121,7 +121,7 @@ fn named(names: &[String]) -> Result<Vec<&'static KernelCase>, Failure> {
     names.iter().map(find).collect()
 }
 
-/// Does what the command line says.
+/// Runs `wavemill bench`.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let chosen = named(&args.kernel)?;
     if args.opencl_worker {
@@ -140,7 +140,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("--target: there is no code for `{}`", args.target)))?;
     let host = Host::this();
     let cpus = NonZeroUsize::new(host.cpus).unwrap_or(NonZeroUsize::MIN);
-    // What is said of the runs is what they had.
+    // The report shows the threads that the runs really had.
     let threads = args.threads.unwrap_or(cpus).min(NonZeroUsize::new(MAX_THREADS).unwrap_or(cpus));
     if args.scaling && threads.get() == 1 {
         let failure =
@@ -225,7 +225,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
 }
 
-/// One counted run, which also warms up and is checked; then the timed ones, which do not count.
+/// One counted run, which warms up and is checked; then the timed runs, which are not counted.
 fn time(
     case: &Case,
     target: Target,

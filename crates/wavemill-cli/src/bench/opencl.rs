@@ -1,6 +1,6 @@
-//! The little of OpenCL that a comparison needs, out of the loader library that is found when the program runs.
+//! The part of OpenCL that a comparison needs, from the loader library found at run time.
 //!
-//! Nothing is released: whoever uses this is a process of its own that ends after one kernel ([`super::pocl`]).
+//! Nothing is released: each user is a process that ends after one kernel ([`super::pocl`]).
 
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use libloading::Library;
 
-/// Names of the loader, by which systems find it.
+/// File names of the loader on each system.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["OpenCL.dll"]
 } else if cfg!(target_os = "macos") {
@@ -17,7 +17,7 @@ const LIBRARIES: &[&str] = if cfg!(windows) {
     &["libOpenCL.so.1", "libOpenCL.so"]
 };
 
-/// The name of pocl's platform begins with this.
+/// Start of the name of pocl's platform.
 const POCL: &str = "Portable Computing Language";
 
 const DEVICE_TYPE_CPU: u64 = 1 << 1;
@@ -34,21 +34,22 @@ const CORRECTLY_ROUNDED_DIVIDE_SQRT: u64 = 1 << 7;
 
 /// An object of the library: platform, device, context, queue, program, kernel or buffer.
 type Handle = *mut c_void;
-/// What `clGet*Info` share behind their first arguments: what is asked, room, where to, and how much there is.
+/// Common parameters of `clGet*Info` after the first ones: the query, the size of the buffer, the
+/// buffer, and the size of the answer.
 type Info = unsafe extern "system" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
 
-/// Declares the functions that are used, with the types of the specification.
+/// Declares the used functions, with the types of the specification.
 macro_rules! functions {
     ($($field:ident $name:literal: fn($($argument:ty),* $(,)?) -> $result:ty;)+) => {
         struct Api {
             $($field: unsafe extern "system" fn($($argument),*) -> $result,)+
-            /// Keeps the functions where they are.
+            /// Keeps the functions loaded.
             _library: Library,
         }
 
         impl Api {
             fn of(library: Library) -> Result<Api, libloading::Error> {
-                // SAFETY: the types are those that the specification gives the functions of these names.
+                // SAFETY: these are the types of the functions of these names in the specification.
                 unsafe { Ok(Api { $($field: *library.get($name)?,)+ _library: library }) }
             }
         }
@@ -80,7 +81,7 @@ functions! {
     finish "clFinish": fn(Handle) -> i32;
 }
 
-/// Says which call failed, and how.
+/// Reports which call failed, and how.
 fn ok(call: &str, code: i32) -> Result<(), String> {
     let name = match code {
         0 => return Ok(()),
@@ -96,10 +97,10 @@ fn ok(call: &str, code: i32) -> Result<(), String> {
     Err(format!("{call} gave {code}{name}"))
 }
 
-/// Asks for something of unknown size: first for the size, then for the bytes.
+/// Queries a value of unknown size: first the size, then the bytes.
 fn bytes(info: Info, object: Handle, what: u32) -> Vec<u8> {
     let mut size = 0;
-    // SAFETY: the object is one that the library gave; only the size is written.
+    // SAFETY: the library returned the object; only the size is written.
     if unsafe { info(object, what, 0, null_mut(), &raw mut size) } != 0 {
         return Vec::new();
     }
@@ -111,19 +112,19 @@ fn bytes(info: Info, object: Handle, what: u32) -> Vec<u8> {
     }
 }
 
-/// The same for a text.
+/// Like [`bytes`], for a string.
 fn text(info: Info, object: Handle, what: u32) -> String {
     let data = bytes(info, object, what);
     String::from_utf8_lossy(&data).trim_end_matches('\0').trim().to_owned()
 }
 
-/// The same for a number of 4 or 8 bytes; 0 if there is none.
+/// Like [`bytes`], for a number of 4 or 8 bytes; 0 if there is none.
 fn number(info: Info, object: Handle, what: u32) -> u64 {
     let data = bytes(info, object, what);
     data.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
-/// A list of handles, asked for in two steps as well.
+/// A list of handles, also queried in two steps.
 fn list(
     call: &str,
     ask: impl Fn(u32, *mut Handle, *mut u32) -> i32,
@@ -148,7 +149,7 @@ pub(super) struct Pocl {
     device: Handle,
     context: Handle,
     queue: Handle,
-    /// Its platform's version, and its device's name.
+    /// Version of its platform, and name of its device.
     pub(super) name: String,
     /// Threads that it uses.
     pub(super) threads: u64,
@@ -163,18 +164,18 @@ pub(super) struct Memory {
     size: usize,
 }
 
-/// What is passed to a kernel.
+/// An argument of a kernel.
 pub(super) enum Passed<'a> {
     /// Memory.
     Memory(&'a Memory),
     /// A value, by its bytes.
     Value(&'a [u8]),
-    /// A `local` pointer to so many bytes.
+    /// A `local` pointer to this many bytes.
     Local(usize),
 }
 
 impl Pocl {
-    /// Loads the library and looks for pocl.
+    /// Loads the library and finds pocl.
     pub(super) fn open() -> Result<Pocl, String> {
         if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
             return Err(
@@ -184,7 +185,8 @@ impl Pocl {
         let mut errors = Vec::new();
         let mut found = None;
         for name in LIBRARIES {
-            // SAFETY: the loader's initialisation is that of a library made to be loaded by any program.
+            // SAFETY: the loader is a library made to be loaded by any program, and so is its
+            // initialisation.
             match unsafe { Library::new(*name) } {
                 Ok(library) => {
                     found = Some(library);
@@ -196,10 +198,10 @@ impl Pocl {
         let library =
             found.ok_or_else(|| format!("no OpenCL loader could be opened ({})", errors.join("; ")))?;
         let api = Api::of(library).map_err(|e| format!("the OpenCL loader lacks a function: {e}"))?;
-        // A loader without any platform says so by -1001 (cl_khr_icd).
+        // A loader without any platform returns -1001 (cl_khr_icd).
         let platforms = list(
             "clGetPlatformIDs",
-            // SAFETY: `list` gives room for as many handles as it says.
+            // SAFETY: `list` passes room for as many handles as it says.
             |n, into, count| unsafe { (api.platforms)(n, into, count) },
             &[-1001],
         )?;
@@ -225,7 +227,7 @@ impl Pocl {
         let context =
             unsafe { (api.create_context)(null(), 1, &raw const device, null(), null_mut(), &raw mut code) };
         ok("clCreateContext", code)?;
-        // SAFETY: the device is the context's.
+        // SAFETY: the device belongs to the context.
         let queue = unsafe { (api.create_queue)(context, device, 0, &raw mut code) };
         ok("clCreateCommandQueue", code)?;
         let name = format!(
@@ -237,8 +239,9 @@ impl Pocl {
         Ok(Pocl { api, device, context, queue, name, threads })
     }
 
-    /// The versions of the language that the device's compiler has, the one that the sources are written in first. Version
-    /// 3 may lack what version 2 must have (generic pointers, atomics with orders), but some know only the newest.
+    /// Versions of the language that the device's compiler supports, with the version of the
+    /// sources first. Version 3 may lack features that version 2 requires (generic pointers,
+    /// atomics with orders), but some compilers support only the newest.
     pub(super) fn languages(&self) -> &'static [&'static str] {
         let version = text(self.api.device_info, self.device, DEVICE_OPENCL_C_VERSION);
         match version.strip_prefix("OpenCL C ").and_then(|v| v.chars().next()) {
@@ -248,13 +251,13 @@ impl Pocl {
         }
     }
 
-    /// Whether divisions and square roots can be asked to be correctly rounded.
+    /// Whether the device can round divisions and square roots correctly.
     pub(super) fn divides_correctly(&self) -> bool {
         let config = number(self.api.device_info, self.device, DEVICE_SINGLE_FP_CONFIG);
         config & CORRECTLY_ROUNDED_DIVIDE_SQRT != 0
     }
 
-    /// Compiles a source and takes one kernel of it.
+    /// Compiles a source and returns one kernel of it.
     pub(super) fn build(&self, source: &str, options: &str, kernel: &str) -> Result<Kernel, String> {
         let options = CString::new(options).map_err(|e| e.to_string())?;
         let kernel = CString::new(kernel).map_err(|e| e.to_string())?;
@@ -264,7 +267,8 @@ impl Pocl {
             (self.api.create_program)(self.context, 1, &raw const pointer, &raw const length, &raw mut code)
         };
         ok("clCreateProgramWithSource", code)?;
-        // SAFETY: one device, that of the context; the options end with a zero; without a callback the call waits.
+        // SAFETY: one device, the context's; the options end with a zero; without a callback the
+        // call waits.
         let code = unsafe {
             (self.api.build_program)(program, 1, &raw const self.device, options.as_ptr(), null(), null_mut())
         };
@@ -303,7 +307,7 @@ impl Pocl {
         String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_owned()
     }
 
-    /// Memory of so many bytes (at least one).
+    /// Memory of this many bytes (at least one).
     pub(super) fn memory(&self, size: usize) -> Result<Memory, String> {
         let mut code = 0;
         // SAFETY: no host memory is passed.
@@ -314,7 +318,7 @@ impl Pocl {
         Ok(Memory { handle, size })
     }
 
-    /// Fills memory; there are as many bytes as it has.
+    /// Fills memory; `data` has exactly its size.
     pub(super) fn write(&self, memory: &Memory, data: &[u8]) -> Result<(), String> {
         if data.len() != memory.size || data.is_empty() {
             return if data.len() == memory.size {
@@ -323,7 +327,7 @@ impl Pocl {
                 Err("a buffer of another size".to_owned())
             };
         }
-        // SAFETY: the call waits until the bytes were taken; they fit.
+        // SAFETY: the call waits until the bytes were read; they fit.
         let code = unsafe {
             let (n, from) = (data.len(), data.as_ptr().cast());
             (self.api.write_buffer)(self.queue, memory.handle, TRUE, 0, n, from, 0, null(), null_mut())
@@ -331,13 +335,13 @@ impl Pocl {
         ok("clEnqueueWriteBuffer", code)
     }
 
-    /// What is in memory.
+    /// Contents of the memory.
     pub(super) fn read(&self, memory: &Memory) -> Result<Vec<u8>, String> {
         let mut data = vec![0; memory.size];
         if data.is_empty() {
             return Ok(data);
         }
-        // SAFETY: the call waits until the bytes are there; there is room for them.
+        // SAFETY: the call waits until the bytes are there; `data` has room for them.
         let code = unsafe {
             let (n, into) = (data.len(), data.as_mut_ptr().cast());
             (self.api.read_buffer)(self.queue, memory.handle, TRUE, 0, n, into, 0, null(), null_mut())
@@ -383,7 +387,7 @@ impl Pocl {
             )
         };
         ok("clEnqueueNDRangeKernel", code)?;
-        // SAFETY: the queue is ours.
+        // SAFETY: we own the queue.
         ok("clFinish", unsafe { (self.api.finish)(self.queue) })?;
         Ok(start.elapsed())
     }

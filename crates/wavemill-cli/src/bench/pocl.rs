@@ -1,8 +1,9 @@
-//! The same sources through pocl, OpenCL on the processor.
+//! Runs the same sources through pocl, OpenCL on the processor.
 //!
-//! Each kernel is compiled and run by a process of its own, this program once more with a hidden option: pocl
-//! takes its number of threads from the environment when it is loaded, and a compiler that aborts or a kernel that never
-//! ends must not take the whole table with it. What the process found comes back as one line of JSON.
+//! A separate process compiles and runs each kernel: this program again, with a hidden option. pocl
+//! reads its number of threads from the environment when it is loaded. A compiler that aborts, or a
+//! kernel that never ends, must not end the whole table. The process returns its result as one line
+//! of JSON.
 
 use std::io::{Read as _, Write as _};
 use std::num::NonZeroUsize;
@@ -16,21 +17,21 @@ use wavemill_kernels::{Case, Value, opencl_options, source};
 use super::opencl::{Memory, Passed, Pocl};
 use crate::failure::{Exit, Failure};
 
-/// How long pocl may take for a kernel, compiling and all runs together.
+/// Time limit for pocl on one kernel, including compilation and all runs.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How often a process is looked at.
+/// How often to check whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How pocl did.
+/// pocl's result for a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub(super) enum Outcome {
-    /// The results are those of the reference.
+    /// The results match the reference.
     Matches {
         /// The timed runs, sorted.
         times_ns: Vec<u64>,
     },
-    /// They are not.
+    /// The results differ from the reference.
     Differs {
         /// The timed runs, sorted.
         times_ns: Vec<u64>,
@@ -39,7 +40,7 @@ pub(super) enum Outcome {
     },
     /// The source could not be compiled.
     NotBuilt {
-        /// What the compiler says.
+        /// The compiler's message.
         message: String,
     },
     /// The kernel could not be run, or did not end.
@@ -59,26 +60,27 @@ impl Outcome {
     }
 }
 
-/// What is there to be compared with.
+/// The implementation to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Peer {
     /// Version and device.
     pub(super) name: String,
-    /// Threads that it uses.
+    /// Number of threads.
     pub(super) threads: u64,
 }
 
-/// What a process is told: the kernel of which size, and the number of timed runs; nothing to be asked who it is.
+/// The task of a process: the kernel and its size, and the number of timed runs. Without a task,
+/// the process reports what it is.
 pub(super) struct Task<'a> {
     /// The case's name.
     pub(super) kernel: &'a str,
-    /// Whether the small launch is meant.
+    /// Whether to run the small launch.
     pub(super) small: bool,
     /// Timed runs.
     pub(super) runs: usize,
 }
 
-/// Looks for pocl.
+/// Finds pocl.
 pub(super) fn find(threads: NonZeroUsize) -> Result<Peer, Failure> {
     let absent = |why: String| {
         Failure::input(format!("--against pocl: {why}")).help(
@@ -99,7 +101,7 @@ pub(super) fn measure(threads: NonZeroUsize, task: &Task<'_>) -> Outcome {
     ask(threads, &args).unwrap_or_else(|message| Outcome::NotRun { message })
 }
 
-/// Starts a process and reads its answer; says what went wrong otherwise.
+/// Starts a process and returns its answer, or a message about the failure.
 fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Result<T, String> {
     let program =
         std::env::current_exe().map_err(|e| format!("this program's own file is not found: {e}"))?;
@@ -114,7 +116,7 @@ fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Resu
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| format!("a process for it cannot be started: {e}"))?;
-    // Read beside the waiting, so that a full pipe stops nobody.
+    // Read during the wait, so that a full pipe blocks no process.
     let drain = |pipe: Option<Box<dyn std::io::Read + Send>>| {
         thread::spawn(move || {
             let mut all = Vec::new();
@@ -138,7 +140,7 @@ fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Resu
         }
     };
     if status.is_err() {
-        // It may have ended by itself meanwhile.
+        // It may have ended on its own meanwhile.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -153,7 +155,8 @@ fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Resu
     })
 }
 
-/// What the process does: without a case it says what is there, otherwise how the case went.
+/// Work of the process: without a case it reports pocl's name and threads, otherwise the result of
+/// the case.
 pub(super) fn work(case: Option<&Case>, runs: usize) -> Result<(), Failure> {
     let peer = Pocl::open();
     let mut out = std::io::stdout().lock();
@@ -178,7 +181,7 @@ fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
     let Some(text) = source(case.object) else {
         return Outcome::NotBuilt { message: "it has no source in OpenCL C".to_owned() };
     };
-    // The objects are compiled without contraction, and the references count on it.
+    // The objects are compiled without contraction, and the references rely on it.
     let text = format!("#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"{}.cl\"\n{text}", case.object);
     let mut options = String::new();
     for option in opencl_options(case.object) {
@@ -194,7 +197,7 @@ fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
                 built = Ok(kernel);
                 break;
             }
-            // The first message is about the language that the source is written in.
+            // The first message is about the version in which the source is written.
             Err(message) if built.as_ref().is_err_and(String::is_empty) => built = Err(message),
             Err(_) => {}
         }
@@ -231,7 +234,7 @@ fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
             let size = |sizes: [u32; 3]| sizes.map(|n| n as usize);
             pocl.run(&kernel, case.dims, case.offset.map(|n| n as usize), size(case.global), size(case.local))
         };
-        // The first run makes code for this size of workgroup, and is the one that is checked.
+        // The first run compiles for this workgroup size, and is the one that is checked.
         run()?;
         let mut contents = Vec::new();
         for (memory, _) in &memories {

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! The measurements, as a table and as JSON.
 
 use std::io::{self, Write};
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 use super::pocl::{Outcome, Peer};
 use crate::text::Plural;
 
-/// All of a bench.
+/// Everything that a bench reports.
 #[derive(Serialize)]
 pub(super) struct Report {
     /// Version of Wavemill.
     pub(super) version: &'static str,
     pub(super) host: Host,
-    /// Whose machine code ran.
+    /// The target whose machine code ran.
     pub(super) target: &'static str,
     /// Host threads.
     pub(super) threads: usize,
-    /// Vector hardware that was used.
+    /// The vector hardware of the runs.
     pub(super) tier: String,
     /// Timed runs of each kernel.
     pub(super) runs: usize,
@@ -25,11 +25,11 @@ pub(super) struct Report {
     pub(super) checked: bool,
     /// Whether small launches ran.
     pub(super) small: bool,
-    /// Whether kernels' accesses to memory were checked.
+    /// Whether accesses of kernels to memory were checked.
     pub(super) access_checks: bool,
-    /// Whether kernels ran on one thread, too.
+    /// Whether kernels also ran on one thread.
     pub(super) scaling: bool,
-    /// What is compared with.
+    /// The implementation to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) against: Option<Peer>,
     pub(super) kernels: Vec<Row>,
@@ -40,7 +40,7 @@ pub(super) struct Report {
 pub(super) struct Host {
     pub(super) arch: &'static str,
     pub(super) os: &'static str,
-    /// The processor's name, where the system has it.
+    /// The processor's name, if the system provides it.
     pub(super) cpu: Option<String>,
     /// Processors that this process may use.
     pub(super) cpus: usize,
@@ -72,22 +72,22 @@ pub(super) struct Row {
     pub(super) pocl: Option<Theirs>,
 }
 
-/// How Wavemill did.
+/// Wavemill's result for a kernel.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Ours {
     /// It ran.
     Ran {
-        /// On as many threads as the report says.
+        /// On the report's number of threads.
         #[serde(flatten)]
         times: Times,
-        /// On one thread, if that was asked for.
+        /// On one thread, if requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         one_thread: Option<OneThread>,
         /// Wave instructions.
         instructions: Instructions,
     },
-    /// It did not, or gave a wrong result.
+    /// It failed, or its result was wrong.
     Failed {
         /// The message.
         error: String,
@@ -104,7 +104,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Of runs in any order.
+    /// Times of runs, in any order.
     pub(super) fn new(mut times_ns: Vec<u64>) -> Times {
         times_ns.sort_unstable();
         Times { time_ns: median(&times_ns), times_ns }
@@ -116,12 +116,12 @@ impl Times {
 pub(super) struct OneThread {
     #[serde(flatten)]
     times: Times,
-    /// This median over that on all threads.
+    /// This median divided by the median on all threads.
     ratio: f64,
 }
 
 impl OneThread {
-    /// Puts them beside those on all threads.
+    /// Compares them with the runs on all threads.
     pub(super) fn new(times: Times, all: &Times) -> OneThread {
         // A launch takes some time, but a clock may be coarse.
         let ratio = times.time_ns as f64 / all.time_ns.max(1) as f64;
@@ -133,24 +133,24 @@ impl OneThread {
 #[derive(Serialize)]
 pub(super) struct Instructions {
     pub(super) all: u64,
-    /// Of the vector ALU.
+    /// Vector ALU.
     pub(super) valu: u64,
     /// Scalar ALU, scalar memory and control.
     pub(super) scalar: u64,
 }
 
-/// How pocl did.
+/// pocl's result for a kernel.
 #[derive(Serialize)]
 pub(super) struct Theirs {
     /// The median, if the results are right.
     pub(super) time_ns: Option<u64>,
-    /// Wavemill's median over pocl's.
+    /// Wavemill's median divided by pocl's.
     pub(super) ratio: Option<f64>,
     #[serde(flatten)]
     pub(super) outcome: Outcome,
 }
 
-/// Room for the name of a kernel.
+/// Columns for the name of a kernel.
 const NAME: usize = 25;
 
 /// The middle of sorted times, or the mean of the two in the middle; 0 if there are none.
@@ -160,7 +160,7 @@ pub(super) fn median(sorted: &[u64]) -> u64 {
 }
 
 impl Theirs {
-    /// Puts the two side by side.
+    /// Compares pocl with Wavemill.
     pub(super) fn new(outcome: Outcome, ours: &Ours) -> Theirs {
         let time_ns = outcome.times().map(median);
         let ratio = match (ours, time_ns) {
@@ -173,7 +173,7 @@ impl Theirs {
     }
 }
 
-/// Milliseconds with as many digits as say something.
+/// Milliseconds with a useful number of digits.
 fn milliseconds(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     if ms < 1.0 { format!("{ms:.3} ms") } else { format!("{ms:.2} ms") }
@@ -190,7 +190,7 @@ fn rate(per_second: f64) -> String {
     format!("{scaled:.digits$} {letter}")
 }
 
-/// The first line of a message that says something, short enough for a table.
+/// The first useful line of a message, short enough for a table.
 fn short(message: &str) -> String {
     const MOST: usize = 60;
     let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -289,7 +289,7 @@ pub(super) fn line(out: &mut dyn Write, row: &Row, scaling: bool) -> io::Result<
     out.flush()
 }
 
-/// What is wrong, out of a compiler's message: the first error, without the place in the source in front of it or behind
+/// The error in a compiler's message: the first one, without the source position before it or after
 /// the word.
 fn diagnosis(message: &str) -> &str {
     let Some((_, what)) = message.lines().find_map(|line| line.split_once("error: ")) else { return message };
@@ -354,7 +354,7 @@ mod tests {
             "no builtin: f"
         );
         assert_eq!(diagnosis("it has no source"), "it has no source");
-        // A wrong result has times, but they are no comparison.
+        // A wrong result has times, but they are not compared.
         let wrong = Outcome::Differs { times_ns: vec![1], message: "y[0] is 1".to_owned() };
         assert_eq!(Theirs::new(wrong, &ran(1000)).ratio, None);
     }

@@ -1,9 +1,9 @@
-//! What a launch file may hand to clang.
+//! Checks the arguments that a launch file may pass to clang.
 //!
-//! Launch files are passed around, and whoever runs one expects a kernel to run, and nothing else. Clang loads plugins, starts
-//! other programs and writes files if it is asked to, and reads any argument that begins with `@` as a file with more
-//! arguments. So what is allowed is listed one by one: a prefix such as `-fno-` lets `-fno-integrated-as` through, which
-//! runs the `as` of the `PATH`.
+//! Launch files are shared, and running one is expected to run a kernel and nothing else. On
+//! request, clang loads plugins, starts other programs and writes files. It also reads any argument
+//! that begins with `@` as a file with more arguments. So this module lists each allowed argument:
+//! a prefix such as `-fno-` would admit `-fno-integrated-as`, which runs the `as` of the `PATH`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{HANDBOOK, Language};
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// Arguments without a value: levels of optimisation, and what the debug information says.
+/// Arguments without a value: levels of optimisation, and contents of the debug information.
 const WHOLE: &[&str] = &[
     "-O",
     "-O0",
@@ -49,10 +49,10 @@ const WHOLE: &[&str] = &[
     "-cl-unsafe-math-optimizations",
 ];
 
-/// Arguments with a value behind them.
+/// Arguments followed by a value.
 const WITH_VALUE: &[&str] = &["-std=", "-cl-std=", "-cl-ext=", "-ffp-contract=", "-mcode-object-version="];
 
-/// What `-f` switches on and `-fno-` switches off.
+/// Features that `-f` enables and `-fno-` disables.
 const SWITCHES: &[&str] = &[
     "approx-func",
     "associative-math",
@@ -88,18 +88,19 @@ const SWITCHES: &[&str] = &[
     "wrapv",
 ];
 
-/// Whether a value or the name of a warning has nothing but letters, digits and these signs.
+/// Whether a value or the name of a warning consists of letters, digits and these signs.
 fn is_plain(value: &str, signs: &str) -> bool {
     !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
 }
 
-/// Whether it is a macro with or without a value. Clang hands it to itself as an argument of its own, so that the first
-/// character counts.
+/// Whether it is a macro, with or without a value. Clang passes it to itself as a separate
+/// argument, so the first character matters.
 fn is_macro(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether an argument that is no folder changes the kernel, its debug information or clang's warnings, and nothing else.
+/// Whether an argument other than a folder affects only the kernel, its debug information or
+/// clang's warnings.
 fn is_allowed(argument: &str) -> bool {
     if argument.contains('\0') {
         return false;
@@ -110,17 +111,17 @@ fn is_allowed(argument: &str) -> bool {
         || switch.is_some_and(|name| SWITCHES.contains(&name))
         || WITH_VALUE.iter().find_map(value_of).is_some_and(|value| is_plain(value, "+-._,"))
         || ["-D", "-U"].iter().find_map(value_of).is_some_and(is_macro)
-        // Without a comma: -Wl, -Wa and -Wp pass arguments on to other programs.
+        // Without a comma: -Wl, -Wa and -Wp pass arguments to other programs.
         || value_of(&"-W").is_some_and(|name| is_plain(name, "+-_=#"))
 }
 
-/// Arguments for clang out of a launch file in a folder: folders of headers are relative to it.
+/// Arguments for clang from a launch file in a folder: folders of headers are relative to it.
 ///
 /// # Errors
 /// An argument that is not allowed.
 pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> Result<Vec<String>, Failure> {
     let checked = |argument: &String| {
-        // No program takes an argument with a zero byte.
+        // No program accepts an argument with a zero byte.
         let headers = argument.strip_prefix("-I").filter(|_| !argument.contains('\0'));
         if let Some(headers) = headers.filter(|headers| !headers.is_empty()) {
             return Ok(format!("-I{}", path_word(&folder.join(headers)).display()));
@@ -140,11 +141,11 @@ pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> R
     arguments.iter().map(checked).collect()
 }
 
-/// Refuses sources that clang takes for something else.
+/// Rejects sources whose names clang reads as something else.
 ///
 /// # Errors
-/// The name of the file begins with `@`. However its path begins, clang hands the name itself to the processes that it
-/// starts, and they read the file that is named behind the `@` as arguments.
+/// The name of the file begins with `@`. Whatever its path begins with, clang passes the name
+/// itself to the processes that it starts. They read the file named after the `@` as arguments.
 pub(super) fn refuse_name(source: &Path, language: Language) -> Result<(), Failure> {
     let name = source.file_name().unwrap_or_default();
     if language == Language::Assembly || !name.as_encoded_bytes().starts_with(b"@") {
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn launch_files_cannot_make_clang_run_programs() {
         for bad in [
-            // Plugins, and what is handed on.
+            // Plugins, and arguments passed on to other programs.
             "-fplugin=x.so",
             "-fpass-plugin=x.so",
             "-Xclang",
@@ -217,7 +218,7 @@ mod tests {
             "-gen-reproducer=always",
             "-gen-cdb-fragment-path",
             "-fno-caret-diagnostics",
-            // Files with arguments: clang hands these on as arguments of their own.
+            // Files with arguments: clang passes these on as separate arguments.
             "@file",
             "-D@file",
             "-U@file",
@@ -226,7 +227,7 @@ mod tests {
             "-O@file",
             "-cl-@file",
             "-fno-builtin-@file",
-            // What takes the next argument for its value, and no options.
+            // Options that read the next argument as their value.
             "-D",
             "-U",
             "-I",
@@ -240,7 +241,7 @@ mod tests {
         ] {
             match read(bad) {
                 Err(failure) => assert_eq!(failure.exit, Exit::Usage, "{bad}"),
-                // A folder whatever its name is: it does not begin as options and files with arguments do.
+                // A folder with any name: it does not begin as options and files with arguments do.
                 Ok(read) => assert!(bad.starts_with("-I") && read.starts_with("-Ihere/"), "{bad}: {read}"),
             }
         }
@@ -272,7 +273,7 @@ mod tests {
         }
         assert_eq!(read("-Iinclude").unwrap(), "-Ihere/include");
         assert_eq!(read("-I/include").unwrap(), "-I/include");
-        // Beside the launch file, in the current folder.
+        // Next to the launch file, in the current folder.
         let beside =
             |argument: &str| arguments_of_launch_file(&[argument.to_owned()], Path::new("")).unwrap();
         assert_eq!(beside("-Iinclude"), ["-Iinclude"]);
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(beside("-I-"), ["-I./-"]);
     }
 
-    /// Who reads the page knows all of them.
+    /// The handbook lists all of them.
     #[test]
     fn the_handbook_lists_what_is_allowed() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(HANDBOOK);

@@ -1,4 +1,4 @@
-//! The clang of the machine: where it is, and how it is run.
+//! Finds and runs the machine's clang.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal as _, Write as _};
@@ -15,13 +15,13 @@ use crate::input::Shown as _;
 use crate::message::{self, Format, Kind};
 use wavemill_object::printable::PrintableLines;
 
-/// The variable that names the clang, as other builds have it.
+/// The variable that names the clang, as in other build systems.
 const VARIABLE: &str = "CLANG";
 
-/// Releases of clang that are looked for on the PATH, under the names that packages give them.
+/// Releases of clang to look for on the PATH, under the names that packages give them.
 const RELEASES: std::ops::RangeInclusive<u32> = 15..=40;
 
-/// Where a package manager puts ROCm's own clang.
+/// Path of ROCm's own clang in its folder.
 const ROCM_CLANG: &str = "llvm/bin/clang";
 
 /// The variables that name the folder for temporary files, on Unix and on Windows.
@@ -33,7 +33,7 @@ pub(super) struct Clang {
     pub path: PathBuf,
     /// The folder with its headers and libraries.
     pub resources: PathBuf,
-    /// The release, as packages have it in their names.
+    /// The release, as in names of packages.
     pub release: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Compiled {
     pub success: bool,
     /// The exit status in words.
     pub end: String,
-    /// What it said.
+    /// Its output.
     pub said: String,
 }
 
@@ -55,10 +55,10 @@ fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 impl Clang {
-    /// The compiler of the command line, of the environment, of ROCm, or the newest one on the PATH.
+    /// The compiler of the command line, the environment or ROCm, or the newest one on the PATH.
     ///
     /// # Errors
-    /// There is none, it cannot link, or there is no more time.
+    /// There is no clang, it cannot link, or time is up.
     pub(super) fn find(
         args: &CompileArgs,
         language: Language,
@@ -73,7 +73,7 @@ impl Clang {
         let release = resources.file_name().and_then(OsStr::to_str);
         let release = release.and_then(|name| name.split('.').next()?.parse().ok());
         let clang = Clang { path, resources, release };
-        // A name without a folder is what clang prints for what it does not find.
+        // A name without a folder means that clang did not find the linker.
         let linker = ask(&clang.path, "-print-prog-name=ld.lld", going_on)?;
         if !Path::new(&linker).is_absolute() && on_path(&linker).is_none() {
             let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.shown());
@@ -85,7 +85,7 @@ impl Clang {
         Ok(clang)
     }
 
-    /// The path by which the user would name it, too.
+    /// The path, as the user would also name it.
     fn search(args: &CompileArgs) -> Option<PathBuf> {
         let rocm = args.rocm_path.iter().cloned().chain(variable(ROCM_VARIABLE));
         let mut rocm = rocm.chain([PathBuf::from("/opt/rocm")]).map(|folder| folder.join(ROCM_CLANG));
@@ -103,10 +103,10 @@ impl Clang {
         }
     }
 
-    /// Compiles. Its temporary files are beside the object.
+    /// Compiles. Temporary files are next to the object.
     ///
     /// # Errors
-    /// It cannot be started, or there is no more time.
+    /// It cannot be started, or time is up.
     pub(super) fn run(
         &self,
         arguments: &[OsString],
@@ -127,7 +127,7 @@ impl Clang {
         Ok(Compiled { success: ended.status.success(), end, said: ended.stderr })
     }
 
-    /// What to do about messages of clang that have their cause in the machine.
+    /// Advice for clang messages whose cause is the machine.
     pub(super) fn explain(&self, said: &str, language: Language) -> Option<String> {
         let name = self.path.shown();
         if said.contains("unknown target CPU") || said.contains("invalid target ID") {
@@ -151,20 +151,20 @@ impl Clang {
     }
 }
 
-/// Shows the user what clang said.
+/// Shows clang's output to the user.
 pub(super) fn pass_on(said: &str) {
     if said.is_empty() {
         return;
     }
     match message::format() {
         Format::Json => message::say_with(Kind::Compiler, said.trim_end(), &json!({})),
-        // If nobody can read it, there is nobody to write for.
+        // If the write fails, there is no other place to report it.
         _ => _ = std::io::stderr().lock().write_all(for_terminals(said).as_bytes()),
     }
 }
 
-/// The text with colours and line ends as they are; of names in the source, which may hold anything, all else that a terminal
-/// would obey is escaped.
+/// The text with its colours and line ends. Source names may contain anything, so all other
+/// characters that a terminal would obey are escaped.
 fn for_terminals(said: &str) -> String {
     let mut out = String::with_capacity(said.len());
     let mut rest = said;
@@ -182,14 +182,15 @@ fn for_terminals(said: &str) -> String {
     out + &PrintableLines(rest).to_string()
 }
 
-/// Bytes of the sequence at the beginning that sets a colour, or clears the rest of a line, as clang does (ECMA-48, SGR and EL).
+/// Length of a sequence at the start that sets a colour, or clears the rest of a line, as clang
+/// emits it (ECMA-48, SGR and EL).
 fn colour(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\x1b[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     parameters[end..].starts_with(['m', 'K']).then_some("\x1b[".len() + end + 1)
 }
 
-/// What clang prints for an option, without the line end.
+/// clang's output for an option, without the line end.
 fn ask(clang: &Path, option: &str, going_on: GoingOn<'_>) -> Result<String, Failure> {
     let ended = process::run(Command::new(clang).arg(option), going_on)?;
     if !ended.status.success() {
@@ -204,7 +205,7 @@ fn ask(clang: &Path, option: &str, going_on: GoingOn<'_>) -> Result<String, Fail
     Ok(ended.stdout.trim().to_owned())
 }
 
-/// There is no clang.
+/// The failure when there is no clang.
 fn missing(language: Language) -> Failure {
     let packages = match language {
         Language::Hip => "clang-22 lld-22 rocm-device-libs libamdhip64-dev",

@@ -1,4 +1,4 @@
-//! HIP.
+//! Arguments and libraries for HIP.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::words::path_word;
 use super::{CompileArgs, Own, libraries};
 use crate::failure::Failure;
 
-/// What to do without HIP's headers.
+/// Advice when HIP's headers are missing.
 pub(super) const HEADERS: &str = "Debian and Ubuntu: apt install --no-install-recommends libamdhip64-dev. --rocm-path \
      names the folder of another ROCm.";
 
@@ -20,7 +20,7 @@ fn headers(args: &CompileArgs) -> Option<PathBuf> {
     libraries::rocm_folders(args).into_iter().find(has)
 }
 
-/// What clang needs for the kernels of a source in HIP.
+/// clang arguments for the kernels of a HIP source.
 ///
 /// # Errors
 /// There are no headers or device libraries.
@@ -56,12 +56,12 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         "-mcode-object-version=5",
         "-O2",
         "-g",
-        // Headers older than clang 20 expect it of the compiler.
+        // Headers older than clang 20 expect the compiler to define it.
         "-D__AMDGCN_WAVEFRONT_SIZE=64",
         "-Wno-linker-warnings",
     ]);
     own.arguments.push(rocm);
-    // What older headers call and newer ones have themselves: fences.
+    // Fences that older headers call and newer ones define.
     let fences = folder.join("hip.bc");
     if fences.is_file() {
         own.link(&fences);

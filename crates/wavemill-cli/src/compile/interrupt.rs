@@ -1,7 +1,8 @@
-//! Ctrl-C, closed terminals and requests to end while a compiler runs.
+//! Handles Ctrl-C, closed terminals and termination requests while a compiler runs.
 //!
-//! A compiler runs in a process group of its own, which Ctrl-C does not reach, and its temporary files are in a folder that
-//! Wavemill deletes. So a signal that ends Wavemill waits until both are gone.
+//! A compiler runs in its own process group, which Ctrl-C does not reach, and its temporary files
+//! are in a folder that Wavemill deletes. A signal that ends Wavemill therefore waits until both
+//! are gone.
 
 use crate::failure::Failure;
 
@@ -15,11 +16,11 @@ mod signals {
     use signal_hook::flag::{register_conditional_default, register_usize};
     use signal_hook::low_level::emulate_default_handler;
 
-    /// What the handlers see, which stay for the rest of the process.
+    /// State of the handlers, which stay for the rest of the process.
     struct Signals {
-        /// Whether no compiler runs, so that a signal does what it does by default.
+        /// Whether no compiler runs, so that a signal has its default effect.
         idle: Arc<AtomicBool>,
-        /// The signal that came while one ran; 0 if none did.
+        /// The signal that arrived while one ran; 0 if none did.
         came: Arc<AtomicUsize>,
     }
 
@@ -27,15 +28,16 @@ mod signals {
 
     fn is_ignored(signal: i32) -> bool {
         let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: without a new action nothing changes, and the old one goes to memory of its type.
+        // SAFETY: without a new action nothing changes, and the old one is written to memory of its
+        // type.
         let found = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-        // SAFETY: all of it was zero, which is an action, and was written if the call did not fail.
+        // SAFETY: all-zero memory is a valid action, and the call overwrites it if it succeeds.
         found == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
     }
 
     fn register() -> io::Result<Signals> {
         let signals = Signals { idle: Arc::new(AtomicBool::new(true)), came: Arc::default() };
-        // Who started Wavemill may want it to ignore some, as `nohup` and `&` of a shell script do.
+        // The parent process may ignore some signals, as `nohup` and `&` in a shell script do.
         for signal in [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
             register_conditional_default(signal, signals.idle.clone())?;
             register_usize(signal, signals.came.clone(), signal as usize)?;
@@ -43,7 +45,7 @@ mod signals {
         Ok(signals)
     }
 
-    /// Nothing on a host that takes no handlers: signals do there what they do by default.
+    /// `None` on a host without handlers: signals have their default effects there.
     fn signals() -> Option<&'static Signals> {
         SIGNALS.get_or_init(|| register().ok()).as_ref()
     }
@@ -63,7 +65,7 @@ mod signals {
             signals.idle.store(true, Relaxed);
             let came = signals.came.swap(0, Relaxed);
             if came != 0 {
-                // It ends the process. If that is impossible, the failure of the compilation is reported.
+                // It ends the process. If that is impossible, the compilation reports a failure.
                 let _ = emulate_default_handler(came as i32);
             }
         }
@@ -88,10 +90,10 @@ impl Drop for Held {
     }
 }
 
-/// Whether the compiler may go on.
+/// Whether the compiler may continue.
 ///
 /// # Errors
-/// A signal came. It ends the process when [`Held`] is dropped.
+/// A signal arrived. It ends the process when [`Held`] is dropped.
 pub(super) fn check() -> Result<(), Failure> {
     #[cfg(unix)]
     if signals::came() {

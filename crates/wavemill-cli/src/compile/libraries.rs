@@ -1,4 +1,4 @@
-//! Where packages put the libraries in bitcode that kernels are linked with.
+//! Finds the bitcode libraries that kernels are linked with, where packages install them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use super::{CompileArgs, Own, ROCM_VARIABLE, variable};
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// The folders of libclc: Debian and Ubuntu, Fedora, Arch and builds by hand.
+/// The folders of libclc on Debian and Ubuntu, Fedora, Arch, and from manual builds.
 const LIBCLC_FOLDERS: &[&str] = &["/usr/lib/clc", "/usr/share/clc", "/usr/lib64/clc", "/usr/local/share/clc"];
 
-/// The names of its library for code objects, the newest first.
+/// File names of libclc for code objects, the newest first.
 const LIBCLC_NAMES: &[&str] = &["amdgcn-amd-amdhsa.bc", "amdgcn--amdhsa.bc"];
 
-/// The folders of ROCm's device libraries in a folder of ROCm, and in one of the system.
+/// The folders of ROCm's device libraries, in a folder of ROCm and in a system folder.
 const DEVICE_FOLDERS: &[&str] = &[
     "amdgcn/bitcode",
     "lib/llvm/amdgcn/bitcode",
@@ -29,11 +29,11 @@ const DEVICE_FOLDERS: &[&str] = &[
 /// The library that every set of device libraries has.
 const DEVICE_LIBRARY: &str = "ockl.bc";
 
-/// libclc for code objects: that of the command line, of the compiler, or of the system. Whoever names a folder of ROCm gets
-/// its library instead.
+/// libclc for code objects: from the command line, the compiler, or the system. If the user names a
+/// folder of ROCm, its library is used instead.
 ///
 /// # Errors
-/// The command line names something that is no file.
+/// The command line names something that is not a file.
 pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf>, Failure> {
     if let Some(path) = &args.libclc {
         return match path.is_file() {
@@ -51,10 +51,10 @@ pub(super) fn libclc(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf
     Ok([own].into_iter().chain(system).find(|path| path.is_file()))
 }
 
-/// Refuses a folder of ROCm that is not there.
+/// Rejects a folder of ROCm that does not exist.
 ///
 /// # Errors
-/// The command line names something that is no folder.
+/// The command line names something that is not a folder.
 pub(super) fn check_rocm_path(args: &CompileArgs) -> Result<(), Failure> {
     match &args.rocm_path {
         Some(path) if !path.is_dir() => {
@@ -64,7 +64,8 @@ pub(super) fn check_rocm_path(args: &CompileArgs) -> Result<(), Failure> {
     }
 }
 
-/// The folders that ROCm may be in: that of the command line alone, or those of the environment and of packages.
+/// Possible folders of ROCm: the command line's alone, or the ones from the environment and
+/// packages.
 pub(super) fn rocm_folders(args: &CompileArgs) -> Vec<PathBuf> {
     match &args.rocm_path {
         Some(path) => vec![path.clone()],
@@ -79,7 +80,7 @@ pub(super) fn rocm_folders(args: &CompileArgs) -> Vec<PathBuf> {
 pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Result<Option<PathBuf>, Failure> {
     let rocm = rocm_folders(args).into_iter();
     let rocm = rocm.flat_map(|root| DEVICE_FOLDERS.iter().map(move |folder| root.join(folder)));
-    // That of ROCm's own clang, and of distributions that have a set for each release.
+    // The folder of ROCm's own clang, and of distributions that have a set for each release.
     let own = clang.resources.join("lib/amdgcn/bitcode");
     let own = args.rocm_path.as_ref().is_none_or(|root| is_within(&own, root)).then_some(own);
     let found = rocm.chain(own).find(|folder| folder.join(DEVICE_LIBRARY).is_file());
@@ -94,14 +95,14 @@ pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Result<Opti
     }
 }
 
-/// Whether a path leads into a folder, whatever links there are on the way.
+/// Whether a path leads into a folder, whatever links are on the way.
 fn is_within(path: &Path, folder: &Path) -> bool {
     let (path, folder) = (path.canonicalize(), folder.canonicalize());
     path.is_ok_and(|path| folder.is_ok_and(|folder| path.starts_with(folder)))
 }
 
-/// What says to the device libraries what they are compiled for: the newest processor that the set knows, of those with the
-/// same first digits that are not newer than the target.
+/// The library that tells the device libraries their target: the newest processor in the set with
+/// the same first digits that is not newer than the target.
 fn isa_library(folder: &Path, target: &TargetId) -> Option<PathBuf> {
     let number = |name: &str| u32::from_str_radix(name, 16).ok();
     let wanted = target.processor.name();
@@ -115,7 +116,7 @@ fn isa_library(folder: &Path, target: &TargetId) -> Option<PathBuf> {
     Some(folder.join(format!("oclc_isa_version_{nearest:x}.bc")))
 }
 
-/// Links ROCm's device libraries, with their settings: all numbers are as IEEE 754 has them.
+/// Links ROCm's device libraries, with settings that follow IEEE 754.
 ///
 /// # Errors
 /// The set in the folder is not complete.
@@ -150,7 +151,7 @@ pub(super) fn link_device_libraries(
         let path = folder.join(name);
         match path.is_file() {
             true => own.link(&path),
-            // Newer sets have lost settings that clang decides by now.
+            // Newer sets lack settings that clang decides now.
             false if name != "oclc_abi_version_500.bc" => {}
             false => return Err(incomplete(name)),
         }

@@ -1,5 +1,5 @@
-//! Sources of kernels, made into code objects: assembly by Wavemill's own assembler, OpenCL C and HIP by the clang of the
-//! machine.
+//! Compiles kernel sources into code objects: assembly with Wavemill's own assembler, OpenCL C and
+//! HIP with the machine's clang.
 
 mod allowed;
 mod clang;
@@ -27,10 +27,10 @@ use interrupt::Held;
 use process::GoingOn;
 use words::path_word;
 
-/// What code is compiled for if nobody says it.
+/// The default target to compile for.
 pub(crate) const DEFAULT_TARGET: &str = "gfx942";
 
-/// The variable that names the folder of ROCm, as ROCm's own programs have it.
+/// The variable that names the folder of ROCm, as in ROCm's own programs.
 const ROCM_VARIABLE: &str = "ROCM_PATH";
 
 /// The page of the handbook that a message refers to.
@@ -45,9 +45,9 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// The language of a file, by the end of its name; `None` if it is no source.
+    /// The language of a file, by the end of its name; `None` if it is not a source.
     pub(crate) fn of(path: &Path) -> Option<Language> {
-        // Some file systems write names in capitals. No ending means something else in capitals.
+        // Some file systems store names in capitals. No ending has another meaning in capitals.
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         // hipify and some projects write HIP as C++ with a second ending.
         if name.ends_with(".hip.cpp") {
@@ -70,7 +70,7 @@ impl Language {
     }
 }
 
-/// What to do with a file that holds no code object, but is a source by its name.
+/// Advice for a file that holds no code object, but is a source by its name.
 pub(crate) fn advice(path: &Path) -> Option<String> {
     let shown = quoted(&path.display().to_string());
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -83,10 +83,10 @@ pub(crate) fn advice(path: &Path) -> Option<String> {
     }
 }
 
-/// Refuses a source where a code object is expected.
+/// Rejects a source where a code object is expected.
 ///
 /// # Errors
-/// The name of the file is that of a source.
+/// The file has the name of a source.
 pub(crate) fn refuse(path: &Path, command: &str) -> Result<(), Failure> {
     let Some(language) = Language::of(path) else { return Ok(()) };
     let shown = quoted(&path.display().to_string());
@@ -133,7 +133,7 @@ pub(crate) struct CompileArgs {
     pub rocm_path: Option<PathBuf>,
 }
 
-/// The code object that the line to copy writes.
+/// The output file in the command line that the user can copy.
 fn object_name(source: &Path) -> PathBuf {
     let name = source.file_name().unwrap_or_default();
     let name = Path::new(name);
@@ -147,7 +147,8 @@ fn object_name(source: &Path) -> PathBuf {
     name.with_extension("co")
 }
 
-/// Refuses targets that stand for several processors: libclc and the device libraries are made for one.
+/// Rejects targets that stand for several processors: libclc and the device libraries are built for
+/// one.
 ///
 /// # Errors
 /// The target is generic.
@@ -162,16 +163,16 @@ fn refuse_generic(source: &Path, target: &TargetId) -> Result<(), Failure> {
     Err(Failure::usage(message).help(format!("Pass one of these to --target: {}.", crate::run::fits(target))))
 }
 
-/// The path that a variable of the environment has; an empty one is not set.
+/// The path in a variable of the environment; an empty one counts as unset.
 fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Makes a code object of a source, for a target or else for [`DEFAULT_TARGET`]. `going_on` says whether there is still
-/// time.
+/// Compiles a source into a code object, for a target or else for [`DEFAULT_TARGET`]. `going_on`
+/// says whether there is still time.
 ///
 /// # Errors
-/// What the source has wrong, what is missing on the machine, or that there is no more time.
+/// The source has errors, the machine lacks something, or time is up.
 pub(crate) fn compile(
     language: Language,
     source: &Path,
@@ -179,7 +180,7 @@ pub(crate) fn compile(
     args: &CompileArgs,
     going_on: GoingOn<'_>,
 ) -> Result<Vec<u8>, Failure> {
-    // clang would say the same in other words.
+    // clang would report the same in other words.
     let bytes = input::open(source)?;
     if language == Language::Assembly {
         return asm::assemble_file(source, &bytes, target);
@@ -190,7 +191,7 @@ pub(crate) fn compile(
         refuse_generic(source, target)?;
     }
     libraries::check_rocm_path(args)?;
-    // It is dropped last: signals that are held back end the process.
+    // It is dropped last: held-back signals end the process.
     let _held = Held::new();
     let default = DEFAULT_TARGET.parse().map_err(|_| Failure::input("the default target is not known"))?;
     let clang = Clang::find(args, language, going_on)?;
@@ -234,7 +235,7 @@ pub(crate) fn compile(
         .map_err(|error| Failure::input(format!("clang wrote no code object that can be read: {error}")))
 }
 
-/// Prints the line that is run, with an output for those who copy it.
+/// Prints the command line of the compiler, with an output file for users who copy it.
 fn say(clang: &Clang, arguments: &[std::ffi::OsString], source: &Path) {
     let (object, source) = (path_word(&object_name(source)), path_word(source));
     let words = [clang.path.as_os_str()].into_iter().chain(arguments.iter().map(AsRef::as_ref));
@@ -254,7 +255,7 @@ impl Own {
         Own { arguments: arguments.iter().map(Into::into).collect() }
     }
 
-    /// Links a library in bitcode, of which only what is used stays.
+    /// Links a bitcode library, of which only the used functions stay.
     fn link(&mut self, library: &Path) {
         self.arguments.extend(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"].map(Into::into));
         self.arguments.push(path_word(library).into());

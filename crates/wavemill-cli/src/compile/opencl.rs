@@ -1,4 +1,4 @@
-//! OpenCL C.
+//! Arguments and libraries for OpenCL C.
 
 use wavemill_object::TargetId;
 
@@ -6,7 +6,7 @@ use super::clang::Clang;
 use super::{CompileArgs, Own, libraries};
 use crate::failure::Failure;
 
-/// What clang needs for a kernel in OpenCL C.
+/// clang arguments for an OpenCL C kernel.
 ///
 /// # Errors
 /// There is no library with OpenCL's functions.
@@ -26,7 +26,7 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         "-nogpulib",
     ]);
     if let Some(library) = libraries::libclc(clang, args)? {
-        // libclc reads the global offset where code objects of version 4 have it.
+        // libclc reads the global offset where version 4 code objects have it.
         own.arguments.push("-mcode-object-version=4".into());
         own.link(&library);
         return Ok(own);

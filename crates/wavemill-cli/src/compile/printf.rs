@@ -1,23 +1,24 @@
 //! `printf` of OpenCL C.
 //!
-//! Clang makes code of `printf` that fills the records itself and asks a function `__printf_alloc` for room. ROCm's compiler
-//! has it; libclc does not.
+//! Clang compiles `printf` to code that fills the records itself and calls `__printf_alloc` for
+//! room. ROCm's compiler provides this function; libclc does not.
 
 use std::ffi::OsString;
 
-/// The file that has the function.
+/// The file that defines the function.
 pub(super) const HEADER: &str = "printf_alloc.h";
 
-/// Whether it is this function that the linker has not found.
+/// Whether the linker reports this function as missing.
 pub(super) fn is_missing(said: &str) -> bool {
     said.contains("undefined symbol: __printf_alloc")
 }
 
-/// The function, for the version of code objects that arguments of clang say.
+/// The function, for the code object version in clang's arguments.
 ///
-/// The printf buffer has a dword of bytes in use and a dword of bytes that there are, then the records. Its address is a hidden
-/// argument: the fourth one of 8 bytes up to version 4, the tenth one from version 5 on (AMDGPUUsage, "Code Object
-/// Metadata"). It has no debug information: clang's call has no line, and inlining one into the other ends clang 22.
+/// The printf buffer has a dword with the bytes in use and a dword with its capacity, then the
+/// records. Its address is a hidden argument: the fourth one of 8 bytes up to version 4, the tenth
+/// one from version 5 on (AMDGPUUsage, "Code Object Metadata"). The function has no debug
+/// information: clang's call has no line, and inlining one into the other crashes clang 22.
 pub(super) fn definition(arguments: &[OsString]) -> String {
     let version =
         |argument: &OsString| argument.to_str()?.strip_prefix("-mcode-object-version=")?.parse::<u32>().ok();
@@ -45,7 +46,7 @@ pub(super) fn definition(arguments: &[OsString]) -> String {
 mod tests {
     use super::definition;
 
-    /// Those who copy the line that is printed copy the file from the handbook.
+    /// Users who copy the printed command line copy the file from the handbook.
     #[test]
     fn the_handbook_has_the_same_function() {
         let page =

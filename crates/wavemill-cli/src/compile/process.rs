@@ -1,4 +1,4 @@
-//! Programs that are started, and ended when there is no more time for them.
+//! Starts other programs, and ends them when time is up.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::interrupt;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// How often it is looked whether a program has ended.
+/// How often to check whether a program has ended.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Bytes of each output that are kept.
+/// Most bytes of each output to keep.
 const MOST_SAID: u64 = 1 << 20;
 
 /// Whether there is still time.
@@ -27,15 +27,15 @@ pub(super) struct Ended {
     pub stderr: String,
 }
 
-/// A program that runs, with the processes that it has started.
+/// A running program with the processes that it has started.
 struct Running {
     child: Child,
     has_ended: bool,
 }
 
 impl Running {
-    /// Starts a program in a process group of its own: clang's driver runs the compiler and the linker as processes, which
-    /// go on if the driver alone is killed.
+    /// Starts a program in its own process group: clang's driver runs the compiler and the linker
+    /// as processes, which continue if only the driver is killed.
     fn start(command: &mut Command) -> io::Result<Running> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
@@ -50,7 +50,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends what still runs. What cannot be killed has ended by itself.
+    /// Ends what still runs. A process that cannot be killed has ended on its own.
     fn drop(&mut self) {
         if self.has_ended {
             return;
@@ -65,12 +65,12 @@ impl Drop for Running {
     }
 }
 
-/// Reads a pipe in a thread. What is too much is read all the same, so that the program can end.
+/// Reads a pipe in a thread. Excess output is read and dropped, so that the program can end.
 fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<String>> {
     Builder::new().spawn(move || {
         let mut said = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What cannot be read is not there.
+            // Output that cannot be read is dropped.
             let _ = pipe.by_ref().take(MOST_SAID).read_to_end(&mut said);
             let more = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
             if more > 0 {
@@ -84,7 +84,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<Str
 /// Runs a program without input until it has ended and its outputs are closed.
 ///
 /// # Errors
-/// It cannot be run, or there is no more time.
+/// It cannot be run, or time is up.
 pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended, Failure> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = Path::new(command.get_program()).to_owned();
@@ -96,8 +96,8 @@ pub(super) fn run(command: &mut Command, going_on: GoingOn<'_>) -> Result<Ended,
     let stdout = listen(running.child.stdout.take()).map_err(unable)?;
     let stderr = listen(running.child.stderr.take()).map_err(unable)?;
     let status = loop {
-        // Until its outputs are closed, nobody asks how it ended: processes that it has left behind are killed by its number,
-        // which may be another's once it has been asked for.
+        // Does not reap the program until its outputs are closed. Its leftover processes are killed
+        // by its process id, which may be reused after reaping.
         if stdout.is_finished()
             && stderr.is_finished()
             && let Some(status) = running.status().map_err(unable)?

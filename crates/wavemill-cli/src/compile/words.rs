@@ -1,4 +1,4 @@
-//! Paths as words of a command line that nobody takes for anything else.
+//! Paths as words of a command line that no program can read as an option.
 
 use std::path::{Path, PathBuf};
 

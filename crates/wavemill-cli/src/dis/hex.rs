@@ -1,6 +1,6 @@
-//! Machine code in hexadecimal digits.
+//! Parses machine code in hexadecimal digits.
 
-/// What a character is: a digit's value, or one of these.
+/// Class of a character: a digit's value, or one of these.
 const BLANK: u8 = 0x10;
 const COMMENT: u8 = 0x11;
 const OTHER: u8 = 0x12;
@@ -26,11 +26,11 @@ fn kind(byte: u8) -> u8 {
     KINDS[usize::from(byte)]
 }
 
-/// Reads the bytes of a line: `0100027e`, `01 00 02 7e`, `0x01,0x00,0x02,0x7e`, each also between brackets. Comments begin
-/// with `#`, `;` or `//`. The bytes are appended to `out`.
+/// Parses the bytes of a line: `0100027e`, `01 00 02 7e`, `0x01,0x00,0x02,0x7e`, each also between
+/// brackets. Comments begin with `#`, `;` or `//`. Appends the bytes to `out`.
 ///
 /// # Errors
-/// What is wrong with the line.
+/// The error in the line.
 pub(crate) fn line(line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let mut rest = line;
     while let Some(&first) = rest.first() {
@@ -75,7 +75,7 @@ pub(crate) fn line(line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text may be hexadecimal digits: its first characters are.
+/// Whether a text may be hexadecimal digits, judged by its first characters.
 pub(crate) fn looks_like_text(bytes: &[u8]) -> bool {
     let all = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     !bytes.is_empty() && bytes.iter().take(4096).all(all)

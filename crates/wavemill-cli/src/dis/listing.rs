@@ -1,4 +1,4 @@
-//! Our own listing: addresses, encodings, and labels where branches go.
+//! Wavemill's own listing: addresses, encodings, and labels for branch targets.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -18,13 +18,15 @@ use wavemill_object::printable::Printable;
 use crate::failure::Failure;
 use crate::input::unreadable;
 
-/// Bytes of the `amd_kernel_code_t` in front of the code of a kernel in a code object v2.
+/// Bytes of the `amd_kernel_code_t` before the code of a kernel in a code object v2.
 const LEGACY_DESCRIPTOR: usize = 256;
 
-/// Writes the listing of a code object, or of one function in it. True if there was something to list.
+/// Writes the listing of a code object, or of one function in it. Returns whether there was
+/// something to list.
 ///
 /// # Errors
-/// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
+/// [`Failure`] if the object cannot be read, its target has no tables, or the output cannot be
+/// written.
 pub(super) fn write_object(
     out: &mut impl Write,
     name: &str,
@@ -71,7 +73,7 @@ struct Function<'a> {
     part: Part<'a>,
     /// Byte offset of the first instruction.
     start: usize,
-    /// Names of the places in it that branches go to, and of the assembler's labels.
+    /// Names of branch targets in it, and of the assembler's labels.
     labels: BTreeMap<u64, String>,
 }
 
@@ -123,7 +125,7 @@ impl<'a> Function<'a> {
         self.section.address.wrapping_add(offset as u64)
     }
 
-    /// The instruction at a byte offset, and how many bytes to go on.
+    /// The instruction at a byte offset, and the number of bytes to advance.
     fn inst(&self, at: usize) -> (Option<Inst>, usize) {
         match self.set.decode(&self.section.bytes[at..self.part.end]) {
             Ok(inst) => (Some(inst), inst.size()),

@@ -24,7 +24,7 @@ use crate::input::{self, Shown as _};
 use crate::message::{self, Kind};
 use crate::names;
 
-/// What the help page ends with.
+/// The end of the help page.
 pub(crate) const HELP: &str = "\
 Without --format, the text is a source: `wavemill asm` makes the same code, kernel
 descriptors, metadata and data of it again. Code objects of a bundle follow one another;
@@ -72,7 +72,7 @@ pub(crate) struct DisArgs {
     limits: input::LimitArgs,
 }
 
-/// Targets that a message names.
+/// Most targets that a message names.
 const NAMED: usize = 12;
 
 /// Formats of listings.
@@ -86,21 +86,21 @@ enum ListingFormat {
     Objdump,
 }
 
-/// The instruction set of a code object.
+/// The instruction set of a code object, and the object.
 fn target_of(object: &[u8]) -> Result<(InstructionSet, CodeObject<'_>), Failure> {
     let object = CodeObject::parse(object).map_err(|error| input::unreadable(&error))?;
     let set = InstructionSet::of(object.target()).ok_or_else(|| unknown_target(object.target()))?;
     Ok((set, object))
 }
 
-/// There are no tables for the target.
+/// The failure for a target without tables.
 pub(crate) fn unknown_target(id: &TargetId) -> Failure {
     let id = id.to_string().shown();
     Failure::input(format!("the code is for {id}, whose instructions Wavemill does not know"))
         .help(format!("{}.", input::LIST))
 }
 
-/// Prints the source or listing.
+/// Runs `wavemill dis`.
 pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if args.kernel.is_some() && args.format == ListingFormat::Objdump {
         return Err(Failure::usage("--format objdump prints whole files; leave --kernel or the format out"));
@@ -131,12 +131,12 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
         out.flush()?;
         return Ok(());
     }
-    // What is asked for, as the symbol table has it.
+    // The requested symbol, as the symbol table has it.
     let symbol = args.symbol(&bytes, &file).map_err(failed)?;
     let mut found = false;
     let limits = args.limits.limits();
     let left_out = each_object(&bytes, args.target.as_ref(), &limits, |id, object| {
-        // Of a library with hundreds of code objects only those are read that can have it.
+        // In a library with hundreds of code objects, reads only the ones that can have it.
         if symbol.as_ref().is_some_and(|symbol| !may_define(object, symbol)) {
             return Ok(());
         }
@@ -153,7 +153,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
             }
             ListingFormat::Listing => {
                 found |= listing::write_object(&mut out, &name, object, symbol.as_deref())?;
-                // The rest of the file may take longer than what was asked for.
+                // The rest of the file may take longer than the requested code.
                 out.flush()?;
             }
             ListingFormat::Objdump => {
@@ -173,7 +173,7 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
 }
 
 impl DisArgs {
-    /// Where the text goes.
+    /// The destination of the text.
     fn output(&self) -> Result<BufWriter<Box<dyn Write>>, Failure> {
         let out: Box<dyn Write> = match self.out.as_deref().filter(|out| !input::is_stdin(out)) {
             None => Box::new(std::io::stdout().lock()),
@@ -189,7 +189,7 @@ impl DisArgs {
         SourceOptions { addresses: !self.no_show_raw_insn, ..SourceOptions::default() }
     }
 
-    /// The symbol that `--kernel` stands for, if it is given.
+    /// The symbol that `--kernel` names, if it is given.
     fn symbol(&self, bytes: &[u8], file: &str) -> Result<Option<String>, Failure> {
         let Some(name) = &self.kernel else { return Ok(None) };
         let mut search = Search::new(name);
@@ -208,7 +208,7 @@ impl DisArgs {
         }
     }
 
-    /// That there is no function of that name.
+    /// The failure for an unknown function name.
     fn no_function(&self, name: &str, bytes: &[u8], file: &str) -> Failure {
         let mut known: Vec<String> = Vec::new();
         // Objects that cannot be read have no names to suggest.
@@ -222,8 +222,9 @@ impl DisArgs {
     }
 }
 
-/// Calls `each` for every code object of a file whose instructions are known, or for those that fit the target best;
-/// with its id, if the file is more than a code object. What has been left out, if something has.
+/// Calls `each` for every code object of a file whose instructions are known, or for the ones that
+/// fit the target best. The id is passed if the file is more than a code object. Returns a
+/// description of the omitted objects, if there are any.
 fn each_object(
     bytes: &[u8],
     target: Option<&TargetId>,

@@ -15,14 +15,15 @@ use crate::input::unreadable;
 
 /// Column of the comment with address and encoding.
 const COMMENT_COLUMN: usize = 60;
-/// Fewer zero bytes than this are an instruction.
+/// A run of at least this many zero bytes may be skipped.
 const SKIPPED_ZEROS: usize = 8;
 
-/// Writes the listing of a code object. `name` is what the first line calls the file; with `labels`, as
-/// `--symbolize-operands` asks for, the places that branches go to have names.
+/// Writes the listing of a code object. `name` is the file name in the first line. With `labels`,
+/// as for `--symbolize-operands`, branch targets have names.
 ///
 /// # Errors
-/// [`Failure`] if the object cannot be read or is for a target without tables, or the output cannot be written.
+/// [`Failure`] if the object cannot be read, its target has no tables, or the output cannot be
+/// written.
 pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: bool) -> Result<(), Failure> {
     let (set, _) = target_of(object)?;
     let mut sections = Sections::read(object).map_err(|error| unreadable(&error))?;
@@ -31,7 +32,7 @@ pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: boo
         false => Vec::new(),
     };
     for (section, names) in sections.list.iter_mut().zip(&names) {
-        // A name for the start takes the place of the section's own.
+        // A name for the start replaces the section's own.
         if names.iter().any(|(address, _)| *address == section.address) {
             let (start, own) = (section.address, section.name);
             section.symbols.retain(|symbol| (symbol.address, symbol.name, symbol.size) != (start, own, 0));
@@ -52,7 +53,7 @@ pub fn write_object(out: &mut impl Write, name: &str, object: &[u8], labels: boo
     Ok(())
 }
 
-/// The places that branches of a section go to and that no label names, with names for them.
+/// Branch targets of a section without a label, with names for them.
 fn unnamed_targets(set: InstructionSet, section: &Section<'_>) -> Vec<(u64, String)> {
     let mut targets = Vec::new();
     let mut at = 0;
@@ -86,7 +87,7 @@ struct Writer<'a, W> {
     line: String,
 }
 
-/// How many bytes of zeros at the start of `bytes` a listing leaves out.
+/// Number of zero bytes at the start of `bytes` that a listing omits.
 fn skippable_zeros(bytes: &[u8]) -> usize {
     match bytes.iter().take_while(|&&byte| byte == 0).count() {
         zeros if zeros < SKIPPED_ZEROS => 0,
@@ -94,8 +95,8 @@ fn skippable_zeros(bytes: &[u8]) -> usize {
     }
 }
 
-/// Where a direct branch goes: `None` for everything else. A call is a branch with a destination register in front and
-/// has no comment in LLVM's listing.
+/// The distance of a direct branch; `None` for everything else. A call is a branch with a
+/// destination register before the target, and has no comment in LLVM's listing.
 fn branch_distance(inst: &Inst) -> Option<i16> {
     if inst.row().format != Format::Sopp {
         return None;
@@ -106,7 +107,7 @@ fn branch_distance(inst: &Inst) -> Option<i16> {
     }
 }
 
-/// Address of what lies `distance` dwords behind an instruction that ends at `next`.
+/// Address `distance` dwords after an instruction that ends at `next`.
 pub(super) fn branch_target(next: u64, distance: i16) -> u64 {
     next.wrapping_add_signed(i64::from(distance) * 4)
 }
@@ -172,8 +173,8 @@ impl<W: Write> Writer<'_, W> {
         Ok(size)
     }
 
-    /// Puts the text of an instruction that ends at `next` into the line. True if a branch in it goes to a label, whose
-    /// name then stands in place of the distance.
+    /// Appends the text of an instruction that ends at `next` to the line. Returns whether it
+    /// branches to a label, whose name then replaces the distance.
     fn text(&mut self, section: &Section<'_>, inst: &Inst, next: u64) -> bool {
         let named = std::cell::Cell::new(false);
         let labels = |out: &mut dyn fmt::Write, distance: i16| {
@@ -195,7 +196,7 @@ impl<W: Write> Writer<'_, W> {
         named.get()
     }
 
-    /// Puts what is no instruction into the line, as data, and returns its size.
+    /// Appends an undecodable instruction to the line as data, and returns its size.
     fn unknown(&mut self, bytes: &[u8]) -> usize {
         if let Some(word) = bytes.first_chunk::<4>() {
             push(&mut self.line, format_args!("\t.long {:#010x} {:42}", u32::from_le_bytes(*word), ""));
@@ -209,7 +210,7 @@ impl<W: Write> Writer<'_, W> {
         bytes.len()
     }
 
-    /// Puts address and encoding into the line.
+    /// Appends address and encoding to the line.
     fn comment(&mut self, bytes: &[u8], address: u64) {
         push(&mut self.line, format_args!("// {address:012X}:"));
         let words = bytes.chunks_exact(4);

@@ -1,20 +1,20 @@
-//! Machine code without a file around it.
+//! Disassembles machine code without a file around it.
 
 use wavemill_object::{Container, Error, TargetId, Unlinked};
 
 use super::hex;
 use crate::failure::Failure;
 
-/// Whether bytes are no file that has code objects.
+/// Whether the bytes are not a file that may contain code objects.
 pub(super) fn is_raw(bytes: &[u8]) -> bool {
     matches!(Container::parse(bytes), Err(Error::Foreign { .. })) && !bytes.starts_with(b"\x7fELF")
 }
 
-/// The code as if it had been assembled from a source that has nothing else. Text is read as hexadecimal digits, unless
-/// `binary` says that there is none.
+/// The code, as if assembled from a source with nothing else. Text is parsed as hexadecimal digits,
+/// unless `binary` is set.
 ///
 /// # Errors
-/// What is wrong with the digits.
+/// The error in the digits.
 pub(super) fn unlinked(target: &TargetId, bytes: &[u8], binary: bool) -> Result<Unlinked, Failure> {
     let code = if binary || !hex::looks_like_text(bytes) {
         bytes.to_vec()

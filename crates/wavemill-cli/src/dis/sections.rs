@@ -1,6 +1,7 @@
-//! Sections and symbols of a code object in the order in which a listing has them.
+//! Sections and symbols of a code object in the order of a listing.
 //!
-//! The order and the choice of symbols are those of `llvm-objdump`, whose output [`super::objdump`] reproduces.
+//! The order and the choice of symbols follow `llvm-objdump`, whose output [`super::objdump`]
+//! reproduces.
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
@@ -18,11 +19,11 @@ pub(super) const STT_OBJECT: u8 = 1;
 pub(super) const STT_FUNC: u8 = 2;
 const STT_SECTION: u8 = 3;
 const STT_FILE: u8 = 4;
-/// Variable to be allocated by the linker.
+/// Variable that the linker allocates.
 pub(super) const STT_COMMON: u8 = 5;
 /// Kernel of a code object v2.
 pub(super) const STT_LEGACY_KERNEL: u8 = 10;
-/// Section indices from here on are no sections.
+/// Section indices from here on are reserved.
 const SHN_LORESERVE: u16 = 0xff00;
 
 /// A symbol; ordered as in a listing.
@@ -44,7 +45,7 @@ pub(super) struct Section<'a> {
     pub bytes: &'a [u8],
     /// It holds code that is in the file.
     pub code: bool,
-    /// Its symbols, sorted; of a section with code never none.
+    /// Its symbols, sorted; never empty for a section with code.
     pub symbols: Vec<Symbol<'a>>,
 }
 
@@ -104,21 +105,21 @@ impl<'a> Sections<'a> {
         }
         for section in &mut list {
             section.symbols.sort();
-            // Code that does not begin with a symbol is called as its section.
+            // Code that does not begin with a symbol is named after its section.
             if section.code && section.symbols.first().is_none_or(|first| first.address != section.address) {
                 let named = Symbol { address: section.address, kind: STT_FUNC, name: section.name, size: 0 };
                 section.symbols.insert(0, named);
             }
         }
         absolute.sort();
-        // The empty section in front is there for its index only.
+        // The empty first section exists only to keep the indices.
         let mut by_address: Vec<usize> = (1..list.len()).collect();
         by_address.sort_by_key(|&index| list[index].address);
         Ok(Sections { list, absolute, by_address })
     }
 
-    /// The symbol that an address is told from: the last one at or before it, in the section that holds it or else
-    /// among the absolute ones.
+    /// The symbol that an address is shown relative to: the last one at or before it, in the
+    /// section that holds it or else among the absolute ones.
     pub(super) fn symbol_before(&self, address: u64) -> Option<Symbol<'a>> {
         let last = |symbols: &[Symbol<'a>]| {
             let end = symbols.partition_point(|symbol| symbol.address <= address);
@@ -134,7 +135,8 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Sorts the symbols of a table to their sections; those without one go to `absolute`, or nowhere.
+/// Adds the symbols of a table to their sections. Symbols without a section go to `absolute`, or
+/// are dropped.
 fn add_symbols<'a>(
     table: &SymbolTable<'a, Header>,
     list: &mut [Section<'a>],
@@ -158,7 +160,8 @@ fn add_symbols<'a>(
 }
 
 impl<'a> Section<'a> {
-    /// The symbols with the ranges that they name, in order: the last symbol of each address, up to the next address.
+    /// The symbols with their ranges, in order: the last symbol of each address, up to the next
+    /// address.
     pub(super) fn parts(&self) -> Vec<Part<'a>> {
         let symbols = &self.symbols;
         let section_end = self.address.saturating_add(self.bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! Code objects as sources.
+//! Writes code objects as sources.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use super::unknown_target;
 use crate::failure::Failure;
 use crate::message::{self, Kind};
 
-/// Text that goes to a writer of bytes, whose error is kept.
+/// Text that goes to a byte writer, whose error is kept.
 struct Text<'a, W> {
     out: &'a mut W,
     error: Option<io::Error>,
@@ -25,10 +25,10 @@ impl<W: Write> fmt::Write for Text<'_, W> {
     }
 }
 
-/// Writes the source of a file that is called `name`. True if there was something to write.
+/// Writes the source of a file called `name`. Returns whether there was something to write.
 ///
 /// # Errors
-/// [`Failure`] if there are no instructions of its target, or the output cannot be written.
+/// [`Failure`] if the target has no instruction tables, or the output cannot be written.
 pub(super) fn write(
     out: &mut impl Write,
     name: &str,
@@ -46,7 +46,7 @@ pub(super) fn write(
     }
     let mut text = String::new();
     if let Some(only) = options.only {
-        // Whether the function is there is known only behind the heading.
+        // Whether the function exists is known only after the heading.
         let only = SourceOptions { title: name, only: Some(only), ..*options };
         let written = write_source(&mut text, unlinked, &only).map_err(|error| failed(&error, None))?;
         if written.functions != 0 {

@@ -1,4 +1,4 @@
-//! One JSON object for each line of hexadecimal digits.
+//! Answers each line of hexadecimal digits with one JSON object.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,10 +10,10 @@ use wavemill_asm::gcn::print;
 use super::hex;
 use crate::failure::Failure;
 
-/// Lines with more bytes than this are no instructions.
+/// Longest line, in bytes, that may be an instruction.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// What is written, as bytes.
+/// The bytes to write.
 struct Sink(Vec<u8>);
 
 impl fmt::Write for Sink {
@@ -77,7 +77,7 @@ impl Answerer {
                 // Writing to a vector does not fail.
                 let _ = print(out, &inst);
                 let text = out.0.get(start..).unwrap_or_default();
-                // Lane patterns stand between quotes.
+                // Lane patterns are between quotes.
                 if text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
                     let text = String::from_utf8_lossy(text).into_owned();
                     out.0.truncate(start - 1);
@@ -96,10 +96,11 @@ impl Answerer {
     }
 }
 
-/// Answers every line of a file, or of the standard input, as soon as it is there.
+/// Answers every line of a file, or of the standard input, as soon as it arrives.
 ///
 /// # Errors
-/// [`Failure`] if the input cannot be read or the output cannot be written. What is wrong with a line is its answer.
+/// [`Failure`] if the input cannot be read or the output cannot be written. An error in a line is
+/// its answer.
 pub(super) fn answer(path: &Path, set: InstructionSet) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return answer_all(std::io::stdin().lock(), &crate::input::shown(path), set);
@@ -111,7 +112,7 @@ fn answer_all(input: impl Read, name: &str, set: InstructionSet) -> Result<(), F
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut stdout = std::io::stdout().lock();
     let mut answerer = Answerer { set, out: Sink(Vec::with_capacity(1 << 20)), bytes: Vec::new() };
-    // The start of a line whose end is still to come.
+    // The start of a line whose end has not arrived.
     let mut partial: Vec<u8> = Vec::new();
     loop {
         let chunk = match input.fill_buf() {
@@ -137,7 +138,7 @@ fn answer_all(input: impl Read, name: &str, set: InstructionSet) -> Result<(), F
         }
         append(&mut partial, rest);
         input.consume(size);
-        // The next read may wait for someone who waits for these answers.
+        // The next read may wait for a program that waits for these answers.
         stdout.write_all(&answerer.out.0)?;
         stdout.flush()?;
         answerer.out.0.clear();
@@ -150,7 +151,7 @@ fn answer_all(input: impl Read, name: &str, set: InstructionSet) -> Result<(), F
     Ok(())
 }
 
-/// Appends to a line, as far as a line that can be read may go, and a byte more.
+/// Appends to a line, up to one byte beyond the longest valid line.
 fn append(partial: &mut Vec<u8>, more: &[u8]) {
     let room = (LONGEST_LINE + 1).saturating_sub(partial.len());
     partial.extend_from_slice(more.get(..more.len().min(room)).unwrap_or_default());

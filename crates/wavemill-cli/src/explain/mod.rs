@@ -1,4 +1,4 @@
-//! `wavemill explain`: an instruction taken apart.
+//! `wavemill explain`: describes an instruction in detail.
 
 mod subject;
 
@@ -88,7 +88,7 @@ pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes what all our JSON begins with, and a structure.
+/// Writes the common start of all JSON output, and a structure.
 fn write_json(out: &mut impl Write, kind: Kind, value: &impl Serialize) -> Result<(), Failure> {
     let failed = |error: serde_json::Error| Failure::output("the standard output", &error.into());
     let value = serde_json::to_value(value).map_err(failed)?;
@@ -97,7 +97,7 @@ fn write_json(out: &mut impl Write, kind: Kind, value: &impl Serialize) -> Resul
     Ok(())
 }
 
-/// Why there is no layout, for the user.
+/// The failure for an instruction without a layout.
 fn no_layout(error: MatrixLayoutError) -> Failure {
     match error {
         MatrixLayoutError::NotMatrix(_) => Failure::usage(format!("--layout: {error}"))

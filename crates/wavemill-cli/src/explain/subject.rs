@@ -1,4 +1,4 @@
-//! What `wavemill explain` is asked about.
+//! Parses the subject of `wavemill explain`.
 
 use crate::input::Shown as _;
 use wavemill_asm::gcn::explain::{Mnemonic, mnemonics};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::names;
 use crate::text::nearest;
 
-/// What is to be explained.
+/// The subject to explain.
 #[derive(Debug)]
 pub(super) enum Subject {
     /// An instance of an instruction.
@@ -19,15 +19,15 @@ pub(super) enum Subject {
     Mnemonic {
         /// The instruction, and perhaps an encoding.
         mnemonic: Mnemonic,
-        /// What stands behind it.
+        /// The modifiers after it.
         modifiers: Modifiers,
     },
 }
 
-/// Reads the words of the command line.
+/// Parses the words of the command line.
 ///
 /// # Errors
-/// [`Failure`] if they are no instruction, of the target if there is one.
+/// [`Failure`] if they are not an instruction, or not one of the given target.
 pub(super) fn read(words: &[String], target: Option<Target>) -> Result<Subject, Failure> {
     let text = words.join(" ");
     match bytes(&text)? {
@@ -36,7 +36,8 @@ pub(super) fn read(words: &[String], target: Option<Target>) -> Result<Subject, 
     }
 }
 
-/// An instruction from text: a mnemonic alone, perhaps with what changes a matrix's layout, or a whole instruction.
+/// An instruction from text: a mnemonic alone, possibly with modifiers that change a matrix layout,
+/// or a whole instruction.
 fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
     let text = text.trim();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -55,14 +56,14 @@ fn from_text(text: &str, target: Option<Target>) -> Result<Subject, Failure> {
     }
 }
 
-/// A whole instruction of the target, or of the newest target that takes the text.
+/// A whole instruction of the target, or of the newest target that accepts the text.
 fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
     let targets = target.map_or_else(|| Target::GCN.to_vec(), |target| vec![target]);
     let mut first = None;
     for target in targets.into_iter().rev() {
         match parse(target, text) {
             Ok(inst) => return Ok(inst),
-            // What the newest target that has the instruction says.
+            // Reports the error of the newest target that has the instruction.
             Err(error) => {
                 first.get_or_insert((target, error));
             }
@@ -85,7 +86,7 @@ fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
     Err(failure)
 }
 
-/// The modifiers that say which matrix elements are read: `cbsz:2 abid:1 blgp:3`.
+/// Parses the modifiers that decide which matrix elements are read: `cbsz:2 abid:1 blgp:3`.
 fn modifiers(text: &str) -> Option<Modifiers> {
     let mut modifiers = Modifiers::default();
     for word in text.split_whitespace() {
@@ -123,10 +124,10 @@ fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
     .help("`wavemill isa --out DIR` writes a page for each instruction.")
 }
 
-/// The bytes that a text in hexadecimal stands for, in memory order; `None` if it is something else.
+/// The bytes of a hexadecimal text, in memory order; `None` if it is something else.
 ///
 /// # Errors
-/// [`Failure`] if it begins as hexadecimal and does not go on so.
+/// [`Failure`] if it begins as hexadecimal but does not continue so.
 fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
     let parts: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']'))
@@ -173,7 +174,7 @@ fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(bytes))
 }
 
-/// The instruction that bytes are, on the target or on the newest target that knows them.
+/// The instruction that the bytes encode, on the target or on the newest target that has it.
 fn instance(text: &str, bytes: &[u8], target: Option<Target>) -> Result<Inst, Failure> {
     let newest_first = || Target::GCN.into_iter().rev();
     let decoded = match target {
@@ -214,7 +215,7 @@ fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &Deco
     if let Some(inst) = Target::GCN.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
         return failure.help(format!("On {} it is `{}`.", inst.target(), printed(&inst)));
     }
-    // Words written as listings have them, without 0x.
+    // Words written as in listings, without 0x.
     let turned: Vec<u8> = bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
     let turned_inst =
         target.into_iter().chain(Target::GCN.into_iter().rev()).find_map(|t| decode(t, &turned).ok());

@@ -1,4 +1,4 @@
-//! The file that a log goes to: never one that has something else in it.
+//! The file that a log goes to: never one with other contents.
 
 use crate::input::Shown as _;
 use std::fs::{File, OpenOptions};
@@ -12,22 +12,22 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::message;
 
-/// What the first line of a log says, in front of the version.
+/// Text of the first line of a log before the version.
 const TITLE: &str = "log of wavemill ";
 
-/// The longest first line that is looked at, in bytes.
+/// Longest first line to check, in bytes.
 const FIRST_LINE: u64 = 256;
 
-/// A file for a log. Nothing is changed in it before the first line is written.
+/// A log file. Nothing in it changes before the first line is written.
 #[derive(Debug)]
 pub(super) struct LogFile {
     /// As the user wrote it.
     path: PathBuf,
     file: File,
     as_json: bool,
-    /// Whether there was nothing at the path.
+    /// Whether no file existed at the path.
     created: bool,
-    /// Whether it may be emptied: it is no device or pipe.
+    /// Whether it may be emptied: it is not a device or a pipe.
     regular: bool,
     /// Whether the first line has been written.
     begun: bool,
@@ -62,11 +62,11 @@ impl LogFile {
     /// Opens a file that is new, empty, or an earlier log.
     ///
     /// # Errors
-    /// It cannot be written, or has something else in it.
+    /// It cannot be written, or has other contents.
     pub(super) fn open(path: &Path, as_json: bool) -> Result<LogFile, Failure> {
         let failed =
             |error: io::Error| Failure::output(&format!("`{}`", path.shown()), &error).within("--log-file");
-        // Nothing is emptied here, and what is there is found before anything is created.
+        // Nothing is emptied here, and existing contents are checked before anything is created.
         let (file, created) = match OpenOptions::new().append(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (OpenOptions::new().append(true).create(true).open(path).map_err(failed)?, true)
@@ -88,7 +88,7 @@ impl LogFile {
             }
         }
         if regular && metadata.len() > 0 {
-            // A log that may not be read is not known as one.
+            // A log that cannot be read is not recognised as one.
             let known = File::open(path).and_then(|file| {
                 let mut line = Vec::new();
                 BufReader::new(file.take(FIRST_LINE)).read_until(b'\n', &mut line)?;
@@ -117,7 +117,7 @@ impl LogFile {
         self.file.write_all(format!("{}\n", title(self.as_json)).as_bytes())
     }
 
-    /// Keeps the first error, behind which nothing is written.
+    /// Keeps the first error; nothing is written after it.
     fn keep(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             self.failed.get_or_insert(error);
@@ -125,7 +125,7 @@ impl LogFile {
     }
 }
 
-/// The file, for the logger and for who ends it.
+/// The file, shared by the logger and the code that ends the log.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     path: PathBuf,
@@ -145,13 +145,13 @@ impl Shared {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the log of a command that went so: what came to nothing leaves no new file behind.
+    /// Ends the log of a command. A command that failed before the first line leaves no new file.
     pub(super) fn finish(&self, well: bool) -> Result<(), Failure> {
         let mut file = self.lock();
         if !well && !file.begun {
-            // Somebody else may have written to it meanwhile.
+            // Another process may have written to it meanwhile.
             if file.created && file.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-                // An empty file is no harm.
+                // A leftover empty file does no harm.
                 let _ = std::fs::remove_file(&self.path);
             }
             return Ok(());
@@ -168,7 +168,7 @@ impl Shared {
 }
 
 impl Write for Shared {
-    /// Writes all of it. What goes wrong is kept, as loggers tell nobody.
+    /// Writes all of it. Errors are kept, as loggers do not report them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.lock();
         let begun = file.begin();

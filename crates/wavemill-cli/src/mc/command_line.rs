@@ -1,4 +1,4 @@
-//! Command lines of `llvm-mc`, rewritten for clap.
+//! Rewrites command lines of `llvm-mc` for clap.
 
 use std::ffi::OsString;
 
@@ -6,10 +6,11 @@ use super::llvm_options;
 use super::options::Known;
 use crate::failure::Failure;
 
-/// The command line without those options of llvm-mc that change nothing. `command` is all of `wavemill`.
+/// The command line without the options of llvm-mc that change nothing. `command` is all of
+/// `wavemill`.
 ///
 /// # Errors
-/// An option of llvm-mc that is not taken.
+/// An option of llvm-mc that is not accepted.
 pub(crate) fn settled(mut args: Vec<OsString>, command: &clap::Command) -> Result<Vec<OsString>, Failure> {
     if let Some(at) = command_place(&args, command) {
         let options = args.split_off(at + 1);
@@ -23,9 +24,9 @@ pub(crate) fn is_command(args: &[OsString], command: &clap::Command) -> bool {
     command_place(args, command).is_some()
 }
 
-/// Where `mc` stands on a command line that runs it.
+/// The index of `mc` on a command line that runs it.
 fn command_place(args: &[OsString], command: &clap::Command) -> Option<usize> {
-    // Options of all commands may stand in front.
+    // Options of all commands may come before it.
     let at = args.iter().skip(1).position(|arg| arg == "mc")? + 1;
     let known = Known::of_all_commands(command);
     let takes_value = |option: &OsString| {
@@ -40,8 +41,7 @@ fn command_place(args: &[OsString], command: &clap::Command) -> Option<usize> {
     (only_options && !is_value).then_some(at)
 }
 
-/// The options with one dash become those with two, which the reader of the command line knows; and llvm-mc's `-color` has
-/// no value.
+/// Rewrites options with one dash to two dashes, which clap knows. llvm-mc's `-color` has no value.
 pub(crate) fn with_two_dashes(args: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
     let Some(at) = command_place(&args, command) else { return args };
     let known = Known::of_mc();
@@ -81,7 +81,7 @@ mod tests {
 
     use super::with_two_dashes;
 
-    /// A command with options that may stand in front.
+    /// A command with options that may come before it.
     fn command() -> Command {
         let option = |name: &'static str| Arg::new(name).long(name).global(true);
         Command::new("wavemill").arg(option("color")).arg(option("log-file"))

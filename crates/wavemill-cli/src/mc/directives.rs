@@ -1,4 +1,5 @@
-//! Directives as `llvm-mc` prints them: those that tests of instructions have. Others stand as they are in the source.
+//! Prints directives as `llvm-mc` does: the ones that tests of instructions use. Others are printed
+//! as in the source.
 
 use std::fmt::Write;
 
@@ -6,17 +7,17 @@ use wavemill_asm::{DataDirective, NoSymbols, float_bits, leb128, octas, printed_
 
 use super::text::Text;
 
-/// Lines that repetitions of values make in all, at most: `.dcb.b 1 << 30, 1` would be as many. Those beyond stand as they are
-/// in the source.
+/// Most lines from repetitions of values: `.dcb.b 1 << 30, 1` would print that many. Repetitions
+/// beyond this are printed as in the source.
 const MOST_REPEATED: u64 = 1 << 22;
 
-/// Which sections have code, as far as that decides how alignments are printed.
+/// Which sections have code, for printing alignments.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     code: bool,
 }
 
-/// The section that statements go into, the one before, and those that wait.
+/// The current section, the previous one, and the stack of pushed sections.
 #[derive(Debug)]
 pub(super) struct Sections {
     current: Current,
@@ -32,7 +33,7 @@ impl Default for Sections {
 }
 
 impl Sections {
-    /// Goes where a directive says.
+    /// Follows a directive that changes the section.
     fn follow(&mut self, directive: &str, operands: &str) {
         let first = operands.split(',').next().unwrap_or_default().trim().trim_matches('"');
         let flags = operands.split(',').nth(1).unwrap_or_default();
@@ -59,7 +60,7 @@ impl Sections {
     }
 }
 
-/// What stands between commas, but for those in parentheses and between quotes.
+/// Splits at commas outside parentheses and quotes.
 pub(super) fn parts(list: &str) -> Vec<&str> {
     let (mut depth, mut quote) = (0_i32, None);
     let mut all = Vec::new();
@@ -82,8 +83,8 @@ pub(super) fn parts(list: &str) -> Vec<&str> {
     all
 }
 
-/// The parts of a list of expressions; `None` if one of them cannot be read, so that nothing of it is printed. An empty list
-/// has none.
+/// The parts of a list of expressions; `None` if one of them cannot be parsed, so that nothing is
+/// printed. An empty list has no parts.
 fn readable_parts(list: &str) -> Option<Vec<&str>> {
     if list.is_empty() {
         return Some(Vec::new());
@@ -93,7 +94,7 @@ fn readable_parts(list: &str) -> Option<Vec<&str>> {
     parts.iter().all(readable).then_some(parts)
 }
 
-/// What LLVM calls integers of so many bytes.
+/// LLVM's directive for integers of this many bytes.
 const fn integers(size: u8) -> &'static str {
     match size {
         1 => ".byte",
@@ -117,9 +118,9 @@ impl Text {
             return;
         }
         let rest = self.with_names(rest);
-        // A String takes any text.
+        // Writing to a String does not fail.
         let _ = match name {
-            // It stands first already; LLVM sees an empty line behind it, and behind the version.
+            // It is already first; LLVM prints an empty line after it, and after the version.
             ".amdgcn_target" if self.has_target(&rest) => writeln!(self.out),
             ".amdgcn_target" | ".addrsig_sym" => writeln!(self.out, "\t{name} {rest}"),
             ".amdhsa_code_object_version" => writeln!(self.out, "\t{name} {rest}\n"),
@@ -128,8 +129,8 @@ impl Text {
         };
     }
 
-    /// Prints a directive that LLVM does not print as it is written; `None`, with nothing printed, if this is none, or
-    /// its operands are others than those that are known here.
+    /// Prints a directive that LLVM does not print as written. `None`, with nothing printed, if it
+    /// is not one of these, or has unknown operands.
     fn as_llvm(&mut self, name: &str, rest: &str) -> Option<()> {
         if let Some(value) = rest.strip_prefix('=') {
             return self.set(name, value.trim_start_matches('='), false);
@@ -164,7 +165,7 @@ impl Text {
             }
             ".rodata" if rest.is_empty() => self.line(format_args!("\t.section\t.rodata,\"a\",@progbits")),
             ".bss" if rest.is_empty() => self.line(format_args!("\t.section\t.bss,\"aw\",@nobits")),
-            // LLVM takes it and does nothing.
+            // LLVM accepts and ignores it.
             ".extern" => Some(()),
             _ => None,
         }
@@ -174,9 +175,9 @@ impl Text {
         writeln!(self.out, "{line}").ok()
     }
 
-    /// `.set`, or an assignment, behind which LLVM does not print `.no_dead_strip`.
+    /// `.set`, or an assignment, after which LLVM does not print `.no_dead_strip`.
     fn set(&mut self, symbol: &str, value: &str, directive: bool) -> Option<()> {
-        // `. = place` is no symbol's.
+        // `. = address` does not set a symbol.
         if symbol == "." {
             return None;
         }
@@ -218,7 +219,7 @@ impl Text {
 
     fn values(&mut self, name: &str, list: &str) -> Option<()> {
         for part in readable_parts(list)? {
-            // Each of them has a place of its own, which `.` means.
+            // Each value has its own address, which `.` means.
             for (text, _) in self.expressions(part)? {
                 self.line(format_args!("\t{name}\t{text}"))?;
             }
@@ -239,7 +240,8 @@ impl Text {
         Some(())
     }
 
-    /// How often something is repeated: a negative number of times is never. Repetitions count up to [`MOST_REPEATED`] in all.
+    /// How often to repeat something: a negative count means never. Repetitions total at most
+    /// [`MOST_REPEATED`].
     fn repetitions(&mut self, count: &str) -> Option<u64> {
         let [(_, value)] = <[_; 1]>::try_from(self.expressions(count)?).ok()?;
         let count = u64::try_from(value?).unwrap_or(0);
@@ -285,7 +287,7 @@ impl Text {
             all.push(bytes);
             match rest.get(length..)?.trim_start() {
                 "" => break,
-                // Strings side by side.
+                // Adjacent strings.
                 behind if behind.starts_with('"') => rest = behind,
                 behind => rest = behind.strip_prefix(',')?.trim_start(),
             }
@@ -340,7 +342,7 @@ impl Text {
         let (count, _) = all.first()?;
         let number = |index: usize, otherwise| all.get(index).map_or(Some(otherwise), |(_, value)| *value);
         let (size, value) = (number(1, 1)?.min(8), number(2, 0)?);
-        // LLVM warns of it, and prints nothing.
+        // LLVM warns about it, and prints nothing.
         if size < 0 {
             return Some(());
         }
@@ -377,7 +379,7 @@ impl Text {
             None => (!self.sections.current.code).then_some(0),
         };
         let most = match parts.get(2) {
-            // What an alignment never reaches is no limit.
+            // A maximum that the alignment never exceeds is not a limit.
             Some(part) => Some(number(self, part)?).filter(|most| most >> power.min(62) == 0),
             None => None,
         };

@@ -1,4 +1,4 @@
-//! Machine code in hexadecimal digits as text, instruction by instruction.
+//! Disassembles hexadecimal machine code, instruction by instruction.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use wavemill_asm::gcn::print;
 
 use super::text::encoding;
 
-/// Bytes with their places in the text.
+/// Bytes with their positions in the text.
 #[derive(Default)]
 struct Bytes {
     values: Vec<u8>,
@@ -26,7 +26,8 @@ struct Disassembler<'a> {
     right: bool,
 }
 
-/// Takes the bytes in a text apart, which are numbers or, with `hex`, pairs of digits; the text of the instructions, and whether everything was right.
+/// Disassembles the bytes in a text. They are numbers or, with `hex`, pairs of digits. Returns the
+/// text of the instructions, and whether there was no error.
 pub(super) fn all(
     file: &str,
     text: &[u8],
@@ -39,7 +40,7 @@ pub(super) fn all(
     (all.out, all.right)
 }
 
-/// The number that a token is, as C has numbers.
+/// The value of a token, as C writes numbers.
 fn number(text: &[u8]) -> Option<u8> {
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();
     let (digits, radix) = match text.as_bytes() {
@@ -60,7 +61,7 @@ fn pairs(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Disassembler<'_> {
-    /// Reads blocks: those between brackets, and what stands outside of them.
+    /// Reads blocks: bytes between brackets, and bytes outside of them.
     fn read(&mut self) {
         let text = self.text;
         let mut block = Bytes::default();
@@ -91,7 +92,7 @@ impl Disassembler<'_> {
                     let token = text.get(at..at + length).unwrap_or_default();
                     let bytes = if self.hex { pairs(token) } else { number(token).map(|byte| vec![byte]) };
                     let Some(bytes) = bytes else {
-                        // What stands in front of it, and on its line behind it, counts no more.
+                        // Bytes before it, and bytes after it on its line, are dropped.
                         self.message(at, "error", "invalid input token");
                         block = Bytes::default();
                         at += text.iter().skip(at).take_while(|byte| **byte != b'\n').count();
@@ -114,7 +115,7 @@ impl Disassembler<'_> {
         self.message(at, "error", text);
     }
 
-    /// Tells something of a place in the text.
+    /// Reports something about a position in the text.
     fn message(&self, at: usize, kind: &str, text: &str) {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -125,7 +126,8 @@ impl Disassembler<'_> {
         super::with_mark(self.file, line, [0, at - start], kind, text, &source);
     }
 
-    /// Prints the instructions of a block. In one between brackets, what follows something unknown is not looked at.
+    /// Prints the instructions of a block. In a block between brackets, everything after an unknown
+    /// instruction is dropped.
     fn block(&mut self, block: &Bytes, atomic: bool) {
         let mut at = 0;
         while let Some(rest) = block.values.get(at..).filter(|rest| !rest.is_empty()) {
@@ -133,7 +135,7 @@ impl Disassembler<'_> {
                 Ok(inst) => {
                     self.out.push('\t');
                     let start = self.out.len();
-                    // A String takes any text.
+                    // Writing to a String does not fail.
                     let _ = print(&mut self.out, &inst);
                     if self.encodings {
                         let (bytes, size) = inst.encode();

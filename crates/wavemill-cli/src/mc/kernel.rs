@@ -1,4 +1,4 @@
-//! Kernel descriptors as `llvm-mc` prints them: every directive that the target has, given or not.
+//! Prints kernel descriptors as `llvm-mc` does: every directive that the target has, given or not.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ pub(super) struct Descriptor {
 }
 
 impl Text {
-    /// Takes the directives of a kernel descriptor; false for others.
+    /// Handles the directives of a kernel descriptor; returns false for others.
     pub(super) fn kernel(&mut self, name: &str, rest: &str) -> bool {
         match name {
             ".amdhsa_code_object_version" => {
@@ -47,7 +47,7 @@ impl Text {
 
     fn print_descriptor(&mut self, descriptor: &Descriptor) {
         let given = &descriptor.given;
-        // What is not given, and does not follow from the target.
+        // User SGPRs that the given directives enable.
         let needed = || -> u32 {
             let all = Directive::all().iter();
             all.map(|directive| {
@@ -56,12 +56,13 @@ impl Text {
             })
             .sum()
         };
-        // A String takes any text.
+        // Writing to a String does not fail.
         let _ = writeln!(self.out, "\t.amdhsa_kernel {}", descriptor.kernel);
         for directive in Directive::all() {
             let name = directive.name;
             if !directive.support.includes(&self.target.processor)
-                // Before version 5 there are no dynamic stacks, and but for versions 4 and 5 the target says it all.
+                // Before version 5 there are no dynamic stacks. Outside versions 4 and 5, the
+                // target decides about the XNACK mask.
                 || name == ".amdhsa_uses_dynamic_stack" && self.version < 5
                 || name == ".amdhsa_reserve_xnack_mask" && !matches!(self.version, 4 | 5)
             {
@@ -69,7 +70,7 @@ impl Text {
             }
             let known = |name: &str| given.get(name).and_then(|(_, value)| u32::try_from((*value)?).ok());
             let value = match (given.get(name), directive.default_for(&self.target), directive.default) {
-                // What is loaded in advance lies in registers that the source need not name.
+                // Preloaded arguments are in SGPRs that the source need not count.
                 (Some(_), ..)
                     if name == ".amdhsa_next_free_sgpr"
                         && known(".amdhsa_user_sgpr_kernarg_preload_length")
@@ -86,7 +87,7 @@ impl Text {
             };
             let _ = writeln!(self.out, "\t\t{name} {value}");
         }
-        // LLVM sees an empty line behind it, and none before.
+        // LLVM prints an empty line after it, and none before.
         self.out.push_str("\t.end_amdhsa_kernel\n\n");
     }
 }

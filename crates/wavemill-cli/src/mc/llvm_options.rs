@@ -1,5 +1,6 @@
-//! Options of `llvm-mc` beside those of [`McArgs`](super::McArgs): those that change nothing here are taken, all others are
-//! refused, each with the reason and what to do. No option that would change the output is passed over.
+//! Options of `llvm-mc` other than [`McArgs`](super::McArgs). Options that change nothing here are
+//! accepted. All others are rejected, each with the reason and advice. No option that would change
+//! the output is ignored.
 
 use std::ffi::OsString;
 
@@ -7,16 +8,16 @@ use super::options::Known;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
-/// What becomes of an option.
+/// How to handle an option.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     /// It changes nothing for this target.
     Nothing,
-    /// It changes nothing in text. Objects would be others with it: the reason against it there.
+    /// It changes nothing in text, but would change objects: the reason to reject it there.
     NothingInText(&'static str),
-    /// The reason, and what to do.
+    /// Rejected: the reason, and advice.
     Refused(&'static str),
-    /// The help page.
+    /// It prints the help page.
     Help,
 }
 use Fate::{Help, Nothing, NothingInText, Refused};
@@ -30,9 +31,9 @@ const LABELS: &str =
 const LINES: &str = "line tables are of version 4, or 5 if the source has a file 0: leave it out";
 const RELOCATIONS: &str = "relocations are written as LLVM does without it: leave it out";
 
-/// Names without dashes, whether a value belongs to them, and what becomes of them.
+/// Names without dashes, whether they have a value, and how to handle them.
 const OPTIONS: &[(&str, bool, Fate)] = &[
-    // Other architectures, other systems, and what only measures.
+    // Other architectures, other systems, and measurements.
     ("emit-compact-unwind-non-canonical", false, Nothing),
     ("emit-dwarf-unwind", true, Nothing),
     ("fdpic", false, Nothing),
@@ -50,7 +51,7 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
     ("verify-machineinstrs", false, Nothing),
     ("x86-asm-syntax", true, Nothing),
     ("x86-relax-relocations", false, Nothing),
-    // The printer of AMDGPU has one syntax, and does not look at this.
+    // AMDGPU's printer has one syntax, and ignores this.
     ("output-asm-variant", true, Nothing),
     ("print-imm-hex", false, Nothing),
     // Only -g would use them.
@@ -115,7 +116,7 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
     ("help-list-hidden", false, Help),
 ];
 
-/// The truth that a switch's value is, as LLVM reads it; none given is true.
+/// The value of a switch, as LLVM parses it; true by default.
 fn truth(value: Option<&str>) -> Option<bool> {
     match value {
         None | Some("" | "1" | "true" | "TRUE" | "True") => Some(true),
@@ -131,10 +132,10 @@ fn parts(option: &str) -> Option<(&str, Option<&str>)> {
     Some(name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value))))
 }
 
-/// The options behind `mc` without those that change nothing, for the reader of the command line, which has the others.
+/// The options after `mc` without the ones that change nothing, for clap, which knows the others.
 ///
 /// # Errors
-/// The first that is not taken, as an error of the command line.
+/// The first option that is not accepted, as an error of the command line.
 pub(super) fn settled(options: Vec<OsString>, known: &Known) -> Result<Vec<OsString>, Failure> {
     let object = writes_object(&options);
     let mut kept = Vec::with_capacity(options.len());
@@ -195,7 +196,7 @@ pub(super) fn settled(options: Vec<OsString>, known: &Known) -> Result<Vec<OsStr
     Ok(kept)
 }
 
-/// Whether the options ask for an object.
+/// Whether the options request an object.
 fn writes_object(options: &[OsString]) -> bool {
     let mut options =
         options.iter().map_while(|option| (option != "--").then(|| option.to_str().unwrap_or_default()));

@@ -1,4 +1,5 @@
-//! `wavemill mc`: what `llvm-mc` does, with its options, so that a command of an LLVM test runs here.
+//! `wavemill mc`: works as `llvm-mc` does, with its options, so that a command of an LLVM test runs
+//! here.
 
 mod command_line;
 mod directives;
@@ -28,13 +29,13 @@ pub(crate) use command_line::{is_command, settled, with_two_dashes};
 use options::FileType;
 pub(crate) use options::McArgs;
 
-/// What the short help ends with.
+/// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. --help has all of them, and examples.
 
 Example: wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s";
 
-/// What the help page ends with.
+/// The end of the help page.
 pub(crate) const HELP: &str = "\
 Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
 errors, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
@@ -80,10 +81,10 @@ fn target(args: &McArgs) -> Result<(TargetId, InstructionSet), Failure> {
     Ok((id, set))
 }
 
-/// Does what `llvm-mc` does. False if the input has errors, which have been reported.
+/// Works as `llvm-mc` does. Returns false if the input has errors, which have been reported.
 ///
 /// # Errors
-/// [`Failure`] if the command line makes no sense, or a file cannot be read or written.
+/// [`Failure`] if the command line does not make sense, or a file cannot be read or written.
 pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     if args.version {
         println!("wavemill {} as llvm-mc, for amdgcn", env!("CARGO_PKG_VERSION"));
@@ -98,7 +99,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
     let stdin = PathBuf::from("-");
     let path = args.file.as_ref().unwrap_or(&stdin);
     let name = input::shown(path);
-    // What cannot be read is an error of the input to llvm-mc.
+    // To llvm-mc, a file that cannot be read is an error of the input.
     let bytes =
         input::open_or_stdin(path).map_err(|failure| Failure { exit: Exit::Expectation, ..failure })?;
     crate::asm::refuse_object(path, &bytes)
@@ -110,7 +111,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
         }
         return Ok(right);
     }
-    // llvm-mc looks in the current folder first, and never in that of the source.
+    // llvm-mc searches the current folder first, and never the folder of the source.
     let folders: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(args.include.iter().cloned()).collect();
     let include = |file: &str| {
         crate::asm::included(&folders, file, format!("Could not find include file '{}'", file.shown()))
@@ -126,7 +127,7 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
             );
             return Err(Failure::usage(message));
         }
-        // Text does not depend on it elsewhere than in descriptors.
+        // Text depends on it only in descriptors.
         ..4 => CodeObjectVersion::V4,
         _ => CodeObjectVersion::V6,
     };
@@ -158,13 +159,13 @@ pub(crate) fn mc(args: &McArgs) -> Result<bool, Failure> {
             event if args.filetype == FileType::Asm => writer.event(&event),
             _ => {}
         });
-        // The source has a name that has been given to a place.
+        // The source uses a name that was generated.
         match writer.clash() {
             Some(all) => taken = all,
             None => break (assembled, writer, printed),
         }
     };
-    // llvm-mc's own text waits in a buffer, too.
+    // llvm-mc buffers its own text too.
     std::io::stdout().lock().write_all(&printed)?;
     let fatal = args.fatal_warnings && !args.no_warn && !assembled.warnings.is_empty();
     let right = assembled.reports.is_empty() && !fatal;
@@ -199,9 +200,10 @@ fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// A message with its place, the line and a mark below it; `cut` characters of the line stand before `source`.
+/// Prints a message with its position, the line, and a mark below it; `cut` characters of the line
+/// precede `source`.
 fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, text: &str, source: &str) {
-    // If nobody can read it, there is nobody to tell.
+    // If the write fails, there is no other place to report it.
     let _ = writeln!(
         std::io::stderr().lock(),
         "{}:{line}:{}: {kind}: {}\n{}\n{}^",
@@ -213,7 +215,8 @@ fn with_mark(file: &str, line: usize, [cut, column]: [usize; 2], kind: &str, tex
     );
 }
 
-/// Reports what is wrong with the source called `name`: as llvm-mc does, unless another form has been asked for.
+/// Reports the errors or warnings of the source called `name`: as llvm-mc does, unless the user
+/// requested another format.
 fn tell(name: &str, level: Level, reports: &[Report]) {
     if message::format() != Format::Human {
         render::reports(name, level, reports);
@@ -229,7 +232,7 @@ fn tell(name: &str, level: Level, reports: &[Report]) {
         let message = std::iter::once((level.name(), &diagnostic.message));
         for (kind, text) in message.chain(diagnostic.notes.iter().map(|note| ("note", note))) {
             for (file, line) in &includers {
-                // If nobody can read it, there is nobody to tell.
+                // If the write fails, there is no other place to report it.
                 let _ = writeln!(std::io::stderr().lock(), "Included from {}:{line}:", Printable(file));
             }
             with_mark(file, report.line, [report.cut, column], kind, text, &report.text);

@@ -1,4 +1,5 @@
-//! The options of `wavemill mc`, for clap and for what reads a command line before clap does.
+//! The options of `wavemill mc`, for clap and for the code that reads a command line before clap
+//! does.
 
 use std::path::PathBuf;
 
@@ -85,15 +86,15 @@ fn parse_triple(text: &str) -> Result<String, String> {
     }
 }
 
-/// The options that a command takes, by clap's own list of them, without dashes.
+/// The options that a command accepts, from clap's own list of them, without dashes.
 pub(super) struct Known {
     /// With a value.
     pub values: Vec<String>,
-    /// Without one, of which llvm-mc takes `-name=0`, too.
+    /// Without one; for these llvm-mc also accepts `-name=0`.
     pub switches: Vec<String>,
 }
 
-/// Options of llvm-mc that say what to do, which it knows without a value only.
+/// Options of llvm-mc that choose an action; it accepts them only without a value.
 const ACTIONS: [&str; 3] = ["assemble", "disassemble", "version"];
 
 impl Known {
@@ -117,7 +118,7 @@ impl Known {
         Known::of(McArgs::augment_args(clap::Command::new("mc")).get_arguments())
     }
 
-    /// Options of all commands, which stand in front of them.
+    /// Options of all commands, which come before it.
     pub(super) fn of_all_commands(command: &clap::Command) -> Known {
         Known::of(command.get_arguments().filter(|option| option.is_global_set()))
     }
@@ -126,7 +127,7 @@ impl Known {
         self.values.iter().any(|own| own == name)
     }
 
-    /// Whether an argument is a letter with its value right behind it: a folder or a file.
+    /// Whether an argument is a letter directly followed by its value: a folder or a file.
     pub(super) fn is_joined(&self, text: &str) -> bool {
         // -output-asm-variant is an option of llvm-mc.
         let letter = text.get(1..2).filter(|_| !text.starts_with("-ou"));

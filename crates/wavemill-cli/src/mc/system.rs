@@ -1,16 +1,17 @@
-//! The operating systems that a triple names, in the header of the files written for them.
+//! Writes the operating system of a triple into the header of an object.
 
 use wavemill_object::{Feature, TargetId};
 
 /// Offsets in the header of a 64-bit ELF file: operating system and its version, and flags.
 const SYSTEM: std::ops::Range<usize> = 7..9;
 const FLAGS: std::ops::Range<usize> = 48..52;
-/// Flags of features, as they were before version 4 of the code object format (AMDGPUUsage, "ELF Header", V3).
+/// Flags of features, as before version 4 of the code object format (AMDGPUUsage, "ELF Header",
+/// V3).
 const XNACK: u32 = 0x100;
 const SRAMECC: u32 = 0x200;
 
-/// Makes the header of a file for HSA that of one for the system of `triple`. Versions of the code object format are
-/// HSA's: others have flags as before version 4.
+/// Changes the header of a file for HSA into one for the system of `triple`. Only HSA has versions
+/// of the code object format: other systems have the flags from before version 4.
 pub(super) fn adapt_header(file: &mut [u8], triple: &str, id: &TargetId) {
     let system = match triple.split('-').nth(2).unwrap_or_default() {
         "amdhsa" => return,

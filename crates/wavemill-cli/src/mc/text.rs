@@ -1,4 +1,4 @@
-//! Assembly as `llvm-mc` prints it.
+//! Prints assembly as `llvm-mc` does.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -12,26 +12,26 @@ use super::directives::{Sections, parts};
 use super::kernel::Descriptor;
 use crate::symbolic::{Field, Symbolic, literals_marked, symbolic};
 
-/// The column of comments; the tab in front of an instruction does not count.
+/// The column of comments; the tab before an instruction does not count.
 const COMMENT_COLUMN: usize = 40;
-/// What the names of places begin with; a number follows.
+/// Prefix of generated labels; a number follows.
 const TEMPORARY: &str = ".Ltmp";
 
 /// Pads the text that begins at `start`, and appends the encoding.
 pub(super) fn encoding(out: &mut String, start: usize, bytes: &[String]) {
     let blanks = COMMENT_COLUMN.saturating_sub(out.len().saturating_sub(start)).max(1);
-    // A String takes any text.
+    // Writing to a String does not fail.
     let _ = write!(out, "{:blanks$}; encoding: [{}]", "", bytes.join(","));
 }
 
-/// Names for places that have none in the source: `.`, and labels such as `1:`.
+/// Generated labels for positions without a name in the source: `.`, and labels such as `1:`.
 #[derive(Debug, Default)]
 struct Temporaries {
     /// The number of the next name.
     next: u32,
-    /// Numbers of names that the source has itself, as earlier readings have found.
+    /// Numbers of labels that the source itself uses, from earlier readings.
     taken: HashSet<u32>,
-    /// Numbers of names that this reading has found in the source, and that it has given.
+    /// Numbers of labels that this reading found in the source, and that it generated.
     found: HashSet<u32>,
     given: HashSet<u32>,
 }
@@ -46,7 +46,7 @@ impl Temporaries {
         self.next - 1
     }
 
-    /// Looks for names of this kind in a statement.
+    /// Finds labels of this kind in a statement.
     fn look(&mut self, statement: &str) {
         for (at, _) in statement.match_indices(TEMPORARY) {
             let digits = statement.get(at + TEMPORARY.len()..).unwrap_or_default();
@@ -56,7 +56,7 @@ impl Temporaries {
     }
 }
 
-/// The symbols that have got a number so far.
+/// Symbols with a known value so far.
 #[derive(Debug, Default)]
 struct Numbers(HashMap<String, i64>);
 
@@ -66,16 +66,16 @@ impl Symbols for Numbers {
     }
 }
 
-/// The text in the making.
+/// The text under construction.
 pub(super) struct Text {
     encodings: bool,
     pub(super) out: String,
     /// Whether lines of metadata are being read.
     metadata: bool,
     temporaries: Temporaries,
-    /// How often each label such as `1:` has stood in the source.
+    /// How often each label such as `1:` has occurred.
     numbered: HashMap<String, u64>,
-    /// The names that these have got, and those that have been referred to.
+    /// Generated labels of these, including labels that were only referenced.
     names: HashMap<(String, u64), u32>,
     numbers: Numbers,
     pub(super) sections: Sections,
@@ -91,7 +91,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// `taken` has the numbers of names that the source has itself: see [`clash`](Text::clash).
+    /// `taken` has the numbers of labels that the source itself uses: see [`clash`](Text::clash).
     pub(super) fn new(encodings: bool, target: TargetId, version: u32, taken: HashSet<u32>) -> Text {
         Text {
             encodings,
@@ -110,26 +110,26 @@ impl Text {
         }
     }
 
-    /// A symbol that the command line sets.
+    /// Adds a symbol set on the command line.
     pub(super) fn define(&mut self, name: &str, value: i64) {
         self.know(name, Some(value));
-        // A String takes any text.
+        // Writing to a String does not fail.
         let _ = writeln!(self.out, ".set {name}, {value}");
     }
 
-    /// What stands first for the AMD HSA platform, and what is known there.
+    /// The first line for the AMD HSA platform, and its predefined symbols.
     pub(super) fn target(&mut self) {
         self.has_target = true;
-        // Other platforms have none of them.
+        // Other platforms have no such symbols.
         for (name, value) in processor_symbols(&self.target) {
             self.know(name, Some(value));
         }
         let id = &self.target;
-        // A String takes any text.
+        // Writing to a String does not fail.
         let _ = writeln!(self.out, "\t.amdgcn_target \"amdgcn-amd-amdhsa--{id}\"");
     }
 
-    /// Whether the target that `name` means, between quotes, has been printed.
+    /// Whether `name`, between quotes, is the target that has been printed.
     pub(super) fn has_target(&self, name: &str) -> bool {
         let same = TargetId::parse(name.trim_matches('"')).is_some_and(|target| target == self.target);
         self.has_target && same
@@ -139,14 +139,14 @@ impl Text {
         self.out
     }
 
-    /// The numbers of all names in the source that are like those given to places, if one of them has been given. Then
-    /// the text is to be made again with others.
+    /// If a generated label also occurs in the source, the numbers of all such labels in the
+    /// source. Then the text must be generated again without them.
     pub(super) fn clash(&self) -> Option<HashSet<u32>> {
         let Temporaries { found, given, taken, .. } = &self.temporaries;
         (!found.is_disjoint(given)).then(|| found | taken)
     }
 
-    /// From here on a symbol is this number, or none that is known.
+    /// Sets the value of a symbol from here on; `None` makes it unknown.
     pub(super) fn know(&mut self, name: &str, value: Option<i64>) {
         // Instructions raise them.
         if name.starts_with(".amdgcn.next_free_") {
@@ -172,7 +172,7 @@ impl Text {
                     *count += 1;
                     let count = *count;
                     let number = self.name_of(name, count);
-                    // A String takes any text.
+                    // Writing to a String does not fail.
                     let _ = writeln!(self.out, "{TEMPORARY}{number}:");
                     return;
                 }
@@ -183,7 +183,7 @@ impl Text {
                 self.temporaries.look(text);
                 match text.trim() {
                     ".end_amdgpu_metadata" => self.metadata = false,
-                    // YAML, whose blanks count.
+                    // YAML, in which blanks matter.
                     _ if self.metadata => {
                         self.out.push_str(text.trim_end());
                         self.out.push('\n');
@@ -201,7 +201,7 @@ impl Text {
         }
     }
 
-    /// The number in the name of a label such as `1:`, the so-manieth of its kind.
+    /// The number of the generated label for occurrence `count` of a label such as `1:`.
     fn name_of(&mut self, label: &str, count: u64) -> u32 {
         let key = (label.to_owned(), count);
         if let Some(&number) = self.names.get(&key) {
@@ -212,7 +212,7 @@ impl Text {
         number
     }
 
-    /// The name that `1b` or `1f` has got.
+    /// The generated label for `1b` or `1f`.
     fn numbered_name(&mut self, word: &str) -> Option<String> {
         let digits = word
             .strip_suffix(['b', 'f'])
@@ -222,12 +222,13 @@ impl Text {
         Some(format!("{TEMPORARY}{number}"))
     }
 
-    /// The operands of a directive that cannot be read as expressions, with names for `1b` and `1f`.
+    /// The operands of a directive that cannot be parsed as expressions, with generated labels for
+    /// `1b` and `1f`.
     pub(super) fn with_names(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         let is_name = |c: char| c.is_alphanumeric() || "_.$@?".contains(c);
-        // Strings have no labels in them.
+        // Strings contain no labels.
         while let Some(first) = rest.chars().next().filter(|_| !text.contains('"')) {
             let length = match is_name(first) {
                 true => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
@@ -244,14 +245,15 @@ impl Text {
         out
     }
 
-    /// Expressions with commas between them: their texts, and their values if they are known. `None` if they are none.
-    /// Where the place of the statement stands in one, it gets a label in front.
+    /// Parses expressions separated by commas: their texts, and their values if known. `None` if
+    /// they are not expressions. An expression with the current address gets a label before the
+    /// statement.
     pub(super) fn expressions(&mut self, text: &str) -> Option<Vec<(String, Option<i64>)>> {
         let numbers = std::mem::take(&mut self.numbers);
         let printed = printed_expressions(text, &numbers, &mut |name| match name {
             "." => {
                 let number = self.temporaries.give();
-                // A String takes any text.
+                // Writing to a String does not fail.
                 let _ = writeln!(self.out, "{TEMPORARY}{number}:");
                 Some(format!("{TEMPORARY}{number}"))
             }
@@ -308,9 +310,10 @@ impl Text {
 /// The text of an instruction whose fields are all known.
 fn plain(out: &mut String, inst: &Inst) {
     let start = out.len();
-    // A String takes any text.
+    // Writing to a String does not fail.
     let _ = print(out, inst);
-    // llvm-mc prints an inline float by its name here, as it is written, and by its bits when it takes code apart.
+    // llvm-mc prints an inline float by name here, as it is written, and by its bits when it
+    // disassembles.
     for (_, operand) in inst.operands() {
         if let Operand::Float(float) = operand
             && float != InlineFloat::InvTwoPi
@@ -324,9 +327,10 @@ fn plain(out: &mut String, inst: &Inst) {
     }
 }
 
-/// The text of an instruction with `lit(...)` where it is written so, although no other number would be read without it.
+/// The text of an instruction with `lit(...)` where the source has it, although the number would be
+/// the same without it.
 fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
-    // What is always a literal is printed as a number.
+    // A mandatory literal is printed as a number.
     if !written.contains("lit") || inst.encoding() == Encoding::SopkLiteral {
         return None;
     }
@@ -337,7 +341,7 @@ fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String>
     for (index, operand) in marked.split(',').enumerate() {
         let source: String = sources.next()?.chars().filter(|c| !c.is_whitespace()).collect();
         text.push_str(if index == 0 { "" } else { "," });
-        // Within bars LLVM forgets it.
+        // Within bars, LLVM drops it.
         let inner = source.split_once("lit(").filter(|(before, _)| !before.ends_with('|'));
         let number = match inner.and_then(|(_, inner)| inner.get(..closing(inner)?)) {
             // Negative numbers have all 64 bits.
@@ -355,10 +359,10 @@ fn with_lit(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String>
     Some(text)
 }
 
-/// The text of a branch whose distance is written as a negative number. Machine code, where it has no sign, is printed
-/// without one.
+/// The text of a branch whose distance is written as a negative number. Disassembled distances are
+/// unsigned.
 fn with_negative_distance(inst: &Inst, written: &str, numbers: &dyn Symbols) -> Option<String> {
-    // Most instructions have no number that could be one.
+    // Most instructions have no number that could be a distance.
     if !inst.operands().any(|(_, operand)| matches!(operand, Operand::Imm(..0))) {
         return None;
     }
@@ -378,9 +382,9 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// What LLVM calls the way in which a value goes into its field.
+/// LLVM's name for the way a value goes into its field.
 fn kind(field: Field, expression: &str) -> &'static str {
-    // A difference, and half of an address, are data; any other literal is counted from its place.
+    // A difference, and half of an address, are data; any other literal is PC-relative.
     let difference = expression.match_indices('-').any(|(at, _)| {
         let (before, behind) = expression.split_at(at);
         let is_end = |c: char| c.is_alphanumeric() || "_.$@?)\"".contains(c);

@@ -1,4 +1,5 @@
-//! The buffers of all launches: which ones a launch makes, and which ones it takes from those before it.
+//! The buffers of all launches: which ones a launch creates, and which ones it inherits from
+//! earlier launches.
 
 use crate::input::Shown as _;
 use wavemill::module::ParameterKind;
@@ -15,19 +16,19 @@ use crate::text::closest;
 pub(crate) struct BufferPlan {
     pub shape: Shape,
     pub contents: Contents,
-    /// The launch that it was made for.
+    /// The launch that it was created for.
     launch: usize,
 }
 
-/// The buffers of all launches, and the arguments that all launches may take.
+/// The buffers of all launches, and the arguments that any launch may use.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers<'a> {
-    /// In the order in which they are made.
+    /// In order of creation.
     pub list: Vec<BufferPlan>,
     shared: &'a [ArgSpec],
-    /// Of each shared argument, whether a launch took it.
+    /// For each shared argument, whether a launch used it.
     used: Vec<bool>,
-    /// What messages call the launches.
+    /// Names of the launches in messages.
     labels: Vec<String>,
 }
 
@@ -36,7 +37,7 @@ impl<'a> Buffers<'a> {
         Buffers { shared, used: vec![false; shared.len()], ..Buffers::default() }
     }
 
-    /// The next arguments belong to a launch of that name.
+    /// Starts a launch with this name; the next arguments belong to it.
     pub(crate) fn begin(&mut self, label: &str) {
         self.labels.push(label.to_owned());
     }
@@ -49,14 +50,15 @@ impl<'a> Buffers<'a> {
         self.shared.iter().position(|argument| argument.name.as_deref() == Some(name))
     }
 
-    /// Whether a parameter without an argument of its own finds one here: the buffer or the shared argument of its name.
+    /// Whether a parameter without an argument finds one here: the buffer or the shared argument of
+    /// its name.
     pub(crate) fn offers(&self, parameter: &Known) -> bool {
         parameter.named
             && (self.shared_position(&parameter.name).is_some()
                 || may_be_buffer(parameter) && self.position(&parameter.name).is_some())
     }
 
-    /// The argument of a parameter that has none of its own.
+    /// The argument of a parameter that was given none.
     fn inherit(&mut self, parameter: &Known) -> Result<Planned, Failure> {
         if let Some(index) = self.position(&parameter.name).filter(|_| may_be_buffer(parameter)) {
             return Ok(Planned::Buffer(index));
@@ -67,19 +69,20 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// A shared argument, for a parameter that it goes to.
+    /// A shared argument, for the parameter that uses it.
     fn take(&mut self, index: usize, parameter: &Known) -> Result<Planned, Failure> {
         self.used[index] = true;
         let argument = &self.shared[index];
         let planned = match &argument.init {
-            // The next one is not this one: names go up the list only.
+            // The next one is not this one: names only refer to earlier entries.
             Init::Same(name) => self.named(name, parameter, index),
             _ => plan_one(parameter, argument).and_then(|single| self.register(single)),
         };
         planned.map_err(|failure| failure.within(format_args!("argument `{}`", argument.shown())))
     }
 
-    /// The buffer of that name: one that is there, or one of the first shared arguments, up to `limit`.
+    /// The buffer with this name: an existing one, or one of the first shared arguments, up to
+    /// `limit`.
     fn named(&mut self, name: &str, parameter: &Known, limit: usize) -> Result<Planned, Failure> {
         if let Some(index) = self.position(name) {
             return Ok(Planned::Buffer(index));
@@ -120,15 +123,16 @@ impl<'a> Buffers<'a> {
                 shape.element.name(),
                 shape.count(), name = name.shown())));
         }
-        // Whoever names it later finds it; a shared argument of the same name is hidden by it.
+        // Later uses of the name find this buffer; it hides a shared argument of the same name.
         self.list.push(BufferPlan { shape, contents, launch });
         Ok(Planned::Buffer(self.list.len() - 1))
     }
 
-    /// The arguments of a launch, in the order of its parameters: those of its own, else those that it finds here.
+    /// The arguments of a launch, in the order of its parameters: its own, or else the ones found
+    /// here.
     ///
     /// # Errors
-    /// Types that are not known or do not fit, contents that do not fit.
+    /// Types that are unknown or do not fit, or contents that do not fit.
     pub(crate) fn plan(
         &mut self,
         parameters: &[Known],
@@ -151,7 +155,8 @@ impl<'a> Buffers<'a> {
         Ok(planned)
     }
 
-    /// What `&name` means: a buffer's name, or else that of an argument in front of it which has another's buffer.
+    /// The target of `&name`: a buffer's name, or else the name of an earlier argument that has
+    /// another's buffer.
     fn same(
         &mut self,
         name: &str,
@@ -170,7 +175,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// Makes sure that every shared argument goes somewhere.
+    /// Checks that every shared argument is used.
     pub(crate) fn check_used<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Failure> {
         let Some(index) = self.used.iter().position(|used| !used) else { return Ok(()) };
         let argument = &self.shared[index];
@@ -194,7 +199,8 @@ mod tests {
         texts.iter().map(|text| ArgSpec::parse(text, Path::new("")).unwrap()).collect()
     }
 
-    /// Plans a launch with parameters of these names: float pointers, but `n` is a number.
+    /// Plans a launch with parameters of these names: all are float pointers, except that `n` is a
+    /// number.
     fn launch(buffers: &mut Buffers<'_>, names: &[&str], texts: &[&str]) -> Result<Vec<Planned>, String> {
         let known = |name: &&str| {
             let (kind, size, ty) = match *name {
@@ -229,26 +235,28 @@ mod tests {
         let shared = specs(&["n=7", "x[4]=ones", "spare[4]", "other=&spare"]);
         let mut buffers = Buffers::new(&shared);
         let seven = || Value(vec![7, 0, 0, 0]);
-        // From above the launches, made when they are needed, with the type that the kernel says.
+        // From above the launches, created when needed, with the type that the kernel declares.
         assert_eq!(
             launch(&mut buffers, &["x", "y", "n"], &["y[4]"]),
             Ok(vec![Buffer(0), Buffer(1), seven()])
         );
         assert_eq!(buffers.list[0].shape.name, "x");
         assert!(buffers.check_used(["x"]).is_err());
-        // From the launch before, and back again: a name is that of the buffer, not of the parameter.
+        // From the previous launch, and back again: a name belongs to the buffer, not to the
+        // parameter.
         assert_eq!(
             launch(&mut buffers, &["x", "y", "n"], &["x=&y", "y=&x", "n=8"]),
             Ok(vec![Buffer(1), Buffer(0), Value(vec![8, 0, 0, 0])])
         );
-        // Under another name; a parameter that takes another's buffer lends its name to those behind it.
+        // Under another name; a parameter that uses another's buffer lends its name to later
+        // parameters.
         assert_eq!(launch(&mut buffers, &["a", "b"], &["a=&spare", "b=&a"]), Ok(vec![Buffer(2), Buffer(2)]));
         assert_eq!((buffers.list[2].shape.name.as_str(), buffers.list[2].launch), ("spare", 2));
         assert_eq!(buffers.list[2].shape.element, Element::F32);
         assert!(buffers.check_used(["x"]).unwrap_err().message.contains("`other=&spare`"));
         assert_eq!(launch(&mut buffers, &["other"], &[]), Ok(vec![Buffer(2)]));
         assert_eq!(buffers.check_used(["x"]), Ok(()));
-        // What is not there, or is there already.
+        // Buffers that do not exist, or exist already.
         let message = launch(&mut buffers, &["y"], &["y[8]=zeros"]).unwrap_err();
         assert_eq!(message, "argument `y[8]=zeros`: there is a buffer `y` already, made for launch 1");
         assert_eq!(launch(&mut buffers, &["z"], &[]).unwrap_err(), "missing: z");

@@ -1,4 +1,4 @@
-//! What kernels print.
+//! The output of kernels.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +9,14 @@ use super::watch::Watch;
 use crate::failure::Failure;
 use crate::message::{self, Format, Kind};
 
-/// Passes what a kernel prints on to the command's own outputs.
+/// Passes the output of a kernel to the command's own outputs.
 #[derive(Debug)]
 pub(super) struct Console<'a> {
-    /// Who shows how far the launch is.
+    /// The watch that shows the progress of the launch.
     watch: &'a Watch,
     /// Whether the standard output is a terminal.
     terminal: bool,
-    /// The first thing that went wrong.
+    /// The first error.
     failed: Mutex<Option<Failure>>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Console<'a> {
         Console { watch, terminal: io::stdout().is_terminal(), failed: Mutex::new(None) }
     }
 
-    /// Prints. It must not stop the kernel, so what goes wrong is kept for [`Console::check`].
+    /// Prints. Errors must not stop the kernel, so they are kept for [`Console::check`].
     pub(super) fn print(&self, output: Output<'_>) {
         let result = match output {
             Output::Stdout(text) => self.watch.beside(self.terminal, text, || {
@@ -44,7 +44,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// What an assertion says that failed: as the kernel wrote it, or as a message.
+    /// The text of a failed assertion: as the kernel wrote it, or as a message.
     fn assertion(text: &[u8]) -> Result<(), Failure> {
         match message::format() {
             Format::Human | Format::Short => {
@@ -61,7 +61,7 @@ impl<'a> Console<'a> {
     /// Whether all of it could be printed.
     ///
     /// # Errors
-    /// What went wrong first.
+    /// The first error.
     pub(super) fn check(self) -> Result<(), Failure> {
         self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }

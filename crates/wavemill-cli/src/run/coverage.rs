@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::message::{self, Kind, with_kind};
 use crate::text::Grouped;
 
-/// Executions by name of the row, by name of the target.
+/// Executions by target name, then by row name.
 type Targets = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// The rows of earlier runs and of this one.
@@ -22,13 +22,13 @@ pub(super) struct Coverage {
     /// As the user wrote it.
     name: String,
     file: SharedFile,
-    /// What was in the file when it was read or written last.
+    /// Contents of the file when it was last read or written.
     known: Targets,
-    /// What is not yet in the file.
+    /// Counts that are not yet in the file.
     new: Targets,
 }
 
-/// What a file of coverage says.
+/// Parses a coverage file.
 fn parse(text: &str) -> Result<Targets, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if value["kind"] != Kind::Coverage.name() {
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Result<Targets, String> {
     Ok(out)
 }
 
-/// What others have left in the file; nothing if there is none.
+/// Contents of the file, which other runs may have written; empty if there is no file.
 fn read(name: &str, turn: &Turn<'_>) -> Result<Targets, Failure> {
     let text = turn.read().map_err(|error| failed(name, error))?;
     text.map_or(Ok(Targets::new()), |text| parse(&text)).map_err(|why| {
@@ -76,7 +76,8 @@ fn failed(name: &str, why: impl fmt::Display) -> Failure {
 }
 
 impl Coverage {
-    /// Reads what earlier runs have left in the file, if there is one, and makes sure that it can be written.
+    /// Reads the results of earlier runs from the file, if it exists, and checks that it can be
+    /// written.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let name = path.shown().to_string();
         let file = SharedFile::at(path).map_err(|error| failed(&name, error))?;
@@ -84,7 +85,7 @@ impl Coverage {
         Ok(Coverage { name, file, known, new: Targets::new() })
     }
 
-    /// Adds what a launch executed; how many of its rows no earlier one had.
+    /// Adds the rows that a launch executed; returns how many of them are new.
     pub(super) fn add(&mut self, counts: &RowCounts) -> usize {
         let target = counts.target().name();
         let known = self.known.get(target);
@@ -100,7 +101,7 @@ impl Coverage {
         first
     }
 
-    /// Adds what is new to the file, in which others may have written meanwhile.
+    /// Adds the new counts to the file, which other runs may have changed meanwhile.
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         let write = |error| Failure::output(&self.name, &error);
         let turn = self.file.turn().map_err(write)?;
@@ -119,7 +120,7 @@ impl Coverage {
         Ok(())
     }
 
-    /// Prints what is in the file.
+    /// Prints a summary of the file.
     pub(super) fn report(&self) {
         let name = &self.name;
         let mut lines = Vec::new();

@@ -81,7 +81,7 @@ impl Element {
         matches!(self, Element::F16 | Element::Bf16 | Element::F32 | Element::F64)
     }
 
-    /// The type that the user wrote, or a message that lists the types.
+    /// Parses the type that the user wrote; the error lists the types.
     pub(crate) fn parse(name: &str) -> Result<Element, Failure> {
         Element::from_name(name).ok_or_else(|| {
             let names = Element::ALL.map(Element::name);
@@ -102,7 +102,7 @@ impl Element {
         })
     }
 
-    /// Smallest and largest value, of an integer type.
+    /// Smallest and largest value of an integer type.
     fn range(self) -> (i128, i128) {
         let bits = 8 * self.bytes() as u32;
         match self {
@@ -111,8 +111,8 @@ impl Element {
         }
     }
 
-    /// The number that a literal means: decimal, `0x`, `0o`, `0b`, `_` between digits; for floats also `inf`, `nan` and
-    /// hexadecimal floats such as `0x1.8p3`.
+    /// Parses a literal: decimal, `0x`, `0o`, `0b`, `_` between digits; for floats also `inf`,
+    /// `nan` and hexadecimal floats such as `0x1.8p3`.
     pub(crate) fn number(self, text: &str) -> Result<Number, Failure> {
         let clean = text.replace('_', "");
         let fail = |what: String| Err(Failure::usage(what));
@@ -155,7 +155,8 @@ impl Element {
             _ => digits.parse::<i128>(),
         };
         match parsed {
-            // The lowest number has no opposite in 128 bits; what comes out is in the range of no type either.
+            // The lowest 128-bit number has no opposite; the saturated value is outside every
+            // type's range anyway.
             Ok(value) => Ok(Number::Int(if negative { value.saturating_neg() } else { value })),
             Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
                 fail(format!("{text} does not fit into any type; {}", self.holds(), text = text.shown()))
@@ -224,7 +225,7 @@ impl Element {
         }
     }
 
-    /// The number in the first bytes of `bytes`, which must be [`Element::bytes`] at least.
+    /// The number in the first bytes of `bytes`, of which there are at least [`Element::bytes`].
     pub(crate) fn get(self, bytes: &[u8]) -> Number {
         let mut raw = [0; 8];
         raw[..self.bytes()].copy_from_slice(&bytes[..self.bytes()]);
@@ -242,7 +243,7 @@ impl Element {
         }
     }
 
-    /// The number in the first bytes of `bytes` as text: the shortest that gives the same bits back.
+    /// The number in the first bytes of `bytes` as text: the shortest that parses to the same bits.
     pub(crate) fn text(self, bytes: &[u8]) -> String {
         match (self, self.get(bytes)) {
             (_, Number::Int(value)) => value.to_string(),
@@ -303,17 +304,17 @@ fn hex_float(text: &str) -> Option<f64> {
     Some(sign * value * 2f64.powi(half) * 2f64.powi(exponent - half))
 }
 
-/// What the metadata says about the type of a parameter.
+/// The metadata about the type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceType {
-    /// Type of the value, or of what a pointer points to; `None` for `void`, structures and vectors.
+    /// Type of the value, or of the pointee; `None` for `void`, structures and vectors.
     pub element: Option<Element>,
     /// Whether it is a pointer.
     pub pointer: bool,
 }
 
 impl SourceType {
-    /// Reads a type as OpenCL C or C++ spells it.
+    /// Parses a type as OpenCL C or C++ spells it.
     pub(crate) fn parse(text: &str) -> SourceType {
         let pointer = text.contains('*');
         let before = text.split('*').next().unwrap_or_default();
@@ -334,7 +335,7 @@ impl SourceType {
             "__hip_bfloat16" | "hip_bfloat16" | "__bf16" => Some(Element::Bf16),
             "float" => Some(Element::F32),
             "double" => Some(Element::F64),
-            // What a pointer to atomics or vectors points to is an array of their elements.
+            // A pointer to atomics or vectors points to an array of their elements.
             name if pointer => Element::from_name(name).or_else(|| {
                 let one = name.strip_prefix("atomic_").unwrap_or(name);
                 let scalar = one.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -1,9 +1,9 @@
-//! Contents that have been found sound, made piece by piece: they need no memory beside the buffer that they go to.
+//! Checked contents, generated piece by piece: they need no memory in addition to their buffer.
 
 use super::element::{Element, Number};
 use crate::failure::Failure;
 
-/// So many elements of a type.
+/// This many elements of a type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Elements {
     element: Element,
@@ -11,21 +11,22 @@ pub(crate) struct Elements {
     kind: Kind,
 }
 
-/// What the elements are.
+/// How the elements are generated.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// All of them these bytes.
+    /// All elements are these bytes.
     Same(Vec<u8>),
     /// start, start + step, ... Floats are computed in double precision, and then rounded.
     Iota(Number, Number),
-    /// Integers over the whole range of the type or between two ends, both included; floats from 0 or the first end up to
-    /// but without 1 or the second, before they are rounded to the type.
+    /// Random integers are over the whole range of the type, or between two inclusive ends. Random
+    /// floats are from 0 or the first end, up to but excluding 1 or the second end, before they are
+    /// rounded to the type.
     Random(u64, Option<(Number, Number)>),
-    /// Bytes that are there already.
+    /// Existing bytes.
     Bytes(Vec<u8>),
 }
 
-/// Bytes of a piece, at most.
+/// Most bytes of a piece.
 pub(crate) const PIECE: usize = 1 << 16;
 
 impl Elements {
@@ -38,7 +39,7 @@ impl Elements {
 
     /// start, start + step, ...
     pub(crate) fn iota(element: Element, count: u64, start: Number, step: Number) -> Result<Self, Failure> {
-        // What grows or falls steadily is in range everywhere if it is at its ends.
+        // A monotonic sequence is in range everywhere if both ends are.
         for index in [0, count.saturating_sub(1)].into_iter().filter(|index| *index < count) {
             element
                 .put(iota(start, step, index), &mut Vec::new())
@@ -79,7 +80,7 @@ impl Elements {
         Self::sound(element, count, Kind::Random(seed, range))
     }
 
-    /// Elements that are there already; `bytes` are those of whole elements.
+    /// Existing elements; `bytes` holds whole elements.
     pub(crate) fn bytes(element: Element, bytes: Vec<u8>) -> Self {
         Elements { element, count: (bytes.len() / element.bytes()) as u64, kind: Kind::Bytes(bytes) }
     }
@@ -92,10 +93,10 @@ impl Elements {
         }
     }
 
-    /// Hands out all bytes, in pieces of whole elements.
+    /// Passes all bytes to `take`, in pieces of whole elements.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// As `take`.
     pub(crate) fn each_piece(
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
@@ -139,10 +140,10 @@ impl Elements {
     /// All bytes at once.
     ///
     /// # Errors
-    /// If the host does not have the memory for them.
+    /// The host does not have the memory for them.
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();
-        // It was checked that this fits.
+        // It was checked before that this fits.
         let size = self.count as usize * self.element.bytes();
         if out.try_reserve_exact(size).is_err() {
             let all = self.element.count(self.count);
@@ -159,12 +160,13 @@ impl Elements {
 /// The number at an index.
 fn iota(start: Number, step: Number, index: u64) -> Number {
     match (start, step) {
-        // What does not even fit into 128 bits fits into no type; the largest number does not either.
+        // A number that does not fit in 128 bits fits in no type, and neither does the largest
+        // number.
         (Number::Int(start), Number::Int(step)) => {
             Number::Int(start.saturating_add(step.saturating_mul(i128::from(index))))
         }
         (Number::Float(start), Number::Float(step)) => Number::Float(start + step * index as f64),
-        // Both were read as the same type.
+        // Both were parsed as the same type.
         (start, _) => start,
     }
 }
@@ -231,11 +233,12 @@ fn put_random(
         }
         Some((Number::Int(low), Number::Int(high))) => {
             let span = (high - low).unsigned_abs() + 1;
-            // The bias of the remainder is below 2^-64 of the span's share for spans of up to 64 bits.
+            // For spans of up to 64 bits, the bias of the remainder is below 2^-64 of the span's
+            // share.
             let wide = u128::from(generator.next()) << 64 | u128::from(generator.next());
             element.put(Number::Int(low + (wide % span) as i128), out)?;
         }
-        // Both were read as the same type.
+        // Both were parsed as the same type.
         Some((low, _)) => element.put(low, out)?,
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What the command says of a launch that did not finish.
+//! Messages about launches that did not finish.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::message::{self, Format, data};
 
-/// What a failed launch means for the command.
+/// The command's failure for a failed launch.
 pub(crate) fn failure_of(error: &Error) -> Failure {
     let (exit, data) = match error {
         Error::Fault(report) if report.is_unsupported() => {
@@ -36,7 +36,7 @@ pub(crate) fn failure_of(error: &Error) -> Failure {
     failure
 }
 
-/// The failure of a launch of a kernel in `object`. `registers` asks for all that is known.
+/// The failure of a launch of a kernel in `object`. `registers` requests all known details.
 pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failure {
     let mut sources = Sources::beside(object);
     let mut read = |waves: &mut [UnfinishedWave]| {
@@ -58,7 +58,7 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
     if !registers {
         failure.message = short;
     }
-    // Objects in JSON have all of it.
+    // JSON objects have all details.
     let more = (more && !registers && message::format() != Format::Json).then(|| match &error {
         Error::Fault(_) => "--registers prints the registers of the wave, and more of the code.".to_owned(),
         _ => "--registers lists more of the waves.".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
     failure
 }
 
-/// What to do about it, on one line: reports have twelve at most with it.
+/// Advice on one line: a report has at most twelve lines with it.
 fn advice(error: &Error) -> Option<String> {
     match error {
         Error::Fault(report) => report.stack.as_ref().map(larger_stack),
@@ -83,10 +83,10 @@ fn advice(error: &Error) -> Option<String> {
     }
 }
 
-/// What there is to do where waves run on that may end.
+/// Advice when the waves run and may end.
 const LONGER: &str = "If the kernel only needs longer, raise the limit (--max-instructions, --timeout); if not, check what ends its loop.";
 
-/// What there is to do about waves that nothing can end; `None` if each of them may end.
+/// Advice about waves that can never end; `None` if each of them may end.
 fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
     let runs = |wave: &UnfinishedWave| wave.spins.is_none() && !wave.at_barrier;
     if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
@@ -102,7 +102,7 @@ fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
     }
 }
 
-/// What to do about a stack that is too small.
+/// Advice about a stack that is too small.
 fn larger_stack(stack: &StackOverflow) -> String {
     match stack.larger {
         Some(larger) => format!(

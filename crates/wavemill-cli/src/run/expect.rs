@@ -1,4 +1,4 @@
-//! Comparing results with what they should be.
+//! Compares results with expected contents.
 
 use crate::input::Shown as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::view::{self, Shape, View};
 use crate::failure::Failure;
 use crate::text::{Grouped, Plural};
 
-/// How far a float may be off: it is right if any one of the bounds holds.
+/// Tolerance for floats: a float is right if any one of the bounds holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tolerance {
     pub abs: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Tolerance {
 impl std::str::FromStr for Tolerance {
     type Err = Failure;
 
-    /// Reads `abs=1e-6,rel=1e-5,ulp=2`, any of them.
+    /// Parses `abs=1e-6,rel=1e-5,ulp=2`, in any combination.
     fn from_str(text: &str) -> Result<Self, Failure> {
         let mut tolerance = Tolerance::default();
         for part in text.split(',') {
@@ -48,7 +48,7 @@ impl std::str::FromStr for Tolerance {
 }
 
 impl Tolerance {
-    /// As it is written; `None` if nothing may be off.
+    /// The tolerance as the user writes it; `None` if it is zero.
     pub(crate) fn text(&self) -> Option<String> {
         let Tolerance { abs, rel, ulp } = *self;
         let parts = [
@@ -78,28 +78,28 @@ impl Tolerance {
 /// An expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expectation {
-    /// As it was given.
+    /// As the user wrote it.
     pub text: String,
     /// Name of the buffer.
     pub buffer: String,
-    /// What is between the brackets.
+    /// The text between the brackets.
     slice: Option<String>,
     contents: Fill,
     pub tolerance: Tolerance,
 }
 
-/// Units in the last place above which their number says nothing.
+/// Larger differences in units in the last place are not useful.
 const MOST_ULPS: u64 = 1000;
-/// Wrong elements that a message shows.
+/// Most wrong elements that a message shows.
 const SHOWN: usize = 10;
 
 impl Expectation {
-    /// What is expected.
+    /// The expected contents.
     pub(crate) fn contents(&self) -> &Fill {
         &self.contents
     }
 
-    /// Reads `y=ref.npy` or `y[:4]=[0,2,4,6]`; `base` is the folder that file names are relative to.
+    /// Parses `y=ref.npy` or `y[:4]=[0,2,4,6]`; file names are relative to the folder `base`.
     pub(crate) fn parse(text: &str, base: &Path, tolerance: Tolerance) -> Result<Self, Failure> {
         let fail = || {
             Failure::usage(format!(
@@ -119,7 +119,7 @@ impl Expectation {
         Ok(Expectation { text: text.to_owned(), buffer, slice, contents, tolerance })
     }
 
-    /// Prepares the comparison with a buffer of that shape, before the kernel runs.
+    /// Prepares the comparison with a buffer of this shape, before the kernel runs.
     pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
         if view.count() == 0 {
@@ -139,20 +139,20 @@ impl Expectation {
 /// An expectation that does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Difference {
-    /// For people.
+    /// Text for messages.
     pub message: String,
-    /// The same for `--message-format json`.
+    /// Details for `--message-format json`.
     pub parts: Value,
 }
 
 /// An expectation with its numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    /// As it was given.
+    /// As the user wrote it.
     text: String,
-    /// What is between the brackets.
+    /// The text between the brackets.
     slice: Option<String>,
-    /// What is compared, as it was asked for: `y`, `y[:4]`.
+    /// The compared part, as the user wrote it: `y`, `y[:4]`.
     what: String,
     shape: Shape,
     view: View,
@@ -161,11 +161,11 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Compares the contents of the buffer, of which `read` copies bytes from an offset on; what is wrong with them, or
-    /// how many elements are right.
+    /// Compares the contents of the buffer; `read` copies bytes of it from an offset on. Returns
+    /// the differences, or the number of right elements.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// As `read`.
     pub(crate) fn check(
         &self,
         mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
@@ -218,7 +218,8 @@ impl Prepared {
         Ok(Err(Difference { message, parts }))
     }
 
-    /// What differs, in parts: so many elements, the first of them, and the largest difference.
+    /// Details of the differences: the number of elements, the first of them, and the largest
+    /// difference.
     fn parts(&self, count: u64, wrong: &[(u64, Vec<u8>, Vec<u8>)], largest: &Largest) -> Value {
         let (element, dims) = (self.shape.element, &self.shape.dims);
         let one = |(index, expected, found): &(u64, Vec<u8>, Vec<u8>)| {
@@ -243,10 +244,10 @@ impl Prepared {
     }
 }
 
-/// The largest difference of all that are numbers, and where it is.
+/// The largest difference of all numbers, and where it is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Largest {
-    /// Difference and number of the element.
+    /// Difference, and index of the element.
     difference: Option<(Number, u64)>,
     ulps: Option<u64>,
 }
@@ -281,7 +282,7 @@ impl Largest {
     }
 }
 
-/// A number in JSON; what JSON has no number for is a text: `nan`, `inf`, `-inf`.
+/// A number in JSON; numbers that JSON lacks become strings: `nan`, `inf`, `-inf`.
 fn number(number: Number) -> Value {
     match number {
         Number::Int(value) => match (i64::try_from(value), u64::try_from(value)) {
@@ -295,8 +296,8 @@ fn number(number: Number) -> Value {
     }
 }
 
-/// How far a float is off, with a blank in front: in units in the last place where that says something, and else as the
-/// bounds of `--tolerance` count. Empty where there is no distance.
+/// The difference of a float, after a blank: in units in the last place where that is useful,
+/// otherwise in the bounds of `--tolerance`. Empty where there is no distance.
 fn distance(element: Element, expected: &[u8], found: &[u8]) -> String {
     let (Number::Float(wanted), Number::Float(value)) = (element.get(expected), element.get(found)) else {
         return String::new();

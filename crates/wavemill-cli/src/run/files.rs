@@ -1,4 +1,4 @@
-//! Which files a run reads and writes: none twice, so that nothing is lost.
+//! Checks which files a run reads and writes: none twice, so that nothing is lost.
 
 use crate::input::Shown as _;
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::files::{Identity, identity};
 use crate::logging;
 
-/// What a file is for, in words that messages use.
+/// Purpose of a file, as messages call it.
 type Purpose = &'static str;
 
-/// Files by what they are, each with the first purpose that it has.
+/// Files by identity, each with its first purpose.
 #[derive(Debug, Default)]
 struct Files(HashMap<Identity, Purpose>);
 
@@ -25,7 +25,7 @@ impl Files {
         }
     }
 
-    /// Refuses to write what is here, and adds it.
+    /// Rejects writing a file that is already here, and adds it.
     fn write(&mut self, option: Purpose, path: &Path) -> Result<(), Failure> {
         let Some(identity) = identity(path) else { return Ok(()) };
         match self.0.insert(identity, option) {
@@ -55,9 +55,10 @@ fn arguments(list: &[ArgSpec], files: &mut Files) {
 }
 
 impl Job {
-    /// Refuses files that would be lost: whatever is written over code, a launch file or what is expected, or over what
-    /// else is written, and traces, coverage and logs over whatever is read. Buffers may replace the files that they were
-    /// made from. `given` is the file that the command line names.
+    /// Rejects files that would be lost. No output may replace code, a launch file, expected
+    /// contents or another output. Traces, coverage and logs may not replace any file that is read.
+    /// Buffers may replace the files that they were filled from. `given` is the file that the
+    /// command line names.
     pub(super) fn check_files(&self, given: &Path) -> Result<(), Failure> {
         let mut files = Files::default();
         files.add("the file to run", given);

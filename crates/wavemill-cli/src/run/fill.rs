@@ -1,4 +1,4 @@
-//! What a buffer or a value begins with, and what it is expected to end with.
+//! Contents that a buffer or a value begins with, or is expected to end with.
 
 use crate::input::Shown as _;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) enum Fill {
     File(PathBuf),
 }
 
-/// What is accepted, for messages.
+/// The accepted forms, for messages.
 pub(crate) const EXPECTED: &str = "zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH), a number, [1,2,3], or @file.npy";
 
 /// The word for contents that the user most likely meant.
@@ -40,7 +40,7 @@ fn is_file_name(text: &str) -> bool {
 }
 
 impl Fill {
-    /// Reads a description; `base` is the folder that file names are relative to.
+    /// Parses a description; file names are relative to the folder `base`.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Fill, Failure> {
         let text = text.trim();
         let bad = || {
@@ -67,7 +67,7 @@ impl Fill {
                 false => Ok(Fill::File(base.join(path))),
             };
         }
-        // A bracket that is open says what was meant.
+        // The word before an open bracket shows the intended form.
         let word = text.split('(').next().unwrap_or_default();
         if word.len() < text.len() && !text.ends_with(')') && close_to_a_word(word).is_some() {
             return Err(expected(")"));
@@ -124,7 +124,7 @@ impl Fill {
             None => None,
         };
         if let Some(list) = list {
-            // One comma at the end is a habit of programmers; more of them are numbers that were forgotten.
+            // One trailing comma is a common habit; more of them are forgotten numbers.
             let inside = list.trim();
             let inside = inside.strip_suffix(',').unwrap_or(inside);
             if inside.trim().is_empty() {
@@ -171,7 +171,7 @@ impl Fill {
         self.elements(element, count)?.to_vec()
     }
 
-    /// `count` elements, found sound but not made yet.
+    /// `count` elements, checked but not generated yet.
     pub(crate) fn elements(&self, element: Element, count: u64) -> Result<Elements, Failure> {
         match self {
             Fill::Constant(text) => Elements::same(element, count, element.number(text)?),
@@ -221,7 +221,7 @@ impl Fill {
     }
 }
 
-/// Type, shape and bytes of a file. Raw files are of the type that is expected of them.
+/// Type, shape and bytes of a file. A raw file has the expected type.
 pub(crate) fn read_file(
     path: &Path,
     expected: Option<Element>,
@@ -307,7 +307,7 @@ mod tests {
             match text {
                 "7" => assert_eq!(at(40_000), Number::Int(7)),
                 "iota(3,5)" => assert_eq!([at(8191), at(8192)], [Number::Int(40_958), Number::Int(40_963)]),
-                // A piece does not begin the sequence anew.
+                // A piece does not restart the sequence.
                 _ => assert_ne!(all[..1 << 16], all[1 << 16..2 << 16], "{text}"),
             }
         }

@@ -1,4 +1,5 @@
-//! The code object in a file that a launch runs, and the kernel in it; what messages say where there is none.
+//! Finds the code object in a file that a launch runs, and the kernel in it. The messages list
+//! alternatives.
 
 use wavemill::device::{TargetChoice, TargetId, targets_for};
 use wavemill::find::{FindError, Finder, FoundKernel};
@@ -11,10 +12,10 @@ use crate::input::{self, Shown as _};
 use crate::names;
 use crate::text::Plural;
 
-/// Kernels that a message lists.
+/// Most kernels that a message lists.
 const LISTED: usize = 20;
 
-/// Targets that run code for one, with their products.
+/// Targets that run code for `code`, with their products.
 pub(crate) fn fits(code: &TargetId) -> String {
     let one = |(target, products): (TargetId, Vec<&'static wavemill::device::Product>)| {
         let products: Vec<&str> = products.iter().map(|product| product.name).collect();
@@ -23,8 +24,8 @@ pub(crate) fn fits(code: &TargetId) -> String {
     targets_for(code).into_iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
-/// The code object with the kernel. `several` and `decided` are for messages: whether there may be more than one launch,
-/// and whether another one has decided on the target.
+/// The code object with the kernel. `several` and `decided` are for messages: whether there may be
+/// more than one launch, and whether another one has already chosen the target.
 pub(super) fn find<'a>(
     bytes: &'a [u8],
     launch: &LaunchJob,
@@ -90,13 +91,13 @@ fn failure(error: &FindError, launch: &LaunchJob, several: bool, decided: bool) 
     }
 }
 
-/// What is wrong with kernels, one after the other.
+/// Errors of kernels, one line each.
 fn lines(problems: &[String]) -> String {
     let all = problems.iter().take(LISTED).map(|problem| Printable(problem).to_string());
     all.collect::<Vec<_>>().join("\n")
 }
 
-/// Kernels for messages; those that contain the text that was asked for come first.
+/// Kernels for messages; the ones that contain the requested text come first.
 fn list(kernels: &[String], launch: &LaunchJob) -> String {
     let mut entries: Vec<String> = kernels.iter().map(|name| names::entry(name)).collect();
     if let Some(wanted) = &launch.options.launch.kernel {

@@ -28,12 +28,12 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Completes what the user said with what the kernel demands.
+    /// Completes the user's sizes with the kernel's requirements.
     ///
     /// # Errors
-    /// If it is not complete, or the kernel cannot be launched so.
+    /// The sizes are incomplete, or the kernel cannot be launched with them.
     pub(crate) fn of(kernel: &Kernel, launch: &LaunchArgs, several: bool) -> Result<Geometry, Failure> {
-        // One of several launches is changed in the launch file only.
+        // With several launches, only the launch file can change one of them.
         let how = |option: &'static str, key: &'static str| if several { key } else { option };
         let (grid, block) = (launch.grid(), launch.block());
         let grid = match (grid, launch.global_size()) {

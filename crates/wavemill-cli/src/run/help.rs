@@ -1,4 +1,4 @@
-//! What the help page of `wavemill run` says behind its options.
+//! The text after the options in the help page of `wavemill run`.
 
 use crate::failure::Exit;
 
@@ -32,12 +32,12 @@ Examples:
 
 Results go to the standard output, everything else to the standard error.";
 
-/// What the short help ends with.
+/// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
 Example: wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros n:i32=1024 --print 'y[:4]'
 --help has all options, the forms of arguments, examples and exit codes.";
 
-/// What the help page ends with.
+/// The end of the help page.
 pub(crate) fn help() -> String {
     format!("{HELP}\n\n{}", Exit::help(Exit::ALL))
 }

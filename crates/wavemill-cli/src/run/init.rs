@@ -31,7 +31,8 @@ pub(super) fn write(
     if let Some(why) = signature::cannot_run(kernel, parameters) {
         return Err(Failure::usage(why));
     }
-    // A file that is refused is no use. Folders of headers are relative to the current one.
+    // A launch file that would be rejected is useless. Folders of headers are relative to the
+    // current one.
     compile::arguments_of_launch_file(&job.options.compile.clang_arg, Path::new(""))
         .map_err(|failure| failure.within("--init"))?;
     let arguments = signature::complete(parameters, places);
@@ -40,7 +41,8 @@ pub(super) fn write(
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(());
     }
-    // The path of the object is relative to the launch file, and absolute where that cannot be said simply.
+    // The path of the object is relative to the launch file, or absolute where there is no simple
+    // relative path.
     let same_folder = file.parent() == launch.object.parent() || input::is_stdin(&launch.object);
     let object = match (same_folder, launch.object.file_name()) {
         (true, Some(name)) => Path::new(name).to_path_buf(),
@@ -74,8 +76,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The text of the launch file. Lines are in a fixed order: the code object and how it is compiled, the grid, all other options
-/// by their ranks, arguments, results.
+/// The text of the launch file. Lines are in a fixed order: the code object and how it is compiled,
+/// the grid, all other options by rank, arguments, results.
 fn text(
     file: &Path,
     launch: &LaunchJob,

@@ -1,4 +1,4 @@
-//! What the command line of `wavemill run` and a launch file ask for together.
+//! The combined request of the command line of `wavemill run` and a launch file.
 
 use std::path::{Path, PathBuf};
 use wavemill_object::printable::Printable;
@@ -12,22 +12,22 @@ use crate::failure::Failure;
 use crate::input::{self, Shown as _};
 use crate::text::quoted;
 
-/// Everything that a run is asked for.
+/// Everything that a run has to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     /// Whether a launch file named the code objects.
     pub from_launch_file: bool,
-    /// Commands that get code objects which are not there.
+    /// Commands that download missing code objects.
     pub download: Vec<String>,
     /// Whether there may be more than one launch, so that messages say which one they are about.
     pub several: bool,
-    /// Options of the run; those of launches stand there.
+    /// Options of the run; each launch has its own options.
     pub options: RunArgs,
-    /// Arguments for all launches that take them, of a file with several launches.
+    /// Arguments for all launches that use them, from a file with several launches.
     pub shared: Vec<ArgSpec>,
     /// In order; at least one.
     pub launches: Vec<LaunchJob>,
-    /// What is wanted after the last launch of several.
+    /// Results requested after the last launch of several.
     pub end: Wanted,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct LaunchJob {
     /// The code object.
     pub object: PathBuf,
     pub args: Vec<ArgSpec>,
-    /// What the command line and the launch file say about it.
+    /// Its options from the command line and the launch file.
     pub options: RunArgs,
 }
 
-/// How messages call a launch of several: ``launch 2 (`scale`)``.
+/// The name of a launch of several in messages: ``launch 2 (`scale`)``.
 pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
     match kernel {
         Some(kernel) => format!("launch {} (`{}`)", index + 1, kernel.shown()),
@@ -50,10 +50,10 @@ pub(crate) fn label(index: usize, kernel: Option<&str>) -> String {
 }
 
 impl Job {
-    /// Reads the command line, and the launch file if it names one. What the command line says wins.
+    /// Reads the command line, and the launch file if it names one. The command line wins.
     pub(crate) fn of(args: &RunArgs) -> Result<Job, Failure> {
         let is_launch_file = match input::is_stdin(&args.file) {
-            // It has no name to tell by.
+            // The standard input has no name that shows its kind.
             true => looks_like_launch_file(&input::open_or_stdin(&args.file)?),
             false => is_launch_file(&args.file),
         };
@@ -61,7 +61,7 @@ impl Job {
         Job::with(args, file)
     }
 
-    /// The same, with a launch file that has been read.
+    /// Like [`Job::of`], with a launch file that has been read.
     pub(crate) fn with(args: &RunArgs, file: Option<LaunchFile>) -> Result<Job, Failure> {
         let here = Path::new("");
         let mut options = args.clone();
@@ -106,7 +106,7 @@ impl Job {
         }
     }
 
-    /// What a launch file asks for, without its launches.
+    /// The request of a launch file, without its launches.
     fn of_file(options: RunArgs, file: &LaunchFile, base: &Path) -> Job {
         Job {
             from_launch_file: true,
@@ -134,7 +134,7 @@ impl Job {
         Ok(Job { launches: vec![launch], ..Job::of_file(options, file, base) })
     }
 
-    /// A launch file with tables; the options have what it says of the run.
+    /// A launch file with tables; `options` include the file's options for the run.
     fn of_several_launches(mut options: RunArgs, file: &LaunchFile, base: &Path) -> Result<Job, Failure> {
         file.own.add_to(&mut options, base, Scope::is_of_end)?;
         options.complete()?;
@@ -156,7 +156,7 @@ impl Job {
         Ok(Job { shared, launches, end, ..Job::of_file(options, file, base) })
     }
 
-    /// Says how to get a code object that is not there.
+    /// Adds how to download a missing code object.
     pub(crate) fn say_how_to_get(&self, object: &Path, failure: Failure) -> Failure {
         match !self.download.is_empty() && !object.exists() {
             true => {
@@ -167,13 +167,13 @@ impl Job {
         }
     }
 
-    /// Says which launch of several something is about.
+    /// Adds which launch of several a failure is about.
     pub(crate) fn name(&self, index: usize, kernel: Option<&str>, failure: Failure) -> Failure {
         if self.several { failure.within(label(index, kernel)) } else { failure }
     }
 
-    /// Arguments of the command line replace those of the same name: above the launches, or else in the launch that has
-    /// one. New ones are for all launches.
+    /// Arguments of the command line replace arguments of the same name: above the launches, or
+    /// else in the launch that has one. New ones apply to all launches.
     fn replace_arguments(&mut self, arguments: Vec<ArgSpec>) -> Result<(), Failure> {
         for argument in arguments {
             if argument.name.is_none() {
@@ -186,7 +186,7 @@ impl Job {
                 *own = argument;
                 continue;
             }
-            // What is the buffer of another name stays so.
+            // An argument that refers to another buffer stays.
             let replaced =
                 |own: &&mut ArgSpec| own.name == argument.name && !matches!(own.init, Init::Same(_));
             let own: Vec<&mut ArgSpec> =
@@ -208,13 +208,13 @@ impl Job {
     }
 }
 
-/// The commands of a launch file in the folder `base` that get its code objects.
+/// The commands of a launch file in the folder `base` that download its code objects.
 fn downloads(file: &LaunchFile, base: &Path) -> Vec<String> {
     let folder = if base.as_os_str().is_empty() { ".".to_owned() } else { base.display().to_string() };
     file.download.iter().map(|command| command.replace("{folder}", &quoted(&folder))).collect()
 }
 
-/// Options that are about one launch have no meaning for a file with several.
+/// Rejects options about one launch for a file with several, where they would be ambiguous.
 fn refuse_ambiguous(args: &RunArgs, launches: usize) -> Result<(), Failure> {
     match args.of_one_launch() {
         None => Ok(()),
@@ -248,7 +248,7 @@ impl LaunchJob {
         Ok(LaunchJob { object, args: Vec::new(), options })
     }
 
-    /// What is done with buffers after it.
+    /// The results requested after it.
     pub(crate) fn wanted(&self) -> &Wanted {
         &self.options.results.wanted
     }

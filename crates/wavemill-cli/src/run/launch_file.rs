@@ -1,4 +1,4 @@
-//! Launch files: what `wavemill run` does, as TOML.
+//! Launch files: TOML files that describe what `wavemill run` does.
 
 use std::fmt;
 use std::path::Path;
@@ -12,27 +12,28 @@ use super::options::keys;
 use crate::failure::Failure;
 use crate::input::{self, Shown as _};
 
-/// The contents of a launch file. All texts are those of the options of the same names.
+/// The contents of a launch file. All texts are written as for the options of the same names.
 ///
-/// With `[[launch]]` tables it says several launches, in order; what the tables do not say is then taken from here.
-/// `args` are arguments for all launches that take them, and `print`, `out` and `expect` come after the last one.
+/// With `[[launch]]` tables it describes several launches, in order. Settings that a table omits
+/// come from here. `args` are arguments for all launches that use them. `print`, `out` and `expect`
+/// apply after the last one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaunchFile {
-    /// What stands above all tables.
+    /// Settings above all tables.
     pub own: LaunchTable,
-    /// Commands that get the code objects if they are not there, to be printed; `{folder}` in them stands for the folder
-    /// of this file.
+    /// Commands that download missing code objects, to be printed. `{folder}` in them stands for
+    /// the folder of this file.
     pub download: Vec<String>,
     pub launch: Option<Vec<LaunchTable>>,
 }
 
-/// A launch of several, or what stands above them.
+/// A launch of several, or the settings above them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaunchTable {
     /// The code object, or a source; `{target}` in it stands for the target.
     pub object: Option<String>,
     pub args: Vec<String>,
-    /// What it says about options.
+    /// Its options.
     options: Vec<(&'static Key, Value)>,
 }
 
@@ -45,17 +46,17 @@ impl LaunchTable {
         self.options.iter().any(|(key, _)| key.name == name)
     }
 
-    /// Adds to options what is said in scopes.
+    /// Adds the options in `scopes` to `args`.
     ///
     /// # Errors
-    /// The first value that is wrong.
+    /// The first invalid value.
     pub(crate) fn add_to(
         &self,
         args: &mut RunArgs,
         base: &Path,
         scopes: impl Fn(Scope) -> bool,
     ) -> Result<(), Failure> {
-        // In the order of the options, so that messages do not depend on that of the file.
+        // In the order of the options, so that messages do not depend on the order in the file.
         for key in keys().filter(|key| scopes(key.scope)) {
             if let Some((_, value)) = self.options.iter().find(|(own, _)| own.name == key.name) {
                 key.take(value, args, base)?;
@@ -64,7 +65,7 @@ impl LaunchTable {
         Ok(())
     }
 
-    /// The table with what stands above all tables and is not said in it.
+    /// The table, completed with settings above all tables that it omits.
     fn completed(&self, above: &LaunchTable) -> LaunchTable {
         let mut table = self.clone();
         table.object = table.object.or_else(|| above.object.clone());
@@ -78,7 +79,7 @@ impl LaunchTable {
     }
 }
 
-/// Keys that are no options.
+/// Keys that are not options.
 #[derive(Clone, Copy)]
 enum Part {
     Object,
@@ -87,7 +88,8 @@ enum Part {
     Launch,
 }
 
-/// The keys that are no options, with their ranks in messages that list all keys of a file, and those of a `[[launch]]` table.
+/// The keys that are not options, with their ranks in messages that list all keys of a file, and
+/// all keys of a `[[launch]]` table.
 const PARTS: [(&str, Part, u8, Option<u8>); 4] = [
     ("object", Part::Object, 0, Some(0)),
     ("download", Part::Download, 2, None),
@@ -101,7 +103,7 @@ enum Named {
     Option(&'static Key),
 }
 
-/// Reads a table: that of a file, or one of its `[[launch]]` tables.
+/// A table to read: the whole file, or one of its `[[launch]]` tables.
 #[derive(Clone, Copy)]
 struct Table {
     is_file: bool,
@@ -218,12 +220,12 @@ impl<'de> Deserialize<'de> for LaunchTable {
     }
 }
 
-/// Whether a path is that of a launch file.
+/// Whether a path has the name of a launch file.
 pub(crate) fn is_launch_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
-/// Whether the file is a launch file, whatever it is called.
+/// Whether the contents are a launch file, whatever its name is.
 pub(crate) fn looks_like_launch_file(bytes: &[u8]) -> bool {
     let text = bytes.get(..1 << 20).unwrap_or(bytes);
     let names_object = |line: &str| {
@@ -233,12 +235,13 @@ pub(crate) fn looks_like_launch_file(bytes: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.lines().any(names_object))
 }
 
-/// Bytes of a launch file: the reader of TOML takes several times as many of memory.
+/// Most bytes of a launch file: the TOML parser needs several times as much memory.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What the reader of TOML says, with the names of keys as messages quote them: they may have anything in them.
+/// The message of the TOML parser, with names of keys quoted as in other messages: they may contain
+/// anything.
 fn quoting_keys(message: &str) -> String {
-    // It puts what it quotes first, in front of what it expects.
+    // The parser quotes the key first, before the keys that it expects.
     let quoted = message.split_once('`').and_then(|(before, rest)| {
         let end = rest.rfind("`, expected").or_else(|| rest.rfind('`'))?;
         let (key, behind) = rest.split_at(end);
@@ -289,7 +292,7 @@ impl LaunchFile {
         Ok(file)
     }
 
-    /// What can be wrong with a file of several launches as such.
+    /// Checks the rules for files with several launches.
     fn check_launches(&self, launches: &[LaunchTable]) -> Result<(), Failure> {
         if launches.is_empty() {
             return Err(Failure::usage("`launch` is empty: there is nothing to run")
@@ -311,7 +314,8 @@ impl LaunchFile {
         }
     }
 
-    /// The launches: the tables completed with what is said for all of them, or else the file as the only one.
+    /// The launches: the tables, completed with the settings for all of them, or else the file as
+    /// the only one.
     pub(crate) fn launches(&self) -> Vec<LaunchTable> {
         match &self.launch {
             Some(launches) => launches.iter().map(|launch| launch.completed(&self.own)).collect(),
@@ -327,7 +331,7 @@ mod tests {
     use super::*;
     use crate::run::size::Size;
 
-    /// What a table without launches says.
+    /// The options of a table without launches.
     fn options(table: &LaunchTable) -> Result<RunArgs, String> {
         let mut args = RunArgs::default();
         let added = table.add_to(&mut args, Path::new(""), |_| true);
@@ -377,7 +381,7 @@ mod tests {
         assert_eq!((expect[0].tolerance.abs, expect[1].tolerance.ulp), (1.0, 1));
         assert_eq!((args.launch.times(), args.checks.timeout), (3, Some(Duration::from_millis(2500))));
         assert!(args.launch.cooperative && args.engine.deterministic);
-        // The grid is given in one way.
+        // The grid is given only once.
         let both = read(&format!("{text}\ngrid = 1")).unwrap_err();
         assert!(both.contains("are both given"), "{both}");
         for bad in [
@@ -427,10 +431,10 @@ mod tests {
         let (first, second) = (add(one), add(two));
         assert_eq!((first.kernel.as_deref(), second.kernel.as_deref()), (Some("one"), Some("two")));
         assert!(first.grid().is_some() && first.global_size().is_none());
-        // The size of a grid is said in one way only.
+        // The size of a grid is given in only one form.
         assert!(second.grid().is_none() && second.global_size().is_some());
         assert_eq!((second.block().map(|size| size.n[0]), second.times()), (Some(8), 2));
-        // A file without tables is one launch with everything that it says.
+        // A file without tables is one launch with all its settings.
         let [only] = &LaunchFile { launch: None, ..file }.launches()[..] else { panic!("one launch") };
         assert!(only.args.len() == 1 && only.has("print"));
     }

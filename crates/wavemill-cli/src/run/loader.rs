@@ -1,4 +1,4 @@
-//! Code objects of launches, from their files to the device.
+//! Loads code objects of launches from their files onto the device.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +15,21 @@ use crate::failure::Failure;
 use crate::input::{self, FileBytes, Shown as _};
 use crate::text::Plural;
 
-/// Files, and the modules made of them.
+/// Files, and modules loaded from them.
 pub(super) struct Loader<'a> {
     pub job: &'a Job,
-    /// Whether there is still time; `None` if nothing runs, so that no compiler does.
+    /// The watch for the time limit; `None` if nothing runs, so no compiler does either.
     pub watch: Option<&'a Watch>,
     pub files: Vec<(PathBuf, FileBytes)>,
-    /// The first code object decides, unless the user has.
+    /// The first code object decides, unless the user has chosen.
     pub device: Option<Device>,
-    /// File, which of its code objects, module: variables of a code object are there once, however many launches use it.
+    /// File, index of the code object in it, and module. Variables of a code object exist once,
+    /// however many launches use it.
     pub modules: Vec<(usize, usize, Module)>,
 }
 
 impl Loader<'_> {
-    /// The bytes of a file; a source becomes a code object.
+    /// The bytes of a file; a source is compiled into a code object.
     fn read(&self, path: &Path) -> Result<FileBytes, Failure> {
         let Some(language) = Language::of(path) else { return input::open_or_stdin(path) };
         let target = match &self.device {
@@ -43,7 +44,7 @@ impl Loader<'_> {
         compile::compile(language, path, target, &self.job.options.compile, &going_on).map(FileBytes::Read)
     }
 
-    /// The kernel of a launch, on the device of all.
+    /// The kernel of a launch, on the device shared by all launches.
     pub(super) fn load(&mut self, launch: &LaunchJob) -> Result<Kernel, Failure> {
         let file = match self.files.iter().position(|(path, _)| *path == launch.object) {
             Some(file) => file,

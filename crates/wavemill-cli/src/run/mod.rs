@@ -1,4 +1,4 @@
-//! `wavemill run`: a kernel, its arguments, and what becomes of them.
+//! `wavemill run`: runs a kernel with its arguments, and handles the results.
 
 mod buffers;
 mod console;
@@ -52,7 +52,7 @@ use launch_file::LaunchFile;
 use prepare::prepare;
 use watch::Watch;
 
-/// Runs what the command line says.
+/// Runs `wavemill run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if !wavemill::launch::CHECKS_ACCESSES {
         return Err(Failure::usage(
@@ -66,10 +66,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Runs one launch file or kernel; also whether Ctrl-\ has ended it.
+/// Runs one launch file or kernel. The second result is whether Ctrl-\ ended it.
 fn run_one(args: &RunArgs) -> (Result<(), Failure>, bool) {
     let started = Job::of(args).and_then(|job| {
-        // Loading and filling take time, too.
+        // Loading and filling take time too.
         let watch = Watch::start(&job)?;
         Ok((job, watch))
     });
@@ -83,11 +83,12 @@ fn run_one(args: &RunArgs) -> (Result<(), Failure>, bool) {
     (result, watch.was_quit())
 }
 
-/// Finds out whether a launch file makes sense: reads it, loads its code objects, and plans all of its launches, but
-/// runs none of them. `contents` is what is in the file; names of files in it are relative to the folder of `path`.
+/// Checks whether a launch file is valid: reads it, loads its code objects, and plans all of its
+/// launches, but runs none of them. `contents` are the contents of the file; file names in it are
+/// relative to the folder of `path`.
 ///
 /// # Errors
-/// What `wavemill run` would say before the first launch.
+/// The error that `wavemill run` would report before the first launch.
 pub fn check_launch_file(contents: &[u8], path: &Path) -> Result<(), Failure> {
     let args = RunArgs { file: path.to_owned(), ..RunArgs::default() };
     let job = Job::with(&args, Some(LaunchFile::parse(contents, path)?))?;

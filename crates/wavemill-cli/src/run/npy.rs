@@ -1,11 +1,12 @@
-//! NumPy's `.npy` files (NumPy Enhancement Proposal 1, versions 1 to 3), little-endian, of the element types.
+//! Reads and writes NumPy's `.npy` files (NumPy Enhancement Proposal 1, versions 1 to 3),
+//! little-endian, of the element types.
 //!
-//! bf16 is what the Python package ml_dtypes writes for it: `V2`.
+//! bf16 has the type that the Python package ml_dtypes writes: `V2`.
 
 use super::element::Element;
 use crate::input::Shown as _;
 
-/// An array out of a file.
+/// An array from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     pub element: Element,
@@ -36,7 +37,7 @@ fn descr(element: Element) -> &'static str {
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, or what of it is not supported.
+/// The file is malformed, or has something unsupported.
 pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
     let rest = data.strip_prefix(MAGIC).ok_or("it does not begin like an .npy file")?;
     let cut = || "the header is cut short".to_owned();
@@ -87,7 +88,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
     Ok(Array { element, shape, bytes: contents.to_vec() })
 }
 
-/// What is in front of the elements in a file with an array of that shape.
+/// The bytes before the elements in a file with an array of this shape.
 pub(crate) fn header(element: Element, shape: &[u64]) -> Vec<u8> {
     let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let comma = if dims.len() == 1 { "," } else { "" };

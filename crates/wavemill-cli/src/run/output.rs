@@ -1,4 +1,4 @@
-//! Results in files.
+//! Writes results to files.
 
 use crate::input::Shown as _;
 use std::fs::OpenOptions;
@@ -17,14 +17,14 @@ use crate::files;
 /// A result to be written to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Output {
-    /// As it was given.
+    /// As the user wrote it.
     pub text: String,
     /// Name of the buffer.
     pub buffer: String,
     slice: Option<String>,
     file: PathBuf,
     kind: Kind,
-    /// Values from here (black) to there (white) are drawn.
+    /// The range of values from black to white.
     range: Option<(f64, f64)>,
     palette: Palette,
 }
@@ -44,7 +44,8 @@ enum Palette {
     Gray,
     /// Black over red and yellow to white.
     Heat,
-    /// Colours that go around ever more slowly; the top of the range is black. For counts of steps.
+    /// Colours that cycle at a logarithmic rate, for counts of steps; the top of the range is
+    /// black.
     Steps,
 }
 
@@ -88,12 +89,12 @@ impl Palette {
     }
 }
 
-/// The colour at a place of a list of colours, which begins again behind its end.
+/// The colour at a position in a cyclic list of colours.
 fn blend(stops: &[[f64; 3]], place: f64) -> [u8; 3] {
     let (from, part) = (place.floor(), place.fract());
     let a = stops[from as usize % stops.len()];
     let b = stops[(from as usize + 1) % stops.len()];
-    // At the very end of a list that does not go around, `part` is zero.
+    // At the very end of a list that does not cycle, `part` is zero.
     std::array::from_fn(|c| (a[c] + (b[c] - a[c]) * part).round() as u8)
 }
 
@@ -102,7 +103,8 @@ impl Output {
         &self.file
     }
 
-    /// Reads `y=file.npy` or `y=file.png,range=0:1,palette=heat`; `base` is the folder that file names are relative to.
+    /// Parses `y=file.npy` or `y=file.png,range=0:1,palette=heat`; file names are relative to the
+    /// folder `base`.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Self, Failure> {
         let fail = || {
             Failure::usage(format!(
@@ -166,7 +168,7 @@ impl Output {
         Ok(Output { text: text.to_owned(), buffer, slice, file: base.join(file), kind, range, palette })
     }
 
-    /// Makes sure, before the kernel runs, that a buffer of that shape can be written so.
+    /// Checks, before the kernel runs, that a buffer of this shape can be written to the file.
     pub(crate) fn check(&self, shape: &Shape) -> Result<(), Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
         if self.kind == Kind::Png {
@@ -178,7 +180,7 @@ impl Output {
         match folder.filter(|folder| !folder.is_dir()) {
             Some(folder) => cannot(format!("there is no folder `{}`", folder.shown())),
             None if self.file.is_dir() => cannot("it is a folder".to_owned()),
-            // What is there stays as it is until there is something to write.
+            // An existing file stays unchanged until there is something to write.
             None if self.file.is_file() => match OpenOptions::new().append(true).open(&self.file) {
                 Ok(_) => Ok(()),
                 Err(error) => cannot(error.to_string()),
@@ -187,8 +189,8 @@ impl Output {
         }
     }
 
-    /// Makes sure that a file which is not there can be made: it makes one that goes again at once, as permissions do not
-    /// say all.
+    /// Checks that a missing file can be created. It creates a temporary file in the folder, as
+    /// permissions alone do not decide this.
     pub(crate) fn check_folder(&self) -> Result<(), Failure> {
         if self.file.symlink_metadata().is_ok() {
             return Ok(());
@@ -196,7 +198,7 @@ impl Output {
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let made =
             tempfile::Builder::new().prefix(".wavemill-").tempfile_in(folder.unwrap_or(Path::new(".")));
-        // The error names the file that went again, which would confuse.
+        // The error names the temporary file, which would confuse.
         made.map(|_| ()).map_err(|error| {
             Failure::input(format!(
                 "cannot write `{}`: {}",
@@ -206,7 +208,7 @@ impl Output {
         })
     }
 
-    /// Writes a buffer's contents, piece by piece; `read` copies bytes out of it, from an offset on.
+    /// Writes a buffer's contents, piece by piece; `read` copies bytes of it from an offset on.
     pub(crate) fn write(
         &self,
         shape: &Shape,

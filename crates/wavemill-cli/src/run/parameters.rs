@@ -1,4 +1,4 @@
-//! What is known of the parameters of a kernel.
+//! Facts about the parameters of a kernel.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,26 +11,26 @@ use super::fill::Fill;
 use super::spec::{ArgSpec, Init, is_name};
 use crate::failure::Failure;
 
-/// What is known of a parameter.
+/// Facts about a parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    /// Name in the metadata, or else what messages call it.
+    /// Name from the metadata, or else its name in messages.
     pub name: String,
-    /// Whether the name is the metadata's.
+    /// Whether the name comes from the metadata.
     pub named: bool,
     /// Type in the source.
     pub source: Option<SourceType>,
-    /// The same, as spelled there.
+    /// The type, as spelled in the source.
     pub type_name: Option<String>,
     pub kind: ParameterKind,
     pub size: u32,
     pub read_only: bool,
-    /// Whether it is one of the pointers that Triton adds behind the arguments of the source, which are null where the
-    /// kernel asks for no such memory.
+    /// Whether it is one of the pointers that Triton adds after the arguments of the source. They
+    /// are null if the kernel requests no such memory.
     pub triton_scratch: bool,
 }
 
-/// What the code object says about the parameters of a kernel; `None` if it says nothing.
+/// The parameters of a kernel in the code object; `None` if it does not describe them.
 pub(crate) fn of(kernel: &Kernel) -> Option<Vec<Known>> {
     if !kernel.has_metadata() {
         return None;
@@ -39,7 +39,7 @@ pub(crate) fn of(kernel: &Kernel) -> Option<Vec<Known>> {
     let mut names = Names::of(kernel.parameters().iter().filter_map(|parameter| parameter.name.clone()));
     let known = |(index, parameter): (usize, Parameter)| {
         let type_name = parameter.type_name.clone().or_else(|| types.get(index).cloned());
-        // A name that no argument can have is none.
+        // A name that no argument can have is dropped.
         let name = parameter.name.filter(|name| is_name(name));
         Known {
             named: name.is_some(),
@@ -59,12 +59,12 @@ pub(crate) fn of(kernel: &Kernel) -> Option<Vec<Known>> {
     Some(parameters)
 }
 
-/// Names of parameters, each given once: the arguments of a parameter pack are all called alike.
+/// Unique names of parameters: all arguments of a parameter pack have the same name.
 #[derive(Debug, Default)]
 struct Names {
-    /// Those of the code object, and those that were made.
+    /// Names from the code object, and generated ones.
     taken: HashSet<String>,
-    /// How often each of them was asked for.
+    /// Number of requests for each name.
     asked: HashMap<String, usize>,
 }
 
@@ -73,7 +73,7 @@ impl Names {
         Names { taken: names.collect(), asked: HashMap::new() }
     }
 
-    /// The name itself, or with a number behind it if it was given before: `args`, `args.2`, `args.3`.
+    /// The name, with a number after it if it was given before: `args`, `args.2`, `args.3`.
     fn unique(&mut self, name: String) -> String {
         let asked = self.asked.entry(name.clone()).or_insert(0);
         *asked += 1;
@@ -93,8 +93,8 @@ impl Names {
 /// Triton's names of the pointers that it adds to every kernel.
 const TRITON_SCRATCH: [&str; 2] = ["global_scratch", "profile_scratch"];
 
-/// Marks Triton's two scratch pointers in a kernel whose code object names no language, as Triton's do not: the last two
-/// parameters, all of which have neither names nor types.
+/// Marks the last two parameters as Triton's scratch pointers if all parameters have neither names
+/// nor types. Only kernels whose code object names no language are candidates; Triton's name none.
 fn mark_triton_scratch(parameters: &mut [Known]) {
     let bare = parameters.iter().all(|parameter| !parameter.named && parameter.source.is_none());
     let Some(at) = parameters.len().checked_sub(TRITON_SCRATCH.len()).filter(|_| bare) else { return };
@@ -104,11 +104,11 @@ fn mark_triton_scratch(parameters: &mut [Known]) {
     }
 }
 
-/// The parameters that hand-written code without metadata has: those that the arguments make up, all of a known type,
-/// each aligned to its size.
+/// The parameters of hand-written code without metadata. They are derived from the arguments, which
+/// all need a type; each is aligned to its size.
 ///
 /// # Errors
-/// Arguments that do not say their type.
+/// An argument has no type.
 pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
     let one = |(index, argument): (usize, &ArgSpec)| {
         let (kind, size) = match (&argument.init, argument.element, &argument.dims) {

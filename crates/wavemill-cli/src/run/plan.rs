@@ -1,4 +1,4 @@
-//! Which argument goes to which parameter, and of which type it is.
+//! Decides which argument goes to which parameter, and its type.
 
 use crate::input::Shown as _;
 use wavemill::module::ParameterKind;
@@ -12,19 +12,19 @@ use super::view::Shape;
 use crate::failure::Failure;
 use crate::text::{Plural, closest};
 
-/// What a buffer begins with.
+/// Initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Contents {
-    /// Nothing was said.
+    /// Not given.
     Fresh,
     Zeros,
     Made(Elements),
 }
 
-/// What an argument comes to by itself.
+/// An argument on its own, before buffers are numbered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Single {
-    /// A new buffer with its first contents; fresh buffers are zero.
+    /// A new buffer with its initial contents; fresh buffers are zero.
     Buffer { shape: Shape, contents: Contents },
     /// A value.
     Value(Vec<u8>),
@@ -35,7 +35,7 @@ pub(super) enum Single {
 /// An argument of a launch, in the order of the parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Planned {
-    /// The buffer of that number of [`Buffers::list`].
+    /// Index of the buffer in [`Buffers::list`].
     Buffer(usize),
     /// A value.
     Value(Vec<u8>),
@@ -43,11 +43,11 @@ pub(crate) enum Planned {
     Local(u32),
 }
 
-/// Sorts the arguments to the parameters: those with a parameter's name go there, the others to the places left, in
-/// order.
+/// Assigns the arguments to the parameters: named arguments go to the parameter with that name, the
+/// others fill the remaining parameters in order.
 ///
 /// # Errors
-/// Unknown and doubled names, too many arguments.
+/// Unknown or repeated names, or too many arguments.
 pub(crate) fn assign<'a>(
     parameters: &[Known],
     arguments: &'a [ArgSpec],
@@ -176,10 +176,10 @@ fn sized(parameter: &Known, bytes: Vec<u8>) -> Result<Single, Failure> {
     }
 }
 
-/// A type that contradicts the source is a slip more often than not.
+/// A type that contradicts the source is most often a mistake.
 fn check_type(parameter: &Known, element: Element, pointer: bool) -> Result<(), Failure> {
     let Some(known) = parameter.source.and_then(|source| source.element) else { return Ok(()) };
-    // Bytes may be anything.
+    // Any type can be viewed as bytes.
     let bytes = pointer && known.bytes() == 1;
     if bytes
         || known.is_float() == element.is_float()
@@ -233,7 +233,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         _ => &zeros,
     };
     if let (Some(path), None) = (contents.file(), &argument.dims) {
-        // The file knows how much there is, and a NumPy file of which type.
+        // The file has the size, and a NumPy file also has the type.
         let (found, dims, bytes) = fill::read_file(path, element)?;
         if let Some(element) = element.filter(|element| *element != found) {
             return Err(Failure::input(format!(
@@ -283,7 +283,8 @@ fn value(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         // A structure.
         return sized(parameter, crate::input::open(path)?.to_vec());
     }
-    // The source's type wins where both say it: they agree but for the sign, and the user's literal is meant so.
+    // The type of the argument wins where the source has one too: they differ at most in sign, and
+    // the literal is written in that type.
     let element = argument.element.or_else(|| parameter.source.and_then(|source| source.element));
     let element = element.ok_or_else(|| unknown_type(parameter, "=..."))?;
     let count: u64 = match (&argument.dims, contents) {
@@ -298,7 +299,7 @@ fn value(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     }
     let total = count.saturating_mul(element.bytes() as u64);
     if argument.dims.is_some() && parameter.size == 8 {
-        // Some compilers call pointers values of eight bytes.
+        // Some compilers describe pointers as values of eight bytes.
         if total == 8 {
             return Err(Failure::usage(format!(
                 "parameter `{name}` has 8 bytes: they may be the {} itself or a pointer to it; write {}*[{count}] \
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused() {
-        // HIP 5.2 and Triton say no more than this.
+        // HIP 5.2 and Triton provide no more.
         let value = parameter(ParameterKind::Value, 4, None);
         assert_eq!(planned(&value, "x:i32=-1"), Ok(Single::Value(vec![255; 4])));
         assert_eq!(planned(&value, "x:u16[2]=1,2"), Ok(Single::Value(vec![1, 0, 2, 0])));

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a job before its first launch.
+//! Checks for everything that can be wrong with a job before its first launch.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ use crate::input::Shown as _;
 use crate::message::{self, Kind};
 use crate::text::{Plural, quoted};
 
-/// Loads what a job needs and plans all of its launches, for `then`; or writes a launch file to `init_file`. `watch` says
-/// whether there is time for it.
+/// Loads a job and plans all of its launches, for `then`; or writes a launch file to `init_file`.
+/// `watch` limits the time.
 pub(super) fn prepare(
     job: &Job,
     init_file: Option<&Path>,
@@ -76,7 +76,7 @@ pub(super) fn prepare(
     then(Session { job, device: &device, launches, end }, buffers)
 }
 
-/// Warns about arguments for a compiler that has nothing to compile.
+/// Warns about arguments for a compiler that has no source to compile.
 fn warn_of_clang_args(job: &Job) {
     let compiles = |launch: &LaunchJob| {
         Language::of(&launch.object).is_some_and(|language| language != Language::Assembly)
@@ -87,7 +87,7 @@ fn warn_of_clang_args(job: &Job) {
     }
 }
 
-/// Options that repeat what the user said about the grid, or make a proposal.
+/// Options that repeat the user's grid, or propose one.
 fn geometry_options(launch: &LaunchJob, kernel: &Kernel) -> String {
     let grid = match (launch.options.launch.grid(), launch.options.launch.global_size()) {
         (Some(size), _) => format!("--grid {size}"),
@@ -141,7 +141,8 @@ fn incomplete(
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
 }
 
-/// Refuses a size of a stack that the kernel cannot have; of several launches, it is for those that can have it.
+/// Rejects a stack size that the kernel cannot have. With several launches, the size applies only
+/// to kernels that can have it.
 fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Failure> {
     let Some(bytes) = launch.options.launch.stack.filter(|_| !job.several) else { return Ok(()) };
     let (name, needs) = (Printable(kernel.name()), kernel.private_size());
@@ -149,7 +150,7 @@ fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Fai
         return Err(Failure::usage(format!("`{name}` uses no private memory, and so has no stack"))
             .help("Leave the size of the stack out."));
     }
-    // Of a stack of no known size, the code object says only what the kernel itself needs.
+    // If the stack has no known size, the code object only gives the kernel's own part.
     if bytes < needs && !kernel.uses_dynamic_stack() {
         let message = format!(
             "a stack of {} is too small for `{name}`: its code needs {} of private memory for a work-item",

@@ -1,4 +1,5 @@
-//! A progress bar that comes late, goes when it is dropped, and leaves alone what a kernel prints.
+//! A progress bar that appears late, disappears when it is dropped, and does not disturb the output
+//! of kernels.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -7,21 +8,21 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use crate::text::Grouped;
 
-/// A launch that is over by then needs no progress bar.
+/// A launch that ends within this time needs no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far a launch is.
+/// Progress of the launch.
 #[derive(Debug)]
 pub(super) struct Progress {
     started: Instant,
     workgroups: u64,
-    /// There while it is seen.
+    /// Set while it is visible.
     bar: Option<ProgressBar>,
-    /// Whether what was printed last ended within a line: the bar would overwrite it.
+    /// Whether the last output ended within a line: the bar would overwrite it.
     within_line: bool,
 }
 
-/// How fast workgroups have ended so far, and how long the others take if that stays so. Nothing before the first one.
+/// The rate of workgroups so far, and the remaining time at that rate. Empty before the first one.
 fn pace(state: &ProgressState, out: &mut dyn Write) {
     let (done, all) = (state.pos(), state.len().unwrap_or(0));
     let seconds = state.elapsed().as_secs_f64();
@@ -31,7 +32,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
     }
     let left = Duration::try_from_secs_f64(all.saturating_sub(done) as f64 / rate).unwrap_or(Duration::MAX);
     let left = HumanDuration(left);
-    // No room for it is no error.
+    // A full buffer is not an error.
     let _ = match rate < 10.0 {
         true => write!(out, ", {rate:.1} per second, {left:#} left"),
         false => write!(out, ", {} per second, {left:#} left", Grouped(rate as u64)),
@@ -46,7 +47,7 @@ impl Progress {
     fn bar(&self, target: ProgressDrawTarget) -> ProgressBar {
         let bar =
             ProgressBar::with_draw_target(Some(self.workgroups), target).with_elapsed(self.started.elapsed());
-        // The template is ours, and a test reads what it makes.
+        // The template is constant, and a test checks its output.
         let template = "{elapsed_precise} [{bar:30}] {human_pos} of {human_len} workgroups{pace}";
         match ProgressStyle::with_template(template) {
             Ok(style) => bar.with_style(style.with_key("pace", pace).progress_chars("=> ")),
@@ -54,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// Shows how many workgroups are done, if it is time and the cursor stands at the begin of a line.
+    /// Shows how many workgroups are done, if it is time and the cursor is at the start of a line.
     pub(super) fn show(&mut self, done: u64, target: impl FnOnce() -> ProgressDrawTarget) {
         if self.within_line || self.started.elapsed() < PATIENCE {
             return;
@@ -68,8 +69,8 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away for something that is about to be printed to the terminal; the next [`Progress::show`] brings
-    /// it back, below that.
+    /// Hides the bar before other output to the terminal. The next [`Progress::show`] shows it
+    /// again below that output.
     pub(super) fn make_room(&mut self, text: &[u8]) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(term.contents(), "");
         let Some(earlier) = Instant::now().checked_sub(Duration::from_secs(2)) else { return };
         progress.started = earlier;
-        // Before the first workgroup is done nobody knows how long it takes.
+        // Before the first workgroup is done, the rate is unknown.
         progress.show(0, target);
         let shown = term.contents();
         assert!(shown.ends_with("] 0 of 2,000 workgroups"), "{shown}");
@@ -110,7 +111,7 @@ mod tests {
         let shown = term.contents();
         assert!(shown.contains("00:00:02 [=======>   "), "{shown}");
         assert!(shown.contains("] 500 of 2,000 workgroups, "), "{shown}");
-        // The mean rate: a quarter in two seconds leaves six, less what the host took.
+        // The mean rate: a quarter in two seconds leaves six, less the host's own time.
         let rate = shown.split_once("workgroups, ").and_then(|(_, rest)| rest.split_once(" per second, "));
         let (rate, left) = rate.unwrap_or_else(|| panic!("{shown}"));
         assert!(rate.parse::<u64>().is_ok_and(|rate| (150..=250).contains(&rate)), "{shown}");
@@ -134,7 +135,7 @@ mod tests {
             assert_eq!(contents.contains("of 10 workgroups"), ends_line, "{contents}");
             assert!(contents.starts_with(printed.trim_end()), "{contents}");
             progress.make_room(text.as_bytes());
-            // A terminal's driver goes back to the first column by itself.
+            // A terminal driver returns to the first column on its own.
             term.write_str(&text.replace('\n', "\r\n")).unwrap();
             printed += text;
         }

@@ -1,4 +1,4 @@
-//! What is done with buffers after a launch: they are printed, written and compared.
+//! Prints, writes and compares buffers after a launch.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 
@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::input::Shown as _;
 use crate::message::{self, Kind};
 
-/// The standard output, with the first error that it had; behind that nothing is written. Files are written and
-/// expectations checked even if nobody reads what is printed.
+/// The standard output, with its first error; after the error, nothing is written. Files are
+/// written and expectations checked even if the reader of the output has gone.
 #[derive(Debug)]
 pub(super) struct Results {
     out: BufWriter<Stdout>,
@@ -45,13 +45,13 @@ impl Results {
 /// Something to print.
 struct Printed {
     title: String,
-    /// Number of the buffer.
+    /// Index of the buffer.
     buffer: usize,
     view: View,
     hex: bool,
 }
 
-/// What is done after a launch, found sound before any runs. Buffers have numbers.
+/// Actions after a launch, checked before any launch runs. Buffers are indices.
 pub(super) struct Checks<'a> {
     printed: Vec<Printed>,
     outputs: Vec<(usize, &'a Output)>,
@@ -59,7 +59,7 @@ pub(super) struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    /// Makes sure that everything that is wanted is there, among the buffers that have been planned by now.
+    /// Checks that all requested buffers exist among the buffers planned so far.
     pub(super) fn of(wanted: &'a Wanted, buffers: &Buffers<'_>) -> Result<Self, Failure> {
         let find = |name: &str| {
             let found = buffers.list.iter().position(|buffer| buffer.shape.name == name);
@@ -101,13 +101,13 @@ impl<'a> Checks<'a> {
         Ok(checks)
     }
 
-    /// Makes sure that files can be made where there are none.
+    /// Checks that missing files can be created.
     pub(super) fn check_folders(&self) -> Result<(), Failure> {
         let check = |(_, output): &(usize, &Output)| output.check_folder();
         self.outputs.iter().try_for_each(check).map_err(|failure| failure.within("--out"))
     }
 
-    /// Prints, writes and compares. What is wrong goes into `wrong`, each as `label` makes it.
+    /// Prints, writes and compares. Differences go into `wrong`, each passed through `label`.
     pub(super) fn apply(
         &self,
         buffers: &[(Shape, Buffer)],
@@ -140,7 +140,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Copies bytes out of a buffer, from an offset on, as long as there is time; `what` says what for.
+/// Copies bytes of a buffer from an offset on, while there is time; `what` names the purpose.
 fn reader<'a>(
     buffer: &'a Buffer,
     watch: &'a Watch,
@@ -152,7 +152,7 @@ fn reader<'a>(
     }
 }
 
-/// Adds expectations that did not hold before something worse happened.
+/// Adds expectations that failed before a worse error.
 pub(super) fn also(mut failure: Failure, wrong: &[Difference]) -> Failure {
     if !wrong.is_empty() {
         failure.message = format!("{}\n\nbefore that:\n{}", failure.message, messages(wrong));
@@ -166,7 +166,7 @@ pub(super) fn messages(wrong: &[Difference]) -> String {
     wrong.iter().map(|difference| difference.message.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// The parts of what is wrong, for `--message-format json`.
+/// Details of the differences, for `--message-format json`.
 pub(super) fn expectations(wrong: &[Difference]) -> Vec<&Value> {
     wrong.iter().map(|difference| &difference.parts).filter(|parts| !parts.is_null()).collect()
 }

@@ -1,4 +1,4 @@
-//! Runs launches that have been found sound, one after the other, and looks at what became of the buffers.
+//! Runs checked launches, one after the other, and handles the buffers afterwards.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Whether the grid has what is to be traced.
+    /// Checks that the grid has the waves to trace.
     fn check_trace(&self, job: &Job) -> Result<(), Failure> {
         let Some(job) = &job.options.trace.job else { return Ok(()) };
         let (groups, waves) = self.geometry.groups_and_waves();
@@ -71,7 +71,7 @@ impl Prepared<'_> {
     fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
         let launch = self.launch.options.apply(self.geometry.apply(Launch::new(self.kernel)));
         let arguments = self.arguments(buffers);
-        // Without metadata the code object does not say what the parameters are.
+        // Without metadata, the code object does not describe the parameters.
         match self.kernel.has_metadata() {
             true => Ok(launch.args(arguments)),
             false => Ok(launch.kernarg(&raw_arguments(&arguments)?)),
@@ -82,7 +82,7 @@ impl Prepared<'_> {
         self.launch.options.launch.times()
     }
 
-    /// The line that says what runs.
+    /// The line that announces the launch.
     fn echo(&self, job: &Job, index: usize) -> String {
         let times = match self.repeat() {
             1 => String::new(),
@@ -101,18 +101,18 @@ pub(super) struct Session<'a> {
     pub job: &'a Job,
     pub device: &'a Device,
     pub launches: Vec<Prepared<'a>>,
-    /// What is done after the last one.
+    /// Actions after the last launch.
     pub end: Checks<'a>,
 }
 
 impl Session<'_> {
     pub(super) fn run(&self, buffers: Buffers<'_>, watch: &Watch) -> Result<(), Failure> {
-        // Of several launches one has what is to be traced.
+        // With several launches, at least one must have the waves to trace.
         let traced: Vec<_> = self.launches.iter().map(|prepared| prepared.check_trace(self.job)).collect();
         if traced.iter().all(Result::is_err) {
             traced.into_iter().collect::<Result<(), Failure>>()?;
         }
-        // A file that cannot be written is reported before anything takes long.
+        // A file that cannot be written is reported before any long work.
         let checks = self.launches.iter().map(|prepared| &prepared.checks).chain([&self.end]);
         checks.into_iter().try_for_each(Checks::check_folders)?;
         let mut coverage = self.job.options.trace.isa_coverage.as_deref().map(Coverage::open).transpose()?;
@@ -148,9 +148,9 @@ impl Session<'_> {
                 break;
             }
         }
-        // A trace that is lost is reported whatever became of the launches.
+        // A lost trace is reported, whatever happened to the launches.
         let traced = writer.map_or(Ok(()), trace::Writer::finish);
-        // It may be all that has ended them.
+        // It may be the only reason why they ended.
         if watch.lost().load(Relaxed) && ran.as_ref().is_err_and(|failure| failure.exit == Exit::Limit) {
             ran = Ok(());
         }
@@ -173,7 +173,7 @@ impl Session<'_> {
         }
     }
 
-    /// Makes sure that all launches are possible, without the memory that they need.
+    /// Checks that all launches are possible, without the memory that they need.
     pub(super) fn check(&self, planned: &Buffers<'_>) -> Result<(), Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, .. } in &planned.list {
@@ -184,7 +184,7 @@ impl Session<'_> {
         self.build(&buffers).map(|_| ())
     }
 
-    /// The launches, found possible.
+    /// The launches, checked.
     fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Vec<Launch<'_>>, Failure> {
         let mut launches = Vec::with_capacity(self.launches.len());
         for (index, prepared) in self.launches.iter().enumerate() {
@@ -195,12 +195,12 @@ impl Session<'_> {
         Ok(launches)
     }
 
-    /// Says which launch something is about.
+    /// Adds which launch a failure is about.
     fn named(&self, index: usize, failure: Failure) -> Failure {
         self.job.name(index, Some(self.launches[index].kernel.name()), failure)
     }
 
-    /// The trace of each launch. Of several launches, those that have not what is to be traced have none.
+    /// The trace of each launch. With several launches, the ones without the traced code have none.
     fn traces<'w>(
         &self,
         writer: Option<&'w trace::Writer<'w>>,
@@ -215,7 +215,7 @@ impl Session<'_> {
         Ok(traces.into_iter().map(Result::ok).collect())
     }
 
-    /// Runs a launch as often as it is to run.
+    /// Runs a launch as many times as requested.
     fn launch(
         &self,
         index: usize,
@@ -240,7 +240,7 @@ impl Session<'_> {
         let warn = |out_of_range| self.warn_of_lds(index, prepared, &launch, out_of_range);
         for round in 0..prepared.repeat() {
             log::info!("launch {} of `{}`, round {}", index + 1, prepared.kernel.name(), round + 1);
-            // A short launch is over before anybody stops it.
+            // The first round always starts: a short launch is over before it can be stopped.
             if index > 0 || round > 0 {
                 watch.check(|| format!("began round {} of {}", round + 1, prepared.repeat()))?;
             }
@@ -259,7 +259,7 @@ impl Session<'_> {
             });
             out_of_range += control.out_of_range();
             let stats = result.map_err(|error| {
-                // What was read may be why it faulted, or never ends.
+                // Such reads may be why it faulted, or never ends.
                 warn(out_of_range);
                 let why = stopped.filter(|_| matches!(error, Error::Stopped(_)));
                 let failure =
@@ -294,7 +294,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Warns about LDS that the rounds of a launch accessed and did not have.
+    /// Warns about LDS that a launch accessed beyond its own, in all rounds.
     fn warn_of_lds(
         &self,
         index: usize,
@@ -322,12 +322,12 @@ impl Session<'_> {
             let in_time =
                 || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name.shown()));
             in_time()?;
-            // What it says names the buffer.
+            // The error already names the buffer.
             let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure_of(&error))?;
             let fill = || {
                 match &contents {
                     Contents::Fresh => {}
-                    // Fresh memory holds zeros.
+                    // Fresh memory is zero.
                     Contents::Zeros if self.job.options.checks.poison().is_none() => {}
                     Contents::Zeros => buffer.fill(0).map_err(|error| failure_of(&error))?,
                     Contents::Made(elements) => {
@@ -343,7 +343,7 @@ impl Session<'_> {
                 Ok(())
             };
             fill().map_err(|failure: Failure| match failure.exit {
-                // It says so itself.
+                // The message is complete.
                 Exit::Limit => failure,
                 _ => failure.within(format_args!("buffer `{}`", shape.name.shown())),
             })?;

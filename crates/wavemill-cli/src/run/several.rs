@@ -1,4 +1,4 @@
-//! Several launch files in one run: one after the other, each by itself.
+//! Runs several launch files in one run: one after the other, independently.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::input::Shown as _;
 use crate::message::{self, Format};
 use crate::text::{Plural, quoted};
 
-/// Refuses files among the arguments that are none of these: they do not run together.
+/// Rejects other files among the arguments: they do not run together.
 fn refuse_files(args: &RunArgs) -> Result<(), Failure> {
     let of_launch_file = is_launch_file(&args.file);
     let is_stray = |text: &&String| {
         let path = Path::new(text);
-        // A number with a fraction is a value.
+        // A number with a fraction is a value, not a file name.
         let named = path.extension().is_some() && text.parse::<f64>().is_err() && !text.contains('=');
         match is_launch_file(path) {
             true => !of_launch_file && named,
@@ -40,10 +40,11 @@ fn refuse_files(args: &RunArgs) -> Result<(), Failure> {
         .help(help))
 }
 
-/// What is to be run of each launch file, if there are several: those among the arguments are files, too.
+/// The arguments for each launch file, if there are several: launch files among the arguments count
+/// too.
 ///
 /// # Errors
-/// Options that would have every launch file write one file.
+/// Options that would make every launch file write the same file.
 pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
     let names_file =
         |text: &&String| !text.contains('=') && !text.starts_with('@') && is_launch_file(Path::new(text));
@@ -62,10 +63,12 @@ pub(super) fn split(args: &RunArgs) -> Result<Option<Vec<RunArgs>>, Failure> {
     Ok(Some(std::iter::once(&args.file).chain(&others).map(one).collect()))
 }
 
-/// Runs launch files, those behind one that fails, too; only Ctrl-\\ ends them all, and `run_one` says whether it came.
+/// Runs launch files, including the ones after a failure. Only Ctrl-\\ ends them all; `run_one`
+/// returns whether it came.
 ///
 /// # Errors
-/// That some have failed, with the exit code of the first of these. Why each of them did is reported when it does.
+/// Some launch files failed; the exit code is the first failure's. The reason for each is reported
+/// when it occurs.
 pub(super) fn run(
     files: Vec<RunArgs>,
     run_one: impl Fn(&RunArgs) -> (Result<(), Failure>, bool),
@@ -74,7 +77,7 @@ pub(super) fn run(
     let mut failed: Vec<(String, Failure)> = Vec::new();
     for args in files {
         let name = args.file.to_string_lossy().into_owned();
-        // Objects in JSON name their launch file.
+        // JSON objects name their launch file.
         if message::format() != Format::Json {
             writeln!(std::io::stdout().lock(), "==> {} <==", args.file.shown())?;
         }

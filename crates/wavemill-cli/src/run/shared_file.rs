@@ -1,4 +1,5 @@
-//! A file that several processes may replace at the same time, each with what it made of the contents.
+//! A file that several processes may replace at the same time, each with a new version of the
+//! contents.
 
 use crate::input::Shown as _;
 use std::ffi::OsString;
@@ -10,12 +11,12 @@ use same_file::Handle;
 
 use crate::files::behind_links;
 
-/// A file, whether it is there yet or not, that was found to be one that can be replaced.
+/// A file that can be replaced, whether it exists yet or not.
 #[derive(Debug)]
 pub(super) struct SharedFile {
-    /// Behind all symbolic links: they stay, and what they lead to is replaced.
+    /// After all symbolic links: the links stay, and their target is replaced.
     path: PathBuf,
-    /// What the next contents are written to. Whoever has it locked may replace the file.
+    /// The file for the next contents. A process that has it locked may replace the file.
     new: PathBuf,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct SharedFile {
 pub(super) struct Turn<'a> {
     shared: &'a SharedFile,
     next: File,
-    /// Whether `next` is the file by now.
+    /// Whether `next` has become the file.
     replaced: bool,
 }
 
@@ -32,40 +33,40 @@ impl SharedFile {
     /// The file at a path.
     ///
     /// # Errors
-    /// Why it could not be replaced.
+    /// The file cannot be replaced.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let path = behind_links(path)?;
         let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it is no regular file")),
-            // Who may not write to a file shall not replace it.
+            // A process that may not write to a file must not replace it.
             Ok(_) => drop(OpenOptions::new().append(true).open(&path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !name.is_empty() => {}
             Err(error) => return Err(error),
         }
         name.push(".wavemill-new");
         let shared = SharedFile { new: path.with_file_name(name), path };
-        // Now rather than when there is something to lose.
+        // Fails now rather than when there is something to lose.
         shared.turn()?;
         Ok(shared)
     }
 
-    /// Waits until nobody else is replacing the file.
+    /// Waits until no other process is replacing the file.
     ///
     /// # Errors
-    /// What keeps it from being replaced.
+    /// The file cannot be replaced.
     pub(super) fn turn(&self) -> io::Result<Turn<'_>> {
         loop {
-            // It is not emptied before it is locked: it may be somebody's.
+            // It is not emptied before it is locked: another process may be using it.
             let next =
                 OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.new)?;
             match next.lock() {
-                // Where there are no locks, a single process still does what it should.
+                // On systems without locks, a single process still works.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
                 result => result?,
             }
-            // Whoever had it locked has made it the file, or has removed it.
+            // The process that had it locked has renamed it to the file, or has removed it.
             let found = match fs::symlink_metadata(&self.new) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 found => found?,
@@ -87,13 +88,14 @@ impl Turn<'_> {
     /// The contents; `None` if there is no file.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Reading fails.
     pub(super) fn read(&self) -> io::Result<Option<String>> {
         let mut file = match File::open(&self.shared.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // Who replaced it last may not have closed it yet, which Windows does not let others read.
+        // The last writer may not have closed it yet; Windows does not let others read it until
+        // then.
         match file.lock_shared() {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
             result => result?,
@@ -103,13 +105,13 @@ impl Turn<'_> {
         Ok(Some(text))
     }
 
-    /// Replaces the file. It is never there in part.
+    /// Replaces the file. Readers never see partial contents.
     ///
     /// # Errors
-    /// Those of writing; the file is as it was.
+    /// Writing fails; then the file is unchanged.
     pub(super) fn replace(mut self, text: &str) -> io::Result<()> {
         let SharedFile { path, new } = self.shared;
-        // Somebody may have been killed while writing it.
+        // A process may have been killed while writing it.
         self.next.set_len(0)?;
         self.next.write_all(text.as_bytes())?;
         if let Ok(metadata) = fs::metadata(path) {
@@ -124,7 +126,8 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if !self.replaced {
-            // Before it is unlocked, as it may be somebody else's afterwards. What cannot be removed is used by the next.
+            // Before it is unlocked, as another process may own it afterwards. If it cannot be
+            // removed, the next one reuses it.
             let _ = fs::remove_file(&self.shared.new);
         }
     }
@@ -155,7 +158,7 @@ mod tests {
     fn nothing_that_is_added_at_the_same_time_is_lost() {
         let folder = folder("count");
         let path = folder.join("count");
-        // What a process left that was killed is no harm.
+        // Leftovers of a killed process do no harm.
         fs::write(folder.join("count.wavemill-new"), "9999 and more").unwrap();
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -216,7 +219,7 @@ mod tests {
         symlink("a", folder.join("b")).unwrap();
         let error = SharedFile::at(&folder.join("a")).unwrap_err();
         assert_eq!(error.to_string(), "too many levels of symbolic links");
-        // Nobody leads us to another file.
+        // A symbolic link must not lead to another file.
         fs::write(folder.join("victim"), "own").unwrap();
         symlink("victim", folder.join("end.wavemill-new")).unwrap();
         let error = SharedFile::at(&folder.join("end")).unwrap_err().to_string();

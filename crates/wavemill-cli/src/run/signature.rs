@@ -1,4 +1,4 @@
-//! What a kernel takes, and a complete command line or launch file for it.
+//! The parameters of a kernel, and a complete command line or launch file for it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
     out
 }
 
-/// Why no arguments would do, if a parameter wants what there is no argument for.
+/// Why no arguments would work, if a parameter needs an unsupported kind of argument.
 pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String> {
     let wants = |parameter: &Known| match &parameter.kind {
         ParameterKind::Other(what) => Some(format!("parameter `{}` is of the kind `{what}`", parameter.name)),
@@ -51,7 +51,7 @@ pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String
     (!all.is_empty()).then(|| format!("`{}` {why}, and {}", Printable(kernel.name()), all.join(", ")))
 }
 
-/// An argument to fill in for a parameter: complete where its type is known.
+/// An argument template for a parameter: complete where its type is known.
 fn template(parameter: &Known) -> String {
     let name = &parameter.name;
     let element = parameter.source.and_then(|source| source.element);
@@ -70,7 +70,7 @@ fn template(parameter: &Known) -> String {
     }
 }
 
-/// The arguments that are there, and templates for those that are missing.
+/// The given arguments, and templates for missing ones.
 pub(crate) fn complete(parameters: &[Known], places: &[Option<&ArgSpec>]) -> Vec<String> {
     let one = |(parameter, place): (&Known, &Option<&ArgSpec>)| match place {
         Some(argument) => argument.text.clone(),
@@ -89,7 +89,7 @@ pub(crate) fn line(file: &Path, kernel: &str, geometry: &str, arguments: &[Strin
     out
 }
 
-/// What is left to fill in.
+/// The placeholders to fill in.
 pub(crate) fn placeholders(arguments: &[String]) -> &'static str {
     match arguments.iter().any(|argument| argument.contains(":TYPE")) {
         true => " (put a type such as f32 or i32 in place of each TYPE)",

@@ -10,7 +10,7 @@ use crate::text::Extent;
 /// A size in one to three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// The dimensions that are not given are 1.
+    /// Missing dimensions are 1.
     pub n: [u64; 3],
     /// How many were given.
     pub dims: u16,
@@ -42,12 +42,12 @@ impl Size {
         }
     }
 
-    /// As launch files write it.
+    /// As launch files have it.
     pub(crate) fn toml(&self) -> String {
         format!("{:?}", &self.n[..usize::from(self.dims)])
     }
 
-    /// The size in numbers of 32 bits, which it has been checked to fit.
+    /// The size in 32-bit numbers; it was checked to fit.
     pub(crate) fn words(&self) -> [u32; 3] {
         self.n.map(|n| n as u32)
     }

@@ -1,4 +1,4 @@
-//! Lines of sources that reports name.
+//! Source lines for reports.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,11 +8,11 @@ use std::time::SystemTime;
 
 use wavemill::fault::SourceLocation;
 
-/// Bytes of a source that are read at most: what a file is called comes out of the code object, which may say anything.
+/// Most bytes of a source to read: the code object chooses the file name, so it may be any file.
 const LONGEST: u64 = 64 << 20;
-/// Characters of a line that are shown.
+/// Most characters of a line to show.
 const WIDTH: usize = 120;
-/// Lines that are looked up for one report.
+/// Most lines to look up for one report.
 const LINES: usize = 64;
 
 /// The sources of a code object, as its debug information names them.
@@ -23,13 +23,14 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Those of a code object: relative names are relative to the current folder, or else to that of the object.
+    /// The sources of a code object. Relative names are relative to the current folder, or else to
+    /// the code object's folder.
     pub(super) fn beside(object: &'a Path) -> Self {
         Sources { object, lines: HashMap::new() }
     }
 
-    /// The text of a line without the blanks around it, if the file is there and has it. It says so if the file has
-    /// changed since the code object was made.
+    /// The text of a line without the blanks around it, if the file exists and has the line. Adds a
+    /// remark if the file has changed since the code object was built.
     pub(super) fn line(&mut self, at: &SourceLocation) -> Option<String> {
         let key = (at.file.clone(), at.line);
         if let Some(known) = self.lines.get(&key) {
@@ -65,7 +66,8 @@ impl<'a> Sources<'a> {
         (!shown.is_empty()).then_some(shown)
     }
 
-    /// The file of that name, and whether it is newer than the code object. Devices and pipes are no sources.
+    /// The file with this name, and whether it is newer than the code object. Devices and pipes are
+    /// not sources.
     fn open(&self, name: &str) -> Option<(File, bool)> {
         let folder = self.object.parent().unwrap_or(Path::new(""));
         let changed = |path: &Path| -> Option<SystemTime> {

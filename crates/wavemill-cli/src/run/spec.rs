@@ -26,10 +26,10 @@ pub(crate) struct ArgSpec {
     pub init: Init,
 }
 
-/// What an argument is set to.
+/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Init {
-    /// Nothing was said: zeros for a buffer.
+    /// Not given: zeros for a buffer.
     Open,
     Fill(Fill),
     /// `local:SIZE`: dynamic LDS.
@@ -48,7 +48,7 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || "_.$".contains(c))
 }
 
-/// Numbers between brackets: `[64,32]`, without the brackets.
+/// Parses numbers between brackets: `[64,32]`, without the brackets.
 fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
     let expected = "expected the number of elements, such as [1024] or [64,64]";
     let one = |part: &str| {
@@ -116,7 +116,7 @@ impl Init {
     }
 }
 
-/// A word that is no number, or nothing at all, given to what seems to be a value; other failures are as they were.
+/// The failure for a missing or non-numeric value; other failures are unchanged.
 fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
     let word =
         text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_numeric());
@@ -134,7 +134,7 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
             "there is nothing behind the `=`; expected a number such as 42 or 1.5 for a value; for a buffer, \
              {shown}[COUNT]=CONTENTS"
         )),
-        // What has arguments or wants some has a message of its own.
+        // Words with parentheses have their own messages.
         ("random" | "zeros" | "ones" | "iota", _) => failure,
         (_, Some(element)) => element.number(text).err().unwrap_or(failure),
         (_, None) => {
@@ -152,12 +152,12 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
 }
 
 impl ArgSpec {
-    /// What the user wrote, for messages.
+    /// The argument as the user wrote it, for messages.
     pub(crate) fn shown(&self) -> String {
         self.text.shown()
     }
 
-    /// Reads an argument; `base` is the folder that file names are relative to.
+    /// Parses an argument; file names are relative to the folder `base`.
     pub(crate) fn parse(text: &str, base: &Path) -> Result<ArgSpec, Failure> {
         Self::read(text.trim(), base)
             .map_err(|failure| failure.within(format_args!("argument `{}`", text.trim().shown())))
@@ -187,7 +187,7 @@ impl ArgSpec {
             || !declared.starts_with("local:") && !declared.starts_with("bytes:") && declared.contains(':')
             || declared.ends_with(']') && declared.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !declares {
-            // A value by position, of the type that the metadata says.
+            // A positional value, of the type in the metadata.
             spec.init = Init::parse(text, base)?;
             return Ok(spec);
         }
@@ -206,7 +206,7 @@ impl ArgSpec {
         spec.dims = dims;
         let (name, ty) = match head.split_once(':') {
             Some((name, ty)) => (name.trim(), Some(ty.trim())),
-            // A type by itself stands for an argument by position.
+            // A type alone stands for a positional argument.
             None if Element::from_name(head.trim_end_matches('*')).is_some() => ("", Some(head)),
             None => (head, None),
         };

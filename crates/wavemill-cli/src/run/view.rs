@@ -8,7 +8,8 @@ use super::elements::PIECE;
 use crate::failure::Failure;
 use crate::text::{Extent, Plural, whole_number};
 
-/// A part of which one element in so many is picked is copied whole; of others the elements are, one by one.
+/// A part with at least one selected element in this many is copied whole; elements of sparser
+/// parts are copied one by one.
 const SPARSE: u64 = 8;
 
 /// A buffer's declaration.
@@ -30,16 +31,16 @@ impl Shape {
     }
 }
 
-/// Some elements of a buffer. Their indices are worked out when they are needed, as they may be many.
+/// Some elements of a buffer. Their indices are computed when needed, as there may be many.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
-    /// What is picked along each dimension.
+    /// The selection along each dimension.
     along: Vec<Along>,
-    /// Shape of the part; dimensions with a single index are left out.
+    /// Shape of the part; dimensions with a single index are omitted.
     pub shape: Vec<u64>,
 }
 
-/// What is picked along a dimension.
+/// A selection along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Along {
     start: u64,
@@ -49,7 +50,8 @@ struct Along {
     stride: u64,
 }
 
-/// Takes `:x`, the format of values, off the end of a view: the view, and whether values are in hexadecimal.
+/// Splits `:x`, the format of values, off the end of a view. Returns the view, and whether values
+/// are in hexadecimal.
 ///
 /// # Errors
 /// Another format.
@@ -71,7 +73,7 @@ pub(crate) fn split_format(text: &str) -> Result<(&str, bool), Failure> {
     }
 }
 
-/// Splits `y[0,:4]` into the name and what is between the brackets.
+/// Splits `y[0,:4]` into the name and the text between the brackets.
 pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), Failure> {
     match text.trim().split_once('[') {
         None => Ok((text.trim(), None)),
@@ -92,7 +94,7 @@ pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), Failure> {
 }
 
 impl View {
-    /// The part of a buffer between the brackets; all of it without brackets.
+    /// The part of a buffer that the brackets select; all of it without brackets.
     pub(crate) fn parse(shape: &Shape, inside: Option<&str>) -> Result<View, Failure> {
         let parts: Vec<&str> = inside.map_or(Vec::new(), |inside| inside.split(',').collect());
         if parts.len() > shape.dims.len() {
@@ -105,7 +107,7 @@ impl View {
             )));
         }
         let mut view = View { along: Vec::with_capacity(shape.dims.len()), shape: Vec::new() };
-        // A buffer without elements may have large dimensions beside the one that is zero.
+        // A buffer without elements may have large dimensions besides the one that is zero.
         let empty = shape.count() == 0;
         for (d, &size) in shape.dims.iter().enumerate() {
             let (range, step, kept) = match parts.get(d) {
@@ -127,13 +129,13 @@ impl View {
         Ok(view)
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub(crate) fn count(&self) -> u64 {
-        // Not more than the buffer has.
+        // At most the elements of the buffer.
         self.along.iter().map(|along| along.count).product()
     }
 
-    /// Number in the buffer of the part's element with this number, which must be below the count.
+    /// Index in the buffer of the part's element `number`, which must be below the count.
     pub(crate) fn index(&self, number: u64) -> u64 {
         let mut rest = number;
         let mut index = 0;
@@ -144,11 +146,11 @@ impl View {
         index
     }
 
-    /// Copies elements of `size` bytes each, from the part's element `number` on, until `into` is full. `read` copies bytes
-    /// out of the buffer, from an offset on.
+    /// Copies elements of `size` bytes each, from the part's element `number` on, until `into` is
+    /// full. `read` copies bytes of the buffer from an offset on.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// As `read`.
     pub(crate) fn copy(
         &self,
         number: u64,
@@ -178,10 +180,11 @@ impl View {
         Ok(())
     }
 
-    /// Hands out the bytes of all elements of `size` bytes each, piece by piece; `read` is that of [`View::copy`].
+    /// Passes the bytes of all elements of `size` bytes each to `take`, piece by piece; `read` is
+    /// as for [`View::copy`].
     ///
     /// # Errors
-    /// Those of `read` and `take`.
+    /// As `read` and `take`.
     pub(crate) fn each_piece(
         &self,
         size: usize,
@@ -202,7 +205,8 @@ impl View {
     }
 }
 
-/// The indices that a part of a slice names, each so many behind the one before, and whether it is a range.
+/// The indices that a part of a slice selects, the distance between them, and whether it is a
+/// range.
 fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool), Failure> {
     let name = &shape.name;
     let bad = || {
@@ -255,11 +259,12 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
 /// Longest line of printed values.
 const WIDTH: usize = 100;
 
-/// Writes the values of a part as text: on one line if they fit, else in rows that begin with the index of their first
-/// value. It goes over them twice, piece by piece, as they may be many; `read` is that of [`View::copy`].
+/// Writes the values of a part as text: on one line if they fit, else in rows that begin with the
+/// index of their first value. It reads them twice, piece by piece, as there may be many; `read` is
+/// as for [`View::copy`].
 ///
 /// # Errors
-/// Those of `read`.
+/// As `read`.
 pub(crate) fn print(
     title: &str,
     shape: &Shape,
@@ -295,7 +300,7 @@ pub(crate) fn print(
         return Ok(());
     }
     let place = |number: u64| place(view.index(number), &shape.dims);
-    // No place is longer than the last one.
+    // No index is longer than the last one.
     let margin = view.count().checked_sub(1).map_or(0, |last| place(last).len());
     let per_line = (WIDTH.saturating_sub(margin + 4) / (widest + 2)).max(1);
     // A power of two is easier to count.
@@ -318,7 +323,7 @@ pub(crate) fn print(
         text.clear();
         Ok(())
     })?;
-    // What is left is the title of a part without elements.
+    // The rest is the title of a part without elements.
     write(if number > 0 { "\n" } else { &text });
     Ok(())
 }

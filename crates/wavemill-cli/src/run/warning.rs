@@ -1,12 +1,12 @@
-//! Warnings about what a launch did: results that may not be what they seem.
+//! Warnings about launches whose results may be wrong.
 
 use serde_json::{Value, json};
 use wavemill::launch::{LdsSize, OutOfRange};
 
 use crate::text::{Grouped, Plural};
 
-/// What there is to say of accesses to LDS beyond the bytes of the workgroup, with its parts for those who read JSON. `dynamic`
-/// is what `--dynamic-lds` said.
+/// The warning about accesses to LDS beyond the bytes of the workgroup, with details for JSON.
+/// `dynamic` is the size of `--dynamic-lds`.
 pub(super) fn lds(counts: OutOfRange, size: LdsSize, dynamic: u32) -> Option<(String, Value)> {
     if counts.all_lds() == 0 {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn lds(counts: OutOfRange, size: LdsSize, dynamic: u32) -> Option<(St
         (1.., _) => format!("the {} of `local:` arguments may be too few", bytes(in_arguments)),
         (0, 1..) => format!("`--dynamic-lds {dynamic}` may be too little"),
         (0, 0) if size.declared == 0 => "pass `--dynamic-lds BYTES`".to_owned(),
-        // An index may be wrong, too.
+        // The index may be wrong instead.
         (0, 0) => "pass `--dynamic-lds BYTES` if the kernel has LDS beside what it declares".to_owned(),
     };
     let all = counts.all_lds();

@@ -1,4 +1,4 @@
-//! Keeps an eye on launches while they run: the time that they may take, Ctrl-\, and how far they are.
+//! Watches launches while they run: the time limit, Ctrl-\ and the progress.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,43 +14,43 @@ use super::progress::Progress;
 use crate::failure::{Exit, Failure};
 use crate::message::{self, Format};
 
-/// How often it looks.
+/// Interval between checks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The eye.
+/// The watch over a run.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// When it is all over, and after how much time.
+    /// The end of the allowed time, and the allowed time.
     deadline: Option<(Instant, Duration)>,
     /// Set by Ctrl-\.
     quit: Arc<AtomicBool>,
-    /// Set when the trace cannot be written any more.
+    /// Set when the trace can no longer be written.
     lost: Arc<AtomicBool>,
-    /// Whether somebody sees a progress bar.
+    /// Whether a progress bar can be seen.
     bar: bool,
-    /// How far the launch is that runs.
+    /// Progress of the running launch.
     progress: Mutex<Option<Progress>>,
 }
 
 impl Watch {
-    /// Begins to count the time.
+    /// Starts the time.
     ///
     /// # Errors
-    /// If the host does not take signal handlers.
+    /// The host does not support signal handlers.
     pub(super) fn start(job: &Job) -> Result<Watch, Failure> {
         let quit = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         {
             use signal_hook::consts::SIGQUIT;
             use signal_hook::flag::{register, register_conditional_default};
-            // The first one asks the run to stop, the second one ends the process at once.
+            // The first signal asks the run to stop, the second one ends the process at once.
             register_conditional_default(SIGQUIT, quit.clone())
                 .and_then(|_| register(SIGQUIT, quit.clone()))
                 .map_err(|error| Failure::input(format!("cannot listen for Ctrl-\\: {error}")))?;
         }
         let human = message::format() != Format::Json;
         Ok(Watch {
-            // A time that no clock reaches is none.
+            // A time beyond the range of the clock is no limit.
             deadline: job
                 .options
                 .checks
@@ -63,7 +63,7 @@ impl Watch {
         })
     }
 
-    /// Whether the run may go on with something that is no launch, said in a few words.
+    /// Whether the run may continue with work other than a launch; `what` describes the work.
     ///
     /// # Errors
     /// The time is over, or Ctrl-\\ came.
@@ -76,9 +76,9 @@ impl Watch {
         }
     }
 
-    /// Prints something that is `text` in the end: the progress bar makes room if both are on the terminal.
+    /// Calls `print`, which prints `text`. The progress bar makes room if both are on the terminal.
     pub(super) fn beside<T>(&self, on_terminal: bool, text: &[u8], print: impl FnOnce() -> T) -> T {
-        // It is held until all is printed, so that the bar does not come back meanwhile.
+        // The lock is held until all is printed, so that the bar does not return meanwhile.
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(progress) = progress.as_mut().filter(|_| on_terminal) {
             progress.make_room(text);
@@ -86,7 +86,7 @@ impl Watch {
         print()
     }
 
-    /// What ends the run when the trace cannot be written any more.
+    /// The flag that ends the run when the trace can no longer be written.
     pub(super) fn lost(&self) -> Arc<AtomicBool> {
         self.lost.clone()
     }
@@ -96,7 +96,7 @@ impl Watch {
         self.quit.load(Relaxed)
     }
 
-    /// Why the run has to end now, if it has.
+    /// Why the run has to end now, if it has to.
     fn verdict(&self) -> Option<String> {
         if self.lost.load(Relaxed) {
             return Some("the trace is lost".to_owned());
@@ -108,14 +108,14 @@ impl Watch {
         (Instant::now() >= end).then(|| format!("--timeout: {} s are over", time.as_secs_f64()))
     }
 
-    /// Runs a launch of so many workgroups. The second result is why it was stopped, if it was.
+    /// Runs a launch of this many workgroups. The second result is why it was stopped, if it was.
     pub(super) fn during<T>(
         &self,
         control: &RunControl,
         workgroups: u64,
         run: impl FnOnce() -> T,
     ) -> (T, Option<String>) {
-        // Nothing is left of the time for later launches of a run that an earlier one has used up.
+        // A later launch must not start if an earlier one has used up the time.
         let mut why = self.verdict();
         if why.is_some() {
             control.stop();
@@ -149,10 +149,10 @@ impl Watch {
             drop(over);
             match watcher {
                 Ok(watcher) => why = watcher.join().unwrap_or(None),
-                // A host without a thread to spare runs the launch without an eye on it.
+                // A host that cannot start a thread runs the launch without a watch.
                 Err(error) => log::warn!("cannot watch the launch: {error}"),
             }
-            // The bar goes.
+            // The bar disappears.
             self.progress.lock().unwrap_or_else(PoisonError::into_inner).take();
             (result, why)
         })
@@ -179,7 +179,7 @@ mod tests {
         let watch_time = watch(Some(Duration::from_millis(1)));
         let (_, why) = watch_time.during(&control, 1, || wait(&control));
         assert_eq!(why.as_deref(), Some("--timeout: 0.001 s are over"));
-        // There is no time for the next one either.
+        // There is no time for the next launch either.
         let control = RunControl::default();
         let (stopped, why) = watch_time.during(&control, 1, || control.is_stopped());
         assert!(stopped && why.is_some());

@@ -123,7 +123,7 @@ fn time_is_over() {
         let case = Case { exit: 124, ..at("counting", "counting", 0) };
         let said = case.command(&folder("time", target), AddressMode::Sandbox, &["--timeout", "2"]);
         assert!(said.contains("error: --timeout: 2 s are over: `counting` was stopped after "), "{said}");
-        assert!(said.contains("workgroup (0, 0, 0), wave 0: runs at counting + 0x"), "{said}");
+        assert!(said.contains("workgroup (0, 0, 0), wave 0: runs\n        counting + 0x"), "{said}");
     }
 }
 

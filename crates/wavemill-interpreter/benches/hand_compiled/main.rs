@@ -95,9 +95,9 @@ mod check {
         documented();
     }
 
-    /// ARCHITECTURE.md shows the loops as they are lifted; of SGEMM, whose steps are all alike, the first of four.
+    /// The handbook shows the loops as they are lifted, and the first of the four equal steps of SGEMM.
     fn documented() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/compiled-loops.md");
         let page = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"));
         for name in ["xorshift", "mandelbrot", "sgemm"] {
             let work = Work::new(name, 1, !0);
@@ -108,7 +108,7 @@ mod check {
             let expected: String = text.lines().take(1 + shown).flat_map(|l| [l, "\n"]).collect();
             assert!(
                 page.contains(&expected),
-                "ARCHITECTURE.md should show the loop of {name} as it is lifted now:\n{expected}"
+                "{path} should show the loop of {name} as it is lifted now:\n{expected}"
             );
         }
     }

@@ -1,8 +1,8 @@
 //! The seam between launches and the conventions by which kernels are launched.
 //!
-//! A launch knows grids, sizes and limits of the chip. How a kernel says what it needs, where it finds its arguments, and
-//! which registers hold what when a wave starts is the ABI's: a folder here for each, which implements [`Abi`]. No other
-//! module names one, but for [`of`].
+//! A launch knows grids, sizes and limits of the chip. The ABI decides how a kernel states its
+//! needs, where it finds its arguments, and which registers hold what when a wave starts. Each ABI
+//! is a folder here that implements [`Abi`]. No other module names an ABI; they call [`of`].
 
 mod amdhsa;
 
@@ -23,7 +23,7 @@ pub use amdhsa::MisreadOffset;
 /// The ABI of the kernels of a target.
 ///
 /// # Errors
-/// [`Error::UnsupportedTarget`] if there is none: nobody says how its kernels are launched.
+/// [`Error::UnsupportedTarget`] if Wavemill implements no ABI for the target.
 pub(crate) fn of(target: Target) -> Result<&'static dyn Abi> {
     match target.family() {
         Family::Gcn => Ok(&amdhsa::Amdhsa),
@@ -33,76 +33,77 @@ pub(crate) fn of(target: Target) -> Result<&'static dyn Abi> {
 
 /// A convention by which kernels are launched.
 pub(crate) trait Abi: Debug + Sync {
-    /// What a kernel needs of every launch.
+    /// Requirements of a kernel that every launch must meet.
     fn needs(&self, kernel: &Kernel) -> Needs;
 
-    /// What a kernel wants that only this convention counts.
+    /// Resources that only this convention counts.
     fn wants(&self, kernel: &Kernel) -> Vec<Want>;
 
     /// Registers of a wave.
     ///
     /// # Errors
-    /// [`Error::Unusable`](crate::Error::Unusable) if the code object says nothing that makes sense.
+    /// [`Error::Unusable`](crate::Error::Unusable) if the counts in the code object are impossible.
     fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts>;
 
-    /// The kernel argument segment, of `size` bytes, with these arguments. Arguments that are LDS move the end of `lds`.
+    /// The kernel argument segment of `size` bytes with these arguments. LDS arguments move the end
+    /// of `lds`.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) if they are not those of the kernel,
-    /// [`Error::Launch`](crate::Error::Launch) if there is no such amount of LDS.
+    /// [`Error::Argument`](crate::Error::Argument) if they do not match the kernel's parameters,
+    /// [`Error::Launch`](crate::Error::Launch) if the LDS size exceeds 32 bits.
     fn arguments(&self, kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>>;
 
     /// Allocates the memory of a launch.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if there is none.
+    /// [`Error::Memory`](crate::Error::Memory) if the allocation fails.
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>>;
 }
 
-/// The memory of a launch before anything is in it.
+/// The memory of a launch before it is filled.
 pub(crate) trait LaunchMemory: Debug {
-    /// Fills it, and says how waves start.
+    /// Fills the memory, and returns how waves start.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be written.
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, services: &ServiceAddresses) -> Result<Start>;
 }
 
-/// How the waves of a launch start. What they use is freed when this is dropped.
+/// How the waves of a launch start. Dropping it frees the memory that they use.
 pub(crate) struct Start {
     /// Initial registers.
     pub init: Box<dyn WaveInit>,
     /// Guest address of the first instruction.
     pub entry: u64,
-    /// Initial context, for the source of blocks.
+    /// Initial context for the source of blocks.
     pub context: u32,
     /// The kernel argument segment, for reports.
     pub arguments: Segment,
-    /// What waves use.
+    /// Memory that waves use.
     pub _memory: Vec<Buffer>,
 }
 
-/// What a kernel needs of every launch.
+/// Requirements of a kernel that every launch must meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needs {
-    /// Bytes of LDS of a workgroup that it declares; dynamic LDS lies behind them.
+    /// Bytes of LDS that the kernel declares for a workgroup; dynamic LDS follows them.
     pub lds: u32,
-    /// Bytes of private memory of a work-item that it declares.
+    /// Bytes of private memory that the kernel declares for a work-item.
     pub private: u32,
-    /// Whether it finds its private memory, so that a launch can give it more.
+    /// Whether the kernel can address private memory, so that a launch can give it more.
     pub has_private: bool,
-    /// Whether it may need more private memory than it declares.
+    /// Whether the kernel may need more private memory than it declares.
     pub dynamic_stack: bool,
     /// Bytes of its arguments.
     pub arguments: u32,
 }
 
-/// An amount that a kernel wants, and that the chip has.
+/// An amount that a kernel requests, with the limit of the chip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want {
     pub wanted: u32,
     pub available: u32,
-    /// What it is an amount of, for people.
+    /// Name of the amount, for messages.
     pub what: &'static str,
 }
 
@@ -126,16 +127,16 @@ impl Geometry {
     }
 }
 
-/// What a possible launch comes to.
+/// Sizes of a launch that is possible.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub geometry: Geometry,
     pub workgroups: [u32; 3],
-    /// The kernel argument segment, without what the runtime adds.
+    /// The kernel argument segment, without the runtime's additions.
     pub arguments: Vec<u8>,
     /// Bytes of LDS of a workgroup.
     pub lds: u32,
-    /// Bytes of it that the kernel does not declare.
+    /// Bytes of LDS that the kernel does not declare.
     pub dynamic_lds: u32,
     /// Bytes of LDS that the chip allocates for a workgroup: whole granules.
     pub lds_allocated: u32,
@@ -158,24 +159,26 @@ impl Plan {
 }
 
 impl Kernel {
-    /// The convention by which it is launched.
+    /// The convention that launches the kernel.
     pub(crate) fn abi(&self) -> &'static dyn Abi {
         self.module.device.abi
     }
 
-    /// Whether it finds its private memory: then [`Launch::stack`](crate::Launch::stack) can give it more.
+    /// Whether the kernel can address private memory: then [`Launch::stack`](crate::Launch::stack)
+    /// can give it more.
     #[must_use]
     pub fn has_private_memory(&self) -> bool {
         self.abi().needs(self).has_private
     }
 
-    /// Whether more private memory than the fixed size may be needed: [`Launch::stack`](crate::Launch::stack) sets it.
+    /// Whether the kernel may need more private memory than the fixed size:
+    /// [`Launch::stack`](crate::Launch::stack) sets it.
     #[must_use]
     pub fn uses_dynamic_stack(&self) -> bool {
         self.abi().needs(self).dynamic_stack
     }
 
-    /// Bytes of private memory of a work-item that the code object asks for.
+    /// Bytes of private memory that the code object requests for a work-item.
     #[must_use]
     pub fn private_size(&self) -> u32 {
         self.abi().needs(self).private
@@ -192,7 +195,8 @@ impl Kernel {
 mod tests {
     use wavemill_isa::Target;
 
-    /// Kernels of a target without an ABI are refused: they are not launched as those of another one.
+    /// Kernels of a target without an ABI are rejected. They are not launched with the ABI of
+    /// another target.
     #[test]
     fn a_target_without_an_abi_is_refused() {
         let error = super::of(Target::Cayman).expect_err("nobody says how its kernels are launched");

@@ -1,7 +1,7 @@
-//! Reports and statistics as data, for those who read them with programs: what the command writes as JSON.
+//! Reports and statistics as data for programs: what the command writes as JSON.
 //!
-//! Addresses are texts in hexadecimal, because not every reader of JSON keeps 64 bits of a number. What is not known is
-//! null.
+//! Addresses are hexadecimal strings, because not every JSON reader keeps 64 bits of a number.
+//! Unknown values are null.
 
 mod outcome;
 mod report;

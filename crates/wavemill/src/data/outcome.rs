@@ -1,4 +1,4 @@
-//! How launches end, and why a search for a kernel fails.
+//! Serialises how launches end, and why a search for a kernel fails.
 
 use serde::{Serialize, Serializer};
 
@@ -35,7 +35,7 @@ impl Serialize for Outcome {
     }
 }
 
-/// `error` names what is wrong; the other fields are what is known of it.
+/// `error` names the error; the other fields hold its known details.
 #[derive(Serialize)]
 #[serde(tag = "error", rename_all = "snake_case")]
 enum FindData<'a> {
@@ -52,7 +52,7 @@ enum FindData<'a> {
 
 #[derive(Serialize)]
 struct FindMessage<'a> {
-    /// The text for people.
+    /// The message.
     what: String,
     #[serde(flatten)]
     data: FindData<'a>,

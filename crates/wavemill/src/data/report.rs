@@ -1,4 +1,4 @@
-//! Reports of launches that did not finish.
+//! Serialises reports of launches that did not finish.
 
 use serde::{Serialize, Serializer};
 
@@ -18,7 +18,7 @@ impl Serialize for Hex {
     }
 }
 
-/// A function, and a place in it.
+/// A function and an offset in it.
 #[derive(Serialize)]
 struct Function<'a> {
     name: &'a str,
@@ -40,7 +40,8 @@ fn source(at: &Option<SourceLocation>) -> Option<Source<'_>> {
     at.as_ref().map(|at| Source { file: &at.file, line: at.line, column: at.column })
 }
 
-/// Where an access went, beside global memory.
+/// The memory that an access went to. Anything other than global memory, private memory, LDS or a
+/// buffer is `other`.
 fn space(space: FaultSpace) -> &'static str {
     match space {
         FaultSpace::Global => "global",
@@ -97,7 +98,7 @@ enum Lane {
         lane: u8,
         offset: u64,
     },
-    /// Of private memory and LDS: in front of the start it is negative.
+    /// Private memory and LDS: offsets before the start are negative.
     Signed {
         lane: u8,
         offset: i64,
@@ -335,7 +336,7 @@ impl Serialize for UnfinishedWave {
     }
 }
 
-/// A grid that did not finish, whatever kept it from that.
+/// A grid that did not finish, for any reason.
 #[derive(Serialize)]
 struct GridData<'a> {
     kernel: &'a str,

@@ -1,4 +1,4 @@
-//! Statistics of launches.
+//! Serialises statistics of launches.
 
 use std::collections::BTreeMap;
 

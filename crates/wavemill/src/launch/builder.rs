@@ -1,4 +1,4 @@
-//! Launches before they run: what is said about them.
+//! Options of launches before they run.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct Launch<'a> {
     pub(super) time_limit: Option<Duration>,
 }
 
-/// How the size of the grid is given.
+/// How the user gave the size of the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GridSize {
     Workgroups([u32; 3]),
@@ -94,25 +94,28 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Number of dimensions that the kernel sees; without it the highest one that is larger than 1.
+    /// Number of dimensions that the kernel sees; by default the highest dimension that is larger
+    /// than 1.
     #[must_use]
     pub fn dims(mut self, dims: u16) -> Self {
         self.dims = Some(dims.clamp(1, 3));
         self
     }
 
-    /// Bytes of dynamic LDS behind what the kernel declares (HIP's third launch parameter).
+    /// Bytes of dynamic LDS after the LDS that the kernel declares (HIP's third launch parameter).
     #[must_use]
     pub fn dynamic_lds(mut self, bytes: u32) -> Self {
         self.dynamic_lds = bytes;
         self
     }
 
-    /// Bytes of private memory of a work-item, as HIP's `hipLimitStackSize`. What the code object asks for
-    /// ([`Kernel::private_size`]) is the least. Without it, a kernel whose code object does not say how much it needs
-    /// ([`Kernel::uses_dynamic_stack`]: recursion, calls of unknown functions, arrays of variable size) has 16 KiB, and
-    /// another one what its code object asks for: too little for a recursion that the compiler does not count, as in OpenCL.
-    /// A kernel without private memory ([`Kernel::has_private_memory`]) has none in any case.
+    /// Bytes of private memory of a work-item, as with HIP's `hipLimitStackSize`. The amount that
+    /// the code object requests ([`Kernel::private_size`]) is the minimum. By default, a kernel
+    /// whose code object does not give a size ([`Kernel::uses_dynamic_stack`]: recursion, calls of
+    /// unknown functions, arrays of variable size) gets 16 KiB. Any other kernel gets the size that
+    /// its code object requests. That is too little for recursion that the compiler does not count,
+    /// as in OpenCL. A kernel without private memory ([`Kernel::has_private_memory`]) never gets
+    /// any.
     #[must_use]
     pub fn stack(mut self, bytes: u32) -> Self {
         self.stack = Some(bytes);
@@ -141,70 +144,73 @@ impl<'a> Launch<'a> {
     }
 
     /// Whether all workgroups must be resident at once, because they wait for one another (HIP's
-    /// `hipLaunchCooperativeKernel`). The launch is refused when the chip cannot hold them.
+    /// `hipLaunchCooperativeKernel`). The launch is rejected when the chip cannot hold them.
     #[must_use]
     pub fn cooperative(mut self, cooperative: bool) -> Self {
         self.cooperative = cooperative;
         self
     }
 
-    /// The engine that runs it; without it, the interpreter on the best vector hardware of the host.
+    /// The engine that runs the launch; by default the interpreter on the best vector hardware of
+    /// the host.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// How to run.
+    /// Run options.
     #[must_use]
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Stops the launch after that much time, at the end of a block of code. A thread of its own watches the time; the
-    /// control of the options, if there is one, is stopped then.
+    /// Stops the launch after this much time, at the end of a block of code. A separate thread
+    /// watches the time. It stops the control of the run options, if there is one.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
     }
 
-    /// Reports each instruction of the waves that the tracer watches to it.
+    /// Reports each instruction of the watched waves to the tracer.
     #[must_use]
     pub fn tracer(mut self, tracer: &'a dyn Tracer) -> Self {
         self.tracer = Some(tracer);
         self
     }
 
-    /// Lets somebody watch the launch, beside those who do already.
+    /// Adds an observer of the launch. Earlier ones stay.
     #[must_use]
     pub fn observer(mut self, observer: &'a dyn Observer) -> Self {
         self.observers.push(observer);
         self
     }
 
-    /// Whether to count accesses to memory and conflicts in LDS ([`LaunchStats::traffic`](crate::stats::LaunchStats::traffic)), which slows the launch down by a
-    /// multiple where it accesses memory often.
+    /// Whether to count accesses to memory and conflicts in LDS
+    /// ([`LaunchStats::traffic`](crate::stats::LaunchStats::traffic)). Counting slows the launch
+    /// down several times where it accesses memory often.
     #[must_use]
     pub fn traffic(mut self, traffic: bool) -> Self {
         self.traffic = traffic;
         self
     }
 
-    /// Takes what the kernel prints, as it comes: HIP's `printf` and `assert` while the kernel runs, that of OpenCL (and
-    /// HIP's with `-mprintf-kind=buffered`) when it has ended, even by a fault. Without it, the text is lost.
+    /// Sets the receiver of the kernel's output. HIP's `printf` and `assert` arrive while the
+    /// kernel runs. OpenCL's `printf` (and HIP's with `-mprintf-kind=buffered`) arrives after the
+    /// kernel has ended, even by a fault. Without a receiver, the text is lost.
     ///
-    /// It may be called on any of the host threads that run the kernel, by one at a time.
+    /// Any host thread that runs the kernel may call it, one at a time.
     #[must_use]
     pub fn output(mut self, output: &'a (dyn Fn(Output<'_>) + Sync)) -> Self {
         self.output = Sink(Some(output));
         self
     }
 
-    /// Bytes of the buffer that OpenCL's `printf` fills during the launch (16 MiB if nothing is said): what does not fit
-    /// is lost, and an [`Output::Note`] says so. A launch that prints refuses a size that is not one of
-    /// [`PRINTF_BUFFER_SIZES`](crate::launch::PRINTF_BUFFER_SIZES).
+    /// Bytes of the buffer that OpenCL's `printf` fills during the launch (16 MiB by default).
+    /// Output that does not fit is lost, and an [`Output::Note`] reports the loss. A launch that
+    /// prints rejects a size outside [`PRINTF_BUFFER_SIZES`](crate::launch::PRINTF_BUFFER_SIZES).
     #[must_use]
     pub fn printf_buffer(mut self, bytes: u64) -> Self {
         self.printf_buffer = bytes;

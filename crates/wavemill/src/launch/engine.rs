@@ -1,4 +1,4 @@
-//! Which engine runs a launch.
+//! The choice of the engine that runs a launch.
 
 use std::fmt;
 
@@ -10,10 +10,12 @@ use wavemill_reference_engine::ReferenceEngine;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Engine {
-    /// The interpreter on the vector hardware of the host: on that tier, or on the best of the host.
+    /// The interpreter on the vector hardware of the host: on this tier, or on the best one of the
+    /// host.
     Interpreter(Option<Tier>),
-    /// The reference engine, which runs one operation of the IR at a time through exact references: slow, and the check on
-    /// other engines. Waves that are watched and those that run instruction by instruction are run by the interpreter.
+    /// The reference engine, which runs one IR operation at a time through exact references. It is
+    /// slow, and checks other engines. The interpreter runs watched waves and waves that run
+    /// instruction by instruction.
     Reference,
 }
 
@@ -24,7 +26,8 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// One of each kind: the interpreter on the best vector hardware of the host, and the others.
+    /// One engine of each kind: the interpreter on the best vector hardware of the host, and the
+    /// others.
     pub const ALL: [Engine; 2] = [Engine::Interpreter(None), Engine::Reference];
 
     /// Name for messages and options.
@@ -36,7 +39,8 @@ impl Engine {
         }
     }
 
-    /// The tier of an interpreter; `None` of other engines, and of an interpreter that chooses its own.
+    /// The tier of an interpreter; `None` for other engines, and for an interpreter that chooses
+    /// its own.
     #[must_use]
     pub const fn tier(self) -> Option<Tier> {
         match self {
@@ -45,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// The engine as it is on this host: an interpreter with the tier that it uses.
+    /// The engine on this host: an interpreter includes the tier that it uses.
     #[must_use]
     pub fn on_this_host(self) -> Engine {
         match self {
@@ -54,7 +58,7 @@ impl Engine {
         }
     }
 
-    /// What the machine runs waves with.
+    /// Makes the engine that the machine runs waves with.
     pub(super) fn make(self) -> Box<dyn engine::Engine> {
         match self {
             Engine::Interpreter(tier) => Box::new(interpreter(tier)),

@@ -1,4 +1,4 @@
-//! Launches: what is said about them ([`Launch`]), how they run, and how they end ([`Outcome`]).
+//! Launches: their options ([`Launch`]), how they run, and how they end ([`Outcome`]).
 
 mod builder;
 mod engine;

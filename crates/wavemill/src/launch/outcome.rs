@@ -10,24 +10,25 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// All waves came to their ends.
+    /// All waves ended.
     Finished(Box<LaunchStats>),
-    /// The kernel did something that it must not do.
+    /// The kernel did something illegal.
     Fault(Box<FaultReport>),
-    /// The kernel came to an instruction that Wavemill does not run, or to one in a form that it does not run.
+    /// The kernel reached an instruction, or a form of one, that Wavemill does not run.
     Unsupported(Box<FaultReport>),
     /// All waves wait for something that will never happen.
     Stalled(Box<StallReport>),
-    /// [`RunOptions::max_instructions`](crate::launch::RunOptions::max_instructions) ran.
+    /// The launch reached
+    /// [`RunOptions::max_instructions`](crate::launch::RunOptions::max_instructions).
     InstructionLimit(Box<Unfinished>),
-    /// [`Launch::time_limit`](crate::Launch::time_limit) is over.
+    /// The launch reached [`Launch::time_limit`](crate::Launch::time_limit).
     TimeLimit(Box<Unfinished>),
     /// [`RunControl::stop`](crate::launch::RunControl::stop) was called.
     Stopped(Box<Unfinished>),
 }
 
 impl Outcome {
-    /// What the launch did, if it finished.
+    /// The statistics of the launch, if it finished.
     ///
     /// # Errors
     /// Why it did not. [`Outcome::Unsupported`] is an [`Error::Fault`].

@@ -1,4 +1,4 @@
-//! Whether a launch is possible, and what it comes to.
+//! Checks whether a launch is possible, and computes its sizes.
 
 use wavemill_ir::LANES;
 
@@ -10,17 +10,18 @@ use crate::{Error, Result};
 /// LDS of a workgroup, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LdsSize {
-    /// What the kernel declares.
+    /// Bytes that the kernel declares.
     pub declared: u32,
-    /// What the launch asks for: that, [`Launch::dynamic_lds`] and arguments that are LDS.
+    /// Bytes that the launch requests: the declared bytes, [`Launch::dynamic_lds`] and LDS
+    /// arguments.
     pub asked: u32,
-    /// What the chip allocates: whole granules.
+    /// Bytes that the chip allocates: whole granules.
     pub allocated: u32,
 }
 
-/// Memory that the scratch of all resident waves may take; fewer workgroups are resident when it would be more.
+/// Most memory for the scratch of all resident waves; beyond it, fewer workgroups are resident.
 const MAX_SCRATCH: u64 = 1 << 30;
-/// Private memory per lane of kernels whose stack has no known size, unless the launch says another one.
+/// Private memory per lane of kernels whose stack has no known size, unless the launch sets one.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
 impl Launch<'_> {
@@ -67,7 +68,7 @@ impl Launch<'_> {
         Ok((geometry, groups))
     }
 
-    /// Makes sure that the launch is possible, and works out its sizes.
+    /// Checks that the launch is possible, and computes its sizes.
     pub(super) fn plan(&self) -> Result<Plan> {
         let device = &self.kernel.module.device;
         let (abi, needs) = (self.kernel.abi(), self.kernel.abi().needs(self.kernel));
@@ -97,7 +98,7 @@ impl Launch<'_> {
                 "{private} bytes of private memory for a work-item; {most} are possible at most"
             )));
         }
-        // Lanes take turns in it, dword by dword.
+        // Lanes are interleaved in it, dword by dword.
         let scratch_per_wave = u64::from(private).next_multiple_of(4) * LANES as u64;
         let lds_allocated = lds.next_multiple_of(device.target.lds_granule());
         let on_chip = device.product.resident_workgroups(registers.rows, waves, lds_allocated);
@@ -137,7 +138,7 @@ impl Launch<'_> {
         })
     }
 
-    /// The kernel argument segment. Arguments that are LDS move the end of `lds`.
+    /// The kernel argument segment. LDS arguments move the end of `lds`.
     fn arguments(&self, lds: &mut u32) -> Result<Vec<u8>> {
         let kernel = self.kernel;
         let size = self.kernarg.as_ref().map_or(0, Vec::len).max(kernel.kernarg_size() as usize);
@@ -156,7 +157,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Makes sure that the launch is possible, without running anything.
+    /// Checks that the launch is possible, without running anything.
     ///
     /// # Errors
     /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if it is not.
@@ -164,7 +165,7 @@ impl Launch<'_> {
         self.plan().map(|_| ())
     }
 
-    /// The LDS that each of its workgroups has.
+    /// The LDS of each of its workgroups.
     ///
     /// # Errors
     /// As [`Launch::check`].

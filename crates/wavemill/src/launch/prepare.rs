@@ -1,4 +1,4 @@
-//! The memory of a launch: what its kernels find by the ABI, and what its services need.
+//! The memory of a launch: what its kernels find through the ABI, and what its services need.
 
 use wavemill_machine::{Grid, MemoryMap};
 
@@ -8,7 +8,7 @@ use crate::abi::{Plan, Start};
 use crate::code::LoadedCode;
 use crate::services::Services;
 
-/// A launch with its memory, which is freed when this is dropped.
+/// A launch with its memory, which is freed on drop.
 pub(super) struct Prepared<'a> {
     pub launch: &'a Launch<'a>,
     pub plan: Plan,
@@ -17,7 +17,7 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Launch<'_> {
-    /// Allocates and fills what a possible launch needs.
+    /// Allocates and fills the memory of a possible launch.
     pub(super) fn prepare(&self, plan: Plan) -> Result<Prepared<'_>> {
         let memory = self.kernel.abi().allocate(self.kernel, &plan)?;
         let services = Services::new(self.kernel, plan.resident_waves(), self.printf_buffer, self.output)?;
@@ -27,7 +27,7 @@ impl Launch<'_> {
 }
 
 impl Prepared<'_> {
-    /// What the engine runs.
+    /// The grid that the engine runs.
     pub(super) fn grid<'g>(&'g self, map: &'g MemoryMap, source: &'g LoadedCode<'g>) -> Grid<'g> {
         let (plan, start) = (&self.plan, &self.start);
         Grid {

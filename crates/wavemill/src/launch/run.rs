@@ -1,4 +1,4 @@
-//! Launches that run, and what comes of them.
+//! Runs launches and reports their outcomes.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -21,11 +21,11 @@ use crate::stall::StallReport;
 use crate::unfinished::{StopCause, Unfinished, UnfinishedWave};
 use crate::{Error, Result};
 
-/// What the machine made of a launch.
+/// What the machine did with a launch.
 struct Ran {
     result: std::result::Result<RunStats, RunError>,
     traffic: Option<Traffic>,
-    /// The time after which it was stopped, if that was why.
+    /// The time limit, if that stopped it.
     out_of_time: Option<Duration>,
 }
 
@@ -33,17 +33,19 @@ impl Launch<'_> {
     /// Runs the kernel to its end.
     ///
     /// # Errors
-    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if the launch is impossible (nothing has run then),
-    /// [`Error::Fault`], [`Error::Stalled`], [`Error::InstructionLimit`], [`Error::TimeLimit`] and [`Error::Stopped`] if it did not finish,
-    /// [`Error::Memory`] if there is no memory for it.
+    /// [`Error::Argument`], [`Error::Launch`] and [`Error::Unusable`] if the launch is impossible
+    /// (then nothing has run), [`Error::Fault`], [`Error::Stalled`], [`Error::InstructionLimit`],
+    /// [`Error::TimeLimit`] and [`Error::Stopped`] if it did not finish, [`Error::Memory`] if there
+    /// is not enough memory for it.
     pub fn run(&self) -> Result<LaunchStats> {
         self.outcome()?.finished()
     }
 
-    /// Runs the kernel, and says how the launch ended: each way to end is a variant to match on.
+    /// Runs the kernel, and returns how the launch ended: each ending is a variant to match on.
     ///
     /// # Errors
-    /// What keeps the launch from running: [`Error::Argument`], [`Error::Launch`], [`Error::Unusable`] and [`Error::Memory`].
+    /// Errors that keep the launch from running: [`Error::Argument`], [`Error::Launch`],
+    /// [`Error::Unusable`] and [`Error::Memory`].
     pub fn outcome(&self) -> Result<Outcome> {
         let prepared = self.prepare(self.plan()?)?;
         let device = &self.kernel.module.device;
@@ -54,7 +56,8 @@ impl Launch<'_> {
         prepared.report(ran, served, &map)
     }
 
-    /// Runs with a thread that watches the time, if there is a limit. The second result is whether it was over.
+    /// Runs with a thread that watches the time, if there is a limit. The second result is whether
+    /// the time ran out.
     fn in_time<T>(&self, run: impl FnOnce(&RunOptions) -> T) -> Result<(T, bool)> {
         let Some(limit) = self.time_limit else { return Ok((run(&self.options), false)) };
         let control = self.options.control.clone().unwrap_or_default();
@@ -73,7 +76,7 @@ impl Launch<'_> {
     }
 }
 
-/// Stops a launch when its time is over, unless it has ended or somebody else has stopped it by then.
+/// Stops a launch when its time is over, unless it has ended or was stopped before.
 fn watch(control: &RunControl, limit: Duration, over: &AtomicBool, ended: std::sync::mpsc::Receiver<()>) {
     if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) && !control.is_stopped() {
         over.store(true, Relaxed);
@@ -82,7 +85,7 @@ fn watch(control: &RunControl, limit: Duration, over: &AtomicBool, ended: std::s
 }
 
 impl Prepared<'_> {
-    /// Runs the grid, watched by whom the launch names.
+    /// Runs the grid with the observers of the launch.
     fn run(&self, map: &MemoryMap) -> Result<Ran> {
         let launch = self.launch;
         let device = &launch.kernel.module.device;
@@ -111,7 +114,7 @@ impl Prepared<'_> {
         Ok(Ran { result, traffic: counter.map(TrafficCounter::finish), out_of_time })
     }
 
-    /// What came of it. `served` is whether all that the kernel printed could be read.
+    /// The outcome. `served` is an error if some of the kernel's output could not be read.
     fn report(&self, ran: Ran, served: Result<()>, map: &MemoryMap) -> Result<Outcome> {
         let kernel = self.launch.kernel;
         let unfinished = |cause, ran, waves, not_started| {

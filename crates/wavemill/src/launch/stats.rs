@@ -1,4 +1,4 @@
-//! What a launch did, in numbers.
+//! Numbers about a launch.
 
 use wavemill_machine::RunStats;
 
@@ -7,7 +7,7 @@ use crate::observe::mix::{FidelityCounts, InstructionMix, OperationCounts};
 use crate::observe::rows::RowCounts;
 use crate::observe::traffic::Traffic;
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LaunchStats {
@@ -19,21 +19,23 @@ pub struct LaunchStats {
     pub workgroups: [u32; 3],
     /// Work-items of the grid.
     pub work_items: u64,
-    /// Workgroups that were resident at once, at most.
+    /// Most workgroups that were resident at once.
     pub resident: u32,
-    /// Bytes of LDS that each workgroup asked for, dynamic ones included.
+    /// Bytes of LDS that each workgroup requested, including dynamic LDS.
     pub lds_size: u32,
-    /// Bytes of LDS that it had, as the chip allocates them.
+    /// Bytes of LDS that each workgroup had, as the chip allocates them.
     pub lds_allocated: u32,
-    /// Kinds of the executed instructions, if the options asked to count blocks.
+    /// Kinds of the executed instructions, if the options request counts of blocks.
     pub mix: Option<InstructionMix>,
-    /// How exact the meanings of the executed instructions are, if the options asked to count blocks.
-    pub fidelity: Option<FidelityCounts>,
-    /// What they cost the interpreter, if the options asked to count blocks.
-    pub operations: Option<OperationCounts>,
-    /// Which rows of the instruction table they are of, and how many lanes were active, if the options asked to count
+    /// How exact the meanings of the executed instructions are, if the options request counts of
     /// blocks.
+    pub fidelity: Option<FidelityCounts>,
+    /// Cost of the executed instructions in the interpreter, if the options request counts of
+    /// blocks.
+    pub operations: Option<OperationCounts>,
+    /// Rows of the instruction table that were executed, and their active lanes, if the options
+    /// request counts of blocks.
     pub rows: Option<RowCounts>,
-    /// Memory traffic, if [`Launch::traffic`](crate::Launch::traffic) asked for it.
+    /// Memory traffic, if [`Launch::traffic`](crate::Launch::traffic) requests it.
     pub traffic: Option<Traffic>,
 }

@@ -1,4 +1,5 @@
-//! What instructions a launch executed: their kinds, how exact their meanings are, and what they cost.
+//! Counts of the instructions that a launch executed: their kinds, how exact their meanings are,
+//! and their cost.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,24 +59,24 @@ impl InstructionMix {
 pub struct FidelityCounts {
     /// Defined bit for bit by the manual.
     pub exact: u64,
-    /// Correctly rounded where the manual gives an error bound only.
+    /// Correctly rounded where the manual gives only an error bound.
     pub rounded: u64,
     /// A documented choice where the manual is silent or contradicts itself, at least for some operands.
     pub modelled: u64,
-    /// Without a meaning. These end a launch, so that a launch that succeeds has none.
+    /// Without a meaning. These end a launch, so a launch that succeeds has none.
     pub unsupported: u64,
     /// The instructions that are not exact, most frequent first.
     pub inexact: Vec<InexactCount>,
 }
 
-/// How often an instruction ran whose meaning is not exact.
+/// How often an instruction without an exact meaning ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InexactCount {
     /// The mnemonic.
     pub mnemonic: &'static str,
     /// How exact it is.
     pub fidelity: Fidelity,
-    /// What is chosen, if it is modelled; else empty.
+    /// The documented choice, if it is modelled; otherwise empty.
     pub note: &'static str,
     /// How often waves ran it.
     pub count: u64,
@@ -109,18 +110,19 @@ impl FidelityCounts {
     }
 }
 
-/// What the guest instructions of a launch cost the interpreter.
+/// Cost of the guest instructions of a launch in the interpreter.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OperationCounts {
     /// Guest instructions.
     pub guest: u64,
-    /// Operations of the wave IR that they became, ends of blocks included.
+    /// Operations of the wave IR from these instructions, including ends of blocks.
     pub ir: u64,
-    /// Operations of the interpreter: those of the IR, and the steps around them that modifiers ask for.
+    /// Operations of the interpreter: the IR operations, and the steps around them that modifiers
+    /// require.
     pub host: u64,
-    /// Operations of the IR whose lanes go one by one through scalar code; [`OperationCost::opaque`] says which.
+    /// IR operations that run lane by lane in scalar code, as [`OperationCost::opaque`] marks them.
     pub opaque: u64,
-    /// Those by the instruction that they come from, most frequent first.
+    /// Opaque operations by the instruction that they come from, most frequent first.
     pub opaque_by_instruction: Vec<(&'static str, u64)>,
 }
 
@@ -148,13 +150,13 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Everything that the counts of blocks tell about the instructions of a launch.
+/// Everything that counts of blocks reveal about the instructions of a launch.
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub rows: RowCounts,
     pub mix: InstructionMix,
     pub fidelity: FidelityCounts,
-    /// What they cost, if the interpreter ran them.
+    /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
     inexact: HashMap<(&'static str, Fidelity, &'static str), u64>,
     opaque: HashMap<&'static str, u64>,
@@ -162,7 +164,7 @@ pub(crate) struct Executed {
 }
 
 impl Executed {
-    /// Nothing yet. `interpreted` says whether it is counted what the instructions cost the interpreter.
+    /// Empty counts. `interpreted` is whether to count the cost in the interpreter.
     fn new(target: Target, interpreted: bool) -> Self {
         Executed {
             rows: RowCounts::new(target, Vec::new()),
@@ -175,8 +177,8 @@ impl Executed {
         }
     }
 
-    /// The instructions in the blocks that were entered; with `stepped`, the run executed the first instruction of each
-    /// only. `tier` is that of the interpreter, if it ran them.
+    /// The instructions in the blocks that were entered. With `stepped`, the run executed only the
+    /// first instruction of each block. `tier` is the tier of the interpreter, if it ran them.
     pub(crate) fn of(
         device: &DeviceInner,
         map: &MemoryMap,
@@ -271,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts of a program that is entered so often, on gfx906.
+    /// Counts for a program that is entered this often, on gfx906.
     fn counts(words: &[u32], entered: u64) -> Executed {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let code = |at: u64| {
@@ -291,7 +293,7 @@ mod tests {
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
         let mut all = Executed::new(context.target, true);
-        // All lanes are active, but for the last instruction.
+        // All lanes are active, except in the last instruction.
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
         let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };

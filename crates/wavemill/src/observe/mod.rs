@@ -14,7 +14,7 @@ pub use wavemill_machine::{
     Watcher, WaveId, Workgroup,
 };
 
-/// What an access does, in a word.
+/// What an access does, in one word.
 #[must_use]
 pub fn access_name(access: Access) -> &'static str {
     match access {

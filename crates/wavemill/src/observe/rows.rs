@@ -1,12 +1,12 @@
-//! Which rows of the instruction table a launch executed, how often, and with how many lanes.
+//! Counts of the rows of the instruction table that a launch executed, with their active lanes.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Op};
 
-/// How often waves ran the instructions of a row.
+/// Executions of a row by waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowCount {
-    /// The row's name: the newest mnemonic, without encoding suffix. No other row has it.
+    /// The row's name: the newest mnemonic, without encoding suffix. It is unique.
     pub name: &'static str,
     /// The mnemonic on the target.
     pub mnemonic: &'static str,
@@ -14,11 +14,11 @@ pub struct RowCount {
     pub format: Format,
     /// How often waves ran it.
     pub count: u64,
-    /// Active lanes (EXEC), summed up over these.
+    /// Active lanes (EXEC), summed over all executions.
     pub lanes: u64,
 }
 
-/// How often waves ran the instructions of a format.
+/// Executions of a format by waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatCount {
     /// The format in which the manual lists them.
@@ -27,7 +27,7 @@ pub struct FormatCount {
     pub rows: usize,
     /// How often waves ran them.
     pub count: u64,
-    /// Active lanes (EXEC), summed up over these.
+    /// Active lanes (EXEC), summed over all executions.
     pub lanes: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct RowCounts {
     list: Vec<RowCount>,
 }
 
-/// Whether instructions of a format work on lanes.
+/// Whether instructions of a format operate on lanes.
 fn has_lanes(format: Format) -> bool {
     use Format::{Smem, Sop1, Sop2, Sopc, Sopk, Sopp};
     !matches!(format, Smem | Sop1 | Sop2 | Sopc | Sopk | Sopp)
@@ -49,7 +49,7 @@ fn mean(lanes: u64, count: u64) -> Option<f64> {
 }
 
 impl FormatCount {
-    /// Mean number of active lanes; `None` for formats of the scalar unit, which has none.
+    /// Mean number of active lanes; `None` for scalar formats, which have no lanes.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
         if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
@@ -57,7 +57,7 @@ impl FormatCount {
 }
 
 impl RowCount {
-    /// Mean number of active lanes; `None` for instructions of the scalar unit, which has none.
+    /// Mean number of active lanes; `None` for scalar instructions, which have no lanes.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
         if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
@@ -71,7 +71,7 @@ impl RowCounts {
         RowCounts { target, list }
     }
 
-    /// The target whose rows they are.
+    /// The target that the rows belong to.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target
@@ -105,7 +105,8 @@ impl RowCounts {
         all
     }
 
-    /// Mean number of active lanes of all instructions that work on lanes; `None` if there were none.
+    /// Mean number of active lanes of all instructions that operate on lanes; `None` if there were
+    /// none.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
         let vector = || self.list.iter().filter(|row| has_lanes(row.format));

@@ -28,7 +28,7 @@ const STORE_X4: [u32; 2] = [0xdc7c_8000, 0x0002_0401]; // global_store_dwordx4 v
 const ATOMIC_ADD: [u32; 2] = [0xdd08_8000, 0x0002_0201]; // global_atomic_add v1, v2, s[2:3]
 const S_LOAD_X4: [u32; 2] = [0xc00a_0201, 0x0000_003c]; // s_load_dwordx4 s[8:11], s[2:3], 0x3c
 
-/// Machine code of gfx906 at an address of its own.
+/// gfx906 machine code at its own address.
 struct Words(Vec<u8>);
 
 const START: u64 = 0x1000;
@@ -65,7 +65,8 @@ impl WaveInit for Init {
     }
 }
 
-/// Traffic of an instruction whose lanes are `stride` bytes apart, run by three workgroups of a wave on two threads.
+/// Traffic of an instruction whose lanes are `stride` bytes apart, run by three workgroups of one
+/// wave on two threads.
 fn traffic(target: Target, instruction: [u32; 2], stride: u32, exec: u64) -> Traffic {
     let words = [&PLACE[..], &instruction, &[END]].concat();
     let memory = GuestMemory::default();
@@ -108,7 +109,7 @@ const ALL: u64 = !0;
 #[test]
 fn conflicts_follow_from_strides() {
     let of = |instruction, stride, exec| lds(Target::Gfx906, instruction, stride, exec);
-    // Every lane a bank of its own.
+    // Each lane has its own bank.
     assert_eq!(of(DS_READ_B32, 4, ALL), (1, 2, 0));
     assert_eq!(of(DS_WRITE_B32, 4, ALL), (1, 2, 0));
     // Every second bank twice.
@@ -117,9 +118,9 @@ fn conflicts_follow_from_strides() {
     // 32 dwords apart: all in one bank.
     assert_eq!(of(DS_READ_B32, 128, ALL), (1, 64, 62));
     assert_eq!(of(DS_WRITE_B32, 128, ALL), (1, 64, 62));
-    // A row of 33 dwords, as one pads them against that.
+    // A row of 33 dwords, the usual padding against that.
     assert_eq!(of(DS_READ_B32, 132, ALL), (1, 2, 0));
-    // One dword for all: free but for atomics, which follow one another.
+    // One dword for all lanes: free, except for atomics, which are serialised.
     assert_eq!(of(DS_READ_B32, 0, ALL), (1, 2, 0));
     assert_eq!(of(DS_ADD_U32, 0, ALL), (1, 64, 62));
     assert_eq!(of(DS_ADD_U32, 4, ALL), (1, 2, 0));
@@ -133,7 +134,7 @@ fn conflicts_follow_from_strides() {
     assert_eq!(of(DS_READ_B32, 128, 1 << 40), (1, 1, 0));
 }
 
-/// gfx950 has 64 banks, so that 64 lanes go at once.
+/// gfx950 has 64 banks, so 64 lanes go at once.
 #[test]
 fn targets_differ_in_banks() {
     let of = |stride| lds(Target::Gfx950, DS_READ_B32, stride, ALL);
@@ -145,7 +146,7 @@ fn targets_differ_in_banks() {
     assert_eq!(traffic(Target::Gfx942, DS_READ_B32, 4, ALL).lds.banks, 32);
 }
 
-/// What is beyond LDS is not there; without an active lane there is no access.
+/// Accesses beyond LDS do not count; without an active lane there is no access.
 #[test]
 fn what_accesses_nothing_is_not_counted() {
     // 32 KiB of LDS hold the first 32 lanes, all in one bank.
@@ -172,9 +173,9 @@ fn lines_follow_from_strides() {
     assert_eq!(of(LOAD, 8, ALL), (Global, Load, 64, 256, 8));
     assert_eq!(of(LOAD, 64, ALL), (Global, Load, 64, 256, 64));
     assert_eq!(of(LOAD, 0, ALL), (Global, Load, 64, 256, 1));
-    // A dword further on: one line more.
+    // A dword further on: one more line.
     assert_eq!(of(LOAD_4, 4, ALL), (Global, Load, 64, 256, 5));
-    // Pieces that lie across the ends of lines.
+    // Accesses that cross the ends of lines.
     assert_eq!(of(LOAD, 62, 0b11), (Global, Load, 2, 8, 2));
     assert_eq!(of(LOAD, 4, 0xff), (Global, Load, 8, 32, 1));
     assert_eq!(of(STORE_X4, 16, ALL), (Global, Store, 64, 1024, 16));

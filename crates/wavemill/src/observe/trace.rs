@@ -1,4 +1,4 @@
-//! Watching a launch instruction by instruction.
+//! Traces a launch instruction by instruction.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,17 +13,19 @@ use wavemill_machine::{
 
 use crate::guest::DeviceInner;
 
-/// Receives every instruction that the waves it watches have run.
+/// Receives every instruction that its watched waves have run.
 pub trait Tracer: Sync + fmt::Debug {
-    /// Whether a wave is watched: workgroup coordinates, and number in the workgroup. Other waves run as if nobody watched.
+    /// Whether to watch a wave, given its workgroup coordinates and its number in the workgroup.
+    /// Other waves run as if there were no tracer.
     fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool;
 
-    /// Guest addresses of the instructions that it asks for; `None`: all.
+    /// Guest addresses of the instructions to report; `None`: all.
     fn addresses(&self) -> Option<Vec<Range<u64>>> {
         None
     }
 
-    /// Called after each of these instructions that a watched wave ran without a fault, on the host thread that ran it.
+    /// Called after each of these instructions that a watched wave ran without a fault, on the host
+    /// thread that ran it.
     fn stepped(&self, step: &TraceStep<'_>);
 }
 
@@ -36,7 +38,7 @@ pub struct TraceStep<'a> {
     pub wave: u32,
     /// Guest address of the instruction.
     pub pc: u64,
-    /// Function that holds it, and the offset in it in bytes.
+    /// Function that holds it, and its byte offset there.
     pub function: Option<(&'a str, u64)>,
     /// Text of the instruction.
     pub text: &'a str,
@@ -53,15 +55,15 @@ pub struct TraceStep<'a> {
 /// An access to memory of a traced instruction; fields are those of [`MemoryAccess`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceAccess {
-    /// The way it takes.
+    /// The memory path that it uses.
     pub kind: MemoryKind,
     /// What it does.
     pub access: Access,
-    /// Bytes that each lane asks for.
+    /// Bytes that each lane requests.
     pub size: u32,
-    /// The active lanes; of scalar accesses lane 0.
+    /// The active lanes; for scalar accesses, lane 0.
     pub active: u64,
-    /// What they access, in ascending order of lanes.
+    /// The bytes that they access, in ascending order of lanes.
     pub pieces: Vec<Piece>,
 }
 
@@ -94,17 +96,17 @@ struct Line {
     text: String,
 }
 
-/// Instructions that are kept; with more than that they are looked up anew.
+/// Most instructions to keep; beyond that, they are looked up again.
 const MAX_LINES: usize = 1 << 16;
 
 struct Lines<'a> {
     names: &'a Names<'a>,
     known: HashMap<u64, Line>,
-    /// The code's generation that the lines are of.
+    /// The code generation that the lines belong to.
     generation: u64,
-    /// Accesses of the instruction that runs.
+    /// Accesses of the running instruction.
     accesses: Vec<TraceAccess>,
-    /// That instruction: one that faults leaves its accesses behind.
+    /// The running instruction. One that faults leaves stale accesses.
     of: Option<(WaveId, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Memory traffic of a launch: what was accessed, how well lanes went together, and conflicts in LDS.
+//! Counts memory traffic of a launch: accesses, how well lanes coalesce, and conflicts in LDS.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,57 +8,59 @@ use wavemill_machine::{Access, Interests, MemoryAccess, MemoryKind, Observer, Re
 
 use super::banks::Banks;
 
-/// Bytes of what accesses to memory are put together in: a cache line of these targets is 64 or 128 bytes.
+/// Granularity in bytes for counting lines: a cache line of these targets is 64 or 128 bytes.
 pub const LINE: u64 = 64;
 
 /// Accesses of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessCount {
-    /// The way that the instructions take.
+    /// The memory path that the instructions use.
     pub kind: MemoryKind,
     /// What they do.
     pub access: Access,
-    /// Accesses of waves in which at least one lane accessed something. An instruction may make several.
+    /// Wave accesses in which at least one lane accessed something. An instruction may make
+    /// several.
     pub accesses: u64,
-    /// Lanes that accessed something, summed up over these.
+    /// Lanes that accessed something, summed over all accesses.
     pub lanes: u64,
     /// Bytes that they accessed.
     pub bytes: u64,
-    /// Different pieces of [`LINE`] bytes of memory that each access touched, summed up over all; LDS has none.
+    /// Different pieces of [`LINE`] bytes that each access touched, summed over all accesses; 0 for
+    /// LDS.
     pub lines: u64,
 }
 
 impl AccessCount {
-    /// Lines that an access touched on average; 0 in LDS.
+    /// Mean lines of an access; 0 in LDS.
     #[must_use]
     pub fn lines_per_access(&self) -> f64 {
         self.lines as f64 / self.accesses.max(1) as f64
     }
 
-    /// Lanes that took part in an access on average.
+    /// Mean lanes of an access.
     #[must_use]
     pub fn mean_lanes(&self) -> f64 {
         self.lanes as f64 / self.accesses.max(1) as f64
     }
 }
 
-/// Accesses to LDS, those of flat instructions among them, by the model of banks.
+/// Accesses to LDS, including flat instructions, by the model of banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LdsCount {
-    /// Banks of a dword each that LDS has.
+    /// Number of banks in LDS, one dword wide each.
     pub banks: u32,
     /// Accesses of waves.
     pub accesses: u64,
-    /// Those of which some lanes met in a bank.
+    /// Accesses in which lanes conflicted in a bank.
     pub conflicting: u64,
-    /// Cycles that all of them take.
+    /// Cycles of all accesses.
     pub cycles: u64,
-    /// Cycles that they take because of conflicts.
+    /// Cycles caused by conflicts.
     pub extra_cycles: u64,
 }
 
 impl LdsCount {
-    /// Extra cycles of an access on average.
+    /// Mean extra cycles of an access.
     #[must_use]
     pub fn extra_per_access(&self) -> f64 {
         self.extra_cycles as f64 / self.accesses.max(1) as f64
@@ -68,7 +70,7 @@ impl LdsCount {
 /// Memory traffic of a launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// By kind and what is done; what did not occur is left out.
+    /// Counts by kind and access; combinations that did not occur are omitted.
     pub accesses: Vec<AccessCount>,
     /// Conflicts in LDS.
     pub lds: LdsCount,
@@ -129,7 +131,7 @@ impl Observer for TrafficCounter {
     }
 }
 
-/// Counts of one host thread, which join the others at its end.
+/// Counts of one host thread, which are added to the others when it ends.
 struct ThreadCounter<'a> {
     all: &'a TrafficCounter,
     own: Counts,

@@ -10,7 +10,7 @@ use super::text::Count;
 use crate::code::is_misaligned;
 use wavemill_object::printable::Printable;
 
-/// An access to memory that was refused.
+/// A rejected access to memory.
 struct Refused<'a> {
     access: Access,
     space: FaultSpace,
@@ -51,12 +51,12 @@ impl FaultReport {
                 write!(f, "jump to {target:#x}, which holds no code")?;
                 self.target.as_ref().map_or(Ok(()), |nearest| write!(f, ": {nearest}"))
             }
-            // Never silently: a cause that this report has no words for.
+            // A cause that this report has no text for must still show.
             other => write!(f, "a fault that has no words here: {other:?}"),
         }
     }
 
-    /// An illegal instruction, and how the wave came to it.
+    /// An illegal instruction, and how the wave reached it.
     fn illegal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.jump, &self.function, &self.fell_out_of) {
             (Some(_), ..) if self.within.is_some() => f.write_str("jump into the middle of an instruction"),
@@ -126,5 +126,5 @@ impl FaultReport {
     }
 }
 
-/// Code that goes on where there is none.
+/// Execution that continues past the end of the code.
 const NO_END: &str = "execution runs past the end of the code: `s_endpgm` missing?";

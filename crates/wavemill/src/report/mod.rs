@@ -1,4 +1,4 @@
-//! Fault reports for people.
+//! Fault reports as text.
 
 mod headline;
 mod segments;
@@ -28,11 +28,11 @@ pub struct Jump {
     pub pc: u64,
     /// Function that holds it, and its offset there.
     pub function: Option<(String, u64)>,
-    /// Its text.
+    /// Text of the branch.
     pub instruction: Option<String>,
 }
 
-/// A guest fault with what a person needs to understand it.
+/// A guest fault with the context that a reader needs.
 #[derive(Clone, Debug)]
 pub struct FaultReport {
     /// Name of the launched kernel.
@@ -45,30 +45,33 @@ pub struct FaultReport {
     pub instruction: Option<String>,
     /// VGPRs and AccVGPRs that this instruction names.
     pub operands: Vec<Row>,
-    /// Whether the scalar unit runs it: once for the wave, whose lanes it does not look at.
+    /// Whether the scalar unit runs it: once for the wave, regardless of lanes.
     pub scalar: bool,
     /// Source position of the PC, if the code object has debug information.
     pub source: Option<SourceLocation>,
-    /// Text of the line of that position, if somebody has read the source: reports show it.
+    /// Text of that source line, if it was read: reports show it.
     pub source_text: Option<String>,
     /// Calls that were inlined at the PC, the innermost one first.
     pub inlined: Vec<InlinedCall>,
     /// Disassembly around the PC: address, text, whether it is the PC.
     pub window: Vec<(u64, String, bool)>,
-    /// Address of the instruction that the PC lies in the middle of, decoded from the start of the function.
+    /// Address of the instruction whose middle the PC is in, decoded from the start of the
+    /// function.
     pub within: Option<u64>,
-    /// Where the branch went lies, if it is a branch to where no code is.
+    /// The allocation nearest to the branch target, if the PC is at a branch to where there is no
+    /// code.
     pub target: Option<Nearest>,
     /// The branch that led to the PC, if the instruction there is illegal and a branch led to it.
     pub jump: Option<Jump>,
-    /// Allocations around the address in global memory that was accessed (the first one, if there are several) or branched
-    /// to, unless it is null or in an aperture.
+    /// Allocations around the address in global memory that was accessed (the first one, if there
+    /// are several) or branched to, unless the address is null or in an aperture.
     pub neighbours: Option<Neighbours>,
-    /// The kernel argument segment, if the access left it or tried to write it.
+    /// The kernel argument segment, if the access left it or tried to write to it.
     pub arguments: Option<ArgumentSegment>,
-    /// The stack, if it is what private memory was too small for.
+    /// The stack, if private memory was too small for it.
     pub stack: Option<StackOverflow>,
-    /// The function that execution went on behind the end of, in order, as nothing at its end keeps it there.
+    /// The function whose end execution ran past sequentially, because its last instruction does
+    /// not prevent that.
     pub fell_out_of: Option<String>,
 }
 
@@ -99,7 +102,7 @@ fn rows(inst: &Inst) -> Vec<Row> {
     rows
 }
 
-/// Instructions before and behind the PC in a report.
+/// Instructions before and after the PC in a report.
 const WINDOW: usize = 4;
 
 impl FaultReport {
@@ -117,7 +120,7 @@ impl FaultReport {
 
     pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, segment: Segment) -> Self {
         let device = &kernel.module.device;
-        // Where the code ends, what is in front of it tells more.
+        // Where the code ends, the code before the PC is more useful.
         let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
         let at = if ends { fault.pc.saturating_sub(4) } else { fault.pc };
         let region = device.code.region(at);
@@ -153,7 +156,8 @@ impl FaultReport {
         let from = |start: u64| window(device.target, start, fault.pc, bytes);
         let Window { lines, within } = match (start, &region) {
             (Some(start), _) => from(start),
-            // Stripped code. What lies between functions may be no code, so that an instruction across the PC says nothing.
+            // Stripped code. Bytes between functions may not be code, so an instruction across the
+            // PC proves nothing.
             (None, Some(region)) => {
                 let before = from(region.gap(at));
                 if before.within.is_none() { before } else { from(fault.pc) }
@@ -169,7 +173,7 @@ impl FaultReport {
             FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } => {
                 (None, lanes.first().map(|lane| lane.address).filter(|_| is_somewhere(nearest)))
             }
-            // Of LDS the address is an offset, and no allocation holds it.
+            // An LDS address is an offset, and no allocation holds it.
             FaultCause::MisalignedAtomic { lanes, .. } => {
                 (None, lanes.first().map(|lane| lane.address).filter(|at| map.find(*at).is_some()))
             }
@@ -187,7 +191,7 @@ impl FaultReport {
             window: lines,
             within,
             source_text: None,
-            // Of a jump it is the code that it left; buffers have nothing to do with arguments.
+            // For a jump, this is the code that it left; buffers have nothing to do with arguments.
             neighbours: address.filter(|_| arguments.is_none()).map(|address| match target {
                 Some(_) => map.all_neighbours(address),
                 None => map.neighbours(address),
@@ -200,7 +204,8 @@ impl FaultReport {
         }
     }
 
-    /// The lanes whose access was refused; none if the fault is not one of lanes, but of the scalar unit, say.
+    /// The lanes whose access was rejected; empty if the fault is not a lane fault, such as one of
+    /// the scalar unit.
     #[must_use]
     pub fn refused(&self) -> &[FaultLane] {
         match &self.fault.cause {
@@ -212,16 +217,16 @@ impl FaultReport {
     }
 }
 
-/// Whether allocations around an address can tell something about it.
+/// Whether allocations around an address are worth showing.
 fn is_somewhere(nearest: &Nearest) -> bool {
     !matches!(nearest, Nearest::Null | Nearest::Far | Nearest::Lds { .. } | Nearest::Private { .. })
 }
 
-/// Whether the last instruction of a function lets execution go on behind it.
+/// Whether execution can continue past the last instruction of a function.
 fn goes_on(target: Target, function: Range<u64>, bytes: impl Fn(u64) -> Vec<u8>) -> bool {
     let mut at = function.start;
     let mut last = None;
-    // A function of a million instructions is no reason to wait.
+    // A function of a million instructions must not delay the report.
     for _ in 0..1 << 20 {
         if at >= function.end {
             break;
@@ -247,13 +252,14 @@ struct Window {
     within: Option<u64>,
 }
 
-/// Decodes from the start of a function, so that instruction boundaries are right, and keeps what is near the PC.
+/// Decodes from the start of a function, so that instruction boundaries are right, and keeps the
+/// instructions near the PC.
 fn window(target: Target, start: u64, pc: u64, bytes: impl Fn(u64) -> Vec<u8>) -> Window {
     let mut list: Vec<(u64, String, bool)> = Vec::new();
     let mut at = start;
     let mut behind = 0;
     let mut within = None;
-    // A function of a million instructions is no reason to wait.
+    // A function of a million instructions must not delay the report.
     for _ in 0..1 << 20 {
         let code = bytes(at);
         let (line, size) = match decode(target, &code) {
@@ -271,7 +277,7 @@ fn window(target: Target, start: u64, pc: u64, bytes: impl Fn(u64) -> Vec<u8>) -
             break;
         }
         if at < pc && pc < at + size {
-            // A jump has led into the middle of it: from there on, instructions are other ones.
+            // A jump led into the middle of it: from there on, the instructions are different.
             within = Some(at);
             at = pc;
         } else {

@@ -1,4 +1,4 @@
-//! Segments of a launch that an access went past: kernel arguments and the stack.
+//! Segments of a launch that an access overran: kernel arguments and the stack.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Operand, Role};
@@ -10,9 +10,10 @@ use crate::registers::WaveRegisters;
 /// The stack pointer and the frame pointer (AMDGPUUsage, "Non-Kernel Functions").
 const STACK_POINTER: usize = 32;
 const FRAME_POINTER: usize = 33;
-/// Lanes of a wave: where private memory is swizzled, the stack pointer counts the bytes of all of them.
+/// Lanes of a wave: with swizzled private memory, the stack pointer counts the bytes of all of
+/// them.
 const LANES: u32 = 64;
-/// Bytes on both sides of the kernel argument segment that are nobody's, in every address mode.
+/// Unallocated bytes on both sides of the kernel argument segment, in every address mode.
 const GUARD: u64 = 4096;
 
 /// The name of the kernel argument segment in guest memory.
@@ -32,19 +33,20 @@ pub(crate) struct Segment {
 pub struct ArgumentSegment {
     /// Bytes that the code object declares for it.
     pub bytes: u64,
-    /// Names of the explicit arguments, as far as the code object says them; `None` if it does not describe them.
+    /// Names of the explicit arguments, if the code object has them; `None` if it does not describe
+    /// them.
     pub explicit: Option<Vec<String>>,
-    /// Arguments behind them that the launcher fills in.
+    /// Number of arguments after them that the launcher fills in.
     pub hidden: usize,
-    /// What is wrong with the access.
+    /// The error of the access.
     pub access: SegmentAccess,
 }
 
-/// What is wrong with an access to the kernel argument segment.
+/// The error of an access to the kernel argument segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SegmentAccess {
-    /// It begins in front of the segment.
+    /// It begins before the segment.
     Before,
     /// It goes past the segment's end.
     Past,
@@ -53,7 +55,8 @@ pub enum SegmentAccess {
 }
 
 impl ArgumentSegment {
-    /// The segment, if the fault is an access to it or right beside it; then it is also what the access is near to.
+    /// The segment, if the fault is an access to it or next to it. Then the report also names it as
+    /// the nearest allocation.
     pub(super) fn of(kernel: &Kernel, segment: Segment, fault: &mut Fault) -> Option<ArgumentSegment> {
         let FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } = &mut fault.cause else {
             return None;
@@ -91,20 +94,20 @@ impl ArgumentSegment {
 pub struct StackOverflow {
     /// Bytes of private memory of a work-item.
     pub bytes: u32,
-    /// Bytes that are in use, by the stack pointer.
+    /// Bytes in use, from the stack pointer.
     pub used: u32,
-    /// Bytes that the code object asks for.
+    /// Bytes that the code object requests.
     pub declared: u32,
-    /// A larger size that [`Launch::stack`](crate::Launch::stack) takes; `None` if there is none.
+    /// A larger size that [`Launch::stack`](crate::Launch::stack) accepts; `None` if there is none.
     pub larger: Option<u32>,
-    /// Whether the code object does not say how much the kernel needs: it calls itself or what it does not know, or
-    /// allocates by a size that it computes.
+    /// Whether the code object does not say how much the kernel needs: the kernel is recursive,
+    /// calls unknown functions, or allocates a computed size.
     pub dynamic: bool,
 }
 
 impl StackOverflow {
-    /// The stack, if it is what the access at `inst` ran out of. An index that is too large for an array on the stack is
-    /// something else: then the frame itself fits.
+    /// The stack, if the access at `inst` overflowed it. An index too large for an array on the
+    /// stack is a different error: then the frame itself fits.
     pub(super) fn of(
         kernel: &Kernel,
         target: Target,
@@ -114,7 +117,7 @@ impl StackOverflow {
     ) -> Option<StackOverflow> {
         let FaultCause::Memory { space: FaultSpace::Scratch, lanes, .. } = &fault.cause else { return None };
         let dynamic = kernel.object().uses_dynamic_stack();
-        // By itself, a kernel may use the two registers for anything.
+        // The kernel's own code may use the two registers for anything.
         if function == Some(kernel.name()) && !dynamic {
             return None;
         }
@@ -123,7 +126,7 @@ impl StackOverflow {
             !target.generation().architected_scratch && !matches!(inst.row().format, Format::Scratch);
         let unit = if swizzled { LANES } else { 1 };
         let used = WaveRegisters(&fault.snapshot).sgprs()[STACK_POINTER] / unit;
-        // A negative offset is in front of the stack.
+        // A negative offset is before the stack.
         let past = lanes.iter().all(|lane| (lane.address as i64) >= 0);
         let overflows = used > bytes || is_frame_slot(inst);
         let larger = larger(bytes, kernel.module.device.product.private_bytes())
@@ -133,7 +136,8 @@ impl StackOverflow {
     }
 }
 
-/// A private memory that is much larger than so many bytes; `None` if these are all that the chip can give a work-item.
+/// A private memory size much larger than `bytes`; `None` if `bytes` is the most that the chip can
+/// give a work-item.
 fn larger(bytes: u32, most: u32) -> Option<u32> {
     let larger = bytes.max(512).checked_next_power_of_two()?.saturating_mul(4);
     (bytes < most).then_some(larger.min(most))

@@ -10,31 +10,31 @@ use super::wave::Wave;
 use super::{FaultReport, SegmentAccess, SourceLocation};
 use crate::registers::{self, RegisterNames, WaveRegisters};
 
-/// Lines of a short report, so that it has twelve with a blank one and one that says what to do about it.
+/// Lines of a short report. With a blank line and a line of advice it has twelve.
 const LINES: usize = 10;
-/// Instructions that a short report shows, at most, and calls that were inlined.
+/// Most instructions, and most inlined calls, that a short report shows.
 const CODE: usize = 5;
 const CALLS: usize = 2;
-/// Lanes of which a full report shows registers.
+/// Lanes whose registers a full report shows.
 const LANES: usize = 4;
 
-/// How much a report says.
+/// Level of detail of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
-    /// What most often is enough to find the error, with so many inlined calls at most.
+    /// Enough to find most errors, with at most this many inlined calls.
     Short { calls: usize },
     /// Everything.
     Full,
 }
 
 impl Length {
-    /// Addresses of lanes that are listed.
+    /// Most lane addresses to list.
     fn addresses(self) -> usize {
         if self == Length::Full { 8 } else { 4 }
     }
 }
 
-/// Numbers of lanes, with runs drawn together: `0, 3..7`.
+/// Lane numbers with runs collapsed: `0, 3..7`.
 fn lanes_text(lanes: &[u8]) -> String {
     let mut out = String::new();
     let mut i = 0;
@@ -65,7 +65,7 @@ impl fmt::Display for Count {
     }
 }
 
-/// Bytes between an address and an allocation; of many nobody wants to know all digits.
+/// Bytes between an address and an allocation; large distances are rounded.
 struct Distance(u64);
 
 impl fmt::Display for Distance {
@@ -77,14 +77,15 @@ impl fmt::Display for Distance {
     }
 }
 
-/// The report in at most ten lines, of a stack that is too small in nine; [`FaultReport::full`] says the rest.
+/// The report in at most ten lines, or nine for a stack that is too small. [`FaultReport::full`]
+/// has the rest.
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What to do about a stack is one line more.
+        // Advice about a stack takes one more line.
         let lines = LINES - usize::from(self.stack.is_some());
         let mut text = String::new();
         let mut left = 0;
-        // There is always a line for the instruction; inlined calls make room for it.
+        // There is always a line for the instruction; inlined calls leave room for it.
         for calls in (0..=CALLS).rev() {
             text.clear();
             self.rows(&mut text, Length::Short { calls })?;
@@ -98,7 +99,8 @@ impl fmt::Display for FaultReport {
     }
 }
 
-/// A fault report with all that is known: more of the code, the state of the wave, and its registers.
+/// A fault report with all known details: more of the code, the state of the wave, and its
+/// registers.
 #[derive(Clone, Copy, Debug)]
 pub struct FullReport<'a>(pub(super) &'a FaultReport);
 
@@ -113,7 +115,7 @@ impl fmt::Display for FullReport<'_> {
 }
 
 impl FaultReport {
-    /// What all reports have in front of the code.
+    /// The part of every report before the code.
     fn rows(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         writeln!(f, "{}", Headline(self))?;
         write!(f, "  kernel       {}", Printable(&self.kernel))?;
@@ -131,7 +133,7 @@ impl FaultReport {
             Length::Full => writeln!(f)?,
         }
         self.source(f, length)?;
-        // The code marks both otherwise.
+        // Otherwise the code marks both.
         if length == Length::Full || self.within.is_some() || self.window.is_empty() {
             write!(f, "  pc           {:#x}", fault.pc)?;
             if let Some(start) = self.within {
@@ -152,7 +154,7 @@ impl FaultReport {
         self.stack(f)
     }
 
-    /// Where in the source it is, and what was inlined there.
+    /// The source position, and the calls inlined there.
     fn source(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let unknown = || "?".to_owned();
         let place = |at: &Option<SourceLocation>| at.as_ref().map_or_else(unknown, ToString::to_string);
@@ -228,7 +230,8 @@ impl FaultReport {
         writeln!(f)
     }
 
-    /// The allocations around the address; of a short report only the one that holds it, if there is one.
+    /// The allocations around the address. A short report shows only the one that holds it, if
+    /// there is one.
     fn memory(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let Some(neighbours) = &self.neighbours else { return Ok(()) };
         let address = match &self.fault.cause {
@@ -263,7 +266,7 @@ impl FaultReport {
         Ok(())
     }
 
-    /// The kernel argument segment, and what the kernel may have expected in it.
+    /// The kernel argument segment, and the arguments that the kernel may have expected in it.
     fn arguments(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let Some(segment) = &self.arguments else { return Ok(()) };
         write!(f, "  arguments    {}", Count(segment.bytes, "byte"))?;
@@ -289,7 +292,7 @@ impl FaultReport {
         )
     }
 
-    /// How large the stack is, and who has said so.
+    /// The size of the stack, and where the size comes from.
     fn stack(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let Some(stack) = &self.stack else { return Ok(()) };
         let why = match (stack.dynamic, stack.bytes > stack.declared) {
@@ -305,7 +308,7 @@ impl FaultReport {
         )
     }
 
-    /// So many lines of the code around the PC, most of them in front of it.
+    /// Up to this many lines of the code around the PC, most of them before it.
     fn code(&self, f: &mut dyn fmt::Write, lines: usize) -> fmt::Result {
         let here = self.window.iter().position(|(_, _, here)| *here).unwrap_or(self.window.len());
         let behind = self.window.len().saturating_sub(here + 1).min(lines.saturating_sub(1) / 2);
@@ -318,8 +321,8 @@ impl FaultReport {
         Ok(())
     }
 
-    /// Lane registers of the first lanes that were refused, or else of the first active ones: those that the instruction
-    /// names, marked, and all others that are not zero in the whole wave.
+    /// Lane registers of the first rejected lanes, or else of the first active ones: the registers
+    /// that the instruction names, marked, and all others that are not zero in the whole wave.
     fn lane_registers(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let s = &self.fault.snapshot;
         let mut lanes: Vec<usize> = self.refused().iter().map(|l| usize::from(l.lane)).collect();
@@ -357,7 +360,7 @@ impl fmt::Display for Headline<'_> {
     }
 }
 
-/// The text of a source line on a line of its own, below the position.
+/// The text of a source line, on its own line below the position.
 fn source_text(f: &mut dyn fmt::Write, text: Option<&str>) -> fmt::Result {
     text.map_or(Ok(()), |text| write!(f, "\n{:15}  {}", "", Printable(text)))
 }

@@ -38,7 +38,7 @@ const EXCEPTIONS: Flags = &[
     ("addr_watch", 7),
     ("mem_viol", 8),
 ];
-/// What a rounding field says, and a field of denormals (Vega ISA 3.4).
+/// Names of the values of a rounding field and of a denormal field (Vega ISA 3.4).
 const ROUND: [&str; 4] = ["nearest_even", "plus_inf", "minus_inf", "to_zero"];
 const DENORM: [&str; 4] = ["flush", "flush_out", "flush_in", "keep"];
 
@@ -94,7 +94,7 @@ impl fmt::Display for Wave<'_> {
     }
 }
 
-/// SGPRs in fours; those that are all zero are left out.
+/// SGPRs in groups of four; groups of zeros are omitted.
 fn sgprs(f: &mut fmt::Formatter<'_>, sgprs: &[u32]) -> fmt::Result {
     for first in (0..sgprs.len()).step_by(4) {
         let last = (first + 3).min(sgprs.len() - 1);

@@ -1,9 +1,10 @@
 //! The conversions of C's `printf` (C17 7.21.6.1) and of OpenCL C's (6.15.14), which adds vectors.
 //!
-//! Formats come from the guest, so every byte string is one: what is no conversion is printed as it stands. Where C
-//! leaves the text open (infinities, pointers), it is that of the GNU C library.
+//! Formats come from the guest, so any byte string is valid input: text that is not a conversion is
+//! printed as it is. Where C leaves the output open (infinities, pointers), it follows the GNU C
+//! library.
 
-/// Widths and precisions beyond this are taken for it, so that a few bytes of format cannot ask for gigabytes.
+/// Limit of widths and precisions, so that a few bytes of format cannot produce gigabytes.
 pub(crate) const WIDEST: usize = 4096;
 
 /// A part of a format.
@@ -11,23 +12,23 @@ pub(crate) const WIDEST: usize = 4096;
 pub(crate) enum Piece<'a> {
     /// Text to print as it is.
     Text(&'a [u8]),
-    /// Something to convert.
+    /// A value to convert.
     Conversion(Conversion<'a>),
 }
 
 /// A width or a precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
-    /// It stands in the format.
+    /// Given in the format.
     Given(usize),
     /// `*`: it is an argument.
     Argument,
 }
 
-/// The size that a conversion expects of its argument.
+/// The argument size that a conversion expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// None is given: `int`, `double`.
+    /// No modifier: `int`, `double`.
     Default,
     /// `hh`: `char`.
     Char,
@@ -39,7 +40,7 @@ pub(crate) enum Length {
     Long,
 }
 
-/// What stands before the width.
+/// Flags before the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
     left: bool,
@@ -52,7 +53,7 @@ pub(crate) struct Flags {
 /// A conversion specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conversion<'a> {
-    /// As it stands in the format.
+    /// Its text in the format.
     pub text: &'a [u8],
     pub flags: Flags,
     pub width: Option<Count>,
@@ -129,7 +130,8 @@ impl<'a> Scan<'a> {
         if self.eat(b'*') { Some(Count::Argument) } else { self.number().map(Count::Given) }
     }
 
-    /// What follows a percent sign. `None` if it is no conversion; the place is then behind what was looked at.
+    /// Parses the text after a percent sign. `None` if it is not a conversion; the position is then
+    /// after the examined bytes.
     fn conversion(&mut self) -> Option<Conversion<'a>> {
         let mut flags = Flags::default();
         while let Some(byte) = self.peek() {
@@ -139,7 +141,7 @@ impl<'a> Scan<'a> {
                 b' ' => flags.space = true,
                 b'#' => flags.alternate = true,
                 b'0' => flags.zero = true,
-                // Grouping by thousands, which the C locale has not.
+                // Grouping by thousands, which the C locale does not have.
                 b'\'' => {}
                 _ => break,
             }
@@ -147,7 +149,7 @@ impl<'a> Scan<'a> {
         }
         let width = self.count();
         let precision = match self.eat(b'.') {
-            // A point alone means 0.
+            // A point without digits means 0.
             true => Some(self.count().unwrap_or(Count::Given(0))),
             false => None,
         };
@@ -197,7 +199,7 @@ impl Conversion<'_> {
         matches!(self.kind, b'd' | b'i')
     }
 
-    /// With the arguments for `*` put in, which `next` gives; `None` if it has no more.
+    /// Replaces each `*` with an argument from `next`; `None` if there are too few.
     pub(crate) fn field(&self, mut next: impl FnMut() -> Option<i32>) -> Option<Field> {
         let mut flags = self.flags;
         let width = match self.width {
@@ -213,14 +215,14 @@ impl Conversion<'_> {
         let precision = match self.precision {
             None => None,
             Some(Count::Given(n)) => Some(n),
-            // A negative precision is none.
+            // A negative precision counts as none.
             Some(Count::Argument) => usize::try_from(next()?).ok(),
         };
         Some(Field { flags, width: width.min(WIDEST), precision })
     }
 }
 
-/// How a value is to be printed.
+/// Flags, width and precision for printing a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     flags: Flags,
@@ -229,7 +231,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Prints something with a prefix (sign, `0x`) in front of which, or behind which, it is filled up to the width.
+    /// Prints `body` with a prefix (sign, `0x`), padded to the width before or after the prefix.
     fn pad(&self, out: &mut Vec<u8>, prefix: &[u8], body: &[u8], zeros: bool) {
         let missing = self.width.saturating_sub(prefix.len() + body.len());
         let fill = |out: &mut Vec<u8>, byte| out.resize(out.len() + missing, byte);
@@ -257,7 +259,7 @@ impl Field {
         }
     }
 
-    /// Digits of an integer, with at least as many as the precision says.
+    /// Digits of an integer, at least as many as the precision.
     fn integer(&self, out: &mut Vec<u8>, prefix: &[u8], digits: String, octal: bool) {
         let mut body = if self.precision == Some(0) && digits == "0" { String::new() } else { digits };
         let missing = self.precision.unwrap_or(0).min(WIDEST).saturating_sub(body.len());
@@ -311,7 +313,7 @@ impl Field {
         }
     }
 
-    /// `%f`, `%e`, `%g`, `%a` and those in capitals.
+    /// `%f`, `%e`, `%g`, `%a` and their upper-case forms.
     pub(crate) fn float(&self, out: &mut Vec<u8>, kind: u8, value: f64) {
         let sign = self.sign(value.is_sign_negative());
         let magnitude = value.abs();
@@ -459,7 +461,7 @@ mod tests {
         all
     }
 
-    /// What the C library of the host prints.
+    /// Output of the host's C library.
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     mod c_library {
         use std::ffi::{CString, c_char, c_int};
@@ -554,7 +556,7 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     fn strings_are_those_of_the_c_library() {
-        // C leaves the flags but for the minus open.
+        // C leaves all flags except the minus open.
         for shape in shapes("", "s")
             .iter()
             .filter(|s| !s.contains(['+', ' ', '#']) && !s.contains("%0") && !s.contains("-0"))

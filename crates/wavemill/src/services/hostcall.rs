@@ -1,8 +1,9 @@
 //! Requests of waves to the host (ROCm's device library, `__ockl_hostcall_internal`).
 //!
-//! A buffer has packets, at least one for each resident wave. A wave takes a packet from the stack of free ones, writes a
-//! request of 8 words for each active lane, pushes the packet on the stack of ready ones, and waits until the host has
-//! cleared the packet's ready flag; then the first two words of each lane are the answer.
+//! A buffer has packets, at least one for each resident wave. A wave takes a packet from the stack
+//! of free ones and writes a request of 8 words for each active lane. It pushes the packet on the
+//! stack of ready ones, and waits until the host clears the packet's ready flag. Then the first two
+//! words of each lane are the answer.
 //!
 //! | offset | | |
 //! |---|---|---|
@@ -16,8 +17,8 @@
 //! A header is the next packet of its stack (u64), the mask of active lanes (u64), the service (u32) and the control
 //! word (u32), whose lowest bit is the ready flag. A payload is 64 lanes of 8 words.
 //!
-//! The engine asks [`Hostcalls::poll`] between the turns of waves. All that is in the buffer may be forged: whatever it
-//! says, only guest memory is touched, and not for ever.
+//! The engine calls [`Hostcalls::poll`] between the turns of waves. The buffer's contents may be
+//! forged: the host accesses only guest memory, and always terminates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,7 +30,7 @@ use crate::Result;
 use crate::buffer::Buffer;
 use crate::guest::DeviceInner;
 
-/// The signal that is rung; the buffer's own words are before it.
+/// Offset of the signal that is rung; the buffer's own words are before it.
 const DOORBELL: u64 = 64;
 const HEADERS: u64 = 128;
 const HEADER: u64 = 24;
@@ -37,16 +38,16 @@ const LANE: u64 = 64;
 const PAYLOAD: u64 = 64 * LANE;
 const READY_STACK: u64 = 32;
 
-/// Bytes that unfinished messages may have together.
+/// Most bytes of all unfinished messages together.
 const MAX_PENDING: usize = 256 << 20;
-/// What a message costs beside its bytes.
+/// Bytes that a message costs in addition to its contents.
 const MESSAGE: usize = 64;
 
-/// What waves ask for.
+/// Services that waves request.
 mod service {
     /// Call a function of the host program.
     pub(super) const CALL: u32 = 1;
-    /// Print, in several messages if need be.
+    /// Print, in several messages if necessary.
     pub(super) const PRINT: u32 = 2;
     /// Allocate or free device memory.
     pub(super) const MEMORY: u32 = 3;
@@ -54,7 +55,7 @@ mod service {
     pub(super) const SANITIZER: u32 = 4;
 }
 
-/// A message of which a part has arrived.
+/// Partly received messages.
 type Pending = BTreeMap<u64, Vec<u8>>;
 
 #[derive(Debug, Default)]
@@ -64,11 +65,11 @@ struct State {
     bytes: usize,
     /// Number of the next message.
     next: u64,
-    /// What has been told already.
+    /// Notes that have been reported already.
     told: BTreeSet<String>,
 }
 
-/// The buffer of a launch, and what is known of its requests.
+/// The buffer of a launch, and the state of its requests.
 #[derive(Debug)]
 pub(crate) struct Hostcalls<'a> {
     buffer: Buffer,
@@ -80,28 +81,28 @@ pub(crate) struct Hostcalls<'a> {
     state: Mutex<State>,
 }
 
-/// A little-endian word out of bytes that are long enough.
+/// The little-endian word at an offset of bytes that are long enough.
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
 }
 
 impl<'a> Hostcalls<'a> {
-    /// A buffer for so many waves at once.
+    /// A buffer for this many waves at once.
     pub(crate) fn new(device: &'a Arc<DeviceInner>, waves: u64, sink: Sink<'a>) -> Result<Self> {
         let packets = waves.max(2);
         let mask = packets.next_power_of_two() - 1;
         let payloads = (HEADERS + HEADER * packets).next_multiple_of(LANE);
         let buffer = Buffer::internal(device, "hostcall buffer", payloads + PAYLOAD * packets, 4096)?;
         let base = buffer.address();
-        // The free stack: each packet points to the one before it. Pointers must not be 0, so that to packet 0 has a
-        // reuse count of 1.
+        // The free stack: each packet points to the one before it. Pointers must not be 0, so the
+        // pointer to packet 0 has a reuse count of 1.
         let pointer = |n: u64| if n == 0 { mask + 1 } else { n };
         let headers: Vec<u64> =
             (0..packets).flat_map(|n| [if n == 0 { 0 } else { pointer(n - 1) }, 0, 0]).collect();
         buffer.write(HEADERS / 8, &headers)?;
         let words = [base + HEADERS, base + payloads, base + DOORBELL, pointer(packets - 1), 0, mask];
         buffer.write(0, &words)?;
-        // A signal of a kind that has a value; without a mailbox, nobody is interrupted (`amd_signal_t`).
+        // A signal with a value but no mailbox, so that no interrupt is raised (`amd_signal_t`).
         buffer.write_bytes(DOORBELL, &1u64.to_le_bytes())?;
         Ok(Hostcalls {
             packets,
@@ -123,7 +124,7 @@ impl<'a> Hostcalls<'a> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Answers the requests that are there; whether there were some.
+    /// Answers the pending requests; returns whether there were any.
     pub(crate) fn poll(&self, map: &MemoryMap) -> bool {
         let top = self.buffer.address() + READY_STACK;
         let mut waiting = [0; 8];
@@ -132,7 +133,7 @@ impl<'a> Hostcalls<'a> {
         }
         let mut state = self.lock();
         let Some(mut pointer @ 1..) = map.swap_u64(top, 0) else { return false };
-        // A stack that runs in circles ends where it must have ended.
+        // A cyclic stack stops after the number of packets.
         for _ in 0..self.packets {
             let number = pointer & self.mask;
             if number >= self.packets {
@@ -170,10 +171,11 @@ impl<'a> Hostcalls<'a> {
             let mut answer = [0; 16];
             answer[..8].copy_from_slice(&first.to_le_bytes());
             answer[8..].copy_from_slice(&second.to_le_bytes());
-            // In the same allocation as what was read.
+            // In the same allocation as the request.
             let _ = map.write(slot, &answer);
         }
-        // The wave goes on; the packet is no longer ours. Everything before this is seen by who sees the flag.
+        // The wave continues; the packet is no longer ours. A thread that sees the flag sees all
+        // earlier writes.
         let _ = map.swap_u64(address + 16, control & !(1 << 32));
         next
     }
@@ -202,16 +204,17 @@ impl<'a> Hostcalls<'a> {
         }
     }
 
-    /// Notes that something was asked for that there is not, once.
+    /// Reports an unsupported request, once.
     fn tell(&self, state: &mut State, what: String) {
-        // A kernel that makes up requests is not worth a list of all of them.
+        // A kernel that makes up requests gets a short list.
         if state.told.len() < 64 && state.told.insert(what.clone()) {
             self.sink.note(format_args!("the kernel asked for {what}"));
         }
     }
 
-    /// A part of a message. Its descriptor has flags for the first part (bit 0) and the last (bit 1), the number of words
-    /// that follow (bits 5 to 7), and the number of the message (from bit 8 on), which the host chooses.
+    /// Receives a part of a message. Its descriptor has flags for the first part (bit 0) and the
+    /// last (bit 1), the number of words that follow (bits 5 to 7), and the number of the message
+    /// (from bit 8 on), which the host chooses.
     fn print(&self, state: &mut State, descriptor: u64, words: &[u8]) -> u64 {
         let (begin, end) = (descriptor & 1 == 1, descriptor & 2 == 2);
         let length = (descriptor >> 5 & 7) as usize * 8;
@@ -235,7 +238,7 @@ impl<'a> Hostcalls<'a> {
             state.bytes += cost;
         }
         if cost > room {
-            // A message that just began has not been counted.
+            // A message that has just begun has not been counted.
             let counted = state.pending.remove(&number).filter(|_| !begin);
             state.bytes -= counted.map_or(0, |m| m.len() + MESSAGE);
             self.tell(
@@ -261,7 +264,7 @@ impl<'a> Hostcalls<'a> {
         }
     }
 
-    /// Frees the memory at an address, or allocates some; returns its address, or 0.
+    /// Frees the memory at an address, or allocates memory; returns its address, or 0.
     fn memory(&self, state: &mut State, address: u64, size: u64) -> u64 {
         let mut heap = self.device.heap.lock().unwrap_or_else(|e| e.into_inner());
         let Some(heap) = heap.as_mut() else { return 0 };
@@ -298,7 +301,7 @@ mod tests {
         Device::new(&TargetId::parse("gfx942").unwrap()).unwrap()
     }
 
-    /// What device code does.
+    /// Acts as device code does.
     struct Wave<'a> {
         calls: &'a Hostcalls<'a>,
         map: Arc<MemoryMap>,
@@ -315,7 +318,8 @@ mod tests {
             assert!(self.map.write(address, &value.to_le_bytes()));
         }
 
-        /// Takes a packet off the free stack and pushes it as a request of the given lanes. Returns header and payload.
+        /// Takes a packet off the free stack and pushes it as a request of these lanes. Returns
+        /// header and payload.
         fn push(&self, service: u32, lanes: &[(u64, [u64; 8])]) -> (u64, u64) {
             let buffer = self.calls.address();
             let [headers, payloads, top, mask] = [0, 8, 24, 40].map(|at| self.get(buffer + at));
@@ -334,12 +338,12 @@ mod tests {
             (header, payload)
         }
 
-        /// Asks, and returns the answers.
+        /// Sends a request, and returns the answers.
         fn ask(&self, service: u32, lanes: &[(u64, [u64; 8])]) -> Vec<[u64; 2]> {
             let (header, payload) = self.push(service, lanes);
             assert!(self.calls.poll(&self.map));
             assert_eq!(self.get(header + 16), u64::from(service), "the ready flag is cleared");
-            // The packet goes back, as one more reuse.
+            // The packet returns to the free stack with its reuse count incremented.
             let buffer = self.calls.address();
             let (number, mask) = ((header - self.get(buffer)) / HEADER, self.get(buffer + 40));
             self.set(header, self.get(buffer + 24));
@@ -348,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Runs with a wave on a fresh buffer; what was put out.
+    /// Runs with a wave on a new buffer; returns the output.
     fn with_wave(heap: Option<u64>, test: impl FnOnce(&Wave<'_>)) -> Vec<String> {
         let heard = Mutex::new(Vec::new());
         let listen = |output: Output<'_>| {
@@ -388,7 +392,7 @@ mod tests {
             wave.ask(2, &[(0, [more(ids[0], 1, 0), text(b"%d+%d\n\0\0"), 0, 0, 0, 0, 0, 0])]);
             let last = wave.ask(2, &[(0, [more(ids[0], 2, 1), 1, 2, 0, 0, 0, 0, 0])]);
             assert_eq!(last[0][0], 4);
-            // It is gone.
+            // The message no longer exists.
             assert_eq!(wave.ask(2, &[(0, [more(ids[0], 2, 1), 1, 2, 0, 0, 0, 0, 0])])[0][0], u64::MAX);
         });
         assert_eq!(
@@ -458,7 +462,7 @@ mod tests {
     #[test]
     fn forged_stacks_end() {
         let heard = with_wave(None, |wave| {
-            // A packet behind itself, and one that is none.
+            // A packet that follows itself, and an invalid one.
             let (header, _) = wave.push(77, &[]);
             wave.set(header, wave.get(wave.calls.address() + READY_STACK));
             assert!(wave.calls.poll(&wave.map));
@@ -490,7 +494,7 @@ mod tests {
                     let small = random() % 8;
                     wave.set(wave.calls.address() + at, if round % 2 == 0 { random() } else { small });
                 }
-                // Services that there are, for all lanes, with descriptors of every kind.
+                // Existing services, for all lanes, with descriptors of every kind.
                 for packet in 0..3 {
                     let header = wave.calls.address() + HEADERS + HEADER * packet;
                     wave.set(header + 8, random());

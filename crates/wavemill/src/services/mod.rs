@@ -1,4 +1,5 @@
-//! What kernels ask of the host: `printf`, `assert` and `malloc`, without the runtime that would serve them on a GPU.
+//! Host services for kernels: `printf`, `assert` and `malloc`, without the runtime that serves them
+//! on a GPU.
 
 mod format;
 mod hostcall;
@@ -20,27 +21,30 @@ use crate::{Error, Result};
 use hostcall::Hostcalls;
 use printf::PrintfBuffer;
 
-/// Bytes of a launch's printf buffer, if nothing else is said.
+/// Default size of a launch's printf buffer in bytes.
 pub(crate) const PRINTF_BUFFER: u64 = 16 << 20;
-/// Bytes that a launch's printf buffer can have ([`Launch::printf_buffer`](crate::Launch::printf_buffer)): its size is
-/// counted in 32 bits, and less than one record makes no sense.
+/// Sizes that a launch's printf buffer can have
+/// ([`Launch::printf_buffer`](crate::Launch::printf_buffer)), in bytes. The size is a 32-bit count,
+/// and the buffer must hold at least one record.
 pub const PRINTF_BUFFER_SIZES: RangeInclusive<u64> = 64..=0xffff_ffff;
-/// Bytes of a device's heap, if nothing else is said.
+/// Default size of a device's heap in bytes.
 const HEAP: u64 = 256 << 20;
 
-/// What a kernel puts out while it runs, or when it has run ([`Launch::output`](crate::Launch::output)).
+/// Output of a kernel, while it runs or after it has run
+/// ([`Launch::output`](crate::Launch::output)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output<'a> {
-    /// Text for the standard output: `printf`. Bytes, as C's are: nothing makes sure that they are UTF-8.
+    /// Text for the standard output: `printf`. The bytes are those of C strings, not necessarily
+    /// UTF-8.
     Stdout(&'a [u8]),
-    /// Text for the standard error: what `assert` says before the kernel traps.
+    /// Text for the standard error: the message of `assert` before the kernel traps.
     Stderr(&'a [u8]),
-    /// Something that the kernel asked for and did not get, or output of its that was lost; a sentence for people.
+    /// A request of the kernel that failed, or output that was lost; one sentence.
     Note(&'a str),
 }
 
-/// Who takes what a kernel puts out.
+/// The receiver of a kernel's output.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sink<'a>(pub(crate) Option<&'a (dyn Fn(Output<'_>) + Sync)>);
 
@@ -66,7 +70,7 @@ impl Sink<'_> {
     }
 }
 
-/// The services that a launch needs: those that its hidden arguments name.
+/// The services that a launch needs, according to its hidden arguments.
 #[derive(Debug)]
 pub(crate) struct Services<'a> {
     printf: Option<(PrintfBuffer, Arc<Formats>)>,
@@ -76,7 +80,7 @@ pub(crate) struct Services<'a> {
     sink: Sink<'a>,
 }
 
-/// Guest addresses by which device code asks for services.
+/// Guest addresses through which device code requests services.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServiceAddresses {
     /// The printf buffer, 0 if there is none.
@@ -88,7 +92,7 @@ pub(crate) struct ServiceAddresses {
 }
 
 impl<'a> Services<'a> {
-    /// Prepares what the kernel needs; `waves` can be resident at once.
+    /// Prepares the services that the kernel needs; up to `waves` are resident at once.
     pub(crate) fn new(kernel: &'a Kernel, waves: u64, printf_buffer: u64, sink: Sink<'a>) -> Result<Self> {
         let device = &kernel.module.device;
         let metadata = kernel.object().metadata.as_ref();
@@ -112,7 +116,8 @@ impl<'a> Services<'a> {
             true => Some(Hostcalls::new(device, waves, sink)?),
             false => None,
         };
-        // Up to version 4 code objects keep the structure themselves, and do not say that they allocate.
+        // Code objects up to version 4 keep the structure themselves, and do not declare that they
+        // allocate.
         let old = !wants(ValueKind::HiddenBlockCountX) && hostcalls.is_some();
         let heap = match wants(ValueKind::HiddenHeapV1) || old {
             true => heap_of(device)?,
@@ -121,7 +126,7 @@ impl<'a> Services<'a> {
         Ok(Services { printf, hostcalls, heap, sink })
     }
 
-    /// Where device code finds them.
+    /// Addresses of the services for device code.
     pub(crate) fn addresses(&self) -> ServiceAddresses {
         ServiceAddresses {
             printf: self.printf.as_ref().map_or(0, |(buffer, _)| buffer.address()),
@@ -130,15 +135,15 @@ impl<'a> Services<'a> {
         }
     }
 
-    /// What has to be asked while the grid runs, if anything.
+    /// The host that the machine polls while the grid runs, if one is needed.
     pub(crate) fn host<'b>(&'b self, map: &'b MemoryMap) -> Option<impl Host + 'b> {
         self.hostcalls.as_ref().map(|hostcalls| Polled { hostcalls, map })
     }
 
-    /// Serves what is left when the grid has ended, however it did.
+    /// Serves the remaining requests after the grid has ended, in whatever way.
     pub(crate) fn finish(&self, map: &MemoryMap) -> Result<()> {
         if let Some(hostcalls) = &self.hostcalls {
-            // Waves that were stopped may have asked for something.
+            // Stopped waves may have pending requests.
             hostcalls.poll(map);
         }
         match &self.printf {
@@ -148,7 +153,7 @@ impl<'a> Services<'a> {
     }
 }
 
-/// The device's heap, which the first launch makes that needs it.
+/// The device's heap, created by the first launch that needs it.
 fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
     let mut heap = device.heap.lock().unwrap_or_else(|e| e.into_inner());
     match &*heap {
@@ -156,7 +161,8 @@ fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
         None => {
             let made = match device.heap_size {
                 Some(size) => Heap::new(&device.memory, size)?,
-                // Compilers name the heap in many kernels that never allocate: these run where there is no memory for it.
+                // Compilers declare the heap in many kernels that never allocate: these run even
+                // without memory for it.
                 None => Heap::new(&device.memory, HEAP).or_else(|_| Heap::new(&device.memory, 0))?,
             };
             Ok(heap.insert(made).control())
@@ -164,7 +170,7 @@ fn heap_of(device: &Arc<DeviceInner>) -> Result<u64> {
     }
 }
 
-/// Hostcalls, and the memory that the waves see.
+/// Hostcalls, and the memory that waves see.
 struct Polled<'a> {
     hostcalls: &'a Hostcalls<'a>,
     map: &'a MemoryMap,

@@ -1,14 +1,17 @@
-//! Texts of `printf` out of what kernels leave for it.
+//! Turns the records that kernels write for `printf` into text.
 //!
-//! Two ways lead here. OpenCL's `printf` (LLVM's `AMDGPUPrintfRuntimeBinding`) and HIP's with `-mprintf-kind=buffered`
-//! (`AMDGPUEmitPrintf`) write records into a buffer, which is read when the launch is over. HIP's usual `printf` sends
-//! messages to the host while the kernel runs ([`super::hostcall`]); they have the form of HIP's records.
+//! Text arrives in two ways. OpenCL's `printf` (LLVM's `AMDGPUPrintfRuntimeBinding`) and HIP's with
+//! `-mprintf-kind=buffered` (`AMDGPUEmitPrintf`) write records into a buffer, which is read when
+//! the launch is over. HIP's usual `printf` sends messages to the host while the kernel runs
+//! ([`super::hostcall`]). The messages have the form of HIP's records.
 //!
-//! The buffer begins with two dwords: bytes of records, and bytes that there is room for. A record of OpenCL is the
-//! number of its format in the metadata `amdhsa.printf`, then the arguments one behind the other, in the sizes that the
-//! metadata tells. (LLVM up to 22 takes texts whose length is a multiple of 4 for 4 bytes longer than what it stores, and
-//! what follows such a text in a record is then found in the wrong place, by others as well.) A record of HIP is a control dword (bit 0: standard error; bit 1: constant format; from bit 2 on:
-//! bytes of the record), the format (a hash of a constant one, else the text), and the arguments in pieces of 8 bytes.
+//! The buffer begins with two dwords: bytes of records, and bytes of capacity. An OpenCL record is
+//! the number of its format in the metadata `amdhsa.printf`, then the arguments one after the
+//! other, in the sizes from the metadata. (LLVM up to 22 counts 4 bytes too many for strings whose
+//! length is a multiple of 4. Every reader then finds the rest of such a record at the wrong
+//! offset.) A HIP record is a control dword (bit 0: standard error; bit 1: constant format; from
+//! bit 2 on: bytes of the record), the format (the hash of a constant one, otherwise the text), and
+//! the arguments in pieces of 8 bytes.
 
 use half::f16;
 
@@ -18,23 +21,23 @@ use crate::Result;
 use crate::buffer::{Buffer, Plain};
 use crate::printf_formats::{Format, Formats};
 
-/// An argument as it lies in memory.
+/// An argument as memory holds it.
 enum Argument<'a> {
     /// A value, or the elements of a vector.
     Bytes(&'a [u8]),
-    /// A text that was copied.
+    /// A copied string.
     Text(&'a [u8]),
 }
 
-/// Where arguments come from.
+/// Source of arguments.
 trait Arguments<'a> {
-    /// The next one, which the conversion will print.
+    /// The next argument, which the conversion will print.
     fn next(&mut self, conversion: &Conversion<'_>) -> Option<Argument<'a>>;
-    /// The next one as a width or a precision.
+    /// The next argument as a width or a precision.
     fn star(&mut self) -> Option<i32>;
 }
 
-/// OpenCL's: one behind the other, in known sizes.
+/// OpenCL's arguments: one after the other, in known sizes.
 struct Sized<'a> {
     sizes: std::slice::Iter<'a, u32>,
     bytes: &'a [u8],
@@ -64,7 +67,7 @@ impl<'a> Arguments<'a> for Sized<'a> {
     }
 }
 
-/// HIP's: 8 bytes each, texts with their zero and filled up to a multiple of 8.
+/// HIP's arguments: 8 bytes each; strings include their zero, padded to a multiple of 8.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
@@ -74,7 +77,7 @@ impl<'a> Words<'a> {
         Some(argument)
     }
 
-    /// A text up to its zero, or all that is there.
+    /// A string up to its zero, or all remaining bytes.
     fn text(&mut self) -> Option<&'a [u8]> {
         if self.0.is_empty() {
             return None;
@@ -88,7 +91,7 @@ impl<'a> Words<'a> {
 
 impl<'a> Arguments<'a> for Words<'a> {
     fn next(&mut self, conversion: &Conversion<'_>) -> Option<Argument<'a>> {
-        // `int`, and what is narrower and becomes one, fills the lower half of its word.
+        // `int`, and narrower types promoted to it, fill the lower half of their word.
         let narrow = !conversion.is_float()
             && !matches!(conversion.kind, b'p' | b'n')
             && conversion.length != Length::Long;
@@ -103,7 +106,7 @@ impl<'a> Arguments<'a> for Words<'a> {
     }
 }
 
-/// Prints what a format and arguments say. Conversions without an argument are printed as they stand.
+/// Prints a format with its arguments. Conversions without an argument are printed as they are.
 fn render<'a>(out: &mut Vec<u8>, format: &[u8], arguments: &mut dyn Arguments<'a>) {
     for piece in pieces(format) {
         let conversion = match piece {
@@ -129,7 +132,7 @@ fn convert<'a>(out: &mut Vec<u8>, c: &Conversion<'_>, arguments: &mut dyn Argume
         Argument::Bytes(bytes) => bytes,
     };
     let elements = c.vector.unwrap_or(1);
-    // Vectors of three take the room of four.
+    // Vectors of three occupy the room of four.
     let room = if elements == 3 { 4 } else { elements };
     let size = match bytes.len() / room {
         size if c.vector.is_none() && size > 8 => 8,
@@ -149,7 +152,7 @@ fn convert<'a>(out: &mut Vec<u8>, c: &Conversion<'_>, arguments: &mut dyn Argume
             field.float(out, c.kind, value);
             continue;
         }
-        // Arguments tell their size; `h` and `hh` make them narrower.
+        // Arguments have their own size; `h` and `hh` narrow them.
         let used = match c.length {
             Length::Char => 1,
             Length::Short => 2,
@@ -175,7 +178,7 @@ fn convert<'a>(out: &mut Vec<u8>, c: &Conversion<'_>, arguments: &mut dyn Argume
     Some(())
 }
 
-/// Prints a message of HIP: a format, then its arguments. Returns how many bytes it printed.
+/// Prints a HIP message: a format, then its arguments. Returns the number of bytes printed.
 pub(crate) fn message(sink: &Sink<'_>, to_error: bool, bytes: &[u8]) -> usize {
     let mut words = Words(bytes);
     let mut out = Vec::new();
@@ -190,9 +193,9 @@ pub(crate) fn message(sink: &Sink<'_>, to_error: bool, bytes: &[u8]) -> usize {
 #[derive(Clone, Debug)]
 pub(crate) struct PrintfBuffer(Buffer);
 
-/// Bytes in front of the records.
+/// Bytes before the records.
 const HEADER: u64 = 8;
-/// Text that is given away at once.
+/// Bytes of text to pass on at once.
 const PORTION: usize = 1 << 16;
 
 impl PrintfBuffer {
@@ -214,9 +217,9 @@ impl PrintfBuffer {
         Some(T::get(&bytes[..T::SIZE]))
     }
 
-    /// Gives the text of all records away, in their order.
+    /// Passes the text of all records on, in order.
     pub(crate) fn print(&self, formats: &Formats, sink: &Sink<'_>) -> Result<()> {
-        // Device code stays 8 bytes below what the header says.
+        // Device code stays 8 bytes below the capacity in the header.
         let room = self.0.size().saturating_sub(2 * HEADER).min(u64::from(u32::MAX) - HEADER);
         let filled = u64::from(self.word::<u32>(0).unwrap_or(0));
         let end = HEADER + filled.min(room);
@@ -227,7 +230,8 @@ impl PrintfBuffer {
         let mut unfinished = 0;
         while at + 4 <= end {
             let head = self.word::<u32>(at).unwrap_or(0);
-            // A wave that was stopped between reserving and writing leaves zeros; what others wrote is behind them.
+            // A wave stopped between reserving and writing leaves zeros; records of other waves
+            // follow them.
             if head == 0 {
                 unfinished += 4;
                 at += 4;
@@ -352,7 +356,7 @@ mod tests {
         assert_eq!(opencl("1:1:4:%hhd %d", &0x1ffi32.to_le_bytes()), "-1 %d");
         assert_eq!(opencl("1:1:4:%hx", &(-1i32).to_le_bytes()), "ffff");
         assert_eq!(opencl("1:1:8:%ld", &i64::MIN.to_le_bytes()), i64::MIN.to_string());
-        // What the argument is counts, not what the format says.
+        // The size of the argument counts, not the size in the format.
         assert_eq!(opencl("1:1:8:%d", &i64::MIN.to_le_bytes()), i64::MIN.to_string());
         assert_eq!(opencl("1:1:4:%.2f", &1.5f32.to_le_bytes()), "1.50");
         assert_eq!(opencl("1:1:8:%g", &1e100f64.to_le_bytes()), "1e+100");
@@ -395,7 +399,8 @@ mod tests {
         assert_eq!(hip("%d %*d", &[1]), "1 %*d");
     }
 
-    /// Prints what a buffer holds: the number of bytes in use, and the dwords behind the header.
+    /// Prints the contents of a buffer: the number of bytes in use, and the dwords after the
+    /// header.
     fn printed(entries: &[&str], used: u32, records: &[u32]) -> Vec<String> {
         let heard = std::sync::Mutex::new(Vec::new());
         let listen = |output: Output<'_>| {
@@ -421,7 +426,7 @@ mod tests {
         let formats = ["1:1:4:%d;", "2:0:two;"];
         assert_eq!(printed(&formats, 0, &[]), [""; 0]);
         assert_eq!(printed(&formats, 20, &[1, 7, 2, 1, 8, 1, 9]), ["out 7;two;8;"]);
-        // A wave that was stopped has left zeros.
+        // A stopped wave has left zeros.
         assert_eq!(
             printed(&formats, 24, &[1, 7, 0, 0, 1, 8]),
             [
@@ -439,7 +444,7 @@ mod tests {
         let full = "note the printf buffer of 256 bytes is full: output may have been lost";
         assert_eq!(printed(&formats, 240, &[2; 60]), [format!("out {}", "two;".repeat(60)), full.to_owned()]);
         assert_eq!(printed(&formats, u32::MAX, &[2; 60]).len(), 2);
-        // There is room for one more of the smaller kind only.
+        // There is room only for one more record of the smaller kind.
         assert_eq!(printed(&formats, 236, &[2; 59])[1], full);
         assert_eq!(printed(&formats, 232, &[2; 58]).len(), 1);
     }

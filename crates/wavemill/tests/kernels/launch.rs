@@ -10,14 +10,14 @@ use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Level, Target, Value, fixture_at};
 
-/// Which object of a case is run.
+/// Which object of a case to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
     pub(crate) target: Target,
     pub(crate) level: Level,
 }
 
-/// How a case is run.
+/// How to run a case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) threads: usize,
@@ -40,7 +40,7 @@ pub(crate) fn launch(case: &Case, code: Code, way: Way) -> Result<(Vec<Vec<u8>>,
     run(case, code, way, way.options(), None)
 }
 
-/// The same while somebody watches.
+/// Like [`launch`], with an observer.
 pub(crate) fn launch_watched(
     case: &Case,
     code: Code,
@@ -50,7 +50,7 @@ pub(crate) fn launch_watched(
     run(case, code, way, way.options(), Some(observer))
 }
 
-/// The same one instruction at a time.
+/// Like [`launch`], one instruction at a time.
 pub(crate) fn launch_stepped(
     case: &Case,
     code: Code,
@@ -59,7 +59,7 @@ pub(crate) fn launch_stepped(
     run(case, code, way, RunOptions { single_steps: true, ..way.options() }, None)
 }
 
-/// The same with a count of instructions, one at a time or not.
+/// Like [`launch`], with counts of instructions, one at a time or not.
 pub(crate) fn launch_counted(
     case: &Case,
     code: Code,
@@ -111,7 +111,8 @@ pub(crate) fn launch_in_place(case: &Case, code: Code, way: Way) -> Result<Vec<V
     let (buffers, _) =
         run_on(&device, &object, case, (way.engine, way.options(), None), |device, name, data| {
             let place = places.next().expect("one for each buffer");
-            // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and nobody looks meanwhile.
+            // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and
+            // nothing reads them meanwhile.
             let buffer = unsafe { device.import_buffer(name, place, data.len() as u64)? };
             assert_eq!(buffer.address(), place.addr() as u64);
             Ok(buffer)

@@ -1,4 +1,5 @@
-//! Every kernel of the project on every target: right numbers, and the same bits whatever the host does.
+//! Runs every kernel of the project on every target, and checks for right numbers, and for the same
+//! bits whatever the host does.
 
 mod launch;
 mod watched;
@@ -12,7 +13,7 @@ use wavemill_oracle::{Failed, Suite, whole_suites};
 use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_stepped, launch_watched};
 use watched::Shadows;
 
-/// The kernel's results are those of its host reference.
+/// The kernel's results equal the host reference.
 fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
     let (buffers, stats) = launch(case, code, Way { threads: 2, engine: Engine::default() })?;
     assert_eq!(stats.run.workgroups, case.group_count());
@@ -21,13 +22,13 @@ fn right_numbers(case: &Case, code: Code) -> Result<(), Failed> {
     Ok(())
 }
 
-/// So are those of a launch on memory of the host, whose addresses the kernel gets.
+/// So do the results of a launch on host memory, whose addresses the kernel receives.
 fn in_place(case: &Case, code: Code) -> Result<(), Failed> {
     case.check(&launch_in_place(case, code, Way { threads: 2, engine: Engine::default() })?)?;
     Ok(())
 }
 
-/// Counts of blocks tell of as many instructions as the engine ran, also one instruction at a time.
+/// Counts of blocks add up to the instructions that the engine ran, also one instruction at a time.
 fn counts(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, engine: Engine::default() };
     let mut all = Vec::new();
@@ -72,8 +73,8 @@ fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
     Ok(())
 }
 
-/// One instruction at a time gives the same bits and counts as whole blocks: nothing that a block's operations do among
-/// themselves shows between instructions.
+/// One instruction at a time gives the same bits and counts as whole blocks: no intermediate state
+/// of a block's operations shows between instructions.
 fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, engine: Engine::default() };
     let (expected, blocks) = launch(case, code, way)?;
@@ -85,7 +86,7 @@ fn same_steps(case: &Case, code: Code) -> Result<(), Failed> {
     if found != expected { Err("single steps give other bits than blocks".into()) } else { Ok(()) }
 }
 
-/// Watching waves changes no bits and no counts, and those who watch are told of every register that changes.
+/// Watching waves changes no bits and no counts, and observers receive every register change.
 fn same_watched(case: &Case, code: Code) -> Result<(), Failed> {
     let way = Way { threads: 2, engine: Engine::default() };
     let (expected, alone) = launch(case, code, way)?;
@@ -112,7 +113,7 @@ fn same_reference(case: &Case, code: Code) -> Result<(), Failed> {
     if found != expected { Err("the reference engine gives other bits".into()) } else { Ok(()) }
 }
 
-/// Which cases are run.
+/// Which cases to run.
 #[derive(Clone, Copy)]
 enum Share {
     /// Every kernel's numbers on every target at -O2, and everything else on one target.
@@ -139,14 +140,14 @@ impl Share {
         }
     }
 
-    /// Whether the share has a group of tests of an object. `number` is the kernel's.
+    /// Whether the share includes a group of tests of an object. `number` is the kernel's.
     fn has(self, group: Group, number: usize, level: usize, target: usize) -> bool {
         let usual = Level::ALL[level] == Level::O2;
         match self {
             Share::All => true,
             // Each day has a third of every kernel's objects, of every target's and of every level's.
             Share::Third(third) => usual || (number + level + target) as u64 % 3 == third,
-            // Of every fourth kernel, as the engine is slow, on another target each time.
+            // Every fourth kernel, as the engine is slow, each on another target.
             Share::Sample if group == Group::SameReference => {
                 usual && number % 4 == 1 && number / 4 % 4 == target
             }
@@ -158,7 +159,7 @@ impl Share {
     }
 }
 
-/// What is asked of an object.
+/// A group of tests of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     RightNumbers,
@@ -170,7 +171,7 @@ enum Group {
     SameReference,
 }
 
-/// What a group looks at in one case.
+/// The check of a group for one case.
 type Check = fn(&Case, Code) -> Result<(), Failed>;
 
 impl Group {
@@ -184,7 +185,7 @@ impl Group {
         (Group::SameReference, "same_reference", same_reference),
     ];
 
-    /// Whether it makes sense of a kernel, at a level.
+    /// Whether the group applies to a kernel at a level.
     fn fits(self, kernel: &KernelCase, racy: bool, level: Level) -> bool {
         match self {
             Group::RightNumbers => true,

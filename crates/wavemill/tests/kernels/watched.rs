@@ -1,4 +1,5 @@
-//! An observer that keeps the registers of the waves that it watches, and looks whether it was told of all changes.
+//! An observer that keeps the registers of its watched waves, and checks that it received all
+//! changes.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,17 +11,17 @@ use wavemill::observe::{
 };
 use wavemill_oracle::Failed;
 
-/// Instructions of a wave between two comparisons of all its registers.
+/// Instructions of a wave between comparisons of all its registers.
 const COMPARE: u64 = 61;
 
-/// The registers that a wave has as far as events tell.
+/// The registers of a wave according to events.
 #[derive(Debug)]
 struct Shadow {
     cells: Vec<u32>,
     rows: Vec<(Row, [u32; 64])>,
     announced: u64,
     changed: u64,
-    /// The instruction that runs, and how many of its operations access memory.
+    /// The running instruction, and how many of its operations access memory.
     now: (u64, usize),
     ended: bool,
 }
@@ -52,7 +53,7 @@ fn cells_of(registers: &Registers) -> Vec<u32> {
 }
 
 impl Shadows {
-    /// Whether everything that was told fits together.
+    /// Whether all events are consistent.
     pub(crate) fn check(self, groups: u64) -> Result<(), Failed> {
         let state = self.0.into_inner().expect("no watcher panicked");
         if let Some(problem) = state.problem {

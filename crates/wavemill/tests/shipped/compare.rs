@@ -1,10 +1,10 @@
-//! Comparison of what a kernel wrote with what a reference says.
+//! Compares kernel output with references.
 
 use std::fmt::Debug;
 
 use wavemill_oracle::Failed;
 
-/// Every element is what was expected.
+/// Every element equals the expected one.
 pub(crate) fn same<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Result<(), Failed> {
     if found.len() != expected.len() {
         return Err(format!("{what}: {} elements, expected {}", found.len(), expected.len()).into());
@@ -36,7 +36,7 @@ impl Tolerance {
     }
 }
 
-/// Every number is as close to the reference as the tolerance says; NaNs are close to nothing.
+/// Every number is within the tolerance of the reference; NaNs never are.
 pub(crate) fn close<T: Copy + Into<f64>>(
     what: &str,
     found: &[T],

@@ -17,7 +17,7 @@ pub(crate) struct Library {
     /// Its file.
     pub path: PathBuf,
     bytes: Mmap,
-    /// The targets that it has code for and that Wavemill runs.
+    /// Its targets that Wavemill runs.
     pub targets: Vec<TargetId>,
 }
 
@@ -25,7 +25,7 @@ impl Library {
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let file = File::open(path).map_err(|error| failed(&error))?;
-        // SAFETY: nobody changes the file while the test runs.
+        // SAFETY: no process changes the file while the test runs.
         let bytes = unsafe { Mmap::map(&file) }.map_err(|error| failed(&error))?;
         let mut targets = Device::targets_in(&bytes).map_err(|error| failed(&error))?;
         targets.retain(|target| Device::new(target).is_ok());
@@ -38,10 +38,10 @@ impl Library {
     }
 }
 
-/// Kernels of a library that are looked at for wrong offsets.
+/// Most kernels of a library to check for wrong offsets.
 const MOST_OFFSETS: usize = 2000;
 
-/// No kernel of a library is suspected of taking its global offset from a wrong argument.
+/// No kernel of a library appears to read its global offset from a wrong argument.
 pub(crate) fn right_offsets(library: &Library, target: &TargetId) -> Result<(), Failed> {
     let limits = Limits::default();
     let container = Container::parse(&library.bytes)?;
@@ -59,11 +59,11 @@ pub(crate) fn right_offsets(library: &Library, target: &TargetId) -> Result<(), 
     Ok(())
 }
 
-/// A library on a device of its own.
+/// A library on its own device.
 pub(crate) struct Gpu {
     library: Arc<Library>,
     device: Device,
-    /// Code objects that have been loaded: to find one in a compressed bundle takes longer than to run a kernel.
+    /// Loaded code objects: finding one in a compressed bundle takes longer than running a kernel.
     modules: RefCell<Vec<Module>>,
 }
 
@@ -110,14 +110,15 @@ impl Gpu {
         Ok(self.device.buffer_from(name, elements)?)
     }
 
-    /// A buffer for results, of that many bytes. It holds what no result is, so that it shows what was not written.
+    /// A buffer of this many bytes for results. Its contents equal no result, so unwritten elements
+    /// show.
     pub(crate) fn room(&self, name: &str, bytes: usize) -> Result<Buffer, Failed> {
         let buffer = self.device.buffer(name, bytes as u64)?;
         buffer.write_bytes(0, &vec![0xa5; bytes])?;
         Ok(buffer)
     }
 
-    /// A kernel of the library, by its mangled name, or as the source calls it.
+    /// A kernel of the library, by its mangled or its source name.
     fn kernel(&self, name: &str) -> Result<Kernel, Failed> {
         let mut modules = self.modules.borrow_mut();
         if let Some(kernel) = modules.iter().find_map(|module| module.kernel(name).ok()) {

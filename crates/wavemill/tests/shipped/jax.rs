@@ -10,7 +10,8 @@ use crate::reference::counter_based::{known_answers, threefry2x32_20};
 pub(crate) fn threefry(gpu: &Gpu) -> Result<(), Failed> {
     known_answers()?;
     let mut random = Random::new(20);
-    // The number of elements is an argument, or where a pointer says; threads go round.
+    // The number of elements is an argument, or is behind a pointer; threads loop over the
+    // elements.
     for (count, groups, by_pointer) in [(1000, 8, false), (2049, 3, true), (1, 1, false)] {
         let inputs: Vec<Vec<u32>> = (0..4).map(|_| random.words(count)).collect();
         let buffers = ["key0", "key1", "data0", "data1"]
@@ -101,7 +102,7 @@ struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// What is left of the right-hand sides when a solution is put in, as a part of the terms that are summed up.
+    /// The residual of a solution, relative to the terms that are summed.
     fn residual(&self, x: &[f64]) -> f64 {
         let n = self.main.len();
         let mut worst = 0f64;
@@ -205,8 +206,8 @@ impl Matrix {
     }
 }
 
-/// The product of the reflectors I - tau v v^T (Householder 1958) whose vectors stand below the diagonal of a matrix, as
-/// LAPACK keeps them.
+/// The product of the reflectors I - tau v v^T (Householder 1958). Their vectors are below the
+/// diagonal of a matrix, as LAPACK stores them.
 fn reflectors(size: usize, packed: &[f64], stride: usize, factors: &[f64]) -> Matrix {
     let mut product = Matrix::identity(size, size);
     for (step, factor) in factors.iter().enumerate() {
@@ -252,7 +253,7 @@ pub(crate) fn householder(gpu: &Gpu) -> Result<(), Failed> {
             true => gpu.with(name, &wide(numbers)),
             false => gpu.with(name, numbers),
         };
-        // The identity is made by the kernel itself.
+        // The kernel creates the identity itself.
         let from_identity = kernel.contains("true");
         let result = match from_identity {
             true => gpu.room("c", width * batches * rows * columns)?,

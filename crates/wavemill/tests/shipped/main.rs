@@ -1,15 +1,16 @@
-//! Kernels out of the libraries of public packages, which nobody here wrote: loaded as users load them, given arguments,
-//! run on every target that a library has code for, and compared with references written from the publications of their
-//! algorithms.
+//! Runs kernels from the libraries of public packages: loaded as users load them, given arguments,
+//! run on every target that a library has code for, and compared with references written from the
+//! publications of their algorithms.
 //!
-//! The packages are not kept here. `.ci/shipped` fetches them and runs this; by hand, with a folder of unpacked packages, or
-//! several with `:` between them:
+//! The repository does not contain the packages. `.ci/shipped` downloads them and runs this. To run
+//! it by hand, name a folder of unpacked packages, or several with `:` between them:
 //!
 //! ```text
 //! WAVEMILL_SHIPPED=folder cargo test --release -p wavemill --test shipped
 //! ```
 //!
-//! Libraries that are not in the folder are named in the last line; `WAVEMILL_SHIPPED_ALL=1` makes that a failure.
+//! The last line names libraries that are not in the folder; `WAVEMILL_SHIPPED_ALL=1` makes a
+//! missing library a failure.
 
 mod bitsandbytes;
 mod compare;
@@ -42,10 +43,10 @@ const ROCRAND: &str = "librocrand.so";
 const ROCSPARSE: &str = "librocsparse.so";
 const BITSANDBYTES: &str = "libbitsandbytes_rocm";
 
-/// Distinct kernels that have to run, at least, when nothing is left out.
+/// Fewest distinct kernels that have to run when nothing is left out.
 const KERNELS: usize = 20;
 
-/// The file's name, with the ends of the versions' numbers, is one of the library.
+/// Whether a file name is a name of the library, apart from version suffixes.
 fn is_of(library: &str, name: &str) -> bool {
     name.starts_with(library) && name.contains(".so")
 }

@@ -1,5 +1,5 @@
-//! Inputs of the tests: numbers from a generator of our own (SplitMix64, Steele, Lea and Flood 2014), which none of the
-//! kernels under test is.
+//! Inputs of the tests: numbers from SplitMix64 (Steele, Lea and Flood 2014). No kernel under test
+//! implements this generator.
 
 /// A source of numbers.
 pub(crate) struct Random(u64);

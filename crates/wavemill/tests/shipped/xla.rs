@@ -11,7 +11,8 @@ use crate::random::Random;
 /// An activation, of a value and its parameter.
 type Activation = fn(f64, f64) -> f64;
 
-/// Activations by their numbers (`stream_executor::dnn::ActivationMode`), those whose references need no library.
+/// Activations by their numbers (`stream_executor::dnn::ActivationMode`): the ones whose references
+/// need no library.
 const ACTIVATIONS: [(u32, Activation); 4] = [
     (0, |x, _| x),
     (2, |x, _| x.max(0.0)),
@@ -19,8 +20,8 @@ const ACTIVATIONS: [(u32, Activation); 4] = [
     (8, |x, slope| if x > 0.0 { x } else { x * slope }),
 ];
 
-/// Adds a bias and, where there is one, a scaled second input to a matrix of halves, and applies an activation. Compilers
-/// add halves as singles by `v_fma_mix_f32` with a factor of 1.0.
+/// Adds a bias, and optionally a scaled second input, to a matrix of halves, and applies an
+/// activation. Compilers add halves as singles by `v_fma_mix_f32` with a factor of 1.0.
 pub(crate) fn bias_activation(gpu: &Gpu) -> Result<(), Failed> {
     // Its v_mad_mix_f32 has no meaning yet.
     if gpu.target().to_string() == "gfx900" {
@@ -33,7 +34,7 @@ pub(crate) fn bias_activation(gpu: &Gpu) -> Result<(), Failed> {
         random.floats(count).into_iter().map(|x| f16::from_f32(x * 4.0)).collect()
     };
     let (matrix, side) = (halves(rows * stride), halves(rows * stride));
-    // A number for each column, or, of a transposed matrix, for each row.
+    // A number for each column, or, for a transposed matrix, for each row.
     let bias = halves(columns.max(rows));
     let bits = |numbers: &[f16]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<u16>>();
     for (mode, activation) in ACTIVATIONS {
@@ -68,7 +69,7 @@ pub(crate) fn bias_activation(gpu: &Gpu) -> Result<(), Failed> {
             let expected: Vec<f64> = (0..rows * stride).map(value).collect();
             let found: Vec<f64> =
                 buffer.to_vec::<u16>()?.into_iter().map(|bits| f16::from_bits(bits).to_f64()).collect();
-            // A rounding to half precision.
+            // One rounding to half precision.
             close(&kernel, &found, &expected, Tolerance { relative: 5e-4, absolute: 1e-6 })?;
         }
     }

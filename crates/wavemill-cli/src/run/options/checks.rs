@@ -1,4 +1,4 @@
-//! What is checked while kernels run, and when they are stopped.
+//! Options for checks while kernels run, and for stopping them.
 
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use crate::text::in_toml;
 /// The heading of the help page.
 const CHECKS: &str = "Checks";
 
-/// What `--poison` without a word means: a quiet NaN as f16, bf16, f32 and f64, and as an address outside of memory.
+/// The default word of `--poison`: a quiet NaN as f16, bf16, f32 and f64, and as an address outside
+/// memory.
 const POISON: u32 = 0xfffa_fffa;
 
 /// Options about checks.
@@ -52,13 +53,13 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// The word that is filled into what nobody wrote.
+    /// The word that fills uninitialised memory and registers.
     pub(crate) fn poison(&self) -> Option<u32> {
         late::value(&self.poison)
     }
 }
 
-/// What is filled into what nobody wrote: `true`, or a word such as `0xfffafffa`.
+/// The word that fills uninitialised memory and registers: `true`, or a word such as `0xfffafffa`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected true, or a 32-bit word such as 0xfffafffa")]
 enum PoisonText {
@@ -66,7 +67,8 @@ enum PoisonText {
     Word(u32),
 }
 
-/// What is a fault although the chip says nothing: `true`, or rules such as `"lds,buffers"`.
+/// Accesses that are faults although the chip ignores them: `true`, or rules such as
+/// `"lds,buffers"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
 enum StrictText {
@@ -152,7 +154,7 @@ pub(super) const GROUP: Group = Group {
     ..Group::NONE
 };
 
-/// Reads the word of `--poison`.
+/// Parses the word of `--poison`.
 fn poison(text: &str) -> Result<u32, Failure> {
     let digits = text.replace('_', "");
     let word = match digits.strip_prefix("0x") {
@@ -171,7 +173,7 @@ fn poison(text: &str) -> Result<u32, Failure> {
 const STRICT: [(&str, Strict); 2] =
     [("lds", Strict { lds: true, buffers: false }), ("buffers", Strict { lds: false, buffers: true })];
 
-/// Reads the rules of `--strict`, for clap.
+/// Parses the rules of `--strict`, for clap.
 fn strict(text: &str) -> Result<Strict, String> {
     text.split(',').try_fold(Strict::default(), |all, name| {
         let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
@@ -182,7 +184,7 @@ fn strict(text: &str) -> Result<Strict, String> {
     })
 }
 
-/// The rules as `--strict` takes them; empty if there are none.
+/// The rules as `--strict` accepts them; empty if there are none.
 fn strict_text(strict: Strict) -> String {
     let has = |rule: Strict| (rule.lds && strict.lds) || (rule.buffers && strict.buffers);
     let names: Vec<&str> = STRICT.iter().filter(|(_, rule)| has(*rule)).map(|(name, _)| *name).collect();

@@ -1,4 +1,4 @@
-//! How sources are compiled: the options are those of the compiler.
+//! Options for compiling sources: the compiler's own options.
 
 use super::Group;
 use super::key::{Key, Read, Scope};
@@ -11,7 +11,7 @@ pub(super) const GROUP: Group = Group {
         scope: Scope::Run,
         read: Read::Texts(|args, texts, base| {
             let arguments = compile::arguments_of_launch_file(texts, base)?;
-            // Those of the command line come last, and win.
+            // Arguments of the command line come last, and win.
             args.compile.clang_arg.splice(0..0, arguments);
             Ok(())
         }),

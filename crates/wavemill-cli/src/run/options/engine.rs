@@ -1,4 +1,4 @@
-//! How the host runs kernels: threads, vector hardware, memory.
+//! Options for how the host runs kernels: threads, vector hardware, memory.
 
 use std::num::NonZeroUsize;
 
@@ -76,7 +76,7 @@ pub(super) const GROUP: Group = Group {
             name: "engine",
             scope: Scope::Run,
             read: Read::Text(|args, text, _| {
-                // What the command line replaces must make sense, too.
+                // A value that the command line replaces must be valid too.
                 let found = engine(text).map_err(Failure::usage)?;
                 args.engine.engine.get_or_insert(found);
                 Ok(())
@@ -102,7 +102,7 @@ pub(super) const GROUP: Group = Group {
             name: "heap",
             scope: Scope::Run,
             read: Read::Bytes(|args, size, _| {
-                // What the command line replaces must make sense, too.
+                // A value that the command line replaces must be valid too.
                 let size = amount::heap(&size.text()).map_err(Failure::usage)?;
                 args.engine.heap.get_or_insert(size);
                 Ok(())
@@ -162,7 +162,7 @@ pub(super) const GROUP: Group = Group {
     ..Group::NONE
 };
 
-/// The tier of `--tier`, which this host has.
+/// The tier of `--tier`, if this host has it.
 pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
     let found = Tier::ALL.into_iter().find(|tier| tier.name() == text);
     let tier = found.ok_or_else(|| {
@@ -182,14 +182,14 @@ pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
     }
 }
 
-/// Reads the engine of `--engine`, for clap.
+/// Parses the engine of `--engine`, for clap.
 fn engine(text: &str) -> Result<Engine, String> {
     let found = Engine::ALL.into_iter().find(|engine| engine.name() == text);
     let expected = || Engine::ALL.map(Engine::name).join(" or ");
     found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
 }
 
-/// Reads the mode of `--address-mode`, for clap.
+/// Parses the mode of `--address-mode`, for clap.
 fn address_mode(text: &str) -> Result<AddressMode, String> {
     let found = AddressMode::ALL.into_iter().find(|mode| mode.name() == text);
     let expected = || AddressMode::ALL.map(AddressMode::name).join(" or ");

@@ -1,4 +1,4 @@
-//! Forms that values have in launch files.
+//! Forms of values in launch files.
 
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ impl Whole {
         number
     }
 
-    /// The text that the option would have.
+    /// The text of the option with this value.
     pub(crate) fn text(self) -> String {
         self.get().to_string()
     }
@@ -33,7 +33,7 @@ pub(crate) enum BytesText {
 }
 
 impl BytesText {
-    /// The text that the option would have.
+    /// The text of the option with this value.
     pub(crate) fn text(&self) -> String {
         match self {
             BytesText::Number(number) => number.to_string(),
@@ -87,7 +87,7 @@ impl SizeText {
     }
 }
 
-/// An expectation: `"y=ref.npy"`, or with a tolerance of its own.
+/// An expectation: `"y=ref.npy"`, or with its own tolerance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected \"y=ref.npy\" or { that = \"y=ref.npy\", tolerance = \"ulp=1\" }")]
 pub(crate) enum ExpectText {

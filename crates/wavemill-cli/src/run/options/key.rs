@@ -10,40 +10,41 @@ use super::RunArgs;
 use super::forms::{BytesText, ExpectText, SecondsText, SizeText, Whole};
 use crate::failure::Failure;
 
-/// An option that launch files have, too.
+/// An option that launch files also have.
 #[derive(Debug)]
 pub(in crate::run) struct Key {
     pub name: &'static str,
-    /// What it is said of.
+    /// The part of the run that it applies to.
     pub scope: Scope,
-    /// What the value looks like, and what becomes of it. What the command line has said wins.
+    /// The form and the effect of the value. The command line wins.
     pub read: Read,
     /// Whether messages about the value begin with the name.
     pub is_named: bool,
-    /// Its rank in messages that list all keys of a file, and those of a `[[launch]]` table.
+    /// Its rank in messages that list all keys of a file, and all keys of a `[[launch]]` table.
     pub listed: (u8, u8),
-    /// Its rank among the lines that `--init` writes, and its value there if it is given; `None` if the line needs to know more
-    /// than options.
+    /// Its rank among the lines that `--init` writes, and its value there if it is given; `None` if
+    /// the line depends on more than options.
     pub written: Option<(u8, Written)>,
 }
 
-/// What a key is said of.
+/// The part of a run that a key applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum Scope {
-    /// Of the run: no `[[launch]]` table has it.
+    /// The run: no `[[launch]]` table has it.
     Run,
-    /// Of a launch: a table without it, and without the other key if there is one, has what stands above all tables.
+    /// A launch. A table without it, and without the other key if there is one, uses the value
+    /// above all tables.
     Launch { unless: &'static str },
-    /// Of one launch: it cannot stand above tables, as nobody could answer the question.
+    /// One launch: it cannot be above tables, because the question would have no answer.
     OneLaunch { question: &'static str },
-    /// Of what is done at the end: of a launch in its table, of the run above all tables.
+    /// The end: of a launch in its table, of the run above all tables.
     End,
-    /// Of what is done at the end, and a table without it has what stands above all tables.
+    /// The end, and a table without it uses the value above all tables.
     EveryEnd,
 }
 
 impl Scope {
-    /// Of any launch.
+    /// Any launch.
     pub(in crate::run) const LAUNCH: Scope = Scope::Launch { unless: "" };
 
     /// Whether `[[launch]]` tables have it.
@@ -51,22 +52,23 @@ impl Scope {
         self != Scope::Run
     }
 
-    /// Whether it is said of the end of the run where it stands above tables.
+    /// Whether it applies to the end of the run where it is above tables.
     pub(in crate::run) fn is_of_end(self) -> bool {
         matches!(self, Scope::End | Scope::EveryEnd)
     }
 }
 
-/// In files that `--init` writes, options of a lower rank stand above the kernel, others behind its grid.
+/// In files that `--init` writes, options of a lower rank come before the kernel, others after its
+/// grid.
 pub(in crate::run) const RANK_OF_KERNEL: u8 = 3;
 
 /// The value of an option in TOML, if it is given.
 type Written = fn(&RunArgs) -> Option<String>;
 
-/// Takes the value of a key; file names in it are relative to the folder.
+/// Applies the value of a key; file names in it are relative to the folder.
 type Reader<T> = fn(&mut RunArgs, &T, &Path) -> Result<(), Failure>;
 
-/// What a value looks like, and what becomes of it.
+/// The form and the effect of a value.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) enum Read {
     Flag(Reader<bool>),
@@ -81,10 +83,10 @@ pub(in crate::run) enum Read {
     Form(fn(toml::Value) -> Result<Value, String>),
 }
 
-/// Reads a value in a form that only one option has.
+/// Parses a value in a form that only one option has.
 ///
 /// # Errors
-/// What the form expects.
+/// The form that it expects.
 pub(super) fn form<T: DeserializeOwned + 'static>(
     value: toml::Value,
     read: Reader<T>,
@@ -92,10 +94,10 @@ pub(super) fn form<T: DeserializeOwned + 'static>(
     T::deserialize(value).map(|value| Value::of(read, value)).map_err(|error| error.message().to_owned())
 }
 
-/// Takes a value that has been read.
+/// Applies a parsed value.
 type Take = dyn Fn(&mut RunArgs, &Path) -> Result<(), Failure>;
 
-/// The value of a key, ready to be taken.
+/// The value of a key, ready to be applied.
 #[derive(Clone)]
 pub(in crate::run) struct Value(Rc<Take>);
 
@@ -112,10 +114,10 @@ impl Value {
 }
 
 impl Key {
-    /// Reads the value behind the key.
+    /// Reads the value after the key.
     ///
     /// # Errors
-    /// A value that looks otherwise.
+    /// A value in another form.
     pub(in crate::run) fn value<'de, M: MapAccess<'de>>(&self, map: &mut M) -> Result<Value, M::Error> {
         Ok(match self.read {
             Read::Flag(read) => Value::of(read, map.next_value()?),
@@ -130,10 +132,10 @@ impl Key {
         })
     }
 
-    /// Lets a value of this key change the options; `base` is the folder of the launch file.
+    /// Applies a value of this key to the options; `base` is the folder of the launch file.
     ///
     /// # Errors
-    /// A wrong value.
+    /// An invalid value.
     pub(in crate::run) fn take(&self, value: &Value, args: &mut RunArgs, base: &Path) -> Result<(), Failure> {
         (value.0)(args, base).map_err(|failure| match self.is_named {
             true => failure.within(self.name),
@@ -142,7 +144,7 @@ impl Key {
     }
 }
 
-/// Reads a value in a form of its own. The reader of TOML adds the position to the error.
+/// Parses a value in its own form. The TOML parser adds the position to the error.
 struct Form(fn(toml::Value) -> Result<Value, String>);
 
 impl<'de> serde::de::DeserializeSeed<'de> for Form {

@@ -2,15 +2,15 @@
 
 use crate::failure::Failure;
 
-/// A value whose text is read by its group, which has a message of its own for a wrong one.
+/// A value whose text is parsed by its group, which has its own message for an invalid one.
 #[derive(Clone, Debug)]
 pub(crate) struct Late<T> {
     text: String,
-    /// There once it has been read.
+    /// Set once the text has been parsed.
     value: Option<T>,
 }
 
-/// What clap does.
+/// clap creates it from text.
 impl<T> From<String> for Late<T> {
     fn from(text: String) -> Self {
         Late { text, value: None }
@@ -18,24 +18,24 @@ impl<T> From<String> for Late<T> {
 }
 
 impl<T: Clone> Late<T> {
-    /// A value out of a launch file.
+    /// A value from a launch file.
     pub(super) fn read(value: T) -> Self {
         Late { text: String::new(), value: Some(value) }
     }
 
-    /// The value, once it has been read.
+    /// The value, once it has been parsed.
     pub(crate) fn value(&self) -> Option<T> {
         self.value.clone()
     }
 
-    /// Reads the text.
+    /// Parses the text.
     pub(super) fn settle(&mut self, read: impl FnOnce(&str) -> Result<T, Failure>) -> Result<(), Failure> {
         self.value = Some(read(&self.text)?);
         Ok(())
     }
 }
 
-/// Reads the text of an option, if it is given; messages begin with the option.
+/// Parses the text of an option, if it is given; messages begin with the option.
 pub(super) fn settle<T: Clone>(
     late: &mut Option<Late<T>>,
     option: &str,

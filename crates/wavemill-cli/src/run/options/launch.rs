@@ -283,7 +283,7 @@ pub(super) const GROUP: Group = Group {
     ..Group::NONE
 };
 
-/// A target as it is written on a command line: the product, where one was named, with the features that were set.
+/// A target as on a command line: the product, if one was named, with the features that were set.
 pub(crate) fn target_text(choice: &TargetChoice) -> String {
     let target = choice.target().to_string();
     match choice.product() {

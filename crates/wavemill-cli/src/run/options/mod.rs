@@ -1,12 +1,12 @@
-//! The options of `wavemill run`. A file here has those of one heading of the help page, each with all that there is to say
-//! about it:
+//! The options of `wavemill run`. Each file here has the options of one heading of the help page,
+//! with everything about each option:
 //!
 //! - its name, type and help, as a field of the group for clap;
-//! - its key in launch files, as a [`Key`]: what the key takes, and what `--init` writes;
+//! - its key in launch files, as a [`Key`]: the values that it accepts, and what `--init` writes;
 //! - its effect, in one of the functions of its [`Group`].
 //!
-//! The files belong together: options of one group may exclude those of another, so that every group sees all of
-//! [`RunArgs`], which is made of the groups.
+//! The files belong together: options of one group may exclude options of another. Every group
+//! therefore sees all of [`RunArgs`], which consists of the groups.
 
 pub(crate) mod checks;
 mod compile;
@@ -56,25 +56,26 @@ pub(crate) struct RunArgs {
     pub engine: engine::EngineArgs,
 }
 
-/// Options that belong together: their keys in launch files, and what becomes of them.
+/// Options that belong together: their keys in launch files, and their effects.
 pub(super) struct Group {
-    /// In the order in which launch files are read.
+    /// In the order of reading launch files.
     pub keys: &'static [Key],
-    /// Reads what clap has left as text, and refuses options that exclude each other, before there is a launch file.
+    /// Parses the texts that clap left, and rejects options that exclude each other, before there
+    /// is a launch file.
     pub settle: fn(&mut RunArgs) -> Result<(), Failure>,
-    /// The same, after there was one.
+    /// Checks the options again after a launch file was read.
     pub complete: fn(&RunArgs) -> Result<(), Failure>,
-    /// The first given option that says something about one launch, and so nothing where there are several.
+    /// The first given option that applies to one launch only, and so is ambiguous with several.
     pub of_one_launch: fn(&RunArgs) -> Option<&'static str>,
     /// The first given option with a file that only one launch file can write.
     pub writes_alone: fn(&RunArgs) -> Option<&'static str>,
-    /// Options with the files that they write, apart from results.
+    /// Options with the files that they write, except results.
     pub writes: fn(&RunArgs) -> Vec<(&'static str, &Path)>,
     /// Changes the device.
     pub device: fn(&RunArgs, DeviceBuilder) -> DeviceBuilder,
     /// Changes how launches run.
     pub run: fn(&RunArgs, &mut RunOptions),
-    /// Changes what is launched.
+    /// Changes launches.
     pub launch: for<'a> fn(&RunArgs, Launch<'a>) -> Launch<'a>,
 }
 
@@ -93,7 +94,7 @@ impl Group {
     };
 }
 
-/// All groups, in the order in which their options are read.
+/// All groups, in the order of reading their options.
 pub(super) const GROUPS: [&Group; 6] =
     [&launch::GROUP, &results::GROUP, &compile::GROUP, &engine::GROUP, &checks::GROUP, &trace::GROUP];
 
@@ -103,20 +104,20 @@ pub(super) fn keys() -> impl Iterator<Item = &'static Key> {
 }
 
 impl RunArgs {
-    /// Reads what clap has left as text.
+    /// Parses the texts that clap left.
     ///
     /// # Errors
-    /// The first text that is wrong, or options that exclude each other.
+    /// The first invalid text, or options that exclude each other.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         GROUPS.iter().try_for_each(|group| (group.settle)(self))
     }
 
-    /// Refuses what a launch file and the command line cannot mean together.
+    /// Rejects a launch file and a command line that contradict each other.
     pub(super) fn complete(&self) -> Result<(), Failure> {
         GROUPS.iter().try_for_each(|group| (group.complete)(self))
     }
 
-    /// Lines of a launch file for the options that are given, with their ranks and in order.
+    /// Lines of a launch file for the given options, with their ranks and in order.
     pub(super) fn in_toml(&self) -> Vec<(u8, String)> {
         let line = |key: &Key| {
             let (rank, value) = key.written?;
@@ -127,7 +128,7 @@ impl RunArgs {
         lines
     }
 
-    /// The first given option that says something about one launch.
+    /// The first given option that applies to one launch only.
     pub(super) fn of_one_launch(&self) -> Option<&'static str> {
         GROUPS.iter().find_map(|group| (group.of_one_launch)(self))
     }
@@ -137,25 +138,25 @@ impl RunArgs {
         GROUPS.iter().find_map(|group| (group.writes_alone)(self))
     }
 
-    /// Options with the files that they write, apart from results.
+    /// Options with the files that they write, except results.
     pub(super) fn writes(&self) -> Vec<(&'static str, &Path)> {
         GROUPS.iter().flat_map(|group| (group.writes)(self)).collect()
     }
 
-    /// A device with what options say about it.
+    /// A device with the options applied.
     pub(super) fn set_up(&self, device: DeviceBuilder) -> DeviceBuilder {
         GROUPS.iter().fold(device, |device, group| (group.device)(self, device))
     }
 
     /// How launches run.
     pub(super) fn run_options(&self) -> RunOptions {
-        // Nobody else has the memory.
+        // Only this process uses the memory.
         let mut options = RunOptions { find_stalls: true, ..RunOptions::default() };
         GROUPS.iter().for_each(|group| (group.run)(self, &mut options));
         options
     }
 
-    /// A launch with what options say about it.
+    /// A launch with the options applied.
     pub(super) fn apply<'a>(&self, launch: Launch<'a>) -> Launch<'a> {
         let launch = launch.options(self.run_options());
         GROUPS.iter().fold(launch, |launch, group| (group.launch)(self, launch))

@@ -1,4 +1,4 @@
-//! What becomes of the contents of buffers, and what kernels print.
+//! Options for the contents of buffers, and for the output of kernels.
 
 use std::path::Path;
 
@@ -104,7 +104,7 @@ pub(super) const GROUP: Group = Group {
             listed: (13, 11),
             written: None,
         },
-        // Expectations behind it have it.
+        // Expectations after it have it.
         Key {
             name: "tolerance",
             scope: Scope::EveryEnd,
@@ -130,7 +130,7 @@ pub(super) const GROUP: Group = Group {
             name: "printf-buffer",
             scope: Scope::Run,
             read: Read::Bytes(|args, size, _| {
-                // What the command line replaces must make sense, too.
+                // A value that the command line replaces must be valid too.
                 let size = amount::printf_buffer(&size.text()).map_err(Failure::usage)?;
                 args.results.printf_buffer.get_or_insert(size);
                 Ok(())

@@ -1,4 +1,4 @@
-//! What is reported of the instructions that run: counts, coverage, traces.
+//! Options for reports about the executed instructions: counts, coverage, traces.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ pub(crate) enum StatsLevel {
     Full,
 }
 
-/// What is reported of launches: `true`, which is `"basic"`, or `"full"`.
+/// Reports about launches: `true`, which means `"basic"`, or `"full"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected true, \"basic\" or \"full\"")]
 enum StatsText {
@@ -79,7 +79,7 @@ enum StatsText {
 }
 
 impl TraceArgs {
-    /// Refuses an option that has another name now.
+    /// Rejects an option that has been renamed.
     pub(crate) fn check_names(&self) -> Result<(), Failure> {
         match &self.coverage {
             None => Ok(()),
@@ -93,7 +93,7 @@ impl TraceArgs {
         self.stats.is_some() || self.isa_coverage.is_some()
     }
 
-    /// What `--trace` and the options about it ask for.
+    /// Parses `--trace` and the options about it.
     fn read(&self) -> Result<TraceJob, Failure> {
         let workgroup = self.trace_workgroup.as_ref().map(|text| Size::offset(text));
         let pcs: Result<Vec<_>, Failure> = self.trace_pc.iter().map(|text| PcRange::parse(text)).collect();

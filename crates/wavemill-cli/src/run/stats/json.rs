@@ -1,4 +1,4 @@
-//! What `--stats` reports, for those who read JSON.
+//! The report of `--stats` as JSON.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use wavemill::stats::LaunchStats;
 
 use crate::message::data;
 
-/// The parts of what is reported of a launch.
+/// The details of the report about a launch.
 pub(in crate::run) fn json(index: usize, kernel: &str, stats: &LaunchStats, times: &[Duration]) -> Value {
     let mut parts = data(stats);
     parts["launch"] = json!(index + 1);

@@ -1,4 +1,4 @@
-//! `--stats`: what a launch did, as text and as JSON.
+//! `--stats`: statistics of a launch, as text and as JSON.
 
 mod json;
 
@@ -15,13 +15,13 @@ pub(super) use json::json;
 
 use crate::text::{Grouped, Plural};
 
-/// Instructions that are named for each level.
+/// Most instructions to name for each level.
 const NAMED: usize = 5;
 
-/// What `--stats` prints.
+/// The output of `--stats`.
 ///
-/// Counting what was entered costs a little time, so a rate is a little lower than without `--stats`; counting accesses to
-/// memory costs a multiple.
+/// Counting blocks takes a little time, so rates are slightly lower than without `--stats`.
+/// Counting accesses to memory takes several times as long.
 pub(super) fn text(stats: &LaunchStats, times: &[Duration]) -> String {
     let mut text = head(stats, times);
     text += &out_of_range(&stats.run.out_of_range);
@@ -89,7 +89,7 @@ fn repeated(times: &[Duration]) -> String {
     }
 }
 
-/// The table of instructions by kind; kinds that did not occur are left out.
+/// The table of instructions by kind; kinds that did not occur are omitted.
 fn mix(mix: &InstructionMix) -> String {
     let kinds = [
         ("vector ALU", mix.valu),
@@ -177,7 +177,7 @@ impl std::fmt::Display for Accesses {
 
 /// The most frequent names with their counts.
 fn names<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> String {
-    // An instruction stands there once for each note.
+    // An instruction appears once for each note.
     let mut merged: Vec<(&str, u64)> = Vec::new();
     for (name, count) in all {
         match merged.iter_mut().find(|(known, _)| *known == name) {
@@ -196,7 +196,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-/// The levels that the instructions of a launch have, and which are not exact.
+/// The levels of the instructions of a launch, and the instructions that are not exact.
 fn fidelity(counts: &FidelityCounts) -> String {
     let mut text = String::new();
     let mut label = "fidelity";
@@ -215,7 +215,7 @@ fn fidelity(counts: &FidelityCounts) -> String {
     text
 }
 
-/// What the instructions of a launch cost.
+/// Cost of the instructions of a launch.
 fn operations(counts: &OperationCounts) -> String {
     let mut text = format!(
         "operations    {:.2} of the wave IR and {:.2} of the interpreter for each instruction\n",

@@ -8,7 +8,7 @@ use wavemill::registers::{self, RegisterNames};
 use super::text::scalars;
 use crate::message::{Kind, with_kind};
 
-/// Numbers of 64 bits are texts, because not every reader of JSON keeps all of them.
+/// A 64-bit number as a string, because not every JSON reader keeps all bits.
 fn wide(value: u64) -> Value {
     Value::String(format!("{value:#x}"))
 }

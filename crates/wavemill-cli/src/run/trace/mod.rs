@@ -1,4 +1,5 @@
-//! `--trace`: every instruction that was run, with the registers that it changed and the memory that it accessed.
+//! `--trace`: shows every instruction that ran, with the registers that it changed and the memory
+//! that it accessed.
 
 mod json;
 mod text;
@@ -21,7 +22,7 @@ use crate::files;
 use crate::message;
 use crate::names;
 
-/// How the lines of a trace are written.
+/// Formats of the lines of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     // No documentation comments here: clap would show each on lines of its own.
@@ -31,16 +32,16 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What is traced, and where to.
+/// What to trace, and where to write it.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceJob {
     pub workgroup: Option<[u64; 3]>,
     pub wave: Option<u32>,
     /// Instructions; empty: all.
     pub pcs: Vec<PcRange>,
-    /// As that of messages if nothing was said.
+    /// The default is the format of messages.
     pub format: Option<Format>,
-    /// To the standard error if nothing was said.
+    /// The default is the standard error.
     pub file: Option<PathBuf>,
 }
 
@@ -48,12 +49,12 @@ pub(crate) struct TraceJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PcRange {
     text: String,
-    /// What may be a function's name with offsets behind it.
+    /// A possible function name with offsets after it.
     parts: Option<(String, Range<u64>)>,
     addresses: Option<Range<u64>>,
 }
 
-/// A number, hexadecimal behind 0x.
+/// A number, hexadecimal after 0x.
 fn number(text: &str) -> Option<u64> {
     let digits = text.replace('_', "");
     match digits.strip_prefix("0x") {
@@ -62,7 +63,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// `FIRST..END`, or one number, which is the instruction there.
+/// `FIRST..END`, or one number, which means the instruction there.
 fn range(text: &str) -> Option<Range<u64>> {
     match text.split_once("..") {
         Some((first, end)) => Some(number(first)?..number(end)?).filter(|range| !range.is_empty()),
@@ -71,7 +72,7 @@ fn range(text: &str) -> Option<Range<u64>> {
 }
 
 impl PcRange {
-    /// Reads the text of `--trace-pc`.
+    /// Parses the text of `--trace-pc`.
     pub(crate) fn parse(text: &str) -> Result<PcRange, Failure> {
         let digits = text.starts_with(|first: char| first.is_ascii_digit());
         let addresses = range(text);
@@ -96,7 +97,7 @@ impl PcRange {
         Ok(PcRange { text: text.to_owned(), parts, addresses: addresses.filter(|_| digits) })
     }
 
-    /// The guest addresses that are meant, in the module of a kernel, with an instruction among them.
+    /// The guest addresses in the module of a kernel; the range must contain an instruction.
     fn resolve(&self, kernel: &Kernel) -> Result<Range<u64>, Failure> {
         let range = self.addresses_in(kernel)?;
         match kernel.has_instruction_in(&range) {
@@ -156,12 +157,12 @@ impl PcRange {
     }
 }
 
-/// Where the lines go.
+/// The destination of the lines.
 #[derive(Debug)]
 enum Sink {
-    /// The standard error, and the first error that it had.
+    /// The standard error, and its first error.
     Stderr(Mutex<io::Result<()>>),
-    /// A file, and the first error that it had.
+    /// A file, and its first error.
     File(Mutex<(BufWriter<File>, io::Result<()>)>),
 }
 
@@ -221,7 +222,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining lines.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match (self.sink, &self.job.file) {
             (Sink::File(file), Some(path)) => {
@@ -234,28 +235,29 @@ impl<'a> Writer<'a> {
                 let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
                 result.map_err(|error| Failure::output("the trace to the standard error", &error))
             }
-            // A trace into a file has its name.
+            // The file of a trace is named in the message.
             (Sink::File(_), None) => Ok(()),
         }
     }
 }
 
-/// Writes a line for each instruction of a launch that was asked for.
+/// Writes a line for each traced instruction of a launch.
 #[derive(Debug)]
 pub(crate) struct LaunchTrace<'a> {
     writer: &'a Writer<'a>,
-    /// Number of the launch.
+    /// Index of the launch.
     index: usize,
-    /// How often it has run before.
+    /// Number of earlier runs.
     round: AtomicU32,
     pcs: Option<Vec<Range<u64>>>,
 }
 
 impl LaunchTrace<'_> {
-    /// The launch runs another time, the one after `round` of `rounds`; `launch` says which one it is of several.
+    /// Begins a further run of the launch, number `round` of `rounds`; `launch` names the launch if
+    /// there are several.
     pub(crate) fn begin(&self, round: u32, rounds: u32, launch: Option<String>) {
         self.round.store(round, Relaxed);
-        // The standard error has said which launch begins.
+        // The standard error already shows which launch begins.
         let launch = launch.filter(|_| matches!(self.writer.sink, Sink::File(_)));
         let round = (rounds > 1).then(|| format!("round {} of {rounds}", round + 1));
         let parts: Vec<String> = [launch, round].into_iter().flatten().collect();

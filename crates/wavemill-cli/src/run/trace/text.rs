@@ -9,9 +9,9 @@ use wavemill::registers::{self, RegisterNames};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
-/// Column at which the changes begin.
+/// Column of the changes.
 const CHANGES: usize = 88;
-/// Lanes of a vector register or an access that a line shows.
+/// Most lanes of a vector register or an access that a line shows.
 const LANES: usize = 4;
 
 /// A scalar register with its new value.
@@ -19,11 +19,11 @@ const LANES: usize = 4;
 pub(super) struct Scalar {
     pub name: String,
     pub value: u64,
-    /// Whether it is two cells.
+    /// Whether it is a pair of cells.
     pub pair: bool,
 }
 
-/// The scalar registers that changed, but for SCC.
+/// The scalar registers that changed, except SCC.
 pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
     named(&step.changes, |cell| step.registers.uni(cell))
 }
@@ -97,7 +97,7 @@ fn changed_registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
     out
 }
 
-/// One value if all lanes have the same, else the first few.
+/// One value if all lanes have the same, otherwise the first few.
 fn lanes_text(lanes: &[(u8, u64)]) -> String {
     let (first, count) = (lanes.first().map_or(0, |lane| lane.1), lanes.len());
     if count > 1 && lanes.iter().all(|lane| lane.1 == first) {
@@ -118,7 +118,7 @@ fn access(access: &TraceAccess) -> String {
         Place::Private { offset, .. } => Some(offset),
         _ => None,
     };
-    // Never silently: a place that this text has no words for.
+    // A kind of memory that this text has no name for must still show.
     if let Some(piece) = access.pieces.iter().find(|piece| known(piece).is_none()) {
         return format!("{head} at {:?}", piece.place);
     }
@@ -130,7 +130,7 @@ fn access(access: &TraceAccess) -> String {
         return format!("{head} {:#x}", value(first));
     }
     let rises = |pair: &[Piece]| value(&pair[0]) + u64::from(pair[0].size) == value(&pair[1]);
-    // The pieces of a lane follow one another; the first one has where the lane begins.
+    // The pieces of a lane are adjacent; the first one has the lane's first address.
     let lanes: Vec<(u8, u64)> = access
         .pieces
         .chunk_by(|a, b| a.lane == b.lane)

@@ -9,7 +9,8 @@ fn refuse(kernel: &Kernel, problem: ArgumentError) -> Error {
     Error::Argument { kernel: kernel.name().to_owned(), problem }
 }
 
-/// A segment of `size` bytes with the explicit arguments. Those that are LDS are allocated from `lds` on.
+/// A segment of `size` bytes with the explicit arguments. LDS arguments are allocated from `lds`
+/// on.
 pub(super) fn segment(kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>> {
     let mut segment = vec![0; size];
     if !kernel.has_metadata() {
@@ -43,7 +44,7 @@ pub(super) fn segment(kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32)
     Ok(segment)
 }
 
-/// What stands in the segment for an argument.
+/// Bytes of the segment that hold an argument.
 fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &mut u32) -> Result<Vec<u8>> {
     let name = || parameter.name.clone();
     let kind = |expected: String, found| {

@@ -1,15 +1,18 @@
-//! Kernels that take their global offset from the wrong hidden argument.
+//! Detects kernels that read their global offset from the wrong hidden argument.
 //!
-//! libclc (as of LLVM 22) reads the global offset of dimension `d` as the dword `1 + d` of the hidden arguments. Up to code
-//! object version 4 these begin with the offsets, 64 bits each, so that it reads the upper half of that of X, the lower half
-//! of that of Y, and for Z the upper half of that of Y: right for Y alone, and 0 for X and Z. From version 5 on they begin with the number of workgroups in X, Y and Z, so that global ids begin at
-//! the number of workgroups in Y, most often 1 (AMDGPUUsage, "Code Object V4 Metadata" and "V5 Metadata"). The kernel is what
-//! its compiler made of it, so it runs as it is; but whoever runs it wants to know.
+//! libclc (as of LLVM 22) reads the global offset of dimension `d` as dword `1 + d` of the hidden
+//! arguments. Up to code object version 4 the hidden arguments begin with the offsets, 64 bits
+//! each. libclc then reads the upper half of X, the lower half of Y and the upper half of Y: the
+//! right value for Y only, and 0 for X and Z. From version 5 on they begin with the number of
+//! workgroups in X, Y and Z. Global ids then begin at the number of workgroups in Y, most often 1
+//! (AMDGPUUsage, "Code Object V4 Metadata" and "V5 Metadata"). The kernel runs as its compiler
+//! built it; this module only makes a warning possible.
 //!
-//! Optimised code is followed as far as sums go: each register holds a sum of known values, with coefficients, modulo 2³². A
-//! global id made in this way is one of the wrong dword, the id of the work-item in the workgroup, and the product of the
-//! workgroup's number and its size out of the dispatch packet, all with the same coefficient. Code that is not optimised calls
-//! libclc's functions by their names.
+//! The analysis follows sums through optimised code: each register holds a sum of known values with
+//! coefficients, modulo 2³². A global id with the wrong offset is the sum of the wrong dword, the
+//! id of the work-item in the workgroup, and the product of the workgroup's number and the
+//! workgroup size from the dispatch packet, all with the same coefficient. Unoptimised code calls
+//! libclc's functions by name.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -23,48 +26,49 @@ use super::state::{InitialState, initial_mode};
 use crate::module::Kernel;
 use crate::registers;
 
-/// A kernel takes a global offset from the wrong hidden argument.
+/// A kernel reads a global offset from the wrong hidden argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MisreadOffset {
     /// The dimension, 0 to 2.
     pub dimension: usize,
-    /// Whether it reads the number of workgroups (code object version 5 and later), so that all global ids are wrong. Up to
-    /// version 4 it reads a half of an offset, and is wrong where that is not the offset itself.
+    /// Whether the kernel reads the number of workgroups (code object version 5 and later), so that
+    /// all global ids are wrong. Up to version 4 it reads half of an offset, and is wrong where
+    /// that half differs from the offset.
     pub block_count: bool,
     /// Up to version 4: what the kernel reads in place of the offset.
     pub reads: Option<u64>,
-    /// Whether the kernel reads the offset of this dimension for certain. Code that is not optimised may hide which
-    /// dimensions it asks for.
+    /// Whether the kernel certainly reads the offset of this dimension. Unoptimised code may hide
+    /// which dimensions it requests.
     pub is_certain: bool,
 }
 
-/// What libclc reads as the offset of each dimension where the offsets come first, 64 bits each.
+/// The values that libclc reads as the offset of each dimension, where 64-bit offsets come first.
 fn halves(offset: [u64; 3]) -> [u64; 3] {
     let dwords = offset.map(|offset| [offset & u64::from(u32::MAX), offset >> 32]);
     let dwords = dwords.as_flattened();
     [dwords[1], dwords[2], dwords[3]]
 }
 
-/// Functions of libclc that read the offset, as unoptimised code has them.
+/// libclc functions that read the offset, as they appear in unoptimised code.
 const FUNCTIONS: [&str; 2] = ["_Z13get_global_idj", "_Z17get_global_offsetj"];
 
-/// IR operations that are looked at, so that no kernel takes longer than a few milliseconds.
+/// Most IR operations to examine, so that no kernel takes longer than a few milliseconds.
 const MOST_OPERATIONS: usize = 1 << 17;
 
-/// Terms of a sum that are kept.
+/// Most terms of a sum to keep.
 const MOST_TERMS: usize = 12;
 
-/// Bytes of the dispatch packet in front of the sizes of a workgroup, 16 bits each (HSA Runtime 2.9.6,
-/// `hsa_kernel_dispatch_packet_t`).
+/// Bytes of the dispatch packet before the workgroup sizes, which are 16 bits each (HSA Runtime
+/// 2.9.6, `hsa_kernel_dispatch_packet_t`).
 const PACKET_SIZES: u32 = 4;
 
-/// A value that is known by where it comes from.
+/// A value of known origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Atom {
     /// The dword at this offset of the kernel's arguments.
     Argument(u32),
-    /// Address of the kernel's arguments, and of the dispatch packet: their lower halves.
+    /// Lower halves of two addresses: the kernel's arguments and the dispatch packet.
     Arguments,
     Packet,
     /// The dword at this offset of the dispatch packet.
@@ -77,9 +81,9 @@ enum Atom {
     Span(u8),
     /// Id of the work-item in its workgroup.
     Item(u8),
-    /// All three ids in one register, 10 bits each, shifted to the right by so many bits.
+    /// All three ids in one register, 10 bits each, shifted right by this many bits.
     PackedItems(i8),
-    /// What the operation of that number of the block at that address computes.
+    /// The result of operation number `.1` of the block at address `.0`.
     Value(u64, u32),
 }
 
@@ -120,7 +124,7 @@ impl Sum {
         (self.terms == [(base, 1)]).then_some(self.constant)
     }
 
-    /// `self + factor * other`; nothing if it has too many terms.
+    /// `self + factor * other`; `None` if it has too many terms.
     fn plus(mut self, other: &Sum, factor: u32) -> Option<Sum> {
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
         for (atom, own) in &other.terms {
@@ -139,7 +143,7 @@ impl Sum {
         Sum::default().plus(self, factor)
     }
 
-    /// The product, as far as it is a sum or the size of all workgroups in front of this one.
+    /// The product, if it is a sum or the size of all workgroups before this one.
     fn product(&self, other: &Sum) -> Option<Sum> {
         if let Some(factor) = self.as_constant() {
             return other.times(factor);
@@ -171,7 +175,7 @@ impl Sum {
         }
     }
 
-    /// The bits of the value that a mask leaves.
+    /// The bits of the value that the mask keeps.
     fn masked(&self, mask: u32) -> Option<Sum> {
         if let Some(constant) = self.as_constant() {
             return Some(Sum::constant(constant & mask));
@@ -183,7 +187,7 @@ impl Sum {
             {
                 Some(Sum::atom(Atom::Size(if at == PACKET_SIZES { 0 } else { 2 })))
             }
-            // A field of ten bits, and nothing else.
+            // Exactly one ten-bit field.
             (Atom::PackedItems(shift), 1) if width == 10 && mask.checked_shr(low) == Some(0x3ff) => {
                 item(i32::from(shift) + low as i32)?.times(1 << low)
             }
@@ -201,7 +205,7 @@ fn item(bit: i32) -> Option<Sum> {
     matches!(bit, 0 | 10 | 20).then(|| Sum::atom(Atom::Item((bit / 10) as u8)))
 }
 
-/// What is known of registers: those of the wave, and rows from [`FIRST_ROW`] on.
+/// Known values of registers: the cells of the wave, and rows from [`FIRST_ROW`] on.
 type State = HashMap<u16, Sum>;
 
 const FIRST_ROW: u16 = 1 << 10;
@@ -217,20 +221,20 @@ fn cell(operand: Operand) -> Option<u16> {
 /// Follows the operations of one block.
 struct Follow<'a> {
     state: State,
-    /// Address of the block, and which operation it is, for names of values.
+    /// Address of the block and number of the operation, which name values.
     at: (u64, u32),
-    /// Called with every sum that is computed.
+    /// Called with every computed sum.
     seen: &'a mut dyn FnMut(&Sum),
 }
 
 impl Follow<'_> {
-    /// The value of an operand, with a name of its own if nothing is known.
+    /// The value of an operand; a new atom if it is unknown.
     fn get(&self, inst: &Inst, source: usize) -> Sum {
         match inst.src[source] {
             Operand::Const(value) => Sum::constant(value as u32),
             operand => {
                 let known = cell(operand).and_then(|cell| self.state.get(&cell)).cloned();
-                // Which operand it is goes into the name.
+                // The atom includes the operand's number.
                 known.unwrap_or_else(|| Sum::atom(Atom::Value(self.at.0, self.at.1 * 8 + 1 + source as u32)))
             }
         }
@@ -241,7 +245,7 @@ impl Follow<'_> {
         self.get(inst, source).as_constant()
     }
 
-    /// Sets the cells of a result; nothing is known of those that have no value.
+    /// Sets the cells of a result; cells without a value become unknown.
     fn set(&mut self, result: Operand, cells: u16, values: &[Option<Sum>]) {
         let Some(first) = cell(result) else { return };
         for n in 0..cells {
@@ -287,7 +291,7 @@ impl Follow<'_> {
             Op::ScalarBufferLoad(dwords) => self.load(inst, u16::from(dwords), None),
             Op::BufferLoad(ty, _) => self.load(inst, ty.dwords(), None),
             Op::IntCmp(..) if plain => {
-                // Compilers compare an id with a number by the difference of both.
+                // Compilers compare an id with a number by subtracting them.
                 if let Some(difference) = self.get(inst, 0).plus(&self.get(inst, 1), u32::MAX) {
                     (self.seen)(&difference);
                 }
@@ -299,7 +303,7 @@ impl Follow<'_> {
         self.set(inst.dst[1], inst.result_dwords(1), &[]);
     }
 
-    /// The upper half of what a move of 64 bits moves.
+    /// The upper half of the value that a 64-bit move moves.
     fn high_of_move(&self, inst: &Inst, moves: bool) -> Option<Sum> {
         if !moves {
             return None;
@@ -334,13 +338,14 @@ impl Follow<'_> {
         }
     }
 
-    /// Whether a sum without negative terms is zero is also found by OR. What it gives otherwise is not known.
+    /// A test whether a sum without negative terms is zero may OR the terms. Other results of OR
+    /// are unknown.
     fn alternative(&mut self, a: &Sum, b: &Sum) -> Option<Sum> {
         (self.seen)(&a.clone().plus(b, 1)?);
         None
     }
 
-    /// The lower half of a result of lanes.
+    /// The lower half of a lane result.
     fn int(&mut self, op: IntOp, inst: &Inst) -> Option<Sum> {
         use IntOp as I;
         let [a, b, c] = [0, 1, 2].map(|source| self.get(inst, source));
@@ -378,14 +383,14 @@ impl Follow<'_> {
         base.plus(&Sum::constant(inst.attrs.imm as u32), 1)
     }
 
-    /// Base and offset of a load of lanes.
+    /// Base and offset of a lane load.
     fn address(&self, inst: &Inst) -> Option<Sum> {
         let own = if inst.src[0].is_none() { Sum::default() } else { self.get(inst, 0) };
         let base = if inst.src[1].is_none() { own } else { own.plus(&self.get(inst, 1), 1)? };
         base.plus(&Sum::constant(inst.attrs.imm as u32), 1)
     }
 
-    /// A load of dwords from an address, if that is known.
+    /// A load of dwords from an address, if the address is known.
     fn load(&mut self, inst: &Inst, cells: u16, address: Option<Sum>) {
         let word = |n: u32| {
             let address = address.as_ref()?;
@@ -416,8 +421,9 @@ fn masked(a: &Sum, b: &Sum) -> Option<Sum> {
     }
 }
 
-/// Where a block goes on: addresses, and what is known there. Of a call whose target is known this is the function, and the
-/// code behind the call with nothing known. Of a call whose target is not known it is the code behind the call.
+/// Addresses where execution continues after a block, with the values known there. A call with a
+/// known target has two: the function, and the code after the call with nothing known. A call with
+/// an unknown target has only the code after the call.
 fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
     let end = block.next;
     let targets = match block.terminator {
@@ -437,23 +443,24 @@ fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
     targets.into_iter().map(|target| (target, after.clone())).collect()
 }
 
-/// Where the jump at the end of a block leads if its register says it, with what is known behind the block.
+/// Target of the jump at the end of a block, if its register is known. `after` is the state after
+/// the block.
 fn known_target(block: &Block, after: &State) -> Option<u64> {
     let Terminator::Indirect(target) = block.terminator else { return None };
     let low = after.get(&target.0)?.as_constant()?;
-    // Code is loaded as one, well below 4 GiB in size.
+    // Code is loaded in one piece, well below 4 GiB in size.
     Some(block.start & !u64::from(u32::MAX) | u64::from(low))
 }
 
-/// Whether the jump at the end of a block is a call: it leaves the address behind it in a register. Other jumps do not come
-/// back.
+/// Whether the jump at the end of a block is a call: a call leaves the address after it in a
+/// register. Other jumps do not return.
 fn is_call(block: &Block, after: &State) -> bool {
     let end = block.next;
     matches!(block.terminator, Terminator::Indirect(_))
         && after.values().any(|sum| sum.as_constant() == Some(end as u32))
 }
 
-/// Follows a block from a state, and calls `seen` with all sums that it computes.
+/// Follows a block from a state, and calls `seen` with every computed sum.
 fn follow(block: &Block, state: State, seen: &mut dyn FnMut(&Sum)) -> State {
     let mut follow = Follow { state, at: (block.start, 0), seen };
     for (number, inst) in block.insts.iter().enumerate() {
@@ -464,9 +471,10 @@ fn follow(block: &Block, state: State, seen: &mut dyn FnMut(&Sum)) -> State {
 }
 
 impl Kernel {
-    /// Whether the kernel's global ids, as OpenCL has them, begin at a wrong hidden argument in a launch with this global
-    /// offset: it was linked with libclc, which does not know its version of code objects, or reads offsets in part. `None`
-    /// if nothing of the kind is found, which is no proof.
+    /// Whether the kernel's global ids, as OpenCL defines them, begin at a wrong hidden argument in
+    /// a launch with this global offset. Either the kernel was linked with a libclc that does not
+    /// know its code object version, or it reads offsets in part. `None` means that no such read
+    /// was found; it proves nothing.
     #[must_use]
     pub fn misread_global_offset(&self, offset: [u64; 3]) -> Option<MisreadOffset> {
         let arguments = &self.object().metadata.as_ref()?.args;
@@ -478,7 +486,8 @@ impl Kernel {
             return None;
         }
         let hidden = counts.or_else(|| find(ValueKind::HiddenGlobalOffsetX))?.offset;
-        // libclc takes the size of a workgroup from the dispatch packet, which newer code does not look at.
+        // libclc reads the workgroup size from the dispatch packet; newer code does not use the
+        // packet.
         if !self.object().descriptor.properties.dispatch_ptr() {
             return None;
         }
@@ -488,7 +497,8 @@ impl Kernel {
         Some(MisreadOffset { dimension, block_count, reads, is_certain })
     }
 
-    /// The first dimension found, of those in which what libclc reads `is_wrong`, and whether it is certain.
+    /// The first affected dimension, and whether it is certain. `is_wrong` marks the dimensions for
+    /// which libclc reads a wrong value.
     fn misread_dimension(&self, hidden: u32, is_wrong: [bool; 3]) -> Option<(usize, bool)> {
         let states = self.states()?;
         let of_calls = self.dimension_of_calls(&states, is_wrong);
@@ -510,7 +520,7 @@ impl Kernel {
         found.map(|dimension| (dimension, true))
     }
 
-    /// What is known at the start of each block that is reached; `None` if there are too many.
+    /// Known values at the start of each reachable block; `None` if there are too many.
     fn states(&self) -> Option<HashMap<u64, State>> {
         let map = self.module.device.memory.snapshot();
         let mode = initial_mode(&self.object().descriptor);
@@ -528,7 +538,7 @@ impl Kernel {
             for (next, after) in successors(&block, after) {
                 match states.get_mut(&next) {
                     None => _ = states.insert(next, after),
-                    // What holds on all ways that lead there.
+                    // Values that hold on all paths to the block.
                     Some(known) => {
                         let before = known.len();
                         known.retain(|cell, sum| after.get(cell) == Some(sum));
@@ -543,7 +553,8 @@ impl Kernel {
         Some(states)
     }
 
-    /// What registers hold at the start: found by starting a wave with numbers that occur nowhere else.
+    /// Known values of registers at the start. A wave started with numbers that occur nowhere else
+    /// reveals them.
     fn first_state(&self) -> State {
         const ARGUMENTS: u64 = 0x0a11_5eed_0000_1000;
         const PACKET: u64 = 0x0b22_5eed_0000_2000;
@@ -591,8 +602,8 @@ impl Kernel {
         state
     }
 
-    /// The first dimension for which code that is not optimised calls libclc's functions, of those that are wrong, and
-    /// whether this is certain: a call for a dimension that is not known may be for any.
+    /// The first wrong dimension for which unoptimised code calls libclc's functions, and whether
+    /// this is certain. A call for an unknown dimension may be for any.
     fn dimension_of_calls(&self, states: &HashMap<u64, State>, is_wrong: [bool; 3]) -> Option<(usize, bool)> {
         let functions = self.functions_of_libclc(|at| states.contains_key(&at));
         if functions.is_empty() {
@@ -610,7 +621,8 @@ impl Kernel {
             // The first argument.
             let dimension = after.get(&(FIRST_ROW + registers::vgpr(0).0)).and_then(Sum::as_constant);
             let dimension = dimension.map(|dimension| dimension as usize);
-            // A target that is not known is that of an earlier call, kept where it is not followed.
+            // An unknown target comes from an earlier call, through a register that is not tracked
+            // here.
             if known_target(&block, &after).is_some_and(|target| !functions.contains(&target)) {
                 continue;
             }
@@ -626,8 +638,8 @@ impl Kernel {
         known.map(|dimension| (dimension, true)).or(possible.map(|dimension| (dimension, false)))
     }
 
-    /// Addresses of libclc's functions that are reached: their loads of a dword from behind the first one are those of the
-    /// offset, which all other libraries load as 64 bits.
+    /// Addresses of reachable libclc functions. They load dwords beyond the first one as offsets;
+    /// all other libraries load offsets as 64 bits.
     fn functions_of_libclc(&self, is_reached: impl Fn(u64) -> bool) -> Vec<u64> {
         let device = &self.module.device;
         let map = device.memory.snapshot();

@@ -6,7 +6,7 @@ use wavemill_object::{Argument, ValueKind};
 use crate::abi::Geometry;
 use crate::services::ServiceAddresses;
 
-/// What hidden arguments depend on.
+/// Values that hidden arguments depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HiddenValues {
     pub geometry: Geometry,
@@ -18,8 +18,8 @@ pub(super) struct HiddenValues {
 }
 
 impl HiddenValues {
-    /// Value of a hidden argument. What is not served (device queues, multi-grid) is 0, which device code takes as
-    /// "not there".
+    /// Value of a hidden argument. Unsupported services (device queues, multi-grid) are 0, which
+    /// device code reads as "not there".
     fn value(&self, kind: &ValueKind) -> u64 {
         use ValueKind as K;
         let g = &self.geometry;
@@ -50,7 +50,8 @@ impl HiddenValues {
         }
     }
 
-    /// Writes the hidden arguments into the kernel argument segment; what lies outside of it is left out.
+    /// Writes the hidden arguments into the kernel argument segment. Arguments outside it are
+    /// omitted.
     pub(super) fn fill<'a>(&self, args: impl Iterator<Item = &'a Argument>, kernarg: &mut [u8]) {
         for a in args.filter(|a| a.is_hidden()) {
             let bytes = self.value(&a.value_kind).to_le_bytes();
@@ -103,7 +104,8 @@ mod tests {
         services: ServiceAddresses { printf: 0x10_0000_3000, hostcall: 0x10_0000_4000, heap: 0x10_0000_5000 },
     };
 
-    /// Fills a segment that held all ones, and expects these values; what belongs to no argument is not touched.
+    /// Fills a segment of all ones and expects these values. Bytes that belong to no argument must
+    /// stay as they are.
     fn check(explicit: u32, fields: &[(&str, u32, u32, u64)]) {
         let end = fields.iter().map(|(_, offset, size, _)| offset + size).max().unwrap_or(0);
         let mut expected = vec![0xff; (explicit + end) as usize];

@@ -13,7 +13,7 @@ use crate::services::ServiceAddresses;
 /// Least alignment of the kernel argument segment, and of its end.
 const KERNARG_ALIGN: u64 = 16;
 
-/// What waves find by their user SGPRs.
+/// Memory that waves find through their user SGPRs.
 #[derive(Debug)]
 pub(super) struct Memory {
     queue: Buffer,
@@ -27,8 +27,9 @@ impl Memory {
         let device = &kernel.module.device;
         let queue = Buffer::internal(device, "queue", 256, 64)?;
         queue.protect("the runtime's own")?;
-        // LLVM loads three dwords at the end as four (AMDGPUTargetLowering::WidenOrSplitVectorLoad), and the segment as
-        // it is allocated ends at a multiple of its alignment, which is 16 at least (AMDGPUUsage, "Kernel Dispatch").
+        // LLVM widens a three-dword load at the end to four dwords
+        // (AMDGPUTargetLowering::WidenOrSplitVectorLoad). The allocated segment ends at a multiple
+        // of its alignment, at least 16 (AMDGPUUsage, "Kernel Dispatch").
         let segment = (plan.arguments.len() as u64).next_multiple_of(KERNARG_ALIGN);
         let arguments = Buffer::internal(device, ARGUMENTS, segment, 64)?;
         arguments.protect("the runtime's own")?;

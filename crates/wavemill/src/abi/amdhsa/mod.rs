@@ -43,8 +43,8 @@ impl Abi for Amdhsa {
     }
 }
 
-/// Bytes from the start of a kernel to its first instruction. Firmware that preloads arguments enters behind the code that
-/// loads them (AMDGPUUsage, "Preloaded Kernel Arguments").
+/// Bytes from the start of a kernel to its first instruction. Firmware that preloads arguments
+/// enters the kernel after the code that loads them (AMDGPUUsage, "Preloaded Kernel Arguments").
 fn entry_skip(kernel: &Kernel) -> u64 {
     if kernel.object().descriptor.kernarg_preload.length() > 0 { 256 } else { 0 }
 }

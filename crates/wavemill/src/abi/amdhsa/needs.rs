@@ -1,4 +1,4 @@
-//! What kernel descriptors ask for.
+//! Requirements of kernel descriptors.
 
 use wavemill_isa::AccVgprs;
 use wavemill_machine::RegisterCounts;
@@ -8,7 +8,7 @@ use crate::abi::{Needs, Want};
 use crate::module::Kernel;
 use crate::registers;
 
-/// What the descriptor and the metadata of a kernel ask for.
+/// Requirements in the descriptor and the metadata of a kernel.
 pub(super) fn needs(kernel: &Kernel) -> Needs {
     let object = kernel.object();
     let d = &object.descriptor;
@@ -23,7 +23,7 @@ pub(super) fn needs(kernel: &Kernel) -> Needs {
     }
 }
 
-/// User SGPRs that a descriptor asks for (AMDGPUUsage, "SGPR Register Set Up Order").
+/// User SGPRs that a descriptor requests (AMDGPUUsage, "SGPR Register Set Up Order").
 pub(super) fn user_sgprs(kernel: &Kernel) -> Want {
     let d = &kernel.object().descriptor;
     let p = d.properties;
@@ -43,7 +43,7 @@ pub(super) fn user_sgprs(kernel: &Kernel) -> Want {
     Want { wanted, available, what: "user SGPRs" }
 }
 
-/// The registers that the granules of a descriptor come to.
+/// Register counts from the granules of a descriptor.
 pub(super) fn registers(kernel: &Kernel) -> Result<RegisterCounts> {
     let device = &kernel.module.device;
     let processor = &device.id.processor;

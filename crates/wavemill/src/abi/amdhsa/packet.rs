@@ -6,7 +6,7 @@ use crate::module::Kernel;
 /// Bytes of a packet.
 pub(super) const SIZE: usize = 64;
 
-/// The packet of a launch whose kernel argument segment lies at `arguments`.
+/// The packet of a launch whose kernel argument segment is at `arguments`.
 pub(super) fn packet(kernel: &Kernel, plan: &Plan, arguments: u64) -> Vec<u8> {
     let g = &plan.geometry;
     let mut p = Vec::with_capacity(SIZE);

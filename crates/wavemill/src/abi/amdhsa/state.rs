@@ -21,9 +21,9 @@ pub(super) struct InitialState {
     pub queue: u64,
     /// Guest address of the scratch memory of all resident waves.
     pub scratch: u64,
-    /// Bytes of it that belong to one wave.
+    /// Bytes of `scratch` that belong to one wave.
     pub scratch_per_wave: u64,
-    /// Bytes of it in all.
+    /// Total bytes of `scratch`.
     pub scratch_size: u64,
     pub dispatch_id: u64,
     /// Bytes of LDS that a workgroup is allocated.
@@ -31,7 +31,7 @@ pub(super) struct InitialState {
 }
 
 impl InitialState {
-    /// Whether FLAT_SCRATCH is set up by hardware and scratch instructions are the only way to it.
+    /// Whether hardware sets FLAT_SCRATCH up, and only scratch instructions reach scratch memory.
     fn architected_scratch(&self) -> bool {
         self.target.generation().architected_scratch
     }
@@ -171,11 +171,11 @@ impl InitialState {
     fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
         let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
         let [nx, ny, _] = size.map(|n| n.max(1));
-        // One division for the wave; from lane to lane the ids count up.
+        // One division for the wave; the ids count up from lane to lane.
         let first = wave * LANES as u32;
         let mut at = [first % nx, first / nx % ny, first / nx / ny];
         let ids = if at[0] + LANES as u32 <= nx {
-            // The wave lies in one row of the workgroup.
+            // The wave is within one row of the workgroup.
             [std::array::from_fn(|lane| at[0] + lane as u32), [at[1]; LANES], [at[2]; LANES]]
         } else {
             let mut ids = [[0; LANES]; 3];
@@ -193,7 +193,7 @@ impl InitialState {
             ids
         };
         if self.packed_ids() {
-            // X in bits 9:0, Y in 19:10, Z in 29:20; X alone where the kernel asks for no more.
+            // X in bits 9:0, Y in 19:10, Z in 29:20; only X where the kernel requests no more.
             let mut packed = ids[0];
             for (d, shift) in [(1, 10), (2, 20)] {
                 if dims > d {

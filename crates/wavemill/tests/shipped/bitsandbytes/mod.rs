@@ -55,7 +55,8 @@ fn nearest(values: &[f32], x: f32) -> usize {
     values.windows(2).filter(|pair| f64::from(x) > (f64::from(pair[0]) + f64::from(pair[1])) / 2.0).count()
 }
 
-/// Whether a number lies halfway between two of the values, as far as single precision can tell: it may go to either.
+/// Whether a number is halfway between two of the values, within single precision: it may round to
+/// either.
 fn is_between(values: &[f32], x: f32) -> bool {
     values
         .windows(2)
@@ -81,7 +82,7 @@ impl Type {
         self != Type::Dynamic8
     }
 
-    /// The values with their codes, rising; of FP4 those without a sign.
+    /// The values with their codes, rising; for FP4 the values without a sign.
     fn rising(self, map: &[f32]) -> (Vec<f32>, Vec<u8>) {
         let values = match self {
             Type::Dynamic8 => map,
@@ -117,14 +118,14 @@ fn quantise(ty: Type, map: &[f32], block: usize, input: &[f32]) -> (Vec<f32>, Ve
     let rising = ty.rising(map);
     let mut codes: Vec<u8> = parts.map(|x| ty.code(&rising, x)).collect();
     if ty.packed() {
-        // What would follow the last number counts as 0.
+        // Missing numbers at the end count as 0.
         codes.resize(codes.len().next_multiple_of(2), ty.code(&rising, 0.0));
         codes = codes.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
     }
     (scales, codes)
 }
 
-/// Moves numbers away from the middles between values, towards 0. The largest of a block stays.
+/// Moves numbers away from the midpoints between values, towards 0. The largest of a block stays.
 fn decide(ty: Type, map: &[f32], block: usize, element: Element, input: &mut [f32]) {
     let (values, _) = ty.rising(map);
     for block in input.chunks_mut(block) {
@@ -240,7 +241,8 @@ pub(crate) fn dequantise_blocks(gpu: &Gpu) -> Result<(), Failed> {
             let codes: Vec<u8> = (0..stored).map(|_| random.next() as u8).collect();
             let tile = if ty.packed() { 1024 } else { 512 };
             let groups = count.div_ceil(tile);
-            // The kernel reads the scales of whole tiles, and throws away those of blocks that are not there.
+            // The kernel reads the scales of whole tiles, and discards the scales of missing
+            // blocks.
             let scales: Vec<f32> =
                 random.floats(groups * tile / block).iter().map(|x| x.abs() * 4.0).collect();
             let out = gpu.room("out", element.bytes * count)?;
@@ -263,7 +265,8 @@ pub(crate) fn dequantise_blocks(gpu: &Gpu) -> Result<(), Failed> {
             };
             let expected: Vec<f32> =
                 (0..count).map(|n| ty.value(&map, code_of(n)) * scales[n / block]).collect();
-            // Older compilers multiply by adding the product to 0 (v_fma_mixlo_f16), which makes 0 of -0.
+            // Older compilers multiply by adding the product to 0 (v_fma_mixlo_f16), which turns -0
+            // into 0.
             let without_sign = |bytes: Vec<u8>| match element.name {
                 "__half" if bytes.len() == 2 * count => {
                     let halves = bytes.chunks(2).map(|half| u16::from_le_bytes([half[0], half[1]]));
@@ -284,7 +287,8 @@ pub(crate) fn int8_rows(gpu: &Gpu) -> Result<(), Failed> {
     let input: Vec<f16> = random.floats(rows * columns).iter().map(|x| f16::from_f32(x * 8.0)).collect();
     let bits: Vec<u16> = input.iter().map(|x| x.to_bits()).collect();
     let numbers = gpu.with("A", &bits)?;
-    // With a threshold, larger numbers are left to others: they are 0, and do not count for the scale.
+    // With a threshold, the kernel leaves larger numbers out: they become 0, and do not count for
+    // the scale.
     for (outliers, threshold) in [(0, 0f32), (1, 6f32)] {
         let [out, stats] = [gpu.room("out", rows * columns)?, gpu.room("rowStats", 4 * rows)?];
         let kernel = format!("void kInt8VectorQuant<__half, 1024, {outliers}>");
@@ -309,7 +313,7 @@ pub(crate) fn int8_rows(gpu: &Gpu) -> Result<(), Failed> {
         let found = out.to_vec::<i8>()?;
         for (n, (x, found)) in input.iter().zip(&found).enumerate() {
             let exact = if kept(x) { x.to_f64() * 127.0 / f64::from(largest[n / columns]) } else { 0.0 };
-            // The quotient is an approximate one: numbers halfway between integers may go to either.
+            // The quotient is approximate: numbers halfway between integers may round to either.
             if (f64::from(*found) - exact).abs() > 0.5 + 1e-4 {
                 return Err(format!("{kernel}: out[{n}] is {found}, expected {exact}").into());
             }
@@ -326,7 +330,7 @@ pub(crate) fn dequantise_products(gpu: &Gpu) -> Result<(), Failed> {
     let bias: Vec<f16> = random.floats(columns).iter().map(|x| f16::from_f32(*x)).collect();
     let bits: Vec<u16> = bias.iter().map(|x| x.to_bits()).collect();
     let out = gpu.room("out", 2 * rows * columns)?;
-    // The kernel reads the scales of whole workgroups' rows only where they are there.
+    // The kernel reads the scales of whole workgroups' rows only where they exist.
     gpu.launch(
         "void kdequant_mm_int32_fp16<4, 512>",
         grid((rows * columns).div_ceil(2048), 512),
@@ -351,7 +355,7 @@ pub(crate) fn dequantise_products(gpu: &Gpu) -> Result<(), Failed> {
         .collect();
     let found: Vec<f64> =
         out.to_vec::<u16>()?.into_iter().map(|bits| f16::from_bits(bits).to_f64()).collect();
-    // A rounding to half precision.
+    // One rounding to half precision.
     close("out", &found, &expected, Tolerance { relative: 5e-4, absolute: 1e-5 })
 }
 

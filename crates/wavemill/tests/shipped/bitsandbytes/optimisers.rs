@@ -7,7 +7,7 @@ use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, grid};
 use crate::random::Random;
 
-/// What the optimisers are given.
+/// Parameters of the optimisers.
 struct Hyper {
     beta1: f32,
     beta2: f32,
@@ -20,7 +20,7 @@ struct Hyper {
     scale: f32,
 }
 
-/// A number's gradient, parameter and states, as they are before a step and after it.
+/// A number's gradient, parameter and states, before or after a step.
 #[derive(Clone, Copy)]
 struct Number {
     g: f64,
@@ -41,7 +41,7 @@ impl Hyper {
         scale: 0.5,
     };
 
-    /// One step of an optimiser (numbers are those of the kernels' template argument).
+    /// One step of an optimiser, numbered as in the kernels' template argument.
     fn advance(&self, optimiser: u32, before: Number) -> Number {
         let [beta1, beta2, beta3, alpha, eps, decay, rate, scale] =
             [self.beta1, self.beta2, self.beta3, self.alpha, self.eps, self.decay, self.rate, self.scale]
@@ -108,7 +108,7 @@ pub(crate) fn steps(gpu: &Gpu) -> Result<(), Failed> {
             .collect();
         let floats = |part: fn(&Number) -> f64| numbers.iter().map(|n| part(n) as f32).collect::<Vec<_>>();
         let [gradient, parameter] = [gpu.with("g", &floats(|n| n.g))?, gpu.with("p", &floats(|n| n.p))?];
-        // AdEMAMix keeps its second average behind the first one.
+        // AdEMAMix stores its second average after the first one.
         let first = if optimiser == 6 {
             [floats(|n| n.s[0]), floats(|n| n.s[2])].concat()
         } else {

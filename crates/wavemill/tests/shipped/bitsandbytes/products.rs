@@ -9,12 +9,13 @@ use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, Size, grid};
 use crate::random::Random;
 
-/// Numbers of a row, and of a block with a scale of its own. A wave takes the row in more than one turn.
+/// Numbers of a row, and of a block with its own scale. A wave processes the row in more than one
+/// turn.
 const INNER: usize = 1152;
 const BLOCK: usize = 64;
 
-/// Sums of a thousand products of numbers below 1. Where they are halves, factors and products are rounded to 11 bits before
-/// they are added up, and the sum behind that.
+/// For sums of a thousand products of numbers below 1. With halves, factors and products are
+/// rounded to 11 bits before they are added, and so is the sum.
 fn tolerance(element: Element) -> Tolerance {
     match element.name {
         "float" => Tolerance { relative: 1e-5, absolute: 2e-4 },
@@ -67,8 +68,8 @@ impl Packed {
         self.times_by(ty, x, |sum| sum)
     }
 
-    /// The same, with the sums of 32 lanes, each of 32 neighbouring numbers at a time, added up in a tree; `passed` says
-    /// what arrives of a sum that a lane of 16 passes to another.
+    /// Like [`Packed::times`], with the sums of 32 lanes added in a tree; each lane sums 32
+    /// neighbouring numbers at a time. `passed` maps a sum that a lane of 16 passes to another.
     fn times_by(&self, ty: Type, x: &[f32], passed: impl Fn(f64) -> f64) -> Vec<f64> {
         let row_product = |row: usize| {
             let mut lanes = [0.0; 32];
@@ -100,7 +101,8 @@ fn matrices_of(gpu: &Gpu, element: Element) -> Result<(), Failed> {
     let mut weights = Packed::random(&mut random, columns);
     let map = dynamic_map();
     for (ty, per_group, nested) in [(Type::Nf4, 1, false), (Type::Fp4, 4, false), (Type::Nf4, 8, true)] {
-        // The scales may be 8-bit numbers themselves, in blocks of 256 with a scale, and an offset for all.
+        // The scales may be 8-bit numbers themselves, in blocks of 256 with a scale, and one offset
+        // for all.
         let null = Arg::from(0u64);
         let (offset, codes): (f32, Vec<u8>) =
             (0.25, (0..weights.scales.len()).map(|_| 128 + (random.next() >> 58) as u8).collect());
@@ -127,8 +129,9 @@ fn matrices_of(gpu: &Gpu, element: Element) -> Result<(), Failed> {
         let groups = [columns.div_ceil(4) as u32, rows.div_ceil(per_group) as u32, 1];
         gpu.launch(&kernel, Size { groups, threads: [128, 1, 1] }, &args)?;
         let product = |x: &[f32]| match gpu.library_name().as_str() {
-            // The source hands floats to a builtin that takes integers in the compiler of ROCm 6.4: v_cvt_i32_f32 stands
-            // in front of each v_add with DPP. So this library's products are wrong, on the chip too.
+            // The source passes floats to a builtin that takes integers in the compiler of ROCm
+            // 6.4: v_cvt_i32_f32 precedes each v_add with DPP. This library's products are
+            // therefore wrong, on the chip too.
             "libbitsandbytes_rocm64.so" => weights.times_by(ty, x, f64::trunc),
             _ => weights.times(ty, x),
         };
@@ -152,7 +155,7 @@ fn vector_of(gpu: &Gpu, element: Element) -> Result<(), Failed> {
     let stride = INNER / 2;
     let mut args: Vec<Arg> = [weights.rows, 1, INNER].map(|n| Arg::from(n as i32)).to_vec();
     args.extend([(&element.buffer(gpu, "A", &x)?).into(), (&gpu.with("B", &weights.bytes)?).into()]);
-    // The last workgroup reads the scales of a row that is not there.
+    // The last workgroup reads the scales of a missing row.
     let scales = [&weights.scales[..], &[0.0; INNER / BLOCK]].concat();
     args.extend([
         (&gpu.with("absmax", &scales)?).into(),

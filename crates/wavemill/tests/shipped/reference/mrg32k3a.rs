@@ -31,14 +31,15 @@ pub(crate) struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// The state that rocRAND makes of a seed of up to 32 bits.
+    /// The state that rocRAND derives from a seed of up to 32 bits.
     pub(crate) fn seeded(seed: u32) -> Self {
         let seed = u64::from(seed);
         let [x, y] = [seed ^ 0x5555_5555, 0xaaaa_aaaa];
         Mrg32k3a { g1: [x, y, x].map(|n| n * seed % M1), g2: [y, x, y].map(|n| n * seed % M2) }
     }
 
-    /// The state `number` subsequences of 2^76 numbers further on: L'Ecuyer's substreams (rocRAND's headers speak of 2^67).
+    /// The state `number` subsequences of 2^76 numbers later: L'Ecuyer's substreams (rocRAND's
+    /// headers say 2^67).
     pub(crate) fn subsequence(mut self, number: usize) -> Self {
         let (mut a1, mut a2) = (A1, A2);
         for _ in 0..76 {

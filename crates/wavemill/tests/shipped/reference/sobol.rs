@@ -1,8 +1,9 @@
 //! Sobol's sequence in Gray code order (Antonov and Saleev 1979; direction numbers as in Bratley and Fox, "Algorithm 659",
 //! ACM TOMS 14, 1988).
 
-/// Direction numbers of a dimension with `bits` bits, left-aligned: of the primitive polynomial of that degree, with the
-/// inner coefficients `inner`, from the first odd numbers `m`. Without any, the van der Corput sequence.
+/// Left-aligned direction numbers with `bits` bits of one dimension. The primitive polynomial has
+/// the inner coefficients `inner`; `m` are the first odd numbers, and their count is its degree. An
+/// empty `m` gives the van der Corput sequence.
 pub(crate) fn directions(bits: usize, inner: u64, m: &[u64]) -> Vec<u64> {
     let degree = m.len();
     let mut m = m.to_vec();

@@ -39,7 +39,7 @@ impl Map {
         out
     }
 
-    /// Twice as many steps.
+    /// The map of twice as many steps.
     fn twice(&self) -> Self {
         Map(self.0.iter().map(|image| self.apply(*image)).collect())
     }
@@ -83,7 +83,7 @@ impl Xorwow {
         self.x[4].wrapping_add(self.d)
     }
 
-    /// The state `number` subsequences of 2^67 numbers further on. The Weyl sequence is the same again.
+    /// The state `number` subsequences of 2^67 numbers later. The Weyl sequence is unchanged.
     pub(crate) fn subsequence(mut self, number: usize, jumps: &Subsequences) -> Self {
         for (_, map) in jumps.0.iter().enumerate().filter(|(bit, _)| number >> bit & 1 != 0) {
             self.x = map.apply(self.x);

@@ -1,4 +1,4 @@
-//! What rocRAND makes of random words.
+//! rocRAND's distributions of random words.
 
 use half::f16;
 use wavemill::{Arg, Buffer};
@@ -7,7 +7,7 @@ use wavemill_oracle::Failed;
 use crate::compare::Tolerance;
 use crate::gpu::Gpu;
 
-/// 2^-32, 2^-53, 2^-16: what makes numbers up to 1 of whole words.
+/// 2^-32, 2^-53, 2^-16: factors that map whole words to numbers up to 1.
 pub(super) const WORD: f64 = 1.0 / 4_294_967_296.0;
 pub(super) const MANTISSA: f64 = 1.0 / 9_007_199_254_740_992.0;
 pub(super) const SHORT: f32 = 1.0 / 65_536.0;
@@ -26,18 +26,18 @@ pub(super) fn normal_f64(mean: f64, deviation: f64) -> Arg {
     Arg::Value([mean, deviation].iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-/// What `uniform_distribution<float>` makes of a word: in (0, 1].
+/// A word through `uniform_distribution<float>`: in (0, 1].
 pub(super) fn uniform_f32(word: u32) -> f32 {
     word as f32 * WORD as f32 + WORD as f32
 }
 
-/// What `uniform_distribution<double>` makes of two words: 53 of their bits.
+/// Two words through `uniform_distribution<double>`: 53 of their bits.
 pub(super) fn uniform_f64(words: &[u32]) -> f64 {
     let bits = u64::from(words[0]) | u64::from(words[1] >> 11) << 32;
     (bits + 1) as f64 * MANTISSA
 }
 
-/// What `uniform_distribution<__half>` makes of a half of a word.
+/// Half of a word through `uniform_distribution<__half>`.
 pub(super) fn uniform_f16(word: u16) -> u16 {
     f16::from_f32((f32::from(word) + 1.0) * SHORT).to_bits()
 }
@@ -49,19 +49,20 @@ pub(super) fn box_muller(u: f64, turn: f64) -> [f64; 2] {
     [angle.sin() * radius, angle.cos() * radius]
 }
 
-/// Of two words, in single precision: the number under the logarithm is rounded, and its logarithm is sensitive to that.
+/// From two words, in single precision. The number under the logarithm is rounded, and its
+/// logarithm is sensitive to the rounding.
 pub(super) fn box_muller_f32(words: &[u32]) -> [f64; 2] {
     box_muller(f64::from(uniform_f32(words[0])), (f64::from(words[1]) + 1.0) * WORD)
 }
 
-/// Of four words, in double precision.
+/// From four words, in double precision.
 pub(super) fn box_muller_f64(words: &[u32]) -> [f64; 2] {
     let bits = |low: u32, high: u32| u64::from(low) ^ u64::from(high) << 21;
     let [u, turn] = [bits(words[0], words[1]), bits(words[2], words[3])].map(|n| (n + 1) as f64 * MANTISSA);
     box_muller(u, turn)
 }
 
-/// How far single precision may be off: the device's sine and cosine take an angle of some 24 bits.
+/// Tolerance of single precision: the device's sine and cosine read an angle of some 24 bits.
 pub(super) const NORMAL_F32: Tolerance = Tolerance { relative: 4e-6, absolute: 1e-5 };
 pub(super) const NORMAL_F64: Tolerance = Tolerance { relative: 1e-13, absolute: 1e-13 };
 
@@ -74,7 +75,8 @@ fn poisson_probabilities(lambda: f64) -> Vec<f64> {
     all
 }
 
-/// A discrete distribution as kernels take it: how many values there are, the first one, and the addresses of its tables.
+/// A discrete distribution as kernels read it: the number of values, the first value, and the
+/// addresses of its tables.
 pub(super) struct Discrete {
     pub argument: Arg,
     _tables: [Buffer; 3],
@@ -117,7 +119,7 @@ impl Discrete {
         Ok(Discrete { argument: Arg::Value(bytes), _tables: tables, alias, probability, cumulative })
     }
 
-    /// The value of a number in [0, 1) by Walker's method.
+    /// The value for a number in [0, 1) by Walker's method.
     pub(super) fn by_alias(&self, x: f64) -> u32 {
         let scaled = x * self.alias.len() as f64;
         let at = scaled.floor() as usize;

@@ -1,5 +1,5 @@
-//! Kernels of rocRAND 5.3.3. The layouts of their arguments are those of its public headers; what they compute follows the
-//! publications that `reference` names.
+//! Kernels of rocRAND 5.3.3. The layouts of their arguments come from its public headers; their
+//! results follow the publications that `reference` names.
 
 mod distributions;
 
@@ -48,8 +48,8 @@ fn philox(gpu: &Gpu, types: &str, position: u32, result: u64, count: usize, how:
 
 pub(crate) fn philox_integers(gpu: &Gpu) -> Result<(), Failed> {
     known_answers()?;
-    // More than the threads write at once, with a rest; results that do not begin where vectors do; an engine within a
-    // counter's four words.
+    // More than the threads write at once, with a remainder; unaligned results for vectors; an
+    // engine within a counter's four words.
     for (count, position, skipped) in [(4096 * 4 + 3, 0, 0), (5001, 2, 0), (4099, 0, 1), (2, 7, 3), (1, 3, 0)]
     {
         let result = gpu.room("result", 4 * (count + 8))?;
@@ -123,11 +123,11 @@ pub(crate) fn philox_poisson(gpu: &Gpu) -> Result<(), Failed> {
     same("result", &result.to_vec::<u32>()?, &expected)
 }
 
-/// Engines of a generator whose state lies in memory, and how many there are: a power of two.
+/// Number of engines of a generator whose state is in memory: a power of two.
 const ENGINES: usize = 1024;
 const ENGINE_GRID: Size = Size { groups: [4, 1, 1], threads: [256, 1, 1] };
 
-/// The numbers that engines in memory give when all of them take turns, `of_engine` from each at a time.
+/// The numbers of engines in memory when all of them take turns, `of_engine` from each at a time.
 fn in_turn<E>(
     engines: &mut [E],
     start: usize,
@@ -151,7 +151,8 @@ fn xorwow_kernel(types: &str) -> String {
     format!("_ZN12rocrand_host6detailL15generate_kernelI{types}EEvPN14rocrand_device13xorwow_engineEjPT_mT0_")
 }
 
-/// XORWOW's engines as the library makes them: one for each subsequence; those in front of the start are one number on.
+/// XORWOW's engines as the library creates them: one for each subsequence; engines before the start
+/// are one number ahead.
 fn xorwow_engines(seed: u64, start: usize, offset: usize) -> Vec<Xorwow> {
     let jumps = Subsequences::new(10);
     let engine = |number: usize| {
@@ -173,7 +174,7 @@ pub(crate) fn xorwow(gpu: &Gpu) -> Result<(), Failed> {
     )?;
     same("engines", &memory.to_vec::<u32>()?, &xorwow_bytes(&engines))?;
 
-    // Kernels go on with the engines where the one before has left them.
+    // Kernels continue from the state that the previous kernel left in the engines.
     let count = 3 * ENGINES + 100;
     let generate = |types: &str, result: &Buffer, count: usize, how: Arg| {
         let args = [(&memory).into(), (start as u32).into(), result.into(), (count as u64).into(), how];
@@ -248,7 +249,8 @@ pub(crate) fn mrg32k3a(gpu: &Gpu) -> Result<(), Failed> {
     let stretch = |word: &u32| (f64::from(word - 1) * (u32::MAX as f64 / (M1 - 1) as f64)) as u32;
     let words: Vec<u32> = in_turn(&mut engines, start, 1, count, next).iter().map(stretch).collect();
     let found = result.to_vec::<u32>()?;
-    // The factor has sixteen digits in the library, which is why a product close to a whole number may be one less.
+    // The library's factor has sixteen digits, so a product close to a whole number may be one
+    // less.
     let off = found.iter().zip(&words).filter(|(found, word)| found.abs_diff(**word) > 1).count();
     same("words that differ by more than one", &[off], &[0])?;
 
@@ -261,7 +263,7 @@ pub(crate) fn mrg32k3a(gpu: &Gpu) -> Result<(), Failed> {
     generate("d24mrg_uniform_distributionIdE", &result)?;
     let numbers = in_turn(&mut engines, start, 1, count, next);
     let uniform: Vec<f64> = numbers.iter().map(|number| f64::from(*number) / M1 as f64).collect();
-    // The library's constant for 1 / M1 differs from it in the tenth digit.
+    // The library's constant for 1 / M1 is wrong from the tenth digit.
     close("doubles", &result.to_vec::<f64>()?, &uniform, Tolerance::relative(1e-9))?;
     same("engines at the end", &memory.to_vec::<u32>()?, &mrg32k3a_words(&engines))
 }
@@ -283,7 +285,7 @@ pub(crate) fn sobol32(gpu: &Gpu) -> Result<(), Failed> {
         .iter()
         .flat_map(|d| (0..count as u64).map(|n| sobol::point(d, n + offset) as u32))
         .collect();
-    // The threads of a dimension are a power of two, and go round.
+    // The threads of a dimension are a power of two, and loop.
     let size = Size { groups: [4, 3, 1], threads: [256, 1, 1] };
     let generate = |types: &str, width: usize, how: Arg| {
         let result = gpu.room("result", 3 * width * count)?;
@@ -345,8 +347,9 @@ pub(crate) fn sobol64(gpu: &Gpu) -> Result<(), Failed> {
     same("doubles", &result.to_vec::<f64>()?, &doubles)
 }
 
-/// Numbers of MTGP32 (Saito and Matsumoto: "Variants of Mersenne Twister Suitable for Graphic Processors", ACM TOMS 39,
-/// 2013), of any parameters: those of the test are made up, as only their length of period would not be.
+/// Numbers of MTGP32 (Saito and Matsumoto: "Variants of Mersenne Twister Suitable for Graphic
+/// Processors", ACM TOMS 39, 2013), for any parameters. The test uses arbitrary parameters; they
+/// affect only the length of the period.
 struct Mtgp32 {
     status: Vec<u32>,
     offset: usize,
@@ -366,7 +369,7 @@ impl Mtgp32 {
         Mtgp32 {
             status: random.words(Self::RING),
             offset: 0,
-            // 256 numbers at once must not need one another.
+            // No 256 numbers generated at once may depend on one another.
             position: 50 + random.below(40),
             shifts: [1 + random.below(30) as u32, 1 + random.below(30) as u32],
             mask: 0xfff8_0000,
@@ -375,7 +378,7 @@ impl Mtgp32 {
         }
     }
 
-    /// The engine as it lies in memory.
+    /// The engine's words in memory.
     fn words(&self) -> Vec<u32> {
         [
             &[self.offset as u32, 0],
@@ -412,7 +415,7 @@ pub(crate) fn mtgp32(gpu: &Gpu) -> Result<(), Failed> {
     let mut engines: Vec<Mtgp32> = (0..GROUPS).map(|_| Mtgp32::new(&mut random)).collect();
     let memory = |engines: &[Mtgp32]| engines.iter().flat_map(Mtgp32::words).collect::<Vec<u32>>();
     let engine_memory = gpu.with("engines", &memory(&engines))?;
-    // Two whole rounds of all groups, one of the first, and a part of the second's.
+    // Two whole rounds of all groups, one more of the first group, and part of one of the second.
     let count = GROUPS * 256 * 2 + 256 + 100;
     let result = gpu.room("result", 4 * count)?;
     let generate = |types: &str| {

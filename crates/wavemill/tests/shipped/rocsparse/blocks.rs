@@ -10,7 +10,7 @@ use crate::random::Random;
 
 const ALPHA: f32 = 0.75;
 
-/// Sums of some hundred products of numbers below 1.
+/// For sums of some hundred products of numbers below 1.
 const TOLERANCE: Tolerance = Tolerance { relative: 0.0, absolute: 5e-5 };
 
 /// A sparse matrix whose entries are blocks.
@@ -55,8 +55,8 @@ impl Blocks {
         out
     }
 
-    /// Runs a kernel for both directions, and with and without a vector to add to. What stands in front of the
-    /// direction, behind alpha and behind the values differs.
+    /// Runs a kernel for both directions, and with and without a vector to add to. The arguments
+    /// before the direction, after alpha and after the values differ.
     fn check(
         &self,
         gpu: &Gpu,
@@ -146,7 +146,7 @@ pub(crate) fn square(gpu: &Gpu) -> Result<(), Failed> {
         let mb = Arg::from(blocks.pattern.rows as i32);
         let kernel = format!("void bsrxmvn_17_32_kernel<{size}u, float, int, int, float>");
         let threads = (size * size) as u32;
-        // No mask: all rows, each up to where the next one begins.
+        // No mask: all rows, each up to the start of the next one.
         blocks.check(
             gpu,
             &kernel,

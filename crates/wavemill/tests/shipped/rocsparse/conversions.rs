@@ -8,7 +8,7 @@ use crate::compare::same;
 use crate::gpu::{Gpu, Size, grid};
 use crate::random::Random;
 
-/// What buffers for results hold before.
+/// Initial contents of buffers for results.
 const UNTOUCHED: f32 = f32::from_bits(0xa5a5_a5a5);
 
 pub(crate) fn indices(gpu: &Gpu) -> Result<(), Failed> {

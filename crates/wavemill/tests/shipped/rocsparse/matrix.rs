@@ -6,14 +6,14 @@ use crate::random::Random;
 pub(super) struct Csr {
     pub rows: usize,
     pub columns: usize,
-    /// Where each row begins, and behind the last one the number of entries.
+    /// The start of each row, followed by the number of entries.
     pub starts: Vec<i32>,
     pub indices: Vec<i32>,
     pub values: Vec<f32>,
 }
 
 impl Csr {
-    /// Rows of no to `most` entries.
+    /// Rows with up to `most` entries; some have none.
     pub(super) fn random(random: &mut Random, rows: usize, columns: usize, most: usize) -> Self {
         let mut matrix = Csr { rows, columns, starts: vec![0], indices: Vec::new(), values: Vec::new() };
         for _ in 0..rows {
@@ -61,7 +61,8 @@ impl Csr {
         }
     }
 
-    /// alpha A B + beta C, of dense matrices with `width` columns whose entries functions give.
+    /// alpha A B + beta C for dense matrices with `width` columns, whose entries come from
+    /// functions.
     pub(super) fn product(
         &self,
         width: usize,

@@ -1,5 +1,5 @@
-//! Kernels of rocSPARSE 5.3.0, among them instances of those functions that shipped libraries have most kernels of
-//! (CONFORMANCE.md). What the formats are is said in its documentation.
+//! Kernels of rocSPARSE 5.3.0, including instances of the functions for which shipped libraries
+//! have most kernels (CONFORMANCE.md). rocSPARSE's documentation describes the formats.
 
 mod blocks;
 mod conversions;

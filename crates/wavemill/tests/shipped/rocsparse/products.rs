@@ -8,7 +8,7 @@ use crate::compare::{Tolerance, close};
 use crate::gpu::{Gpu, Size, grid};
 use crate::random::Random;
 
-/// Sums of some dozen products of numbers below 1.
+/// For sums of some dozen products of numbers below 1.
 const TOLERANCE: Tolerance = Tolerance { relative: 0.0, absolute: 2e-5 };
 
 const ALPHA: f32 = 1.25;
@@ -97,7 +97,8 @@ pub(crate) fn matrix_vector(gpu: &Gpu) -> Result<(), Failed> {
     close("ellmvn", &result.to_vec::<f32>()?, &product, TOLERANCE)
 }
 
-/// Dense matrices of a product, in columns: what is multiplied, and what the product is added to.
+/// Dense matrices of a product, in columns: the factor, and the matrix that the product is added
+/// to.
 struct Dense {
     width: usize,
     b: Vec<f32>,
@@ -112,7 +113,7 @@ impl Dense {
         Dense { width, b: random.floats(ldb * width), ldb, c: random.floats(ldc * width), ldc }
     }
 
-    /// The result in columns, as far as it is one.
+    /// The elements of the result, in columns.
     fn product(&self, matrix: &Csr, alpha: f32, beta: f32) -> Vec<f64> {
         let rows = matrix.product(
             self.width,
@@ -195,7 +196,7 @@ pub(crate) fn csr_matrix(gpu: &Gpu) -> Result<(), Failed> {
     ];
     for beta in [BETA, 0.0] {
         let expected = dense.product(&matrix, ALPHA, beta);
-        // Conjugate or not, first column and their number, then the sizes.
+        // Conjugate or not, first column and number of columns, then the sizes.
         let mut head: Vec<wavemill::Arg> = vec![0u8.into(), 0u8.into()];
         let sizes = [0, width, matrix.rows, width, matrix.columns, matrix.entries()];
         head.extend(sizes.map(|n| wavemill::Arg::from(n as i32)));

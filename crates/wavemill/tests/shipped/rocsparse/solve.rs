@@ -7,12 +7,13 @@ use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, grid};
 use crate::random::Random;
 
-/// A wave solves a row when the waves of all rows that it depends on say that theirs are done: they wait in loops.
+/// A wave solves a row when the waves of all rows that it depends on have signalled that theirs are
+/// done: the waves wait in loops.
 pub(crate) fn triangular(gpu: &Gpu) -> Result<(), Failed> {
     const ALPHA: f32 = 2.0;
     let mut random = Random::new(16);
     let (size, base) = (200, 1);
-    // A lower triangle with a large diagonal, and entries above it that are to be ignored.
+    // A lower triangle with a large diagonal. The entries above it must be ignored.
     let mut matrix =
         Csr { rows: size, columns: size, starts: vec![0], indices: Vec::new(), values: Vec::new() };
     for row in 0..size {

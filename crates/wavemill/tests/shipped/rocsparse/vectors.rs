@@ -1,4 +1,4 @@
-//! Sparse vectors and dense ones.
+//! Sparse and dense vectors.
 
 use wavemill_oracle::Failed;
 
@@ -6,7 +6,7 @@ use crate::compare::{Tolerance, close, same};
 use crate::gpu::{Gpu, grid};
 use crate::random::Random;
 
-/// Distinct places in a dense vector of that length.
+/// Distinct indices into a dense vector of this length.
 fn places(random: &mut Random, length: usize, count: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..length).collect();
     for n in 0..count {
